@@ -1,0 +1,32 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+
+const { databasePath, intervalMs } = workerData as { databasePath: string; intervalMs: number };
+const db = new Database(databasePath, { timeout: 0 });
+db.pragma('wal_autocheckpoint = 0');
+
+interface Progress {
+  readonly busy: number;
+  readonly log: number;
+  readonly checkpointed: number;
+}
+let framesBefore = -1;
+
+/** A busy or failing checkpoint is no fault: the next round tries again. */
+function checkpoint(): void {
+  try {
+    const [passive] = db.pragma('wal_checkpoint(PASSIVE)') as Progress[];
+    const idle = passive !== undefined && passive.log === framesBefore && passive.log > 0;
+    framesBefore = passive?.log ?? -1;
+    if (idle && passive.checkpointed === passive.log) db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch {
+    framesBefore = -1;
+  }
+}
+
+const timer = setInterval(checkpoint, intervalMs);
+parentPort!.once('message', () => {
+  clearInterval(timer);
+  db.close();
+  parentPort!.close();
+});

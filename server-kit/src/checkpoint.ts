@@ -1,0 +1,25 @@
+import { Worker } from 'node:worker_threads';
+
+/** Pages written since the last look are moved to the main file this often. */
+const INTERVAL_MS = 1_000;
+
+/**
+ * Moves the WAL into the database file from a worker thread, with its own connection, so that no request waits
+ * for it. Passive while requests come; when the log stopped growing it is also cut back to nothing.
+ */
+export function startCheckpoints(databasePath: string): { stop(): Promise<void> } {
+  const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), {
+    workerData: { databasePath, intervalMs: INTERVAL_MS },
+    execArgv: [],
+  });
+  worker.unref();
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  // A full disk or a removed file must not end the program: the log only grows until a later round succeeds.
+  worker.on('error', () => undefined);
+  return {
+    stop: async () => {
+      worker.postMessage('stop');
+      await ended;
+    },
+  };
+}

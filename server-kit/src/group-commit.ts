@@ -1,0 +1,56 @@
+import type { SqliteDatabase } from './sqlite.ts';
+
+export interface GroupCommit {
+  /**
+   * Runs `work` together with all others of this turn of the event loop in one transaction and settles after
+   * its fsync: what was resolved is on the disk. `work` must be synchronous, touch nothing but the database, and
+   * bear being run again (it is, when another work of its group throws).
+   */
+  run<T>(work: () => T): Promise<T>;
+}
+
+interface Job {
+  readonly work: () => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+/**
+ * One fsync for all writes of a turn: about ten times the rate of one fsync a request, at the same durability.
+ *
+ * A work that throws rejects alone: its group is rolled back and each work runs once more in a transaction of
+ * its own. While somebody else's transaction is open on the connection, the group waits for the next turn.
+ */
+export function createGroupCommit(db: SqliteDatabase): GroupCommit {
+  let queue: Job[] = [];
+  const asOne = db.transaction((jobs: readonly Job[]): unknown[] => jobs.map((job) => job.work()));
+
+  const commit = (): void => {
+    if (db.inTransaction) return void setImmediate(commit);
+    const jobs = queue;
+    queue = [];
+    commitJobs(jobs).forEach((outcome, index) => {
+      if ('error' in outcome) jobs[index]!.reject(outcome.error);
+      else jobs[index]!.resolve(outcome.value);
+    });
+  };
+
+  const commitJobs = (jobs: readonly Job[]): readonly Outcome[] => {
+    try {
+      return asOne.immediate(jobs).map((value) => ({ value }));
+    } catch (error) {
+      if (jobs.length === 1) return [{ error }];
+      return jobs.flatMap((job) => commitJobs([job]));
+    }
+  };
+
+  return {
+    run: <T>(work: () => T): Promise<T> =>
+      new Promise<T>((resolve, reject) => {
+        queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
+        if (queue.length === 1) setImmediate(commit);
+      }),
+  };
+}

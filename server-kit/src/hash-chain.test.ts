@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { CHAIN_START, canonicalJson, chainHash } from './hash-chain.ts';
+
+describe('canonicalJson', () => {
+  it('has one form for equal entries, whatever their order of members', () => {
+    expect(canonicalJson({ b: [1, null, true], a: { d: 'ü', c: undefined } })).toBe(
+      '{"a":{"d":"ü"},"b":[1,null,true]}',
+    );
+    expect(canonicalJson({ a: 1, b: 2 })).toBe(canonicalJson({ b: 2, a: 1 }));
+  });
+  it.each([1.5, Number.NaN, 2 ** 53, 10n, () => 1, Symbol('x')])('refuses %s', (value) => {
+    expect(() => canonicalJson({ value })).toThrow(TypeError);
+  });
+});
+
+describe('chainHash', () => {
+  it('depends on the entry and on all before it', () => {
+    const one = chainHash(CHAIN_START, { seq: 1 });
+    expect(one).toMatch(/^[0-9a-f]{64}$/);
+    expect(chainHash(one, { seq: 2 })).not.toBe(chainHash(CHAIN_START, { seq: 2 }));
+    expect(chainHash(one, { seq: 2 })).not.toBe(chainHash(one, { seq: 3 }));
+  });
+});

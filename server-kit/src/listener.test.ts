@@ -1,0 +1,122 @@
+import { connect } from 'node:net';
+import express from 'express';
+import { AppError } from '@svault/shared';
+import { afterEach, describe, expect, it } from 'vitest';
+import { errorHandler } from './error-handler.ts';
+import { type Listener, listen } from './listener.ts';
+import { silentLogger } from './logger.ts';
+import { readBody } from './raw-body.ts';
+import { methodNotAllowed, only, route } from './request-handler.ts';
+
+const statusOf = {
+  INVALID_REQUEST: 400,
+  METHOD_NOT_ALLOWED: 405,
+  TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+} as const;
+
+let listener: Listener | undefined;
+afterEach(() => listener?.close(0));
+
+async function start(
+  timeouts: { headersTimeoutMs?: number; requestTimeoutMs?: number } = {},
+): Promise<string> {
+  const app = express().disable('x-powered-by');
+  app.all('/echo', only(['POST']));
+  app.post(
+    '/echo',
+    route(async (req, res) => void res.end(String((await readBody(req, { maxBytes: 1000 })).length))),
+  );
+  app.get('/limited', () => {
+    throw new AppError('RATE_LIMITED', 'slow down', { details: { retryAfter: 7 } });
+  });
+  app.get('/broken', () => {
+    throw new Error('with a secret inside');
+  });
+  app.get('/item/:id', (_req, res) => void res.end());
+  app.all('/limited', methodNotAllowed(['GET']));
+  app.use(
+    errorHandler({ statusOf, storageFailure: 'UNAVAILABLE', internal: 'INTERNAL', logger: silentLogger }),
+  );
+  listener = await listen(app, { host: '127.0.0.1', port: 0, ...timeouts });
+  return listener.url;
+}
+
+/** Sends raw bytes and gives all that comes back until the server closes. */
+async function raw(url: string, ...chunks: (string | Buffer)[]): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  for (const chunk of chunks) socket.write(chunk);
+  const received: Buffer[] = [];
+  for await (const chunk of socket) received.push(chunk as Buffer);
+  return Buffer.concat(received).toString('latin1');
+}
+
+describe('answers', () => {
+  it('gives an AppError its status, Retry-After and details', async () => {
+    const res = await fetch(`${await start()}/limited`);
+    expect([res.status, res.headers.get('retry-after')]).toEqual([429, '7']);
+    expect(await res.json()).toEqual({ error: 'slow down', code: 'RATE_LIMITED', retryAfter: 7 });
+  });
+
+  it('hides what it does not know behind a fixed 500 with a request id', async () => {
+    const res = await fetch(`${await start()}/broken`);
+    const body = await res.text();
+    expect(res.status).toBe(500);
+    expect(body).not.toContain('secret');
+    expect(JSON.parse(body)).toMatchObject({ code: 'INTERNAL', requestId: expect.any(String) });
+  });
+
+  it('names the allowed methods, HEAD refused too', async () => {
+    const url = await start();
+    for (const method of ['GET', 'HEAD', 'PUT', 'OPTIONS']) {
+      const res = await fetch(`${url}/echo`, { method });
+      expect([res.status, res.headers.get('allow')]).toEqual([405, 'POST']);
+    }
+  });
+
+  it('refuses a broken percent-encoding in a path', async () => {
+    expect((await fetch(`${await start()}/item/%E0%A4%A`)).status).toBe(400);
+  });
+});
+
+describe('bodies', () => {
+  const post = (url: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(`${url}/echo`, { method: 'POST', body, headers });
+
+  it('takes the cap and refuses a byte more, with and without a length', async () => {
+    const url = await start();
+    expect(await (await post(url, 'x'.repeat(1000))).text()).toBe('1000');
+    expect((await post(url, 'x'.repeat(1001))).status).toBe(413);
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.alloc(100_000)) });
+    const res = await fetch(`${url}/echo`, { method: 'POST', body: endless, duplex: 'half' } as RequestInit);
+    expect([res.status, res.headers.get('connection')]).toEqual([413, 'close']);
+  });
+
+  it('refuses a content coding, so that no small body becomes a large one', async () => {
+    expect((await post(await start(), 'x', { 'content-encoding': 'gzip' })).status).toBe(400);
+  });
+});
+
+describe('broken requests', () => {
+  it('answers 431 to a header block over the bound', async () => {
+    const url = await start();
+    const head = `GET /limited HTTP/1.1\r\nHost: a\r\n${'x: y\r\n'.repeat(100_000)}\r\n`;
+    expect(await raw(url, head)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"TOO_LARGE"/);
+  });
+
+  it('answers 400 to both Content-Length and Transfer-Encoding', async () => {
+    const head =
+      'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+    expect(await raw(await start(), head)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"INVALID_REQUEST"/);
+  });
+
+  it('answers 408 to a header block and to a body that do not arrive', async () => {
+    const url = await start({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
+    const slowHead = raw(url, 'GET /limited HTTP/1.1\r\nHost: a\r\n');
+    const slowBody = raw(url, 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx');
+    for (const answer of await Promise.all([slowHead, slowBody])) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});

@@ -1,0 +1,108 @@
+import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { ListenAddress } from './settings.ts';
+
+/** A request's header block must arrive within this; slower clients get 408. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** The whole request, body included, must arrive within this; slower clients get 408. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Room for the longest ticket (4096 characters) and an agent's own headers; more is 431. */
+const MAX_HEADER_BYTES = 16_384;
+/** Longer than a reverse proxy's usual idle time, so that the proxy closes first and no request is lost between. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** How often Node looks for slow requests: bounds how much later than its time a 408 comes. */
+const SLOW_CHECK_INTERVAL_MS = 1_000;
+
+export interface Listener {
+  /** `http://host:port`, with the port that was really taken. */
+  readonly url: string;
+  readonly port: number;
+  readonly server: Server;
+  /** Stops accepting, lets requests in hand finish for the grace time, then ends what is left. */
+  close(graceMs?: number): Promise<void>;
+}
+
+export interface ListenOptions extends ListenAddress {
+  readonly headersTimeoutMs?: number;
+  readonly requestTimeoutMs?: number;
+}
+
+/**
+ * Starts an HTTP/1.1 server with the bounds that hold for both programs.
+ *
+ * Node drops header lines beyond a count without a word; here only their total size is bounded, since a dropped
+ * signature header must be a refusal and not a surprise.
+ */
+export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
+  const server = createServer(
+    {
+      headersTimeout: options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+      requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: SLOW_CHECK_INTERVAL_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      noDelay: true,
+      requireHostHeader: true,
+    },
+    handler,
+  );
+  server.maxHeadersCount = 0;
+  server.on('clientError', refuseBrokenRequest);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return { url: `http://${host}:${port}`, port, server, close: (graceMs) => closeServer(server, graceMs) };
+}
+
+const BROKEN: Readonly<Record<string, { status: string; code: string; error: string }>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    code: 'TOO_LARGE',
+    error: 'the request header is too large',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    code: 'INVALID_REQUEST',
+    error: 'the request did not arrive in time',
+  },
+};
+const MALFORMED = {
+  status: '400 Bad Request',
+  code: 'INVALID_REQUEST',
+  error: 'the request is no valid HTTP/1.1',
+};
+
+/** What Node's parser refuses never reaches a handler; it gets the same JSON shape as every other refusal. */
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || answerBegun(socket)) return void socket.destroy();
+  const { status, code, error: message } = BROKEN[error.code ?? ''] ?? MALFORMED;
+  const body = JSON.stringify({ error: message, code });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** A half-written answer cannot be followed by another one. Node hangs the answer in hand on its socket. */
+function answerBegun(socket: Duplex): boolean {
+  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
+  return answer?.headersSent === true;
+}
+
+function closeServer(server: Server, graceMs = 5_000): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(deadline);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,46 @@
+import { Writable } from 'node:stream';
+import { type Logger, type LoggerOptions, pino } from 'pino';
+import pretty from 'pino-pretty';
+import { scrub } from './scrub.ts';
+
+export type { Logger };
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export const LOG_FORMATS = ['json', 'pretty'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+/**
+ * A structured logger whose every line passes the scrubber before it is written. pino's own redaction reaches
+ * named paths only, neither messages nor error texts, so the finished line is what gets scrubbed.
+ */
+export function createLogger(options: {
+  readonly name: string;
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly destination?: NodeJS.WritableStream;
+}): Logger {
+  const out = options.destination ?? process.stdout;
+  const sink = options.format === 'pretty' ? prettySink(out) : out;
+  const scrubbing = { write: (line: string): void => void sink.write(scrub(line)) };
+  const settings: LoggerOptions = {
+    name: options.name,
+    level: options.level,
+    base: { name: options.name },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  };
+  return pino(settings, scrubbing);
+}
+
+function prettySink(out: NodeJS.WritableStream): Writable {
+  const destination = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      out.write(chunk, () => done());
+    },
+  });
+  return pretty({ destination, colorize: false, singleLine: true, ignore: 'pid,hostname' });
+}
+
+/** A logger that writes nothing, for tests and tools. */
+export const silentLogger: Logger = pino({ level: 'silent' });

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const script = `
+  const { runProgram } = await import(${JSON.stringify(new URL('./program.ts', import.meta.url).href)});
+  const say = (word) => async (operands) => console.log([word, ...operands].join(' '));
+  await runProgram({ name: 'prog', fallback: 'serve', subcommands: {
+    serve: { summary: 'serves', operands: 0, run: say('serving') },
+    'audit verify': { summary: 'verifies', operands: 0, run: say('verified') },
+    backup: { usage: 'FILE', summary: 'copies', operands: 1, run: say('copied') },
+    fail: { summary: 'fails', operands: 0, run: async () => { throw new Error('no svagent_abcdefghijkl here'); } },
+  } }, process.argv.slice(1));
+`;
+const run = (...args: string[]) => {
+  const options = { encoding: 'utf8', cwd: fileURLToPath(new URL('.', import.meta.url)) } as const;
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', script, '--', ...args],
+    options,
+  );
+  return { status, stdout, stderr };
+};
+
+describe('runProgram', () => {
+  it('runs the fallback, one word, two words, and operands', () => {
+    expect(run().stdout).toBe('serving\n');
+    expect(run('audit', 'verify').stdout).toBe('verified\n');
+    expect(run('backup', 'f').stdout).toBe('copied f\n');
+  });
+  it('exits 2 with the usage for a call that does not fit', () => {
+    for (const args of [['nonsense'], ['backup'], ['serve', 'more'], ['audit']]) {
+      const { status, stdout, stderr } = run(...args);
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('usage: prog');
+    }
+  });
+  it('says one scrubbed line without a stack and exits 1 for a failure', () => {
+    expect(run('fail')).toEqual({ status: 1, stdout: '', stderr: 'prog: no svagent_[redacted] here\n' });
+  });
+});

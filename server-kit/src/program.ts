@@ -1,0 +1,72 @@
+import { SettingsError } from './settings.ts';
+import { scrub } from './scrub.ts';
+
+export interface Subcommand {
+  /** How its arguments look, such as `FILE`; empty when it takes none. */
+  readonly usage?: string;
+  readonly summary: string;
+  /** How many words of its own it is called with (`audit verify` is one name of two words). */
+  readonly operands: number;
+  /** @returns the exit code; nothing means 0 */
+  run(operands: readonly string[]): Promise<number | void>;
+}
+
+export interface Program {
+  readonly name: string;
+  readonly subcommands: Readonly<Record<string, Subcommand>>;
+  /** Runs when no subcommand is named. */
+  readonly fallback: string;
+}
+
+const USAGE = 2;
+
+/**
+ * Chooses and runs a subcommand. Every failure is one clear line (or the list of settings to mend) on stderr and
+ * an exit code: 2 for a call that does not fit, 1 for everything else. A stack is shown only at SV_LOG_LEVEL=debug.
+ */
+export async function runProgram(program: Program, argv: readonly string[]): Promise<void> {
+  process.exitCode = await runChosen(program, argv);
+}
+
+async function runChosen(program: Program, argv: readonly string[]): Promise<number> {
+  if (argv.includes('--help') || argv[0] === 'help') {
+    process.stdout.write(usage(program));
+    return 0;
+  }
+  const name = argv.length === 0 ? program.fallback : matchName(program, argv);
+  const subcommand = name === undefined ? undefined : program.subcommands[name];
+  const operands = name === undefined ? [] : argv.slice(argv.length === 0 ? 0 : name.split(' ').length);
+  if (subcommand === undefined || operands.length !== subcommand.operands) {
+    const what =
+      subcommand === undefined
+        ? `unknown subcommand: ${argv.join(' ')}`
+        : `usage: ${name} ${subcommand.usage ?? ''}`;
+    process.stderr.write(`${program.name}: ${what.trimEnd()}\n\n${usage(program)}`);
+    return USAGE;
+  }
+  try {
+    return (await subcommand.run(operands)) ?? 0;
+  } catch (error) {
+    process.stderr.write(`${program.name}: ${scrub(describe(error))}\n`);
+    return error instanceof SettingsError ? USAGE : 1;
+  }
+}
+
+/** The longest subcommand name that the arguments start with. */
+function matchName(program: Program, argv: readonly string[]): string | undefined {
+  return Object.keys(program.subcommands)
+    .filter((name) => name.split(' ').every((word, index) => argv[index] === word))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return process.env['SV_LOG_LEVEL'] === 'debug' ? (error.stack ?? error.message) : error.message;
+}
+
+function usage(program: Program): string {
+  const rows = Object.entries(program.subcommands).map(([name, { usage: operands = '', summary }]) => {
+    return `  ${`${name} ${operands}`.padEnd(28)} ${summary}${name === program.fallback ? ' (default)' : ''}\n`;
+  });
+  return `usage: ${program.name} [subcommand]\n\n${rows.join('')}`;
+}

@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '@svault/shared';
+
+/** Codes this module refuses with; both servers have them in their closed unions. */
+export type BodyRefusal = 'TOO_LARGE' | 'INVALID_REQUEST';
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Reads a request's body, byte for byte, up to a cap. Bytes come before meaning: nothing is decoded here.
+ *
+ * A declared length over the cap is refused before a byte is read. A body that grows past it is refused at that
+ * byte and reading stops; the answer closes the connection, so the rest is never received.
+ *
+ * @throws AppError `TOO_LARGE` past the cap; `INVALID_REQUEST` for a content coding (a compressed body could be
+ *   any size once opened) and for a body that ends early
+ */
+export function readBody(req: IncomingMessage, options: { readonly maxBytes: number }): Promise<Buffer> {
+  const coding = req.headers['content-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'identity')
+    return Promise.reject(refusal('INVALID_REQUEST', 'a request body must have no content-encoding'));
+  const declared = req.headers['content-length'];
+  if (declared !== undefined && Number(declared) > options.maxBytes) return Promise.reject(tooLarge(options));
+  if (declared === '0' || (declared === undefined && req.headers['transfer-encoding'] === undefined))
+    return Promise.resolve(EMPTY);
+
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size <= options.maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      settle();
+      req.pause();
+      reject(tooLarge(options));
+    };
+    const onEnd = (): void => {
+      settle();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+    };
+    const onEarlyEnd = (): void => {
+      settle();
+      reject(refusal('INVALID_REQUEST', 'the request body ended early'));
+    };
+    const settle = (): void => {
+      req.off('data', onData).off('end', onEnd).off('error', onEarlyEnd).off('close', onEarlyEnd);
+    };
+    req.on('data', onData).on('end', onEnd).on('error', onEarlyEnd).on('close', onEarlyEnd);
+  });
+}
+
+const refusal = (code: BodyRefusal, message: string): AppError<BodyRefusal> => new AppError(code, message);
+
+const tooLarge = (options: { readonly maxBytes: number }): AppError<BodyRefusal> =>
+  refusal('TOO_LARGE', `the request body is larger than ${options.maxBytes} bytes`);

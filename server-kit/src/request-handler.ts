@@ -1,0 +1,31 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { AppError } from '@svault/shared';
+
+/**
+ * Wraps an async handler: Express 5 passes its rejection to the error handler, this only drops the returned
+ * value and keeps lint's floating-promise rule true.
+ */
+export function route(handler: (req: Request, res: Response) => Promise<void> | void): RequestHandler {
+  return async (req, res, _next) => {
+    await handler(req, res);
+  };
+}
+
+/** Refuses every method that a path does not name, HEAD included (a handler for GET would answer it). */
+export function methodNotAllowed(allow: readonly string[]): RequestHandler {
+  const value = allow.join(', ');
+  return (req) => {
+    throw new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here; use ${value}`, {
+      details: { allow: value },
+    });
+  };
+}
+
+/** Express answers HEAD by the GET handler; mount this before routes so that HEAD uses up nothing. */
+export function only(methods: readonly string[]): RequestHandler {
+  const refuse = methodNotAllowed(methods);
+  return (req, res, next) => {
+    if (methods.includes(req.method)) next();
+    else refuse(req, res, next);
+  };
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
+import helmet from 'helmet';
+
+type Page = Parameters<typeof helmet>[0];
+
+/**
+ * Headers of every JSON answer. Fixed, so they are written as a precomputed set: helmet as middleware costs
+ * about as much as the rest of a refusal. A JSON answer needs neither a frame, a script nor a cache.
+ */
+export const API_HEADERS: ReadonlyArray<readonly [string, string]> = [
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['X-Content-Type-Options', 'nosniff'],
+];
+
+export const STRICT_TRANSPORT: readonly [string, string] = [
+  'Strict-Transport-Security',
+  'max-age=31536000; includeSubDomains',
+];
+
+/** Sets {@link API_HEADERS}, and HSTS where the public address is https. */
+export function apiHeaders(options: { readonly https: boolean }): RequestHandler {
+  const headers = options.https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
+  return (_req: IncomingMessage, res: ServerResponse, next: () => void): void => {
+    for (const [name, value] of headers) res.setHeader(name, value);
+    next();
+  };
+}
+
+/**
+ * Headers of a server-rendered page: no script at all, forms only to the page's own origin and to the
+ * origins given, never inside a frame.
+ *
+ * @param formTargets further origins a form's answer may redirect to (CSP `form-action` covers redirects)
+ */
+export function pageHeaders(options: {
+  readonly https: boolean;
+  readonly formTargets?: readonly string[];
+}): RequestHandler {
+  const settings: Page = {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        styleSrc: ["'self'", "'unsafe-inline'"],
+        imgSrc: ["'self'", 'data:'],
+        formAction: ["'self'", ...(options.formTargets ?? [])],
+        frameAncestors: ["'none'"],
+        baseUri: ["'none'"],
+      },
+    },
+    referrerPolicy: { policy: 'no-referrer' },
+    strictTransportSecurity: options.https,
+    xFrameOptions: { action: 'deny' },
+  };
+  const middleware = helmet(settings);
+  return (req, res, next) => {
+    res.setHeader('Cache-Control', 'no-store');
+    middleware(req, res, next);
+  };
+}

@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { Secret, fromBase64url } from '@svault/shared';
+import { LIMIT_SETTING_PREFIX } from './setting-names.ts';
+
+/** One setting: how its text becomes a value. `parse` throws an Error whose message completes "NAME …". */
+export interface Setting<T> {
+  readonly parse: (text: string) => T;
+  readonly fallback: { readonly value: T } | undefined;
+  /** Whether `NAME_FILE` may name a file that holds the text. */
+  readonly file: boolean | undefined;
+  readonly description: string;
+}
+
+export interface SettingOptions<T> {
+  readonly description: string;
+  readonly default?: T;
+  readonly file?: boolean;
+}
+
+type Spec = Readonly<Record<string, Setting<unknown>>>;
+export type SettingValues<S extends Spec> = { [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
+
+/** All that is wrong with the environment at once, so that an operator mends it in one round. */
+export class SettingsError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`the settings do not fit:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.name = 'SettingsError';
+    this.problems = problems;
+  }
+}
+
+function setting<T>(parse: (text: string) => T, options: SettingOptions<T>): Setting<T> {
+  const { description, file } = options;
+  const fallback = 'default' in options ? { value: options.default as T } : undefined;
+  return { parse, fallback, file, description };
+}
+
+export const text = (options: SettingOptions<string>): Setting<string> => setting((value) => value, options);
+
+export const optionalText = (options: SettingOptions<string | undefined>): Setting<string | undefined> =>
+  setting<string | undefined>((value) => value, { default: undefined, ...options });
+
+/** Turns any kind into one that may be absent. */
+export const optional = <T>(kind: Setting<T>): Setting<T | undefined> => ({
+  ...kind,
+  fallback: { value: undefined },
+});
+
+/** An absolute http(s) address without user info, query, fragment or trailing slash, given back as written. */
+export const url = (options: SettingOptions<string>): Setting<string> =>
+  setting((value) => {
+    if (!URL.canParse(value)) throw new Error('is no absolute URL');
+    const parsed = new URL(value);
+    if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')
+      throw new Error('must start with https:// or http://');
+    if (parsed.username !== '' || parsed.password !== '') throw new Error('must not carry user info');
+    if (value.includes('?') || value.includes('#')) throw new Error('must have no query and no fragment');
+    if (value.endsWith('/')) throw new Error('must not end with a slash');
+    return value;
+  }, options);
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 asks the system for a free port. */
+  readonly port: number;
+}
+
+/** `HOST:PORT`, IPv6 in brackets. */
+export const listenAddress = (options: SettingOptions<ListenAddress>): Setting<ListenAddress> =>
+  setting((value) => {
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/.exec(value);
+    const port = Number(match?.[3]);
+    if (match === null || port > 65535) throw new Error('must look like 127.0.0.1:8080 or [::1]:8080');
+    return { host: (match[1] ?? match[2])!, port };
+  }, options);
+
+export const secretText = (options: SettingOptions<Secret>): Setting<Secret> =>
+  setting((value) => new Secret(value), options);
+
+/** 32 bytes as base64url without padding, such as `openssl rand 32 | basenc --base64url | tr -d =` prints. */
+export const key32 = (options: SettingOptions<Secret<Uint8Array>>): Setting<Secret<Uint8Array>> =>
+  setting((value) => {
+    const bytes = fromBase64url(value);
+    if (bytes?.length !== 32)
+      throw new Error('must be 32 bytes in base64url without padding (43 characters)');
+    return new Secret(bytes);
+  }, options);
+
+/** Comma-separated entries, outer white space removed, empty ones dropped. */
+export const list = (
+  options: SettingOptions<readonly string[]> & { readonly entry?: (text: string) => void },
+): Setting<readonly string[]> =>
+  setting((value) => {
+    const entries = value
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
+    for (const entry of entries) options.entry?.(entry);
+    return entries;
+  }, options);
+
+export const oneOf = <const T extends string>(
+  choices: readonly T[],
+  options: SettingOptions<T>,
+): Setting<T> =>
+  setting((value) => {
+    const choice = choices.find((candidate) => candidate === value);
+    if (choice === undefined) throw new Error(`must be one of ${choices.join(', ')}`);
+    return choice;
+  }, options);
+
+export const integer = (
+  options: SettingOptions<number> & { readonly min: number; readonly max: number },
+): Setting<number> =>
+  setting((value) => {
+    const parsed = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(parsed >= options.min && parsed <= options.max))
+      throw new Error(`must be a whole number from ${options.min} to ${options.max}`);
+    return parsed;
+  }, options);
+
+const comesFromFile = (name: string, kind: Setting<unknown>): boolean =>
+  kind.file ?? /_(?:KEY|SECRET|TOKEN)$/.test(name);
+
+const FILE_SUFFIX = '_FILE';
+
+/**
+ * Reads all settings of one program from its environment, once, at start.
+ *
+ * @param spec the program's own settings; a name ending in `_KEY`, `_SECRET` or `_TOKEN` also comes as `…_FILE`
+ * @param foreign names that another program reads from the same environment
+ * @throws SettingsError listing every unknown, missing or malformed `SV_…` name; values are never repeated in it
+ */
+export function readSettings<S extends Spec>(
+  spec: S,
+  env: NodeJS.ProcessEnv,
+  options: { readonly foreign: readonly string[] },
+): SettingValues<S> {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, kind] of Object.entries(spec)) {
+    try {
+      const given = readText(name, kind, env);
+      if (given !== undefined) values[name] = kind.parse(given);
+      else if (kind.fallback !== undefined) values[name] = kind.fallback.value;
+      else problems.push(`${name} is missing: ${kind.description}`);
+    } catch (error) {
+      problems.push(`${name} ${(error as Error).message}`);
+    }
+  }
+  const known = (name: string): boolean =>
+    Object.hasOwn(spec, name) || options.foreign.includes(name) || name.startsWith(LIMIT_SETTING_PREFIX);
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('SV_') || known(name)) continue;
+    const base = name.endsWith(FILE_SUFFIX) ? name.slice(0, -FILE_SUFFIX.length) : undefined;
+    const own = base === undefined ? undefined : spec[base];
+    const fileTwin =
+      base !== undefined && (own === undefined ? options.foreign.includes(base) : comesFromFile(base, own));
+    if (!fileTwin) problems.push(`${name} is not known to this program: is it misspelt?`);
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return values as SettingValues<S>;
+}
+
+/** An empty value counts as absent, as compose files write `NAME=` for "not set". */
+function readText(name: string, kind: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
+  const direct = env[name] === '' ? undefined : env[name];
+  const path = comesFromFile(name, kind) ? env[name + FILE_SUFFIX] : undefined;
+  if (path === undefined || path === '') return direct;
+  if (direct !== undefined) throw new Error(`is set twice, directly and by ${name}${FILE_SUFFIX}`);
+  try {
+    return readFileSync(path, 'utf8').trimEnd();
+  } catch (error) {
+    throw new Error(
+      `cannot be read from its file: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createGroupCommit } from './group-commit.ts';
+import { backupSqlite } from './sqlite-backup.ts';
+import { AlreadyServing, holdServeLock } from './sqlite-lock.ts';
+import { NewerSchema, type SqliteDatabase, isStorageFailure, openSqlite } from './sqlite.ts';
+
+const migrations = [
+  { id: 1, name: 'items', sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, body TEXT) STRICT' },
+];
+let dir: string;
+let db: SqliteDatabase;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'svault-sqlite-'));
+  db = openSqlite(join(dir, 'a.db'), { migrations });
+});
+afterEach(() => {
+  db.close();
+  rmSync(dir, { recursive: true });
+});
+const count = (): number => db.prepare<[], number>('SELECT count(*) FROM items').pluck().get()!;
+
+describe('openSqlite', () => {
+  it('runs each migration once and refuses a newer schema by both numbers', () => {
+    const path = join(dir, 'a.db');
+    const more = [...migrations, { id: 7, name: 'more', sql: 'CREATE TABLE more (id INTEGER) STRICT' }];
+    openSqlite(path, { migrations: more }).close();
+    openSqlite(path, { migrations: more }).close();
+    expect(() => openSqlite(path, { migrations })).toThrow(NewerSchema);
+    expect(() => openSqlite(path, { migrations })).toThrow(/schema 7.*up to 1/);
+  });
+});
+
+describe('holdServeLock', () => {
+  it('lets one in, and the next one after it is released', () => {
+    const path = join(dir, 'a.db');
+    const first = holdServeLock(path);
+    expect(() => holdServeLock(path)).toThrow(AlreadyServing);
+    first.release();
+    holdServeLock(path).release();
+  });
+});
+
+describe('createGroupCommit', () => {
+  it('commits all works of one turn together and answers each its own value', async () => {
+    let commits = 0;
+    const insert = db.prepare('INSERT INTO items (body) VALUES (?)');
+    const group = createGroupCommit(db);
+    db.function('on_commit', () => ++commits);
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        group.run(() => Number(insert.run(`${index}`).changes) + index),
+      ),
+    );
+    expect(results).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
+    expect(count()).toBe(50);
+  });
+
+  it('rejects a throwing work alone and keeps the others of its group', async () => {
+    const insert = db.prepare('INSERT INTO items (id, body) VALUES (?, ?)');
+    const group = createGroupCommit(db);
+    const outcomes = await Promise.allSettled([
+      group.run(() => insert.run(1, 'a')),
+      group.run(() => insert.run(1, 'twice')),
+      group.run(() => {
+        insert.run(2, 'b');
+        throw new Error('no');
+      }),
+      group.run(() => insert.run(3, 'c')),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+    expect(db.prepare('SELECT id, body FROM items ORDER BY id').all()).toEqual([
+      { id: 1, body: 'a' },
+      { id: 3, body: 'c' },
+    ]);
+  });
+
+  it('waits while another transaction is open on the connection', async () => {
+    const group = createGroupCommit(db);
+    db.exec('BEGIN');
+    const written = group.run(() => db.prepare("INSERT INTO items (body) VALUES ('x')").run());
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    db.exec('ROLLBACK');
+    await written;
+    expect(count()).toBe(1);
+  });
+
+  it('says that storage failed when the database is full, and heals when there is room again', async () => {
+    const group = createGroupCommit(db);
+    const insert = db.prepare('INSERT INTO items (body) VALUES (?)');
+    db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
+    const refused = await group.run(() => insert.run('x'.repeat(100_000))).catch((error: unknown) => error);
+    expect(isStorageFailure(refused)).toBe(true);
+    db.pragma('max_page_count = 1000000');
+    await group.run(() => insert.run('x'.repeat(100_000)));
+    expect(count()).toBe(1);
+  });
+});
+
+describe('backupSqlite', () => {
+  it('copies a live database and never overwrites a file', async () => {
+    db.exec("INSERT INTO items (body) VALUES ('kept')");
+    const file = join(dir, 'backup.db');
+    await backupSqlite(db, file);
+    const copy = openSqlite(file, { migrations });
+    expect(copy.prepare('SELECT body FROM items').pluck().get()).toBe('kept');
+    copy.close();
+    await expect(backupSqlite(db, file)).rejects.toThrow(/exists already/);
+  });
+});

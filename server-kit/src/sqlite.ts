@@ -1,0 +1,89 @@
+import Database from 'better-sqlite3';
+
+export type SqliteDatabase = Database.Database;
+
+/** One step of a schema. Append-only and additive: the former program still runs on the new schema. */
+export interface Migration {
+  /** Ascending; never reused. */
+  readonly id: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** The file was written by a newer program. Nothing was changed. */
+export class NewerSchema extends Error {
+  constructor(path: string, found: number, known: number) {
+    super(
+      `${path} has schema ${found}, this program knows up to ${known}: run the newer program, or restore an older backup`,
+    );
+    this.name = 'NewerSchema';
+  }
+}
+
+const BUSY_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens a SQLite file for one process's reads and writes.
+ *
+ * `synchronous=FULL` with WAL: what a commit answered survives a power cut. Checkpoints do not run on this
+ * connection, they would set the tail latency; see checkpoint.ts.
+ *
+ * @throws NewerSchema when the file's schema is ahead of `migrations`
+ */
+export function openSqlite(
+  path: string,
+  options: { readonly migrations: readonly Migration[] },
+): SqliteDatabase {
+  const db = openPlain(path);
+  try {
+    migrate(db, path, options.migrations);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Opens a file with the pragmas of every connection, without looking at its schema. */
+export function openPlain(path: string): SqliteDatabase {
+  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  db.pragma('foreign_keys = ON');
+  db.pragma('trusted_schema = OFF');
+  db.pragma('wal_autocheckpoint = 0');
+  return db;
+}
+
+function migrate(db: SqliteDatabase, path: string, migrations: readonly Migration[]): void {
+  const ordered = [...migrations].sort((a, b) => a.id - b.id);
+  db.exec('CREATE TABLE IF NOT EXISTS schema_migrations (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT');
+  const applied = new Set(db.prepare<[], number>('SELECT id FROM schema_migrations').pluck().all());
+  const newest = Math.max(0, ...applied);
+  const known = ordered.at(-1)?.id ?? 0;
+  if (newest > known) throw new NewerSchema(path, newest, known);
+  const record = db.prepare('INSERT INTO schema_migrations (id, name) VALUES (?, ?)');
+  for (const { id, name, sql } of ordered) {
+    // Looked at again inside the write transaction: another process may have run it in between.
+    db.transaction(() => {
+      if (db.prepare('SELECT 1 FROM schema_migrations WHERE id = ?').get(id) !== undefined) return;
+      db.exec(sql);
+      record.run(id, name);
+    }).immediate();
+  }
+}
+
+const FAILURES = [
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_CANTOPEN',
+  'SQLITE_READONLY',
+];
+
+/** Whether an error says that the database could not take the work now, as opposed to a mistake of ours. */
+export function isStorageFailure(error: unknown): boolean {
+  if (!(error instanceof Database.SqliteError)) return false;
+  return FAILURES.some((code) => error.code === code || error.code.startsWith(`${code}_`));
+}
