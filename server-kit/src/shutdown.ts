@@ -1,17 +1,23 @@
 /**
- * Runs `stop` once, at the first SIGTERM or SIGINT, then lets the process end by itself. A second signal ends it
- * at once, for the operator who does not want to wait.
+ * Runs `stop` once, at the first SIGTERM or SIGINT, then ends the process: 0 when it stopped cleanly, else 1.
+ *
+ * A further Ctrl-C ends it at once, for the operator who does not want to wait. A further SIGTERM changes nothing:
+ * a launcher sends one to a child that the terminal's Ctrl-C has reached already.
  */
 export function onStop(stop: () => Promise<void>): void {
+  let stopping = false;
   const first = (): void => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.removeListener(signal, first);
-      process.once(signal, () => process.exit(1));
-    }
+    stopping = true;
     stop().then(
       () => process.exit(0),
       () => process.exit(1),
     );
   };
-  process.once('SIGTERM', first).once('SIGINT', first);
+  process.on('SIGTERM', () => {
+    if (!stopping) first();
+  });
+  process.on('SIGINT', () => {
+    if (stopping) process.exit(1);
+    first();
+  });
 }

@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { type AdminClient, createAdminClient } from './admin-client.ts';
+import { bind, isBound, parseRegistrationLink } from './binding.ts';
+import { freePort } from './free-port.ts';
+import { pairSecrets } from './pair-secrets.ts';
+import { type ProgramName, type ProgramProcess, runSubcommand, startProgram } from './program-process.ts';
+
+export interface PairOptions {
+  /** Holds databases and generated secrets; made when it does not exist. */
+  readonly dir: string;
+  /** 0 or absent: a free port. */
+  readonly controlPlanePort?: number;
+  readonly webhookPort?: number;
+  /** Further `SV_…` settings, for both programs. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly ownerEmail?: string;
+  readonly onLine?: (program: ProgramName, line: string) => void;
+  readonly launcher?: Readonly<Partial<Record<ProgramName, readonly string[]>>>;
+}
+
+export interface Pair {
+  readonly controlPlaneUrl: string;
+  readonly webhookUrl: string;
+  readonly adminKey: string;
+  readonly admin: AdminClient;
+  readonly controlPlane: ProgramProcess;
+  readonly webhook: ProgramProcess;
+  /** Runs another subcommand beside the pair, with its settings. */
+  run(program: ProgramName, ...words: string[]): Promise<string>;
+  /** Starts a program anew on the same address and files, after it was stopped or killed. */
+  restart(program: ProgramName): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Both programs and everything they call run on this machine; nothing else may be reached by `http:`. */
+const LOOPBACK = '127.0.0.0/8,::1/128';
+const DEFAULT_OWNER = 'owner@localhost';
+
+/** Starts both programs as processes of their own on loopback and binds them to each other. */
+export async function startPair(options: PairOptions): Promise<Pair> {
+  const secrets = pairSecrets(options.dir);
+  const [controlPlanePort, webhookPort] = await Promise.all([
+    options.controlPlanePort || freePort(),
+    options.webhookPort || freePort(),
+  ]);
+  const urls = {
+    'control-plane': `http://127.0.0.1:${controlPlanePort}`,
+    webhook: `http://127.0.0.1:${webhookPort}`,
+  };
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    SV_EGRESS_ALLOW: LOOPBACK,
+    SV_BASE_URL: urls['control-plane'],
+    SV_LISTEN: `127.0.0.1:${controlPlanePort}`,
+    SV_DATABASE_URL: `sqlite:${join(options.dir, 'control-plane.db')}`,
+    SV_MASTER_KEY_FILE: secrets.masterKeyFile,
+    SV_BOOTSTRAP_EMAIL: options.ownerEmail ?? DEFAULT_OWNER,
+    SV_BOOTSTRAP_ADMIN_KEY_FILE: secrets.adminKeyFile,
+    SV_WEBHOOK_URL: urls.webhook,
+    SV_WEBHOOK_LISTEN: `127.0.0.1:${webhookPort}`,
+    SV_WEBHOOK_DATA_DIR: join(options.dir, 'webhook'),
+    SV_WEBHOOK_MASTER_KEY_FILE: secrets.webhookMasterKeyFile,
+    SV_WEBHOOK_SERVICE_URL: urls['control-plane'],
+    SV_WEBHOOK_SETUP_TOKEN_FILE: secrets.setupTokenFile,
+    ...options.env,
+  };
+  const running: Partial<Record<ProgramName, ProgramProcess>> = {};
+  const start = async (name: ProgramName): Promise<void> => {
+    const launcher = options.launcher?.[name];
+    running[name] = await startProgram(name, urls[name], {
+      env,
+      cwd: options.dir,
+      onLine: (line) => options.onLine?.(name, line),
+      ...(launcher === undefined ? {} : { launcher }),
+    });
+  };
+  const run = (name: ProgramName, ...words: string[]): Promise<string> =>
+    runSubcommand(name, words, { env, cwd: options.dir });
+  // The webhook last to start is the first to stop: no request is under way to a program that is gone.
+  const stop = async (): Promise<void> => {
+    await running['control-plane']?.stop();
+    await running.webhook?.stop();
+  };
+  const admin = createAdminClient(urls['control-plane'], secrets.adminKey);
+  try {
+    await Promise.all([start('control-plane'), start('webhook')]);
+    if (!(await isBound(admin))) await bind(admin, parseRegistrationLink(await run('webhook', 'bind-link')));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    controlPlaneUrl: urls['control-plane'],
+    webhookUrl: urls.webhook,
+    adminKey: secrets.adminKey,
+    admin,
+    get controlPlane() {
+      return running['control-plane']!;
+    },
+    get webhook() {
+      return running.webhook!;
+    },
+    run,
+    restart: start,
+    stop,
+  };
+}

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export type ProgramName = 'control-plane' | 'webhook';
+
+const MAIN: Readonly<Record<ProgramName, string>> = {
+  'control-plane': fileURLToPath(new URL('../../control-plane/src/main.ts', import.meta.url)),
+  webhook: fileURLToPath(new URL('../../webhook/src/main.ts', import.meta.url)),
+};
+const READY_TIMEOUT_MS = 15_000;
+const READY_POLL_MS = 25;
+/** A program that did not end by itself after SIGTERM is ended. */
+const STOP_TIMEOUT_MS = 12_000;
+const KEPT_LINES = 20;
+
+export interface ProgramProcess {
+  readonly child: ChildProcess;
+  /** SIGTERM, then SIGKILL when it does not end in time. */
+  stop(): Promise<void>;
+  /** SIGKILL: what a crash looks like. */
+  kill(): Promise<void>;
+}
+
+export interface SpawnOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** Where relative paths of the settings lead. */
+  readonly cwd: string;
+  /** Receives every line that the program writes. */
+  readonly onLine?: (line: string) => void;
+  /** A command that the program is run by, such as `['taskset', '-c', '0']`. */
+  readonly launcher?: readonly string[];
+}
+
+/** Starts `serve` of a program and waits until `GET /readyz` answers 200. */
+export async function startProgram(
+  name: ProgramName,
+  url: string,
+  options: SpawnOptions,
+): Promise<ProgramProcess> {
+  const [command, ...args] = [...(options.launcher ?? []), process.execPath, MAIN[name], 'serve'];
+  const { cwd, env } = options;
+  const child = spawn(command!, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const lastLines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lastLines.push(line);
+      if (lastLines.length > KEPT_LINES) lastLines.shift();
+      options.onLine?.(line);
+    });
+  }
+  try {
+    await ready(child, url);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw new Error(`the ${name} did not start (${(error as Error).message}):\n${lastLines.join('\n')}`, {
+      cause: error,
+    });
+  }
+  return { child, stop: () => end(child, 'SIGTERM'), kill: () => end(child, 'SIGKILL') };
+}
+
+async function ready(child: ChildProcess, url: string): Promise<void> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+  }
+  throw new Error(`it was not ready after ${READY_TIMEOUT_MS / 1000} s`);
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  const killer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(killer);
+}
+
+/**
+ * Runs another subcommand of a program to its end, beside a running `serve`.
+ *
+ * @returns what it wrote to stdout
+ * @throws Error with what it wrote to stderr when it exits with another code than 0
+ */
+export async function runSubcommand(
+  name: ProgramName,
+  words: readonly string[],
+  options: Pick<SpawnOptions, 'env' | 'cwd'>,
+): Promise<string> {
+  const { cwd, env } = options;
+  const child = spawn(process.execPath, [MAIN[name], ...words], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, err, [code]] = await Promise.all([
+    child.stdout.setEncoding('utf8').toArray(),
+    child.stderr.setEncoding('utf8').toArray(),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  if (code !== 0) throw new Error(`${name} ${words.join(' ')} exited with ${code}: ${err.join('').trim()}`);
+  return out.join('');
+}
