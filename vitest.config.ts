@@ -1,21 +1,39 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-const packages = ['shared', 'server-kit', 'webhook', 'control-plane', 'conformance', 'cli', 'compose'];
+const PACKAGES = [
+  'shared',
+  'server-kit',
+  'webhook',
+  'control-plane',
+  'conformance',
+  'cli',
+  'compose',
+  'bench',
+  'scripts',
+];
 
-// One project per workspace. Two workers: the tests promise to pass on two cores in any order.
-// eslint-disable-next-line import/no-default-export -- vitest reads the default export
+/** One project per workspace, named after its folder. */
+export function projects(options: {
+  readonly include: string[];
+  readonly exclude?: string[];
+  readonly testTimeout: number;
+}): TestProjectInlineConfiguration[] {
+  return PACKAGES.map((name) => ({
+    test: {
+      name,
+      root: `./${name}`,
+      include: options.include,
+      exclude: ['**/node_modules/**', '**/dist/**', ...(options.exclude ?? [])],
+      testTimeout: options.testTimeout,
+      hookTimeout: 60_000,
+    },
+  }));
+}
+
+// Two workers: the tests promise to pass on two cores in any order.
 export default defineConfig({
   test: {
     maxWorkers: 2,
-    projects: packages.map((name) => ({
-      test: {
-        name,
-        root: `./${name}`,
-        include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-        exclude: ['**/*.hard.test.ts', '**/node_modules/**', '**/dist/**'],
-        testTimeout: 30_000,
-        hookTimeout: 60_000,
-      },
-    })),
+    projects: projects({ include: ['**/*.test.ts'], exclude: ['**/*.hard.test.ts'], testTimeout: 30_000 }),
   },
 });

@@ -1,0 +1,131 @@
+/**
+ * Who may import what, as data. Neither `tsc -b` nor a rule against cycles holds the direction of an import,
+ * so the rule `svault/arrows` reads these two tables and refuses each import that goes against them.
+ * A target is either a bare specifier as it is written (`express`, `node:fs`, `@svault/shared/egress`) or, for a
+ * relative import, the path from the repository's root behind a `./` (`./webhook/src/store/schema.ts`).
+ */
+
+/** Package folder → folders of the workspace packages that its `src/` may import, itself aside. */
+export const PACKAGE_ARROWS: Readonly<Record<string, readonly string[]>> = {
+  shared: [],
+  'server-kit': ['shared'],
+  webhook: ['server-kit', 'shared'],
+  'control-plane': ['server-kit', 'shared'],
+  conformance: ['shared'],
+  cli: ['shared'],
+  compose: ['shared'],
+  'test-kit': ['control-plane', 'server-kit', 'shared', 'webhook'],
+  bench: ['compose', 'shared'],
+};
+
+/** Package name → its folder. */
+export const PACKAGE_FOLDERS: Readonly<Record<string, string>> = {
+  '@svault/shared': 'shared',
+  '@svault/server-kit': 'server-kit',
+  '@svault/webhook': 'webhook',
+  '@svault/control-plane': 'control-plane',
+  'svault-conformance': 'conformance',
+  svault: 'cli',
+  '@svault/compose': 'compose',
+  '@svault/test-kit': 'test-kit',
+  '@svault/bench': 'bench',
+};
+
+/** One direction inside a package that an import may not take. Tests are exempt: they drive a file from outside. */
+export interface Arrow {
+  /** Importing files, by their path from the root. */
+  readonly from: RegExp;
+  /** Targets that these files may not import. */
+  readonly to: RegExp;
+  /** With names, only these are refused (and whatever brings them along: default and namespace imports). */
+  readonly names?: readonly string[];
+  readonly why: string;
+}
+
+const SERVER = String.raw`^(webhook|control-plane)/src/`;
+/** Folders of a server that translate requests: `routes` in the webhook, the five faces in the control plane. */
+const FACES = 'routes|rest|mcp|mcp-proxy|oauth|console-api';
+/** A feature is every folder of a server that is neither a face nor part of the spine. */
+const FEATURE = new RegExp(`${SERVER}(?!(?:${FACES}|http|store|config|commands)/)[^/]+/`);
+const FACE = new RegExp(`${SERVER}(${FACES})/`);
+
+const DATABASE = /^(better-sqlite3|kysely|pg|ioredis)(\/|$)|^@svault\/server-kit\/(sqlite|checkpoint)/;
+const CLIENT_NAMES = ['request', 'get', 'Agent', 'globalAgent', 'ClientRequest'];
+/** Code that runs inside one of the two programs, the one way out itself aside. */
+const IN_A_PROGRAM = /^(shared\/src\/(?!egress\/)|(server-kit|webhook|control-plane)\/src\/)/;
+
+export const ARROWS: readonly Arrow[] = [
+  {
+    from: /^shared\/src\/(?!egress\/)/,
+    to: /^(node:)?(fs|net|http|https|http2|tls|dns|dgram|child_process|cluster|worker_threads)(\/|$)/,
+    why: 'the root entry and the schemas of shared do no I/O; only egress/ opens connections',
+  },
+  {
+    from: /^shared\/src\/(?!egress\/)/,
+    to: /^\.\/shared\/src\/egress\//,
+    why: 'whoever signs or verifies must not load the HTTP client with it',
+  },
+  {
+    from: /^shared\/src\//,
+    to: /^(express|better-sqlite3|kysely|pg|pino)(\/|$)|^(node:)?fs(\/|$)/,
+    why: 'shared knows no server, no database and no files',
+  },
+  {
+    from: IN_A_PROGRAM,
+    to: /^undici(\/|$)/,
+    why: 'both programs call out through @svault/shared/egress alone, which checks the address (protocol section 6)',
+  },
+  {
+    from: IN_A_PROGRAM,
+    to: /^(node:)?(http|https|http2)$/,
+    names: [...CLIENT_NAMES, 'connect'],
+    why: 'both programs call out through @svault/shared/egress alone, which checks the address (protocol section 6)',
+  },
+  {
+    from: FEATURE,
+    to: /^express(\/|$)|^@svault\/server-kit\/(listener|raw-body|request-handler|error-handler|security-headers)$/,
+    why: 'a feature knows nothing of HTTP',
+  },
+  {
+    from: FEATURE,
+    to: new RegExp(
+      `^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$)|commands/|[^/]+\\.ts$)`,
+    ),
+    why: 'main → serve/app → faces → features: a feature imports nothing above it (http/errors.ts names its codes)',
+  },
+  {
+    from: FEATURE,
+    to: DATABASE,
+    why: 'a feature declares a store interface; store/ implements it',
+  },
+  {
+    from: FACE,
+    to: /^(node:)?crypto$|^libsodium-wrappers$|^@svault\/shared\/egress$|^@svault\/server-kit\/(aead|group-commit)$/,
+    why: 'a route parses, authorises, calls one function and serialises: no cryptography, no outgoing HTTP',
+  },
+  {
+    from: FACE,
+    to: DATABASE,
+    why: 'a route parses, authorises, calls one function and serialises: no SQL',
+  },
+  {
+    from: new RegExp(`${SERVER}((${FACES}|http|store|config)/)`),
+    to: /^\.\/(webhook|control-plane)\/src\/((commands)\/|[^/]+\.ts$)/,
+    why: 'main → serve/app → faces: nothing below imports the spine',
+  },
+  {
+    from: new RegExp(`${SERVER}http/`),
+    to: DATABASE,
+    why: 'http/ reads and answers; what it must remember it asks of a feature',
+  },
+  {
+    from: new RegExp(`${SERVER}(?!(store|commands)/|context\\.ts$)`),
+    to: /^\.\/(webhook|control-plane)\/src\/store\//,
+    why: 'only context.ts and the commands build stores; everyone else sees an interface of a feature',
+  },
+  {
+    from: new RegExp(`${SERVER}store/`),
+    to: new RegExp(`^express(/|$)|^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$))`),
+    why: 'store/ implements interfaces of the features and knows nothing of HTTP',
+  },
+];
