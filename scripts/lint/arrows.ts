@@ -45,8 +45,10 @@ export interface Arrow {
 const SERVER = String.raw`^(webhook|control-plane)/src/`;
 /** Folders of a server that translate requests: `routes` in the webhook, the five faces in the control plane. */
 const FACES = 'routes|rest|mcp|mcp-proxy|oauth|console-api';
-/** A feature is every folder of a server that is neither a face nor part of the spine. */
-const FEATURE = new RegExp(`${SERVER}(?!(?:${FACES}|http|store|config|commands)/)[^/]+/`);
+/** From process to wiring; each may be imported only by the one before it, and by the commands. */
+const SPINE = String.raw`(main|serve|app|context)\.ts$`;
+/** A feature is every file of a server that belongs neither to a face nor to the spine. */
+const FEATURE = new RegExp(`${SERVER}(?!(${FACES}|http|store|config|commands)/|${SPINE})`);
 const FACE = new RegExp(`${SERVER}(${FACES})/`);
 
 const DATABASE = /^(better-sqlite3|kysely|pg|ioredis)(\/|$)|^@svault\/server-kit\/(sqlite|checkpoint)/;
@@ -88,29 +90,8 @@ export const ARROWS: readonly Arrow[] = [
   },
   {
     from: FEATURE,
-    to: new RegExp(
-      `^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$)|commands/|[^/]+\\.ts$)`,
-    ),
-    why: 'main → serve/app → faces → features: a feature imports nothing above it (http/errors.ts names its codes)',
-  },
-  {
-    from: FEATURE,
-    to: DATABASE,
-    why: 'a feature declares a store interface; store/ implements it',
-  },
-  {
-    from: FACE,
-    to: /^(node:)?crypto$|^libsodium-wrappers$|^@svault\/shared\/egress$|^@svault\/server-kit\/(aead|group-commit)$/,
-    why: 'a route parses, authorises, calls one function and serialises: no cryptography, no outgoing HTTP',
-  },
-  {
-    from: FACE,
-    to: DATABASE,
-    why: 'a route parses, authorises, calls one function and serialises: no SQL',
-  },
-  {
-    from: new RegExp(`${SERVER}((${FACES}|http|store|config)/)`),
-    to: /^\.\/(webhook|control-plane)\/src\/((commands)\/|[^/]+\.ts$)/,
+    to: new RegExp(`^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$)|commands/|${SPINE})`),
+    to: new RegExp(`^\\./(webhook|control-plane)/src/(commands/|${SPINE})`),
     why: 'main → serve/app → faces: nothing below imports the spine',
   },
   {

@@ -111,6 +111,11 @@ const LAYERS: readonly ImportCase[] = (
     ],
   },
   {
+    file: `${server}/src/unit-of-work.ts`,
+    refuses: ['express', 'better-sqlite3', './context.ts', './store/schema.ts'],
+    allows: ['./vault/vault.ts', '@svault/shared'],
+  },
+  {
     file: `${server}/src/vault/vault.test.ts`,
     refuses: ['@svault/test-kit/clock', `@svault/${other}/serve`],
     allows: ['vitest', '../store/vault-store-sqlite.ts', 'express', 'node:http', '@svault/server-kit/sqlite'],
