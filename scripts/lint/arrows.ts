@@ -91,6 +91,25 @@ export const ARROWS: readonly Arrow[] = [
   {
     from: FEATURE,
     to: new RegExp(`^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$)|commands/|${SPINE})`),
+    why: 'main → serve/app → faces → features: a feature imports nothing above it (http/errors.ts names its codes)',
+  },
+  {
+    from: FEATURE,
+    to: DATABASE,
+    why: 'a feature declares a store interface; store/ implements it',
+  },
+  {
+    from: FACE,
+    to: /^(node:)?crypto$|^libsodium-wrappers$|^@svault\/shared\/egress$|^@svault\/server-kit\/(aead|group-commit)$/,
+    why: 'a route parses, authorises, calls one function and serialises: no cryptography, no outgoing HTTP',
+  },
+  {
+    from: FACE,
+    to: DATABASE,
+    why: 'a route parses, authorises, calls one function and serialises: no SQL',
+  },
+  {
+    from: new RegExp(`${SERVER}(${FACES}|http|store|config)/`),
     to: new RegExp(`^\\./(webhook|control-plane)/src/(commands/|${SPINE})`),
     why: 'main → serve/app → faces: nothing below imports the spine',
   },
