@@ -1,0 +1,77 @@
+import { hash, randomFillSync, timingSafeEqual } from 'node:crypto';
+
+/** Bytes of random drawn from the system at a time; a call per token would cost more than the rest of a ticket. */
+const POOL_BYTES = 4096;
+
+const pool = Buffer.alloc(POOL_BYTES);
+let poolUsed = POOL_BYTES;
+
+/** UTF-8 bytes of a text. */
+export function utf8(text: string): Uint8Array {
+  return Buffer.from(text, 'utf8');
+}
+
+/** base64url without padding (RFC 4648 section 5). */
+export function toBase64url(bytes: Uint8Array): string {
+  return view(bytes).toString('base64url');
+}
+
+/**
+ * Strict reading of base64url: no padding, no foreign characters, and no second spelling of the same bytes.
+ * @returns undefined for anything that {@link toBase64url} would not have written
+ */
+export function fromBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+/** base64 with padding, standard alphabet (RFC 4648 section 4). */
+export function toBase64(bytes: Uint8Array): string {
+  return view(bytes).toString('base64');
+}
+
+/**
+ * Strict reading of base64: padding required, no foreign characters, and no second spelling of the same bytes.
+ * @returns undefined for anything that {@link toBase64} would not have written
+ */
+export function fromBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : undefined;
+}
+
+/** Lower-case hex. */
+export function toHex(bytes: Uint8Array): string {
+  return view(bytes).toString('hex');
+}
+
+/** SHA-256, 32 bytes. */
+export function sha256(bytes: Uint8Array): Buffer {
+  return hash('sha256', bytes, 'buffer');
+}
+
+/** Equality in a time that depends on the lengths alone. */
+export function constantTimeEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return a.byteLength === b.byteLength && timingSafeEqual(a, b);
+}
+
+/**
+ * A random token in base64url, drawn from a pool of system randomness; drawn bytes are erased from the pool.
+ * @param bytes random bytes in it, 1 to 4096; 16 (the default) give 22 characters, 32 give 43
+ */
+export function randomToken(bytes = 16): string {
+  if (bytes < 1 || bytes > POOL_BYTES) throw new RangeError(`a token has 1 to ${POOL_BYTES} bytes`);
+  if (poolUsed + bytes > POOL_BYTES) {
+    randomFillSync(pool);
+    poolUsed = 0;
+  }
+  const end = poolUsed + bytes;
+  const token = pool.toString('base64url', poolUsed, end);
+  pool.fill(0, poolUsed, end);
+  poolUsed = end;
+  return token;
+}
+
+/** A Buffer over the same memory. */
+function view(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,44 @@
+/** Time as a parameter, so that no test sleeps or fakes timers. */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970-01-01T00:00:00Z. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never jumps and never runs backwards. For windows and durations. */
+  monotonic(): number;
+}
+
+/** The machine's own clocks. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+};
+
+/** A clock for tests: stands still until it is told to move. */
+export class ManualClock implements Clock {
+  #wallMs: number;
+  #monotonicMs = 0;
+
+  /** @param startMs wall clock at the start, milliseconds since 1970 */
+  constructor(startMs: number = Date.UTC(2026, 0, 1)) {
+    this.#wallMs = startMs;
+  }
+
+  now(): number {
+    return this.#wallMs;
+  }
+
+  monotonic(): number {
+    return this.#monotonicMs;
+  }
+
+  /** Time passes: both clocks move on by `ms`. */
+  advance(ms: number): void {
+    if (ms < 0) throw new RangeError('time does not pass backwards; use jump for the wall clock');
+    this.#wallMs += ms;
+    this.#monotonicMs += ms;
+  }
+
+  /** Somebody sets the wall clock, forwards or back; the monotonic clock does not notice. */
+  jump(ms: number): void {
+    this.#wallMs += ms;
+  }
+}

@@ -1,0 +1,55 @@
+export {
+  constantTimeEqual,
+  fromBase64,
+  fromBase64url,
+  randomToken,
+  sha256,
+  toBase64,
+  toBase64url,
+  toHex,
+  utf8,
+} from './bytes.ts';
+export { ManualClock, systemClock } from './clock.ts';
+export type { Clock } from './clock.ts';
+export { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from './errors.ts';
+export type { WebhookErrorCode } from './errors.ts';
+export { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey } from './ids.ts';
+export type { Id, IdPrefix, KeyPrefix } from './ids.ts';
+export { JsonRefused, parseJsonObject, parseJsonValue } from './json.ts';
+export type { JsonRefusalReason } from './json.ts';
+export { Secret } from './secret.ts';
+export { isServiceName } from './service-name.ts';
+export { formatTime, parseTime } from './times.ts';
+
+export { contentDigest, verifyContentDigest } from './signing/content-digest.ts';
+export { headerPairs } from './signing/message.ts';
+export type { HeaderPairs, HmacKey, SignedMessage } from './signing/message.ts';
+export { signRequest } from './signing/sign.ts';
+export type { RequestToSign } from './signing/sign.ts';
+export { signatureBase } from './signing/signature-base.ts';
+export { SIGNATURE_REFUSAL_REASONS, SignatureRefused } from './signing/signature-refused.ts';
+export type { SignatureRefusalReason } from './signing/signature-refused.ts';
+export { nonceClaimUntil, parseSignature, verifySignature } from './signing/verify.ts';
+export type { ParsedSignature, SignaturePolicy } from './signing/verify.ts';
+export { authorityOf, parseWebhookUrl, signedPath } from './signing/webhook-address.ts';
+export type {
+  WebhookAddress,
+  WebhookAddressRefusalReason,
+  WebhookAddressRefused,
+} from './signing/webhook-address.ts';
+
+export { ticketClaimUntil } from './tickets/claims.ts';
+export type {
+  CredentialTicket,
+  ProxyMethod,
+  ProxyTicket,
+  StoreTicket,
+  TicketClaims,
+  TicketFor,
+  TicketOp,
+} from './tickets/claims.ts';
+export { issueTicket } from './tickets/issue.ts';
+export { TICKET_REFUSAL_REASONS, TicketRefused } from './tickets/ticket-refused.ts';
+export type { TicketRefusalReason } from './tickets/ticket-refused.ts';
+export { verifyTicket } from './tickets/verify.ts';
+export type { TicketPolicy } from './tickets/verify.ts';

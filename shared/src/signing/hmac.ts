@@ -1,0 +1,17 @@
+import { createHmac } from 'node:crypto';
+
+/** Protocol section 3: a binding's key has exactly 32 bytes. */
+export const KEY_BYTES = 32;
+/** Protocol section 5.1: the one exception, requests with `keyid="bind"` under the 36 ASCII bytes of the code. */
+export const BIND_KEY_ID = 'bind';
+export const BIND_KEY_BYTES = 36;
+
+/** Whether a key of this length may sign requests under this id. */
+export function isRequestKeyLength(keyId: string, bytes: number): boolean {
+  return bytes === (keyId === BIND_KEY_ID ? BIND_KEY_BYTES : KEY_BYTES);
+}
+
+/** HMAC-SHA256 of a text's UTF-8 bytes, 32 bytes. */
+export function hmacSha256(key: Uint8Array, text: string): Buffer {
+  return createHmac('sha256', key).update(text, 'utf8').digest();
+}

@@ -1,0 +1,66 @@
+import { fieldValues } from './message.ts';
+import type { SignedMessage } from './message.ts';
+import { SignatureRefused } from './signature-refused.ts';
+
+/** Every signed request covers these (protocol section 3). */
+export const REQUIRED_COMPONENTS = ['@method', '@authority', '@path', '@query'] as const;
+
+/** A field name of RFC 9110 in lower case. */
+const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+/** RFC 9421 section 2.5: a base is ASCII, one component a line. Tabs may stand inside a field's value. */
+const LINE_SAFE = /^[\t\x20-\x7e]*$/;
+const TARGET_SAFE = /^[\x21-\x7e]+$/;
+
+/** Whether this profile can cover a component: the four derived ones, and any field. */
+export function isKnownComponent(component: string): boolean {
+  return (REQUIRED_COMPONENTS as readonly string[]).includes(component) || FIELD_NAME.test(component);
+}
+
+/**
+ * The signature base of RFC 9421 section 2.5: the text that the MAC is made over, and the first thing to compare when
+ * two sides disagree. Lines end with LF, the last one without.
+ *
+ * @param components names in the order of `Signature-Input`, lower case, without quotes
+ * @param signatureParams the value of `"@signature-params"`: the bytes after `sv=` in `Signature-Input`
+ * @throws SignatureRefused where a component is unknown, or a covered field is absent, stands twice, or holds
+ *   something that cannot stand in a line
+ */
+export function signatureBase(
+  message: SignedMessage,
+  components: readonly string[],
+  signatureParams: string,
+): string {
+  const lines = components.map((component) => `"${component}": ${componentValue(message, component)}`);
+  lines.push(`"@signature-params": ${signatureParams}`);
+  return lines.join('\n');
+}
+
+function componentValue(message: SignedMessage, component: string): string {
+  switch (component) {
+    case '@method':
+      return inTarget(message.method);
+    case '@authority':
+      return inTarget(message.authority);
+    case '@path':
+      return inTarget(message.path);
+    case '@query':
+      // RFC 9421 section 2.2.7: an absent query is a lone question mark.
+      return message.query === '' ? '?' : inTarget(message.query);
+    default:
+      return onlyFieldValue(message, component);
+  }
+}
+
+function onlyFieldValue(message: SignedMessage, component: string): string {
+  if (!FIELD_NAME.test(component)) throw new SignatureRefused('component_unknown');
+  const [value, ...others] = fieldValues(message.headers, component);
+  if (value === undefined) throw new SignatureRefused('field_missing');
+  if (others.length > 0) throw new SignatureRefused('field_repeated');
+  if (!LINE_SAFE.test(value)) throw new SignatureRefused('field_value');
+  return value;
+}
+
+function inTarget(value: string): string {
+  if (!TARGET_SAFE.test(value)) throw new SignatureRefused('target');
+  return value;
+}

@@ -1,0 +1,117 @@
+import { parseList, serializeInnerList } from 'structured-headers';
+import type { BareItem, InnerList } from 'structured-headers';
+import { fromBase64 } from '../bytes.ts';
+import { SignatureRefused } from './signature-refused.ts';
+import type { SignatureRefusalReason } from './signature-refused.ts';
+import { REQUIRED_COMPONENTS, isKnownComponent } from './signature-base.ts';
+
+/** Protocol section 3: the one label, algorithm and tag. There is no negotiation. */
+export const LABEL = 'sv';
+export const ALGORITHM = 'hmac-sha256';
+export const TAG = 'sv-webhook-v1';
+
+const PARAMETERS = ['created', 'expires', 'nonce', 'keyid', 'alg', 'tag'];
+const NONCE = /^[A-Za-z0-9_-]{22,64}$/;
+export const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** What `Signature-Input` says. */
+export interface SignatureInput {
+  /** Component names in their order, lower case, without quotes. */
+  readonly covered: readonly string[];
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** Seconds since 1970. */
+  readonly expires: number;
+  readonly nonce: string;
+  readonly keyId: string;
+  readonly tag: string;
+  /** The received bytes after `sv=`: the value of `"@signature-params"`. */
+  readonly signatureParams: string;
+}
+
+/**
+ * Reads the value of `Signature-Input`: one member `sv`, an inner list of names with the six parameters of protocol
+ * section 3 and no others.
+ *
+ * The text must be the strict serialisation (RFC 9651 section 4.1) that senders have to write. A reader that takes
+ * the received bytes and one that serialises anew then see the same base, and a parameter that stands twice, of which
+ * the parser keeps the last, is found out.
+ * @throws SignatureRefused
+ */
+export function readSignatureInput(value: string): SignatureInput {
+  const signatureParams = afterLabel(value);
+  const [names, parameters] = parseOnlyInnerList(signatureParams);
+  if (parameters.get('tag') !== TAG) refuse(parameters.has('tag') ? 'tag' : 'parameter_missing');
+  if (parameters.get('alg') !== ALGORITHM) refuse(parameters.has('alg') ? 'algorithm' : 'parameter_missing');
+  for (const name of parameters.keys()) if (!PARAMETERS.includes(name)) refuse('parameter_unknown');
+  return {
+    created: integer(parameters, 'created'),
+    expires: integer(parameters, 'expires'),
+    nonce: text(parameters, 'nonce', NONCE, 'nonce'),
+    keyId: text(parameters, 'keyid', KEY_ID, 'key_id'),
+    tag: TAG,
+    covered: componentNames(names),
+    signatureParams,
+  };
+}
+
+/**
+ * Reads the value of `Signature`: one member `sv`, a byte sequence in strict base64.
+ * @throws SignatureRefused
+ */
+export function readSignature(value: string): Uint8Array {
+  const text = afterLabel(value);
+  const encoded = /^:([A-Za-z0-9+/=]*):$/.exec(text)?.[1];
+  const bytes = encoded === undefined ? undefined : fromBase64(encoded);
+  return bytes ?? refuse('signature_malformed');
+}
+
+function afterLabel(value: string): string {
+  if (!value.startsWith(`${LABEL}=`)) refuse('label');
+  return value.slice(LABEL.length + 1);
+}
+
+function parseOnlyInnerList(text: string): InnerList {
+  let members;
+  try {
+    members = parseList(text);
+  } catch {
+    return refuse('signature_input_malformed');
+  }
+  const [member] = members;
+  if (member === undefined || members.length > 1 || !isInnerList(member)) refuse('signature_input_malformed');
+  if (serializeInnerList(member) !== text) refuse('signature_input_malformed');
+  return member;
+}
+
+function isInnerList(member: InnerList | readonly [BareItem, unknown]): member is InnerList {
+  return Array.isArray(member[0]);
+}
+
+function componentNames(items: InnerList[0]): string[] {
+  const names: string[] = [];
+  for (const [name, parameters] of items) {
+    if (typeof name !== 'string' || parameters.size > 0) refuse('component_malformed');
+    if (names.includes(name)) refuse('component_repeated');
+    if (!isKnownComponent(name)) refuse('component_unknown');
+    names.push(name);
+  }
+  for (const required of REQUIRED_COMPONENTS) if (!names.includes(required)) refuse('component_missing');
+  return names;
+}
+
+function integer(parameters: InnerList[1], name: 'created' | 'expires'): number {
+  const value = parameters.get(name);
+  if (value === undefined) refuse('parameter_missing');
+  return typeof value === 'number' && Number.isInteger(value) ? value : refuse(name);
+}
+
+function text(parameters: InnerList[1], name: string, form: RegExp, reason: SignatureRefusalReason): string {
+  const value = parameters.get(name);
+  if (value === undefined) refuse('parameter_missing');
+  return typeof value === 'string' && form.test(value) ? value : refuse(reason);
+}
+
+function refuse(reason: SignatureRefusalReason): never {
+  throw new SignatureRefused(reason);
+}

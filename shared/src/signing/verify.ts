@@ -1,0 +1,113 @@
+import { constantTimeEqual } from '../bytes.ts';
+import { verifyContentDigest } from './content-digest.ts';
+import { hmacSha256, isRequestKeyLength } from './hmac.ts';
+import { fieldValues } from './message.ts';
+import type { HeaderPairs, SignedMessage } from './message.ts';
+import { signatureBase } from './signature-base.ts';
+import { readSignature, readSignatureInput } from './signature-input.ts';
+import type { SignatureInput } from './signature-input.ts';
+import { SignatureRefused } from './signature-refused.ts';
+import type { SignatureRefusalReason } from './signature-refused.ts';
+
+/** A nonce is remembered this long after `expires` (protocol section 3): as long as the clocks may differ. */
+const NONCE_GRACE_SECONDS = 30;
+
+/** A request whose signature can be read. Nothing in it is proven before {@link verifySignature} returns. */
+export interface ParsedSignature extends SignatureInput {
+  /** The MAC that was sent. */
+  readonly mac: Uint8Array;
+}
+
+/** What a verifier insists on. */
+export interface SignaturePolicy {
+  /** The key that `keyId` names: 32 bytes; for `keyId` `bind` the code's 36. */
+  readonly key: Uint8Array;
+  /** Wall clock, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Protocol section 3: how far the clocks may differ. */
+  readonly skewSeconds: 30;
+  /** Protocol section 3: the longest `expires - created`. */
+  readonly maxLifetimeSeconds: 60;
+}
+
+/**
+ * First half of protocol section 3's order of work: the two headers, label, tag, alg, parameters, covered list. Uses no key.
+ * @throws SignatureRefused, and nothing else, whatever was sent
+ */
+export function parseSignature(message: SignedMessage): ParsedSignature {
+  const inputValue = only(
+    message.headers,
+    'signature-input',
+    'signature_input_missing',
+    'signature_input_repeated',
+  );
+  const signatureValue = only(message.headers, 'signature', 'signature_missing', 'signature_repeated');
+  const input = readSignatureInput(inputValue);
+  const mac = readSignature(signatureValue);
+  checkCoverage(message, input.covered);
+  return { ...input, mac };
+}
+
+/**
+ * Second half: MAC in constant time, times, digest over the raw bytes. What is left to the caller is to claim the
+ * nonce (until {@link nonceClaimUntil}), atomically and durably per key id, and only then to read the body.
+ *
+ * @param parsed of the same message
+ * @throws SignatureRefused, and nothing else, whatever was sent
+ */
+export function verifySignature(
+  message: SignedMessage,
+  parsed: ParsedSignature,
+  policy: SignaturePolicy,
+): void {
+  if (!isRequestKeyLength(parsed.keyId, policy.key.byteLength)) refuse('key_length');
+  const base = signatureBase(message, parsed.covered, parsed.signatureParams);
+  if (!constantTimeEqual(hmacSha256(policy.key, base), parsed.mac)) refuse('mac');
+  checkTimes(parsed, policy);
+  if (parsed.covered.includes('content-digest')) {
+    const digest = only(message.headers, 'content-digest', 'field_missing', 'field_repeated');
+    verifyContentDigest(digest, message.body);
+  }
+}
+
+/** Until when a nonce has to be remembered, seconds since 1970: the moment after which its request is too old. */
+export function nonceClaimUntil(parsed: Pick<ParsedSignature, 'expires'>): number {
+  return parsed.expires + NONCE_GRACE_SECONDS;
+}
+
+/** Protocol section 3: what must be covered beyond the four that always are. */
+function checkCoverage(message: SignedMessage, covered: readonly string[]): void {
+  // `@query` is always `?`, so a signed request has none (not even an empty one, which signs alike).
+  if (message.query !== '') refuse('query');
+  if (message.body.byteLength > 0) {
+    if (!covered.includes('content-type') || !covered.includes('content-digest'))
+      refuse('content_not_covered');
+  }
+  if (fieldValues(message.headers, 'sv-ticket').length > 0 && !covered.includes('sv-ticket')) {
+    refuse('ticket_not_covered');
+  }
+}
+
+function checkTimes(parsed: ParsedSignature, policy: SignaturePolicy): void {
+  const { created, expires } = parsed;
+  const nowSeconds = policy.nowMs / 1000;
+  if (expires <= created || expires - created > policy.maxLifetimeSeconds) refuse('lifetime');
+  if (created > nowSeconds + policy.skewSeconds) refuse('not_yet_valid');
+  if (nowSeconds > expires + policy.skewSeconds) refuse('expired');
+}
+
+function only(
+  headers: HeaderPairs,
+  name: string,
+  whenMissing: SignatureRefusalReason,
+  whenRepeated: SignatureRefusalReason,
+): string {
+  const [value, ...others] = fieldValues(headers, name);
+  if (value === undefined) refuse(whenMissing);
+  if (others.length > 0) refuse(whenRepeated);
+  return value;
+}
+
+function refuse(reason: SignatureRefusalReason): never {
+  throw new SignatureRefused(reason);
+}
