@@ -1,0 +1,31 @@
+/**
+ * `node scripts/check-packages.ts`: packs every published package, reads each tarball with publint, and uses them
+ * the way a stranger would: in an empty project, every export imported, every type resolved, every command started.
+ * Third-party dependencies are linked from the workspace, so that this needs no network.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installPackages } from './packing/consumer.ts';
+import { lintPackage } from './packing/lint-package.ts';
+import { pack, PUBLISHED, readManifest } from './packing/pack.ts';
+
+const work = mkdtempSync(join(tmpdir(), 'svault-packages-'));
+try {
+  const packages = PUBLISHED.map((folder) => ({
+    tarball: pack(folder, work),
+    manifest: readManifest(folder),
+  }));
+  for (const { tarball } of packages) await lintPackage(tarball);
+  const project = join(work, 'project');
+  mkdirSync(project);
+  const consumer = installPackages(project, packages);
+  consumer.importEverything();
+  consumer.resolveTypes();
+  consumer.startCommands();
+  console.log(
+    `packages: ${packages.map(({ manifest }) => `${manifest.name} ${manifest.version}`).join(', ')}`,
+  );
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { publishedManifest } from './manifest.ts';
+
+test('every entry points at compiled code, and what the workspace alone needs is gone', () => {
+  expect(
+    publishedManifest({
+      name: 'a',
+      version: '1.0.0',
+      exports: { '.': './src/index.ts', './b': './src/b/index.ts', './package.json': './package.json' },
+      bin: { a: './src/bin.ts' },
+      files: ['dist'],
+      dependencies: { zod: '1' },
+      devDependencies: { vitest: '1' },
+      scripts: { test: 'vitest' },
+    }),
+  ).toEqual({
+    name: 'a',
+    version: '1.0.0',
+    exports: {
+      '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+      './b': { types: './dist/b/index.d.ts', default: './dist/b/index.js' },
+      './package.json': './package.json',
+    },
+    bin: { a: './dist/bin.js' },
+    files: ['dist'],
+    dependencies: { zod: '1' },
+  });
+});
