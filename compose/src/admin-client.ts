@@ -48,7 +48,10 @@ export async function storeCredential(
   credential: { readonly tokenType: string } & Record<string, unknown>,
 ): Promise<void> {
   const { tokenType } = credential;
-  const { store } = await admin.call<{ store: StoreTicket }>('POST', '/api/tokens', { serviceName, tokenType });
+  const { store } = await admin.call<{ store: StoreTicket }>('POST', '/api/tokens', {
+    serviceName,
+    tokenType,
+  });
   await putSecret(store, credential);
 }
 

@@ -1,6 +1,6 @@
 /** Prints each step with what came of it; a step that does not do what it should ends the demo. */
 export interface Narrator {
-  step(what: string, run: () => Promise<string>): Promise<void>;
+  readonly step: (what: string, run: () => Promise<string>) => Promise<void>;
 }
 
 export function createNarrator(out: NodeJS.WritableStream): Narrator {
@@ -12,7 +12,9 @@ export function createNarrator(out: NodeJS.WritableStream): Narrator {
       try {
         out.write(`${number}. ${what}\n      ${await run()}\n`);
       } catch (error) {
-        out.write(`${number}. ${what}\n      FAILED: ${error instanceof Error ? error.message : String(error)}\n`);
+        out.write(
+          `${number}. ${what}\n      FAILED: ${error instanceof Error ? error.message : String(error)}\n`,
+        );
         throw error;
       }
     },

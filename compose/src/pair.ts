@@ -23,8 +23,8 @@ export interface Pair {
   readonly webhookUrl: string;
   readonly adminKey: string;
   readonly admin: AdminClient;
-  readonly controlPlane: ProgramProcess;
-  readonly webhook: ProgramProcess;
+  /** The process that runs a program now; another one after a restart. */
+  readonly process: (program: ProgramName) => ProgramProcess;
   /** Runs another subcommand beside the pair, with its settings. */
   run(program: ProgramName, ...words: string[]): Promise<string>;
   /** Starts a program anew on the same address and files, after it was stopped or killed. */
@@ -64,22 +64,23 @@ export async function startPair(options: PairOptions): Promise<Pair> {
     SV_WEBHOOK_SETUP_TOKEN_FILE: secrets.setupTokenFile,
     ...options.env,
   };
-  const running: Partial<Record<ProgramName, ProgramProcess>> = {};
+  const running = new Map<ProgramName, ProgramProcess>();
   const start = async (name: ProgramName): Promise<void> => {
     const launcher = options.launcher?.[name];
-    running[name] = await startProgram(name, urls[name], {
+    const process = await startProgram(name, urls[name], {
       env,
       cwd: options.dir,
       onLine: (line) => options.onLine?.(name, line),
       ...(launcher === undefined ? {} : { launcher }),
     });
+    running.set(name, process);
   };
   const run = (name: ProgramName, ...words: string[]): Promise<string> =>
     runSubcommand(name, words, { env, cwd: options.dir });
   // The webhook last to start is the first to stop: no request is under way to a program that is gone.
   const stop = async (): Promise<void> => {
-    await running['control-plane']?.stop();
-    await running.webhook?.stop();
+    await running.get('control-plane')?.stop();
+    await running.get('webhook')?.stop();
   };
   const admin = createAdminClient(urls['control-plane'], secrets.adminKey);
   try {
@@ -94,11 +95,10 @@ export async function startPair(options: PairOptions): Promise<Pair> {
     webhookUrl: urls.webhook,
     adminKey: secrets.adminKey,
     admin,
-    get controlPlane() {
-      return running['control-plane']!;
-    },
-    get webhook() {
-      return running.webhook!;
+    process: (program) => {
+      const process = running.get(program);
+      if (process === undefined) throw new Error(`the ${program} was not started`);
+      return process;
     },
     run,
     restart: start,

@@ -39,9 +39,9 @@ export async function startProgram(
   url: string,
   options: SpawnOptions,
 ): Promise<ProgramProcess> {
-  const [command, ...args] = [...(options.launcher ?? []), process.execPath, MAIN[name], 'serve'];
-  const { cwd, env } = options;
-  const child = spawn(command!, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { cwd, env, launcher = [] } = options;
+  const [command = process.execPath, ...args] = [...launcher, process.execPath, MAIN[name], 'serve'];
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const lastLines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
@@ -95,7 +95,11 @@ export async function runSubcommand(
   options: Pick<SpawnOptions, 'env' | 'cwd'>,
 ): Promise<string> {
   const { cwd, env } = options;
-  const child = spawn(process.execPath, [MAIN[name], ...words], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN[name], ...words], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [out, err, [code]] = await Promise.all([
     child.stdout.setEncoding('utf8').toArray(),
     child.stderr.setEncoding('utf8').toArray(),

@@ -38,8 +38,7 @@ Ctrl-C stops both.
 `);
 
 for (const program of ['control-plane', 'webhook'] as const) {
-  const { child } = program === 'webhook' ? pair.webhook : pair.controlPlane;
-  child.once('exit', (code, signal) => {
+  pair.process(program).child.once('exit', (code, signal) => {
     if (stopping) return;
     process.stderr.write(`${program} ended (${code ?? signal}); stopping the other one\n`);
     process.exitCode = 1;

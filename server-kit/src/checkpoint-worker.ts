@@ -1,6 +1,7 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData, parentPort as parent } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
+if (parent === null) throw new Error('this module runs in a worker thread');
 const { databasePath, intervalMs } = workerData as { databasePath: string; intervalMs: number };
 const db = new Database(databasePath, { timeout: 0 });
 db.pragma('wal_autocheckpoint = 0');
@@ -25,8 +26,8 @@ function checkpoint(): void {
 }
 
 const timer = setInterval(checkpoint, intervalMs);
-parentPort!.once('message', () => {
+parent.once('message', () => {
   clearInterval(timer);
   db.close();
-  parentPort!.close();
+  parent.close();
 });

@@ -33,20 +33,25 @@ export function errorHandler<Code extends string>(options: {
   const { statusOf, logger } = options;
   return (error: unknown, req, res, _next) => {
     const refusal = toRefusal(error);
-    if (refusal.status >= 500 || error instanceof AppError === false) {
-      logger.error({ err: error, method: req.method, path: req.path, ...refusal.details }, 'request failed');
-    } else {
-      const { reason } = error;
-      logger.debug({ code: refusal.code, reason, method: req.method, path: req.path }, 'request refused');
-    }
+    const request = { method: req.method, path: req.path, code: refusal.code };
+    if (refusal.status >= 500) logger.error({ ...request, ...refusal.details, err: error }, 'request failed');
+    else logger.debug({ ...request, reason: reasonOf(error) }, 'request refused');
     if (res.headersSent) return void res.destroy();
     sendRefusal(res, refusal);
   };
 
+  function isOurs(error: unknown): error is AppError<Code> {
+    return error instanceof AppError && Object.hasOwn(statusOf, String(error.code));
+  }
+
   function toRefusal(error: unknown): Refusal {
-    if (error instanceof AppError && Object.hasOwn(statusOf, error.code)) {
-      const code = error.code as Code;
-      return { status: statusOf[code], code, message: error.message, details: error.details ?? {} };
+    if (isOurs(error)) {
+      return {
+        status: statusOf[error.code],
+        code: error.code,
+        message: error.message,
+        details: error.details ?? {},
+      };
     }
     if (isStorageFailure(error)) {
       const code = options.storageFailure;
@@ -65,6 +70,10 @@ export function errorHandler<Code extends string>(options: {
     return { status: 500, code: options.internal, message: 'something went wrong on our side', details };
   }
 }
+
+/** The precise cause of a refusal, which the answer keeps to itself. */
+const reasonOf = (error: unknown): string | undefined =>
+  error instanceof AppError ? error.reason : undefined;
 
 /** Express's router throws this for a path parameter whose percent-encoding is broken. */
 const isUriError = (error: unknown): boolean => error instanceof URIError;

@@ -15,7 +15,8 @@ interface Job {
   readonly reject: (reason: unknown) => void;
 }
 
-type Outcome = { readonly value: unknown } | { readonly error: unknown };
+/** Answers one job, after the commit. */
+type Answer = () => void;
 
 /**
  * One fsync for all writes of a turn: about ten times the rate of one fsync a request, at the same durability.
@@ -25,23 +26,26 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown };
  */
 export function createGroupCommit(db: SqliteDatabase): GroupCommit {
   let queue: Job[] = [];
-  const asOne = db.transaction((jobs: readonly Job[]): unknown[] => jobs.map((job) => job.work()));
+  const inOneTransaction = db.transaction((jobs: readonly Job[]): Answer[] =>
+    jobs.map(({ work, resolve }) => {
+      const value = work();
+      return () => resolve(value);
+    }),
+  );
 
   const commit = (): void => {
     if (db.inTransaction) return void setImmediate(commit);
     const jobs = queue;
     queue = [];
-    commitJobs(jobs).forEach((outcome, index) => {
-      if ('error' in outcome) jobs[index]!.reject(outcome.error);
-      else jobs[index]!.resolve(outcome.value);
-    });
+    for (const answer of commitJobs(jobs)) answer();
   };
 
-  const commitJobs = (jobs: readonly Job[]): readonly Outcome[] => {
+  const commitJobs = (jobs: readonly Job[]): readonly Answer[] => {
     try {
-      return asOne.immediate(jobs).map((value) => ({ value }));
+      return inOneTransaction.immediate(jobs);
     } catch (error) {
-      if (jobs.length === 1) return [{ error }];
+      const [only, ...others] = jobs;
+      if (only !== undefined && others.length === 0) return [() => only.reject(error)];
       return jobs.flatMap((job) => commitJobs([job]));
     }
   };

@@ -91,7 +91,7 @@ describe('bodies', () => {
     expect(await (await post(url, 'x'.repeat(1000))).text()).toBe('1000');
     expect((await post(url, 'x'.repeat(1001))).status).toBe(413);
     const endless = new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.alloc(100_000)) });
-    const res = await fetch(`${url}/echo`, { method: 'POST', body: endless, duplex: 'half' } as RequestInit);
+    const res = await fetch(`${url}/echo`, { method: 'POST', body: endless, duplex: 'half' });
     expect([res.status, res.headers.get('connection')]).toEqual([413, 'close']);
   });
 

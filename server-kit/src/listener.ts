@@ -79,15 +79,26 @@ const MALFORMED = {
   error: 'the request is no valid HTTP/1.1',
 };
 
-/** What Node's parser refuses never reaches a handler; it gets the same JSON shape as every other refusal. */
+/** How long a refused client may take to read its answer before the connection is torn down. */
+const LINGER_MS = 1_000;
+const refused = new WeakSet<Duplex>();
+
+/**
+ * What Node's parser refuses never reaches a handler; it gets the same JSON shape as every other refusal. What the
+ * client still sends is dropped for a moment: tearing down at once would lose the answer on its way.
+ */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (refused.has(socket)) return;
   if (error.code === 'ECONNRESET' || !socket.writable || answerBegun(socket)) return void socket.destroy();
+  refused.add(socket);
   const { status, code, error: message } = BROKEN[error.code ?? ''] ?? MALFORMED;
   const body = JSON.stringify({ error: message, code });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
   );
+  const teardown = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(teardown));
 }
 
 /** A half-written answer cannot be followed by another one. Node hangs the answer in hand on its socket. */

@@ -39,7 +39,7 @@ export function readBody(req: IncomingMessage, options: { readonly maxBytes: num
     };
     const onEnd = (): void => {
       settle();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      resolve(Buffer.concat(chunks, size));
     };
     const onEarlyEnd = (): void => {
       settle();

@@ -32,7 +32,7 @@ export class SettingsError extends Error {
 
 function setting<T>(parse: (text: string) => T, options: SettingOptions<T>): Setting<T> {
   const { description, file } = options;
-  const fallback = 'default' in options ? { value: options.default as T } : undefined;
+  const fallback = 'default' in options ? { value: options.default } : undefined;
   return { parse, fallback, file, description };
 }
 
@@ -70,9 +70,9 @@ export interface ListenAddress {
 export const listenAddress = (options: SettingOptions<ListenAddress>): Setting<ListenAddress> =>
   setting((value) => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/.exec(value);
-    const port = Number(match?.[3]);
-    if (match === null || port > 65535) throw new Error('must look like 127.0.0.1:8080 or [::1]:8080');
-    return { host: (match[1] ?? match[2])!, port };
+    const [host, port] = [match?.[1] ?? match?.[2], Number(match?.[3])];
+    if (host === undefined || port > 65535) throw new Error('must look like 127.0.0.1:8080 or [::1]:8080');
+    return { host, port };
   }, options);
 
 export const secretText = (options: SettingOptions<Secret>): Setting<Secret> =>

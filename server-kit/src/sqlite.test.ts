@@ -91,7 +91,7 @@ describe('createGroupCommit', () => {
   it('says that storage failed when the database is full, and heals when there is room again', async () => {
     const group = createGroupCommit(db);
     const insert = db.prepare('INSERT INTO items (body) VALUES (?)');
-    db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
+    db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true }))}`);
     const refused = await group.run(() => insert.run('x'.repeat(100_000))).catch((error: unknown) => error);
     expect(isStorageFailure(refused)).toBe(true);
     db.pragma('max_page_count = 1000000');
