@@ -3,7 +3,13 @@ import { type AdminClient, createAdminClient } from './admin-client.ts';
 import { bind, isBound, parseRegistrationLink } from './binding.ts';
 import { freePort } from './free-port.ts';
 import { pairSecrets } from './pair-secrets.ts';
-import { type ProgramName, type ProgramProcess, runSubcommand, startProgram } from './program-process.ts';
+import {
+  type Launcher,
+  type ProgramName,
+  type ProgramProcess,
+  runSubcommand,
+  startProgram,
+} from './program-process.ts';
 
 export interface PairOptions {
   /** Holds databases and generated secrets; made when it does not exist. */
@@ -15,7 +21,7 @@ export interface PairOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly ownerEmail?: string;
   readonly onLine?: (program: ProgramName, line: string) => void;
-  readonly launcher?: Readonly<Partial<Record<ProgramName, readonly string[]>>>;
+  readonly launcher?: Readonly<Partial<Record<ProgramName, Launcher>>>;
 }
 
 export interface Pair {

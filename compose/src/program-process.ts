@@ -23,6 +23,9 @@ export interface ProgramProcess {
   kill(): Promise<void>;
 }
 
+/** A command and its arguments, put before the program's own. */
+export type Launcher = readonly [string, ...string[]];
+
 export interface SpawnOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Where relative paths of the settings lead. */
@@ -30,7 +33,7 @@ export interface SpawnOptions {
   /** Receives every line that the program writes. */
   readonly onLine?: (line: string) => void;
   /** A command that the program is run by, such as `['taskset', '-c', '0']`. */
-  readonly launcher?: readonly string[];
+  readonly launcher?: Launcher;
 }
 
 /** Starts `serve` of a program and waits until `GET /readyz` answers 200. */
@@ -39,8 +42,9 @@ export async function startProgram(
   url: string,
   options: SpawnOptions,
 ): Promise<ProgramProcess> {
-  const { cwd, env, launcher = [] } = options;
-  const [command = process.execPath, ...args] = [...launcher, process.execPath, MAIN[name], 'serve'];
+  const { cwd, env, launcher } = options;
+  const serve: Launcher = [process.execPath, MAIN[name], 'serve'];
+  const [command, ...args]: Launcher = launcher === undefined ? serve : [...launcher, ...serve];
   const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const lastLines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {

@@ -29,5 +29,5 @@ const timer = setInterval(checkpoint, intervalMs);
 parent.once('message', () => {
   clearInterval(timer);
   db.close();
-  parent.close();
+  parent?.close();
 });
