@@ -15,7 +15,7 @@ export { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from './errors.ts'
 export type { WebhookErrorCode } from './errors.ts';
 export { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey } from './ids.ts';
 export type { Id, IdPrefix, KeyPrefix } from './ids.ts';
-export { JsonRefused, parseJsonObject, parseJsonValue } from './json.ts';
+export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
 export type { JsonRefusalReason } from './json.ts';
 export { Secret } from './secret.ts';
 export { isServiceName } from './service-name.ts';

@@ -52,6 +52,15 @@ export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> {
 }
 
 /**
+ * As {@link parseJsonObject}, with members that are null left out, at any depth: readers of the webhook protocol take
+ * null as absent (protocol section 2). What the wire schemas read.
+ * @throws JsonRefused
+ */
+export function parseWireObject(bytes: Uint8Array): Record<string, unknown> {
+  return withoutNulls(parseJsonObject(bytes)) as Record<string, unknown>;
+}
+
+/**
  * As {@link parseJsonObject}, for bodies that may be another value than an object.
  * @throws JsonRefused
  */
@@ -167,4 +176,11 @@ function checkName(name: string): void {
 function checkNumber(value: number): void {
   const exact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
   if (!exact) throw new JsonRefused('number');
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
 }

@@ -101,13 +101,13 @@ function componentNames(items: InnerList[0]): string[] {
 }
 
 function integer(parameters: InnerList[1], name: 'created' | 'expires'): number {
-  const value = parameters.get(name);
+  const value: unknown = parameters.get(name);
   if (value === undefined) refuse('parameter_missing');
   return typeof value === 'number' && Number.isInteger(value) ? value : refuse(name);
 }
 
 function text(parameters: InnerList[1], name: string, form: RegExp, reason: SignatureRefusalReason): string {
-  const value = parameters.get(name);
+  const value: unknown = parameters.get(name);
   if (value === undefined) refuse('parameter_missing');
   return typeof value === 'string' && form.test(value) ? value : refuse(reason);
 }

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
+const LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+const BRACKETED = /^\[[0-9a-f:.]+\]$/;
+const PORT = /^(.+):([1-9][0-9]{0,4})$/;
+const MAX_PORT = 65535;
+/** What a header field may hold once it is sent (protocol section 5.6): nothing outside ASCII, no control but tab. */
+const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
+
+/** Protocol section 5.6: a template may set none of these, nor any name with one of the prefixes. */
+const FORBIDDEN_HEADERS: readonly string[] = [
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'via',
+  'forwarded',
+];
+const FORBIDDEN_PREFIXES: readonly string[] = ['x-forwarded-', 'proxy-', 'sv-'];
+const MAX_TEMPLATES = 20;
+const MAX_TEMPLATE_BYTES = 4 * 1024;
+
+/** Whether a text is a header name: an RFC 9110 token (of at most 128 characters). Names compare without case. */
+export function isHeaderName(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** Whether a header decides where or how a message travels, so that no template may set it. */
+export function isForbiddenTemplateHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return FORBIDDEN_HEADERS.includes(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix));
+}
+
+/**
+ * Protocol section 5.5, entries of `allowedHosts`: `host`, `host:port` or `*`; lower-case A-labels without trailing
+ * dot, addresses in their one spelling, IPv6 in brackets.
+ */
+export function isAllowedHost(entry: string): boolean {
+  if (entry === '*') return true;
+  const [, hostBeforePort, port] = PORT.exec(entry) ?? [];
+  if (port !== undefined && Number(port) > MAX_PORT) return false;
+  const host = hostBeforePort ?? entry;
+  if (!LABELS.test(host) && !BRACKETED.test(host)) return false;
+  // The URL parser decides about punycode and numbers: `127.1` and `0x7f000001` are not spelt as it spells them.
+  return URL.canParse(`https://${host}`) && new URL(`https://${host}`).host === host;
+}
+
+export const headerNameSchema = z.string().refine(isHeaderName, 'not a header name');
+export const allowedHostsSchema = z
+  .array(z.string().refine(isAllowedHost, 'not a host, host:port or *'))
+  .max(100);
+export const allowedHeadersSchema = z.array(headerNameSchema).max(MAX_TEMPLATES);
+
+/** Protocol section 5.6: what a proxy sends along; `${TOKEN}` in a value is replaced by the credential. */
+export const headerTemplatesSchema = z
+  .record(
+    z
+      .string()
+      .refine(isHeaderName, 'not a header name')
+      .refine((name) => !isForbiddenTemplateHeader(name), 'a template may not set this header'),
+    z.string().max(MAX_TEMPLATE_BYTES).regex(FIELD_VALUE, 'not a header value'),
+  )
+  .refine((templates) => Object.keys(templates).length <= MAX_TEMPLATES, `at most ${MAX_TEMPLATES} templates`)
+  .refine(hasDistinctNames, 'header names compare without case, each may stand once');
+
+/** An absolute http(s) address without userinfo and fragment; whether it may be called is the egress's affair. */
+export const outgoingUrlSchema = z
+  .string()
+  .max(2048)
+  .refine(isOutgoingUrl, 'not an http(s) URL without userinfo and fragment');
+
+function hasDistinctNames(templates: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(templates);
+  return new Set(names.map((name) => name.toLowerCase())).size === names.length;
+}
+
+function isOutgoingUrl(text: string): boolean {
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  return url.username === '' && url.password === '' && !text.includes('#') && !/^[^/]*\/\/[^/?]*@/.test(text);
+}

@@ -1,0 +1,83 @@
+/**
+ * The wire bodies of the webhook protocol, one family per noun. Schemas hold no transforms, so that OpenAPI can be
+ * made from them. Optional members are `.optional()`: read a body with `parseWireObject`, which drops members that are
+ * null (protocol section 2).
+ */
+export {
+  AUTH_METHODS,
+  CAPABILITIES,
+  DEFAULT_ALLOWED_HEADERS,
+  DELIVERY,
+  MAX_SECRET_BYTES,
+  OUTCOMES,
+  STORAGE_LIMITS,
+  TOKEN_TYPES,
+} from './vocabulary.ts';
+export type { AuthMethod, Capability, Delivery, Outcome, TokenType } from './vocabulary.ts';
+export { SECRET_FIELD_NAMES, secretFieldIn } from './secret-fields.ts';
+export {
+  cursorSchema,
+  idSchema,
+  ifVersionSchema,
+  serviceNameSchema,
+  thumbprintSchema,
+  timeSchema,
+  versionSchema,
+} from './members.ts';
+export {
+  allowedHeadersSchema,
+  allowedHostsSchema,
+  headerNameSchema,
+  headerTemplatesSchema,
+  isAllowedHost,
+  isForbiddenTemplateHeader,
+  isHeaderName,
+  outgoingUrlSchema,
+} from './destinations.ts';
+export { errorBodySchema } from './error-body.ts';
+export type { ErrorBody } from './error-body.ts';
+export {
+  bindCodeSchema,
+  exchangeAnswerSchema,
+  exchangeRequestSchema,
+  hmacHashSchema,
+  rotateAnswerSchema,
+  rotateRequestSchema,
+} from './exchange.ts';
+export type { ExchangeAnswer, ExchangeRequest, RotateAnswer, RotateRequest } from './exchange.ts';
+export { healthSchema, signedHealthSchema } from './health.ts';
+export type { Health, SignedHealth } from './health.ts';
+export { tokenMetadataSchema } from './token-metadata.ts';
+export type { TokenMetadata } from './token-metadata.ts';
+export { proxyConfigSchema } from './proxy-config.ts';
+export type { ProxyConfig } from './proxy-config.ts';
+export { auditEventSchema, auditHeadSchema, auditItemSchema } from './audit-event.ts';
+export type { AuditEvent, AuditHead, AuditItem } from './audit-event.ts';
+export { storageBatchSchema, storageOperationSchema } from './storage-operation.ts';
+export type { StorageBatch, StorageOperation, StorageOperationName } from './storage-operation.ts';
+export { storageAnswerSchemas, storageBatchAnswerSchema } from './storage-answer.ts';
+export type { StorageAnswer, StorageAnswers, StorageBatchAnswer } from './storage-answer.ts';
+export { credentialEnvelopeSchema } from './credential-envelope.ts';
+export type { CredentialEnvelope } from './credential-envelope.ts';
+export { minterSchema } from './minter.ts';
+export type { Minter } from './minter.ts';
+export { providerSchema } from './provider.ts';
+export type { Provider } from './provider.ts';
+export { recipientSchema, storeAnswerSchema, storeBodySchema } from './store.ts';
+export type { Recipient, StoreAnswer, StoreBody } from './store.ts';
+export {
+  refreshAcceptedSchema,
+  refreshDoneSchema,
+  refreshLeaseSchema,
+  refreshNotifySchema,
+  refreshOutcomeSchema,
+  refreshRequestSchema,
+} from './refresh.ts';
+export type {
+  RefreshAccepted,
+  RefreshDone,
+  RefreshLease,
+  RefreshNotify,
+  RefreshOutcome,
+  RefreshRequest,
+} from './refresh.ts';

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { allowedHeadersSchema, allowedHostsSchema } from './destinations.ts';
+import { serviceNameSchema, timeSchema, versionSchema } from './members.ts';
+import { minterSchema } from './minter.ts';
+import { providerSchema } from './provider.ts';
+import { secretSchema } from './secret-member.ts';
+import { DELIVERY } from './vocabulary.ts';
+
+const coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'not a coordinate of P-256');
+
+/** Protocol section 5.5: a public EC P-256 key (RFC 7517). A private member, `d`, is an unknown one and refused. */
+export const recipientSchema = z.strictObject({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: coordinate,
+  y: coordinate,
+  kid: z.string().max(256).optional(),
+  use: z.literal('enc').optional(),
+  alg: z.literal('ECDH-ES').optional(),
+});
+export type Recipient = z.infer<typeof recipientSchema>;
+
+/** Sealed with every secret. */
+const restrictions = {
+  allowedHosts: allowedHostsSchema.optional(),
+  allowedHeaders: allowedHeadersSchema.optional(),
+  delivery: z.enum(DELIVERY).optional(),
+  recipients: z.array(recipientSchema).min(1).max(20).optional(),
+  expiryTime: timeSchema.optional(),
+};
+
+const byTokenType = z.discriminatedUnion('tokenType', [
+  z.strictObject({ tokenType: z.literal('PlainText'), value: secretSchema, ...restrictions }),
+  z.strictObject({
+    tokenType: z.literal('JWT'),
+    accessToken: secretSchema,
+    refreshToken: secretSchema.optional(),
+    /** Default: true without `provider`, false with. */
+    shareRefreshToken: z.boolean().optional(),
+    provider: providerSchema.optional(),
+    ...restrictions,
+  }),
+  z.strictObject({
+    tokenType: z.literal('Certificate'),
+    /** PEM chain. */
+    certificate: secretSchema,
+    /** PEM. */
+    privateKey: secretSchema,
+    ...restrictions,
+  }),
+  z.strictObject({
+    tokenType: z.literal('SSHKey'),
+    privateKey: secretSchema,
+    publicKey: z
+      .string()
+      .max(16 * 1024)
+      .optional(),
+    ...restrictions,
+  }),
+  z.strictObject({
+    tokenType: z.literal('RawCredential'),
+    value: secretSchema.optional(),
+    minter: minterSchema.optional(),
+    ...restrictions,
+  }),
+  z.strictObject({
+    tokenType: z.literal('TOTP'),
+    /** base32. */
+    secret: secretSchema.optional(),
+    otpauthUri: secretSchema.optional(),
+    algorithm: z.enum(['SHA1', 'SHA256', 'SHA512']).optional(),
+    digits: z.int().min(6).max(8).optional(),
+    /** Seconds. */
+    period: z.int().min(1).max(3600).optional(),
+    ...restrictions,
+  }),
+]);
+
+/**
+ * Protocol section 5.5: the body of `POST /v1/store`. Unknown members are refused, since a misspelt restriction would
+ * be none.
+ */
+export const storeBodySchema = byTokenType
+  .refine(hasOneSecretForm, 'exactly one of the secret fields of this type')
+  .refine((body) => (body.delivery === 'sealed') === (body.recipients !== undefined), {
+    message: 'recipients stand with delivery sealed, and only there',
+    path: ['recipients'],
+  })
+  .refine((body) => !isAnywhere(body) || body.delivery === undefined || body.delivery === 'any', {
+    message: '* is refused together with proxy-only or sealed',
+    path: ['allowedHosts'],
+  });
+export type StoreBody = z.infer<typeof storeBodySchema>;
+
+/** Answer of `POST /v1/store`. */
+export const storeAnswerSchema = z.object({ serviceName: serviceNameSchema, version: versionSchema });
+export type StoreAnswer = z.infer<typeof storeAnswerSchema>;
+
+function hasOneSecretForm(body: z.infer<typeof byTokenType>): boolean {
+  switch (body.tokenType) {
+    case 'RawCredential':
+      return (body.value === undefined) !== (body.minter === undefined);
+    case 'TOTP':
+      return (body.secret === undefined) !== (body.otpauthUri === undefined);
+    default:
+      return true;
+  }
+}
+
+function isAnywhere(body: { readonly allowedHosts?: readonly string[] | undefined }): boolean {
+  return body.allowedHosts?.includes('*') ?? false;
+}
