@@ -1,0 +1,72 @@
+import {
+  type Clock,
+  type Id,
+  formatTime,
+  hashKey,
+  keyDisplayPrefix,
+  newId,
+  newKey,
+  parseTime,
+} from '@svault/shared';
+import { notFound } from '../errors.ts';
+import type { Stores } from '../unit-of-work.ts';
+import { type Actor, changeBy } from './actor.ts';
+import type { AdminKey } from './admin-key-store.ts';
+
+/** The last use is written at most this often. */
+const TOUCH_INTERVAL_MS = 60_000;
+
+export interface AdminKeys {
+  /** Who a bearer value stands for; undefined for one that is unknown or revoked. */
+  resolve(key: string): Promise<Actor | undefined>;
+}
+
+export function createAdminKeys(stores: Pick<Stores, 'adminKeys'>, clock: Clock): AdminKeys {
+  return {
+    resolve: async (key) => {
+      const found = await stores.adminKeys.findByHash(hashKey(key));
+      if (found === undefined) return undefined;
+      const { id, vaultId, userId, role, lastUsedAt } = found;
+      const now = clock.now();
+      const idleMs = lastUsedAt === undefined ? Infinity : now - (parseTime(lastUsedAt) ?? 0);
+      if (idleMs >= TOUCH_INTERVAL_MS) await stores.adminKeys.touch(id, formatTime(now));
+      return { vaultId, userId, role, via: 'adminKey', credentialId: id };
+    },
+  };
+}
+
+/** Makes a key in the actor's name; it is in the answer and nowhere else. */
+export async function createAdminKey(
+  stores: Pick<Stores, 'adminKeys' | 'audit'>,
+  actor: Actor,
+  name: string,
+  clock: Clock,
+): Promise<{ readonly adminKey: AdminKey; readonly key: string }> {
+  const key = newKey('svadmin');
+  const adminKey: AdminKey = {
+    id: newId('adk'),
+    vaultId: actor.vaultId,
+    userId: actor.userId,
+    name,
+    origin: 'api',
+    keyPrefix: keyDisplayPrefix(key),
+    createdAt: formatTime(clock.now()),
+    lastUsedAt: undefined,
+  };
+  await stores.adminKeys.add({ ...adminKey, keyHash: hashKey(key) });
+  await stores.audit.append(
+    changeBy(actor, 'ADMIN_KEY_CREATED', { detail: { adminKeyId: adminKey.id, name } }),
+  );
+  return { adminKey, key };
+}
+
+/** Revokes a key, at once and for good. */
+export async function deleteAdminKey(
+  stores: Pick<Stores, 'adminKeys' | 'audit'>,
+  actor: Actor,
+  id: string,
+): Promise<void> {
+  const removed = await stores.adminKeys.remove(actor.vaultId, id as Id<'adk'>);
+  if (!removed) throw notFound();
+  await stores.audit.append(changeBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId: id } }));
+}

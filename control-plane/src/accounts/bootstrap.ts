@@ -1,0 +1,112 @@
+import { type Clock, type Secret, formatTime, hashKey, keyDisplayPrefix, newId } from '@svault/shared';
+import type { Stores } from '../unit-of-work.ts';
+import type { User } from './user-store.ts';
+
+/** The first owner's address until the operator names one; a later SV_BOOTSTRAP_EMAIL takes its place. */
+const PLACEHOLDER_EMAIL = 'owner@localhost';
+
+export interface BootstrapInput {
+  /** Undefined: whoever owns the first account. */
+  readonly email: string | undefined;
+  readonly adminKey: Secret | undefined;
+}
+
+/** SV_BOOTSTRAP_ADMIN_KEY is already a key of somebody else. */
+export class BootstrapKeyTaken extends Error {
+  constructor() {
+    super(
+      'SV_BOOTSTRAP_ADMIN_KEY is in use by another account or as a key made in the console: choose a new one',
+    );
+    this.name = 'BootstrapKeyTaken';
+  }
+}
+
+/**
+ * Sees to it that the owner account of the settings exists, with the settings' admin key. Running it again changes
+ * nothing; a changed key takes the former one's place.
+ *
+ * @returns the owner, and whether the account was made now
+ * @throws BootstrapKeyTaken
+ */
+export async function ensureOwner(
+  stores: Pick<Stores, 'adminKeys' | 'audit' | 'users' | 'vaults'>,
+  input: BootstrapInput,
+  clock: Clock,
+): Promise<{ readonly owner: User; readonly created: boolean }> {
+  const now = formatTime(clock.now());
+  const existing = await findOwner(stores, input.email);
+  const owner = existing ?? (await createAccount(stores, input.email ?? PLACEHOLDER_EMAIL, now));
+  if (input.adminKey !== undefined) await ensureAdminKey(stores, owner, input.adminKey.reveal(), now);
+  return { owner, created: existing === undefined };
+}
+
+async function findOwner(
+  stores: Pick<Stores, 'audit' | 'users'>,
+  email: string | undefined,
+): Promise<User | undefined> {
+  if (email === undefined) return (await stores.users.owners())[0];
+  return (await stores.users.findByEmail(email)) ?? (await namePlaceholder(stores, email));
+}
+
+async function namePlaceholder(
+  stores: Pick<Stores, 'audit' | 'users'>,
+  email: string,
+): Promise<User | undefined> {
+  const placeholder = await stores.users.findByEmail(PLACEHOLDER_EMAIL);
+  if (placeholder === undefined) return undefined;
+  await stores.users.setEmail(placeholder.vaultId, placeholder.id, email);
+  await stores.audit.append({
+    vaultId: placeholder.vaultId,
+    userId: placeholder.id,
+    eventType: 'MEMBER_UPDATED',
+    outcome: 'success',
+  });
+  return { ...placeholder, email };
+}
+
+async function createAccount(
+  stores: Pick<Stores, 'audit' | 'users' | 'vaults'>,
+  email: string,
+  createdAt: string,
+): Promise<User> {
+  const vaultId = newId('vlt');
+  const owner: User = { id: newId('usr'), vaultId, email, role: 'admin', isOwner: true, createdAt };
+  await stores.vaults.add({ id: vaultId, createdAt });
+  await stores.users.add(owner);
+  await stores.audit.append({ vaultId, userId: owner.id, eventType: 'MEMBER_CREATED', outcome: 'success' });
+  return owner;
+}
+
+async function ensureAdminKey(
+  stores: Pick<Stores, 'adminKeys' | 'audit'>,
+  { id: userId, vaultId }: User,
+  key: string,
+  createdAt: string,
+): Promise<void> {
+  const keyHash = hashKey(key);
+  const former = await stores.adminKeys.findFromSettings(userId);
+  if (former?.keyHash === keyHash) return;
+  if ((await stores.adminKeys.findByHash(keyHash)) !== undefined) throw new BootstrapKeyTaken();
+  const event = { vaultId, userId, outcome: 'success' } as const;
+  if (former !== undefined) {
+    await stores.adminKeys.remove(vaultId, former.id);
+    await stores.audit.append({
+      ...event,
+      eventType: 'ADMIN_KEY_DELETED',
+      detail: { adminKeyId: former.id },
+    });
+  }
+  const id = newId('adk');
+  await stores.adminKeys.add({
+    id,
+    vaultId,
+    userId,
+    name: 'settings',
+    origin: 'settings',
+    keyHash,
+    keyPrefix: keyDisplayPrefix(key),
+    createdAt,
+    lastUsedAt: undefined,
+  });
+  await stores.audit.append({ ...event, eventType: 'ADMIN_KEY_CREATED', detail: { adminKeyId: id } });
+}

@@ -1,0 +1,68 @@
+import express, { type Express } from 'express';
+import { errorHandler } from '@svault/server-kit/error-handler';
+import { apiHeaders } from '@svault/server-kit/security-headers';
+import { createAccountRoutes } from './console-api/account-routes.ts';
+import { createAgentRoutes } from './console-api/agent-routes.ts';
+import { createGrantRoutes } from './console-api/grant-routes.ts';
+import { createHealthRoutes } from './console-api/health-routes.ts';
+import { createLoginPage } from './console-api/login-page.ts';
+import { createLoginRoutes } from './console-api/login-routes.ts';
+import { createOpenApiRoute } from './console-api/openapi.ts';
+import { createVaultRoutes } from './console-api/vault-routes.ts';
+import type { Context } from './context.ts';
+import { notFound } from './errors.ts';
+import { createManagementAuthenticator } from './http/authenticate-management.ts';
+import { sessionCookie } from './http/cookies.ts';
+import { ERROR_STATUS } from './http/errors.ts';
+import { mountRoutes } from './http/mount-routes.ts';
+import type { ManagementRoute } from './http/route-definition.ts';
+
+/** All middleware in the order in which a request meets it. */
+export function createApp(context: Context): Express {
+  const { config, clock, logger, stores, unitOfWork } = context;
+  const https = config.baseUrl.startsWith('https:');
+  const ownOrigin = new URL(config.baseUrl).origin;
+  const cookie = sessionCookie(config.baseUrl);
+  const authenticate = createManagementAuthenticator({
+    adminKeys: context.adminKeys,
+    sessions: context.sessions,
+    cookieName: cookie.name,
+    ownOrigin,
+  });
+
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
+  app.enable('case sensitive routing').enable('strict routing');
+
+  app.use(apiHeaders({ https }));
+  app.use(createHealthRoutes({ stores }));
+  app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, ownOrigin }));
+  app.use(createLoginPage({ stores, unitOfWork, clock, cookie, https, ownOrigin }));
+
+  app.use(() => {
+    throw notFound();
+  });
+  app.use(
+    errorHandler({ statusOf: ERROR_STATUS, storageFailure: 'UNAVAILABLE', internal: 'INTERNAL', logger }),
+  );
+  return app;
+}
+
+/** Every management route, the OpenAPI document of all of them last. */
+export function managementRoutes({
+  config,
+  clock,
+  database,
+  stores,
+  unitOfWork,
+}: Context): ManagementRoute[] {
+  const cookie = sessionCookie(config.baseUrl);
+  const routes = [
+    ...createLoginRoutes({ clock, cookie, unitOfWork }),
+    ...createAccountRoutes({ clock, stores }),
+    ...createAgentRoutes({ clock, masterKeys: database.masterKeys, stores }),
+    ...createGrantRoutes({ clock, stores }),
+    ...createVaultRoutes({ clock, stores }),
+  ];
+  return [...routes, createOpenApiRoute(routes, { baseUrl: config.baseUrl, cookieName: cookie.name })];
+}

@@ -1,0 +1,48 @@
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Subcommand } from '@svault/server-kit/program';
+import { controlPlaneConfig } from '../config/config.ts';
+import { operatorKeys } from '../context.ts';
+import { openDatabase } from '../store/database.ts';
+
+/**
+ * Takes a backup as the database of an empty place. It is opened and checked under another name first, so that what
+ * stands at the database's path afterwards is whole, or nothing does.
+ */
+export const restoreBackup: Subcommand = {
+  usage: 'FILE',
+  summary: 'take a backup as the database, where there is none',
+  operands: 1,
+  run: async ([file = '']) => {
+    const config = controlPlaneConfig(process.env);
+    const { databasePath } = config;
+    if (existsSync(databasePath)) throw new Error(`there is a database at ${databasePath} already`);
+    if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+    mkdirSync(dirname(databasePath), { recursive: true, mode: 0o700 });
+    const staged = `${databasePath}.restoring`;
+    try {
+      copyFileSync(file, staged);
+      await prepare(staged, config);
+      renameSync(staged, databasePath);
+    } finally {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(staged + suffix, { force: true });
+    }
+    process.stdout.write(
+      'Restored. What was suspended, revoked or rotated after the backup is as it was before: look through it.\n',
+    );
+  },
+};
+
+/** Checks the file, and ends every session and sign-in link in it: they may have been ended since. */
+async function prepare(path: string, config: ReturnType<typeof controlPlaneConfig>): Promise<void> {
+  const { sqlite, kysely, close } = await openDatabase(path, operatorKeys(config));
+  try {
+    if (sqlite.pragma('integrity_check', { simple: true }) !== 'ok')
+      throw new Error('the backup is damaged: SQLite finds it inconsistent');
+    await kysely.deleteFrom('sessions').execute();
+    await kysely.deleteFrom('login_links').execute();
+    sqlite.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    await close();
+  }
+}

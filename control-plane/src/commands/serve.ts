@@ -1,0 +1,16 @@
+import type { Subcommand } from '@svault/server-kit/program';
+import { onStop } from '@svault/server-kit/shutdown';
+import { controlPlaneConfig } from '../config/config.ts';
+import { startControlPlane } from '../serve.ts';
+
+export const serve: Subcommand = {
+  summary: 'run the service',
+  operands: 0,
+  run: async () => {
+    const running = await startControlPlane({ config: controlPlaneConfig(process.env) });
+    onStop(() => running.close());
+    // Printed, not logged: the log masks it, as it masks every key.
+    if (running.ownerLink !== undefined)
+      process.stdout.write(`Sign in as the owner, once and within 30 minutes: ${running.ownerLink}\n`);
+  },
+};

@@ -1,0 +1,143 @@
+import type { Secret } from '@svault/shared';
+import { isLoopbackHost } from './loopback.ts';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
+import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
+import {
+  type ListenAddress,
+  SettingsError,
+  key32,
+  list,
+  listenAddress,
+  oneOf,
+  optional,
+  optionalText,
+  readSettings,
+  secretText,
+  text,
+  url,
+} from '@svault/server-kit/settings';
+
+export interface ControlPlaneConfig {
+  /** Public address without trailing slash; the `iss` of tickets, byte for byte. */
+  readonly baseUrl: string;
+  readonly listen: ListenAddress;
+  /** Path of the SQLite file. */
+  readonly databasePath: string;
+  /** 32 bytes. */
+  readonly masterKey: Secret<Uint8Array>;
+  /** Set while the master key is being replaced. */
+  readonly masterKeyNext: Secret<Uint8Array> | undefined;
+  readonly bootstrap: { readonly email: string | undefined; readonly adminKey: Secret | undefined };
+  readonly egressAllow: readonly string[];
+  readonly metricsListen: ListenAddress | undefined;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** Names that are set and known, whose features this release does not have; said aloud at start. */
+  readonly withoutEffect: readonly string[];
+}
+
+/** Settings of features that are not part of this release. Known, so that one environment file serves all. */
+const RESERVED = [
+  'SV_REDIS_URL',
+  'SV_OIDC_ISSUER',
+  'SV_OIDC_CLIENT_ID',
+  'SV_OIDC_CLIENT_SECRET',
+  'SV_TRUSTED_PROXIES',
+  'SV_GEOIP_DB',
+  'SV_MCP_ALLOWED_ORIGINS',
+  'SV_AUDIT_RETENTION_DAYS',
+] as const;
+
+const reserved = optionalText({ file: true, description: 'reserved' });
+
+const SETTINGS = {
+  SV_BASE_URL: url({ description: 'public address of this service' }),
+  SV_LISTEN: listenAddress({
+    default: { host: '127.0.0.1', port: 8080 },
+    description: 'address to listen on',
+  }),
+  SV_DATABASE_URL: text({
+    default: 'sqlite:.svault/control-plane.db',
+    file: true,
+    description: 'where the state is kept: sqlite:PATH',
+  }),
+  SV_MASTER_KEY: key32({ description: 'wraps the keys kept for Reveal and the webhook secrets' }),
+  SV_MASTER_KEY_NEXT: optional(
+    key32({ file: true, description: 'the master key to come, during a rotation' }),
+  ),
+  SV_BOOTSTRAP_EMAIL: optionalText({ description: 'the owner of the account' }),
+  SV_BOOTSTRAP_ADMIN_KEY: optional(secretText({ description: 'an admin key of that owner' })),
+  SV_EGRESS_ALLOW: list({
+    default: [],
+    description: 'addresses that outgoing calls may reach beside public ones',
+  }),
+  SV_METRICS_LISTEN: optional(listenAddress({ description: 'address of GET /metrics' })),
+  SV_LOG_LEVEL: oneOf(LOG_LEVELS, { default: 'info', description: 'least severe level that is logged' }),
+  SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
+  SV_REDIS_URL: reserved,
+  SV_OIDC_ISSUER: reserved,
+  SV_OIDC_CLIENT_ID: reserved,
+  SV_OIDC_CLIENT_SECRET: reserved,
+  SV_TRUSTED_PROXIES: reserved,
+  SV_GEOIP_DB: reserved,
+  SV_MCP_ALLOWED_ORIGINS: reserved,
+  SV_AUDIT_RETENTION_DAYS: reserved,
+};
+
+/**
+ * Reads this program's settings from an environment.
+ *
+ * @throws SettingsError listing every problem at once
+ */
+export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
+  const values = readSettings(SETTINGS, env, { foreign: WEBHOOK_SETTINGS });
+  const problems = [
+    ...problemOfBaseUrl(values.SV_BASE_URL),
+    ...problemOfDatabase(values.SV_DATABASE_URL),
+    ...problemOfEmail(values.SV_BOOTSTRAP_EMAIL),
+    ...problemOfAdminKey(values.SV_BOOTSTRAP_ADMIN_KEY),
+  ];
+  if (problems.length > 0) throw new SettingsError(problems);
+  return {
+    baseUrl: values.SV_BASE_URL,
+    listen: values.SV_LISTEN,
+    databasePath: values.SV_DATABASE_URL.slice(SQLITE.length),
+    masterKey: values.SV_MASTER_KEY,
+    masterKeyNext: values.SV_MASTER_KEY_NEXT,
+    bootstrap: { email: values.SV_BOOTSTRAP_EMAIL?.toLowerCase(), adminKey: values.SV_BOOTSTRAP_ADMIN_KEY },
+    egressAllow: values.SV_EGRESS_ALLOW,
+    metricsListen: values.SV_METRICS_LISTEN,
+    logLevel: values.SV_LOG_LEVEL,
+    logFormat: values.SV_LOG_FORMAT,
+    withoutEffect: RESERVED.filter((name) => values[name] !== undefined),
+  };
+}
+
+const SQLITE = 'sqlite:';
+
+/** Session cookies and keys travel to this address, so plain http is for one machine only. */
+function problemOfBaseUrl(baseUrl: string): string[] {
+  const { protocol, hostname, pathname } = new URL(baseUrl);
+  if (pathname !== '/') return ['SV_BASE_URL must have no path'];
+  if (protocol === 'https:' || isLoopbackHost(hostname)) return [];
+  return ['SV_BASE_URL must start with https:// unless its host is a loopback address'];
+}
+
+function problemOfDatabase(address: string): string[] {
+  if (/^postgres(?:ql)?:/.test(address))
+    return ['SV_DATABASE_URL: this release keeps its state in SQLite only'];
+  return address.length > SQLITE.length && address.startsWith(SQLITE)
+    ? []
+    : ['SV_DATABASE_URL must look like sqlite:PATH'];
+}
+
+const problemOfEmail = (email: string | undefined): string[] =>
+  email === undefined || /^[^\s@]+@[^\s@]+$/.test(email)
+    ? []
+    : ['SV_BOOTSTRAP_EMAIL must be an e-mail address'];
+
+/** At least 192 bits, should somebody make one by hand. */
+const problemOfAdminKey = (key: Secret | undefined): string[] =>
+  key === undefined || /^svadmin_[A-Za-z0-9_-]{32,128}$/.test(key.reveal())
+    ? []
+    : ['SV_BOOTSTRAP_ADMIN_KEY must be svadmin_ and 32 to 128 base64url characters'];

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { AdminKey } from '../../accounts/admin-key-store.ts';
+import { ROLES } from '../../accounts/actor.ts';
+import type { Session } from '../../accounts/session-store.ts';
+import type { Vault } from '../../vault/vault-store.ts';
+import { lineSchema, timeSchema } from './common.ts';
+
+export const meSchema = z
+  .object({
+    id: z.string().meta({ example: 'usr_…' }),
+    email: z.string(),
+    role: z.enum(ROLES),
+    isOwner: z.boolean(),
+    vaultId: z.string().meta({ example: 'vlt_…' }),
+    via: z.enum(['adminKey', 'session']).meta({ description: 'How this request is signed in' }),
+  })
+  .meta({ id: 'Me' });
+
+export const vaultSchema = z
+  .object({
+    id: z.string().meta({ example: 'vlt_…' }),
+    locked: z.boolean(),
+    lockedAt: timeSchema.nullable(),
+    createdAt: timeSchema,
+  })
+  .meta({ id: 'Vault' });
+
+export const adminKeySchema = z
+  .object({
+    id: z.string().meta({ example: 'adk_…' }),
+    name: z.string(),
+    origin: z.enum(['settings', 'api']).meta({ description: 'settings: from SV_BOOTSTRAP_ADMIN_KEY' }),
+    userId: z.string(),
+    keyPrefix: z.string(),
+    createdAt: timeSchema,
+    lastUsedAt: timeSchema.nullable(),
+  })
+  .meta({ id: 'AdminKey' });
+
+export const newAdminKeySchema = z.strictObject({ name: lineSchema(100) }).meta({ id: 'NewAdminKey' });
+
+export const adminKeyWithKeySchema = z.object({
+  adminKey: adminKeySchema,
+  key: z.string().meta({ description: 'The key, in full; it is not kept and cannot be shown again' }),
+});
+
+export const sessionSchema = z
+  .object({
+    id: z.string().meta({ example: 'ses_…' }),
+    kind: z.enum(['console']),
+    userId: z.string(),
+    client: z.string().meta({ description: 'What the client called itself' }),
+    current: z.boolean().meta({ description: 'Whether this request is signed in by it' }),
+    createdAt: timeSchema,
+    lastUsedAt: timeSchema,
+    expiresAt: timeSchema,
+  })
+  .meta({ id: 'Session' });
+
+export const loginLinkSchema = z
+  .strictObject({ token: z.string().min(1).max(200) })
+  .meta({ id: 'LoginLink' });
+
+export const toVaultView = ({ id, lockedAt, createdAt }: Vault): z.output<typeof vaultSchema> => ({
+  id,
+  locked: lockedAt !== undefined,
+  lockedAt: lockedAt ?? null,
+  createdAt,
+});
+
+export const toAdminKeyView = ({ lastUsedAt, ...key }: AdminKey): z.output<typeof adminKeySchema> => ({
+  ...key,
+  lastUsedAt: lastUsedAt ?? null,
+});
+
+export const toSessionView = (session: Session, current: string): z.output<typeof sessionSchema> => ({
+  ...session,
+  current: session.id === current,
+});

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { MAX_GRANT_SECONDS, MIN_GRANT_SECONDS } from '../../grants/expiry.ts';
+import { type Grant, REFRESH_POLICIES, isExpired } from '../../grants/grant.ts';
+import { isTime, serviceNameSchema, timeSchema } from './common.ts';
+
+export const grantSchema = z
+  .object({
+    id: z.string().meta({ example: 'grt_…' }),
+    agentId: z.string(),
+    serviceName: z.string(),
+    status: z.enum(['active', 'expired']),
+    grantExpiresAt: timeSchema.nullable().meta({ description: 'null: until revoked' }),
+    refreshPolicy: z.enum(REFRESH_POLICIES),
+    sourceGroupId: z.string().nullable(),
+    createdAt: timeSchema,
+  })
+  .meta({ id: 'Grant' });
+
+export const newGrantSchema = z
+  .strictObject({
+    serviceName: serviceNameSchema,
+    expiresInSeconds: z.int().min(MIN_GRANT_SECONDS).max(MAX_GRANT_SECONDS).optional(),
+    grantExpiresAt: z.string().refine(isTime, 'must be an ISO 8601 time in UTC').nullable().optional(),
+    refreshPolicy: z.enum(REFRESH_POLICIES).optional(),
+  })
+  .meta({
+    id: 'NewGrant',
+    description:
+      'Ends after expiresInSeconds or at grantExpiresAt, 1 hour to 30 days from now; or with neither.',
+  });
+
+/** @param now in the written form */
+export function toGrantView(grant: Grant, now: string): z.output<typeof grantSchema> {
+  const { vaultId: _own, grantExpiresAt, sourceGroupId, ...shown } = grant;
+  return {
+    ...shown,
+    status: isExpired(grant, now) ? 'expired' : 'active',
+    grantExpiresAt: grantExpiresAt ?? null,
+    sourceGroupId: sourceGroupId ?? null,
+  };
+}

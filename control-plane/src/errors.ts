@@ -1,0 +1,61 @@
+import { AppError } from '@svault/shared';
+
+/**
+ * Every code this server refuses with. Closed: a code that is not here cannot be thrown, and `http/errors.ts` has a
+ * status for each. Sources: the specification's "REST credential endpoint" errors; the contract's "Management
+ * routes".
+ */
+export type ErrorCode =
+  | 'AGENT_INACTIVE'
+  | 'AUDIT_UNAVAILABLE'
+  | 'CONFLICT'
+  | 'FORBIDDEN'
+  | 'GRANT_EXPIRED'
+  | 'INTERNAL'
+  | 'INVALID_ARGUMENT'
+  | 'INVALID_KEY'
+  | 'INVALID_REQUEST'
+  | 'INVALID_SERVICE'
+  | 'METHOD_NOT_ALLOWED'
+  | 'MISSING_KEY'
+  | 'NO_GRANT'
+  | 'NOT_FOUND'
+  | 'POLICY_DENIED'
+  | 'RATE_LIMITED'
+  | 'TOO_LARGE'
+  | 'UNAUTHENTICATED'
+  | 'UNAVAILABLE'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'VAULT_LOCKED'
+  | 'WEBHOOK_NOT_CONFIGURED'
+  | 'WEBHOOK_REFUSED'
+  | 'WEBHOOK_UNAVAILABLE';
+
+/** One thing wrong with the caller's input. `path` is dotted (`tags.0`), empty for the input as a whole. */
+export interface ArgumentIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A refusal of this server's closed union; `message` is what the caller reads, `reason` what the log says. */
+export function refusal(
+  code: ErrorCode,
+  message: string,
+  options?: {
+    readonly cause?: unknown;
+    readonly details?: Record<string, unknown>;
+    readonly reason?: string;
+  },
+): AppError<ErrorCode> {
+  return new AppError<ErrorCode>(code, message, options);
+}
+
+/** 422 with every issue at once. */
+export function invalidArgument(issues: readonly ArgumentIssue[]): AppError<ErrorCode> {
+  return refusal('INVALID_ARGUMENT', 'The request has members that do not fit.', { details: { issues } });
+}
+
+/** The one answer for an id or name that is unknown, malformed, or another account's: the same bytes for all. */
+export function notFound(): AppError<ErrorCode> {
+  return refusal('NOT_FOUND', 'There is nothing here by that name.');
+}

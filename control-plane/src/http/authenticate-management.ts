@@ -1,0 +1,47 @@
+import type { Actor } from '../accounts/actor.ts';
+import type { Sessions } from '../accounts/sessions.ts';
+import type { AdminKeys } from '../accounts/admin-keys.ts';
+import { readCookie } from './cookies.ts';
+import { refusal } from '../errors.ts';
+import { comesFromOrigin } from './origin-check.ts';
+import type { Exchange } from './route-definition.ts';
+
+/**
+ * Who is behind a management request: an admin key in `Authorization`, or the console's session cookie.
+ *
+ * @throws AppError UNAUTHENTICATED, the same for every reason; FORBIDDEN for a state-changing request under a
+ *   cookie that does not come from our own pages
+ */
+export type ManagementAuthenticator = (exchange: Exchange, method: string) => Promise<Actor>;
+
+const SAFE_METHODS = ['GET', 'HEAD'];
+
+export function createManagementAuthenticator(options: {
+  readonly adminKeys: Pick<AdminKeys, 'resolve'>;
+  readonly sessions: Pick<Sessions, 'resolve'>;
+  readonly cookieName: string;
+  /** Scheme, host and port of the service's public address. */
+  readonly ownOrigin: string;
+}): ManagementAuthenticator {
+  const { adminKeys, sessions, cookieName, ownOrigin } = options;
+  return async (exchange, method) => {
+    const authorization = exchange.header('authorization');
+    // A caller that sends a key means that key: falling back to a cookie would hide a revoked one.
+    if (authorization !== undefined)
+      return (await adminKeys.resolve(bearerToken(authorization))) ?? unauthenticated(exchange);
+
+    const cookie = readCookie(exchange.header('cookie'), cookieName);
+    const actor = cookie === undefined ? undefined : await sessions.resolve(cookie);
+    if (actor === undefined) return unauthenticated(exchange);
+    if (!SAFE_METHODS.includes(method) && !comesFromOrigin((name) => exchange.header(name), ownOrigin))
+      throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+    return actor;
+  };
+}
+
+const bearerToken = (authorization: string): string => /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
+
+function unauthenticated(exchange: Exchange): never {
+  exchange.setHeader('WWW-Authenticate', 'Bearer realm="svault"');
+  throw refusal('UNAUTHENTICATED', 'Sign in, or send an admin key.');
+}

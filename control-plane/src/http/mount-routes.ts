@@ -1,0 +1,104 @@
+import { type Request, type Response, Router } from 'express';
+import { z } from 'zod';
+import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
+import { type Actor, ROLES, type Role } from '../accounts/actor.ts';
+import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import { refuseWhileLocked } from '../vault/lock.ts';
+import type { ManagementAuthenticator } from './authenticate-management.ts';
+import { refusal } from '../errors.ts';
+import { readJsonBody } from './json-body.ts';
+import { comesFromOrigin } from './origin-check.ts';
+import { parseInput } from './parse-input.ts';
+import type { Change, Exchange, ManagementRoute } from './route-definition.ts';
+
+export interface MountDependencies {
+  readonly authenticate: ManagementAuthenticator;
+  readonly stores: Pick<Stores, 'vaults'>;
+  readonly unitOfWork: UnitOfWork;
+  /** Scheme, host and port of the service's public address. */
+  readonly ownOrigin: string;
+}
+
+const NOTHING = z.strictObject({});
+
+/**
+ * Mounts declared routes, and on each of their paths a 405 for every other method.
+ *
+ * The order of answers is the same on all of them: 405, 401, 403, 413, 415, 400, 423, 422, then what the handler
+ * finds. The body is read before the lock is looked at, so that a slow body cannot carry a change past a lock.
+ */
+export function mountRoutes(routes: readonly ManagementRoute[], dependencies: MountDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const here = routes.filter((route) => route.path === path);
+    const mounted = router.route(expressPath(path));
+    for (const route of here)
+      mounted[route.method](asHandler((req, res) => answer(route, req, res, dependencies)));
+    mounted.all(methodNotAllowed(allowedMethods(here)));
+  }
+  return router;
+}
+
+/** `/api/agents/{id}` → `/api/agents/:id` */
+const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const allowedMethods = (routes: readonly ManagementRoute[]): string[] =>
+  routes.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+
+async function answer(
+  route: ManagementRoute,
+  req: Request,
+  res: Response,
+  { authenticate, stores, unitOfWork, ownOrigin }: MountDependencies,
+): Promise<void> {
+  const exchange: Exchange = {
+    header: (name) => req.get(name),
+    setHeader: (name, value) => void res.setHeader(name, value),
+  };
+  if (route.role === 'public') {
+    refuseForeignPage(exchange, ownOrigin);
+    const body = await readJsonBody(req);
+    return send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
+  }
+  const actor = await authenticate(exchange, req.method);
+  requireRole(actor, route.role);
+  const body = await readJsonBody(req);
+  const refused = route.whenLocked === 'refused';
+  if (refused) await refuseWhileLocked(stores, actor.vaultId);
+  const change: Change = (work) =>
+    unitOfWork.run(async (inside) => {
+      if (refused) await refuseWhileLocked(inside, actor.vaultId);
+      return work(inside);
+    });
+  send(res, route, await route.handle({ ...parseParts(route, req, body), exchange, actor, change }));
+}
+
+/** Nothing is signed in here, so programs need no Origin; but a page of another site has no business here. */
+function refuseForeignPage(exchange: Exchange, ownOrigin: string): void {
+  const foreign = exchange.header('origin') !== undefined && !comesFromOrigin(exchange.header, ownOrigin);
+  if (foreign) throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+}
+
+function parseParts(
+  route: ManagementRoute,
+  req: Request,
+  body: Record<string, unknown> | undefined,
+): { params: unknown; query: unknown; body: unknown } {
+  return {
+    params: route.params === undefined ? undefined : parseInput(route.params, req.params),
+    query: parseInput(route.query ?? NOTHING, req.query),
+    body: parseInput(route.body ?? NOTHING, body ?? {}),
+  };
+}
+
+/** 403 for a known caller whose role is too weak. */
+export function requireRole(actor: Actor, role: Role): void {
+  if (ROLES.indexOf(actor.role) < ROLES.indexOf(role))
+    throw refusal('FORBIDDEN', 'This needs an admin of the account.');
+}
+
+function send(res: Response, route: ManagementRoute, result: unknown): void {
+  const { answer: shape } = route;
+  if (shape.status === 204) return void res.status(204).end();
+  res.status(shape.status).json(shape.schema.parse(result));
+}

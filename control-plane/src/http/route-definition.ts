@@ -1,0 +1,92 @@
+import type { z } from 'zod';
+import type { Actor, Role } from '../accounts/actor.ts';
+import type { AuditEventType } from '../audit/event-types.ts';
+import type { Stores } from '../unit-of-work.ts';
+import type { ErrorCode } from '../errors.ts';
+
+export type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** What a handler may do with the HTTP exchange itself; bodies go through the schemas. */
+export interface Exchange {
+  readonly header: (name: string) => string | undefined;
+  readonly setHeader: (name: string, value: string) => void;
+}
+
+/**
+ * Runs `work` in one transaction, so that a change and its audit event are one. Where the route is refused while
+ * the vault is locked, the lock is looked at inside that transaction.
+ */
+export type Change = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
+
+interface Parsed<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly exchange: Exchange;
+}
+
+interface RouteCommon<Params, Query, Body, Result> {
+  readonly method: Method;
+  /** OpenAPI form, such as `/api/agents/{id}`. */
+  readonly path: `/api/${string}`;
+  /** OpenAPI's operationId, such as `createAgent`. */
+  readonly operation: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly params?: z.ZodType<Params>;
+  readonly query?: z.ZodType<Query>;
+  readonly body?: z.ZodType<Body>;
+  /** 204 has no schema. The answer is what the schema lets through: members it does not name are dropped. */
+  readonly answer:
+    { readonly status: 200 | 201; readonly schema: z.ZodType<Result> } | { readonly status: 204 };
+  /** Refusals of this route beyond those that follow from its shape. */
+  readonly refusals?: readonly ErrorCode[];
+}
+
+/** A management route of an authenticated caller: everything there is to know about it, in one place. */
+export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<
+  Params,
+  Query,
+  Body,
+  Result
+> {
+  /** The weakest role that may call it. */
+  readonly role: Role;
+  /** `refused`: 423 VAULT_LOCKED while the vault is locked. Every route that changes state, with few exceptions. */
+  readonly whenLocked: 'answers' | 'refused';
+  /** Events it can write, each in the transaction of its change. */
+  readonly audit: readonly AuditEventType[];
+  handle(
+    input: Parsed<Params, Query, Body> & { readonly actor: Actor; readonly change: Change },
+  ): Promise<Result>;
+}
+
+/** A route that needs no sign-in. */
+export interface PublicRouteDefinition<Params, Query, Body, Result> extends RouteCommon<
+  Params,
+  Query,
+  Body,
+  Result
+> {
+  readonly audit: readonly AuditEventType[];
+  handle(input: Parsed<Params, Query, Body>): Promise<Result>;
+}
+
+/** A route with its types erased, as the router and the OpenAPI document read it. */
+export type ManagementRoute =
+  | ({ readonly role: Role } & RouteDefinition<unknown, unknown, unknown, unknown>)
+  | ({ readonly role: 'public' } & PublicRouteDefinition<unknown, unknown, unknown, unknown>);
+
+/** Declares a route; the handler's input and result are typed by its schemas. */
+export function defineRoute<Params = undefined, Query = undefined, Body = undefined, Result = void>(
+  definition: RouteDefinition<Params, Query, Body, Result>,
+): ManagementRoute {
+  return definition as RouteDefinition<unknown, unknown, unknown, unknown>;
+}
+
+/** Declares a route that answers without credentials. */
+export function definePublicRoute<Params = undefined, Query = undefined, Body = undefined, Result = void>(
+  definition: PublicRouteDefinition<Params, Query, Body, Result>,
+): ManagementRoute {
+  return { ...(definition as PublicRouteDefinition<unknown, unknown, unknown, unknown>), role: 'public' };
+}

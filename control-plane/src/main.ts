@@ -1,0 +1,21 @@
+import { runProgram } from '@svault/server-kit/program';
+import { backup } from './commands/backup.ts';
+import { ownerLink } from './commands/owner-link.ts';
+import { restoreBackup } from './commands/restore-backup.ts';
+import { rotateMasterKey } from './commands/rotate-master-key.ts';
+import { serve } from './commands/serve.ts';
+
+await runProgram(
+  {
+    name: 'control-plane',
+    fallback: 'serve',
+    subcommands: {
+      serve,
+      'owner-link': ownerLink,
+      'rotate-master-key': rotateMasterKey,
+      backup,
+      'restore-backup': restoreBackup,
+    },
+  },
+  process.argv.slice(2),
+);

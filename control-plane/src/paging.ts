@@ -1,0 +1,38 @@
+import { fromBase64url, toBase64url, utf8 } from '@svault/shared';
+
+/** One page of a list: the sort key of the last item seen, and how many to give. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly after: readonly string[] | undefined;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Opaque; absent when nothing is left. */
+  readonly nextCursor?: string;
+}
+
+/**
+ * Cuts a page from rows that were read with `limit + 1`, the extra one telling whether more is left.
+ *
+ * @param keyOf the sort key of an item, whose order is the list's order
+ */
+export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (item: T) => readonly string[]): Page<T> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  if (rows.length <= limit || last === undefined) return { items };
+  return { items, nextCursor: toBase64url(utf8(JSON.stringify(keyOf(last)))) };
+}
+
+/** The sort key in a cursor, or undefined when it is none of ours or has another number of parts. */
+export function readCursor(cursor: string, parts: number): readonly string[] | undefined {
+  const bytes = fromBase64url(cursor);
+  if (bytes === undefined) return undefined;
+  try {
+    const key: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    if (!Array.isArray(key) || key.length !== parts) return undefined;
+    return key.every((part) => typeof part === 'string') ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Clock, systemClock } from '@svault/shared';
+import { startCheckpoints } from '@svault/server-kit/checkpoint';
+import { listen } from '@svault/server-kit/listener';
+import { type Logger, createLogger } from '@svault/server-kit/logger';
+import { holdServeLock } from '@svault/server-kit/sqlite-lock';
+import { ensureOwner } from './accounts/bootstrap.ts';
+import { makeLoginLink } from './accounts/login-link.ts';
+import { createApp } from './app.ts';
+import type { ControlPlaneConfig } from './config/config.ts';
+import { type Context, createContext } from './context.ts';
+
+export interface RunningControlPlane {
+  /** The address it listens on, with the port that was really taken. */
+  readonly url: string;
+  /** A one-time link that signs the owner in; only from the start that made the account. */
+  readonly ownerLink: string | undefined;
+  /** Lets requests in hand finish, then gives everything back. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the service: the right to serve on the database, the database, the owner account, then the listener. What
+ * was taken is given back when a later step fails.
+ *
+ * @throws AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
+ */
+export async function startControlPlane(options: {
+  readonly config: ControlPlaneConfig;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}): Promise<RunningControlPlane> {
+  const { config, clock = systemClock } = options;
+  const logger =
+    options.logger ??
+    createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
+  mkdirSync(dirname(config.databasePath), { recursive: true, mode: 0o700 });
+  const undo: (() => Promise<void> | void)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const lock = holdServeLock(config.databasePath);
+    undo.push(() => lock.release());
+    const context = await createContext(config, { clock, logger });
+    undo.push(() => context.close());
+    const ownerLink = await bootstrap(context);
+    const checkpoints = startCheckpoints(config.databasePath);
+    undo.push(() => checkpoints.stop());
+    const listener = await listen(createApp(context), config.listen);
+    undo.push(() => listener.close());
+    sayWhatRuns(context, listener.url);
+    return { url: listener.url, ownerLink, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string | undefined> {
+  return unitOfWork.run(async (stores) => {
+    const { owner, created } = await ensureOwner(stores, config.bootstrap, clock);
+    return created ? makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock }) : undefined;
+  });
+}
+
+function sayWhatRuns({ config, logger }: Context, url: string): void {
+  logger.info({ url, baseUrl: config.baseUrl, egressAllow: config.egressAllow }, 'control plane serves');
+  if (config.withoutEffect.length > 0)
+    logger.warn({ settings: config.withoutEffect }, 'these settings have no effect in this release');
+}

@@ -1,0 +1,85 @@
+import type BetterSqlite3 from 'better-sqlite3';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { SqliteDatabase } from '@svault/server-kit/sqlite';
+
+type Statement = BetterSqlite3.Statement<unknown[]>;
+
+/** Distinct query texts are few; the bound holds where lists of different lengths make new ones. */
+const MAX_STATEMENTS = 500;
+
+/**
+ * Kysely over a better-sqlite3 connection that others use too (the credential path reads it directly).
+ *
+ * Kysely's own driver prepares each query anew and lets a query of one request slip into another request's open
+ * transaction. This one keeps prepared statements, and hands the connection to one user at a time.
+ */
+export function sqliteDialect(db: SqliteDatabase): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => createDriver(db),
+    createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+function createDriver(db: SqliteDatabase): Driver {
+  const connection = createConnection(db);
+  let inUse: Promise<void> = Promise.resolve();
+  let handBack: () => void = () => undefined;
+  return {
+    init: () => Promise.resolve(),
+    acquireConnection: async () => {
+      const before = inUse;
+      let done: () => void = () => undefined;
+      inUse = new Promise((resolve) => (done = resolve));
+      await before;
+      handBack = done;
+      return connection;
+    },
+    releaseConnection: () => Promise.resolve(handBack()),
+    beginTransaction: () => run(() => db.exec('BEGIN IMMEDIATE')),
+    commitTransaction: () => run(() => db.exec('COMMIT')),
+    // SQLite has rolled back by itself after some failures, such as a full disk.
+    rollbackTransaction: () => run(() => void (db.inTransaction && db.exec('ROLLBACK'))),
+    destroy: () => Promise.resolve(),
+  };
+}
+
+const run = (work: () => unknown): Promise<void> =>
+  new Promise((resolve) => {
+    work();
+    resolve();
+  });
+
+function createConnection(db: SqliteDatabase): DatabaseConnection {
+  const statements = new Map<string, Statement>();
+  const prepare = (sql: string): Statement => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    if (statements.size >= MAX_STATEMENTS) statements.clear();
+    const statement: Statement = db.prepare<unknown[]>(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  return {
+    executeQuery: <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> =>
+      new Promise((resolve) => {
+        const statement = prepare(sql);
+        if (statement.reader) return void resolve({ rows: statement.all(...parameters) as R[] });
+        const { changes } = statement.run(...parameters);
+        resolve({ rows: [], numAffectedRows: BigInt(changes) });
+      }),
+    streamQuery: () => {
+      throw new Error('streaming is not used here: lists are read in pages');
+    },
+  };
+}

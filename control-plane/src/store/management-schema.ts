@@ -1,0 +1,110 @@
+import type { Id } from '@svault/shared';
+import type { TokenType } from '@svault/shared/schemas';
+import type { Role } from '../accounts/actor.ts';
+import type { AgentStatus } from '../agents/agent.ts';
+import type { RefreshPolicy } from '../grants/grant.ts';
+
+/** 0 or 1: SQLite binds no booleans. */
+export type Flag = 0 | 1;
+/** `YYYY-MM-DDTHH:MM:SS.sssZ`: its order as text is its order in time. */
+export type TimeText = string;
+
+interface VaultRow {
+  id: Id<'vlt'>;
+  created_at: TimeText;
+  locked_at: TimeText | null;
+}
+
+interface UserRow {
+  id: Id<'usr'>;
+  vault_id: Id<'vlt'>;
+  email: string;
+  role: Role;
+  is_owner: Flag;
+  created_at: TimeText;
+}
+
+interface AdminKeyRow {
+  id: Id<'adk'>;
+  vault_id: Id<'vlt'>;
+  user_id: Id<'usr'>;
+  name: string;
+  origin: 'settings' | 'api';
+  key_hash: string;
+  key_prefix: string;
+  created_at: TimeText;
+  last_used_at: TimeText | null;
+}
+
+interface LoginLinkRow {
+  token_hash: string;
+  vault_id: Id<'vlt'>;
+  user_id: Id<'usr'>;
+  expires_at: TimeText;
+}
+
+interface SessionRow {
+  id: Id<'ses'>;
+  vault_id: Id<'vlt'>;
+  user_id: Id<'usr'>;
+  kind: 'console';
+  token_hash: string;
+  client: string;
+  created_at: TimeText;
+  last_used_at: TimeText;
+  expires_at: TimeText;
+}
+
+interface AgentRow {
+  id: Id<'agt'>;
+  vault_id: Id<'vlt'>;
+  owner_id: Id<'usr'>;
+  name: string;
+  description: string;
+  status: AgentStatus;
+  mcp_enabled: Flag;
+  sealing_key_thumbprint: string | null;
+  key_hash: string;
+  key_prefix: string;
+  /** base64url of the agent's own key under the master key; null once the agent is deleted. */
+  key_wrapped: string | null;
+  created_at: TimeText;
+  last_used_at: TimeText | null;
+}
+
+interface GrantRow {
+  id: Id<'grt'>;
+  vault_id: Id<'vlt'>;
+  agent_id: Id<'agt'>;
+  service_name: string;
+  grant_expires_at: TimeText | null;
+  refresh_policy: RefreshPolicy;
+  source_group_id: string | null;
+  created_at: TimeText;
+}
+
+interface TokenRow {
+  vault_id: Id<'vlt'>;
+  service_name: string;
+  token_type: TokenType;
+  display_name: string;
+  description: string;
+  notes: string;
+  /** JSON array of strings. */
+  tags: string;
+  created_at: TimeText;
+  updated_at: TimeText;
+}
+
+export interface ManagementSchema {
+  vaults: VaultRow;
+  users: UserRow;
+  admin_keys: AdminKeyRow;
+  login_links: LoginLinkRow;
+  sessions: SessionRow;
+  agents: AgentRow;
+  grants: GrantRow;
+  tokens: TokenRow;
+  /** `wrapped` is base64url. */
+  sealing_keys: { id: number; wrapped: string };
+}

@@ -1,0 +1,9 @@
+import type { SchemaMigration } from './migrate.ts';
+import { accounts } from './migrations/001-accounts.ts';
+import { agents } from './migrations/002-agents.ts';
+import { sealingKey } from './migrations/003-sealing-key.ts';
+import { audit } from './migrations/101-audit.ts';
+import { webhookLinks } from './migrations/102-webhook-links.ts';
+
+/** Every step of the schema in the order of its number. */
+export const MIGRATIONS: readonly SchemaMigration[] = [accounts, agents, sealingKey, audit, webhookLinks];

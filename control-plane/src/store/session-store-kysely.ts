@@ -1,0 +1,76 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { Session, SessionStore } from '../accounts/session-store.ts';
+import { pageOf } from '../paging.ts';
+import { afterKey } from './keyset.ts';
+import type { Schema } from './schema.ts';
+
+export function createSessionStore(db: Kysely<Schema>): SessionStore {
+  return {
+    add: async (session) => {
+      const row = {
+        id: session.id,
+        vault_id: session.vaultId,
+        user_id: session.userId,
+        kind: session.kind,
+        token_hash: session.tokenHash,
+        client: session.client,
+        created_at: session.createdAt,
+        last_used_at: session.lastUsedAt,
+        expires_at: session.expiresAt,
+      };
+      await db.insertInto('sessions').values(row).execute();
+    },
+    findByHash: async (tokenHash) => {
+      const row = await db
+        .selectFrom('sessions')
+        .innerJoin('users', 'users.id', 'sessions.user_id')
+        .selectAll('sessions')
+        .select('users.role')
+        .where('token_hash', '=', tokenHash)
+        .executeTakeFirst();
+      return row && { ...toSession(row), role: row.role };
+    },
+    list: async (vaultId, userId, page) => {
+      let query = db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where(afterKey(['created_at', 'id'], page));
+      if (userId !== undefined) query = query.where('user_id', '=', userId);
+      const rows = await query
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(page.limit + 1)
+        .execute();
+      return pageOf(rows.map(toSession), page.limit, ({ createdAt, id }) => [createdAt, id]);
+    },
+    remove: async (vaultId, id, userId) => {
+      let query = db.deleteFrom('sessions').where('vault_id', '=', vaultId).where('id', '=', id);
+      if (userId !== undefined) query = query.where('user_id', '=', userId);
+      const { numDeletedRows } = await query.executeTakeFirstOrThrow();
+      return numDeletedRows > 0n;
+    },
+    touch: async (id, usedAt) => {
+      await db.updateTable('sessions').set({ last_used_at: usedAt }).where('id', '=', id).execute();
+    },
+    removeEnded: async ({ expiresAt, lastUsedAt }) => {
+      await db
+        .deleteFrom('sessions')
+        .where((eb) => eb.or([eb('expires_at', '<=', expiresAt), eb('last_used_at', '<=', lastUsedAt)]))
+        .execute();
+    },
+  };
+}
+
+function toSession(row: Selectable<Schema['sessions']>): Session {
+  return {
+    id: row.id,
+    vaultId: row.vault_id,
+    userId: row.user_id,
+    kind: row.kind,
+    client: row.client,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+  };
+}

@@ -1,0 +1,91 @@
+import type { Kysely, Selectable } from 'kysely';
+import { pageOf } from '../paging.ts';
+import type { TokenStore } from '../tokens/token-store.ts';
+import type { TokenMetadata } from '../tokens/token.ts';
+import { afterKey } from './keyset.ts';
+import type { Schema } from './schema.ts';
+
+export function createTokenStore(db: Kysely<Schema>): TokenStore {
+  return {
+    add: async (token) => {
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('tokens')
+        .values(toRow(token))
+        .onConflict((conflict) => conflict.columns(['vault_id', 'service_name']).doNothing())
+        .executeTakeFirstOrThrow();
+      return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+    },
+    get: async (vaultId, serviceName) => {
+      const row = await db
+        .selectFrom('tokens')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where('service_name', '=', serviceName)
+        .executeTakeFirst();
+      return row && toToken(row);
+    },
+    list: async (vaultId, page) => {
+      const rows = await db
+        .selectFrom('tokens')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where(afterKey(['service_name'], page))
+        .orderBy('service_name')
+        .limit(page.limit + 1)
+        .execute();
+      return pageOf(rows.map(toToken), page.limit, ({ serviceName }) => [serviceName]);
+    },
+    update: async (vaultId, serviceName, { displayName, description, notes, tags }, updatedAt) => {
+      await db
+        .updateTable('tokens')
+        .set({
+          updated_at: updatedAt,
+          ...(displayName !== undefined && { display_name: displayName }),
+          ...(description !== undefined && { description }),
+          ...(notes !== undefined && { notes }),
+          ...(tags !== undefined && { tags: JSON.stringify(tags) }),
+        })
+        .where('vault_id', '=', vaultId)
+        .where('service_name', '=', serviceName)
+        .execute();
+    },
+    remove: async (vaultId, serviceName) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('tokens')
+        .where('vault_id', '=', vaultId)
+        .where('service_name', '=', serviceName)
+        .executeTakeFirstOrThrow();
+      return numDeletedRows > 0n;
+    },
+  };
+}
+
+type Row = Selectable<Schema['tokens']>;
+
+function toRow(token: TokenMetadata): Row {
+  return {
+    vault_id: token.vaultId,
+    service_name: token.serviceName,
+    token_type: token.tokenType,
+    display_name: token.displayName,
+    description: token.description,
+    notes: token.notes,
+    tags: JSON.stringify(token.tags),
+    created_at: token.createdAt,
+    updated_at: token.updatedAt,
+  };
+}
+
+function toToken(row: Row): TokenMetadata {
+  return {
+    vaultId: row.vault_id,
+    serviceName: row.service_name,
+    tokenType: row.token_type,
+    displayName: row.display_name,
+    description: row.description,
+    notes: row.notes,
+    tags: JSON.parse(row.tags) as string[],
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,36 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '@svault/shared';
+import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import { createAdminKeyStore } from './admin-key-store-kysely.ts';
+import { createAgentStore } from './agent-store-kysely.ts';
+import { createAuditStore } from './audit-store-kysely.ts';
+import { createGrantStore } from './grant-store-kysely.ts';
+import { createLoginLinkStore } from './login-link-store-kysely.ts';
+import type { Schema } from './schema.ts';
+import { createSessionStore } from './session-store-kysely.ts';
+import { createTokenStore } from './token-store-kysely.ts';
+import { createUserStore } from './user-store-kysely.ts';
+import { createVaultStore } from './vault-store-kysely.ts';
+import { createWebhookLinkStore } from './webhook-link-store-kysely.ts';
+
+/** @param db a connection, where each call stands alone, or a transaction */
+export function createStores(db: Kysely<Schema>, clock: Clock): Stores {
+  return {
+    adminKeys: createAdminKeyStore(db),
+    agents: createAgentStore(db),
+    audit: createAuditStore(db, clock),
+    grants: createGrantStore(db),
+    loginLinks: createLoginLinkStore(db),
+    sessions: createSessionStore(db),
+    tokens: createTokenStore(db),
+    users: createUserStore(db),
+    vaults: createVaultStore(db),
+    webhookLinks: createWebhookLinkStore(db),
+  };
+}
+
+export function createUnitOfWork(db: Kysely<Schema>, clock: Clock): UnitOfWork {
+  return {
+    run: (work) => db.transaction().execute((transaction) => work(createStores(transaction, clock))),
+  };
+}

@@ -1,0 +1,88 @@
+import { type Clock, formatTime } from '@svault/shared';
+import type { TokenType } from '@svault/shared/schemas';
+import { type Actor, changeBy } from '../accounts/actor.ts';
+import { notFound, refusal } from '../errors.ts';
+import type { Stores } from '../unit-of-work.ts';
+import type { TokenChanges, TokenMetadata } from './token.ts';
+
+type TokenStores = Pick<Stores, 'audit' | 'tokens'>;
+
+export interface NewToken extends TokenChanges {
+  readonly serviceName: string;
+  readonly tokenType: TokenType;
+}
+
+/** @throws AppError CONFLICT where there is one of that name */
+export async function createToken(
+  stores: TokenStores,
+  actor: Actor,
+  input: NewToken,
+  clock: Clock,
+): Promise<TokenMetadata> {
+  const now = formatTime(clock.now());
+  const { serviceName, tokenType } = input;
+  const token: TokenMetadata = {
+    vaultId: actor.vaultId,
+    serviceName,
+    tokenType,
+    displayName: input.displayName ?? serviceName,
+    description: input.description ?? '',
+    notes: input.notes ?? '',
+    tags: input.tags ?? [],
+    createdAt: now,
+    updatedAt: now,
+  };
+  if (!(await stores.tokens.add(token))) throw refusal('CONFLICT', 'There is a token of this name already.');
+  await stores.audit.append(changeBy(actor, 'TOKEN_CREATED', { serviceName, detail: { tokenType } }));
+  return token;
+}
+
+export async function updateToken(
+  stores: TokenStores,
+  actor: Actor,
+  serviceName: string,
+  changes: TokenChanges,
+  clock: Clock,
+): Promise<TokenMetadata> {
+  await tokenOf(stores, actor, serviceName);
+  const members = Object.keys(changes);
+  if (members.length > 0) {
+    await stores.tokens.update(actor.vaultId, serviceName, changes, formatTime(clock.now()));
+    await stores.audit.append(changeBy(actor, 'TOKEN_UPDATED', { serviceName, detail: { members } }));
+  }
+  return tokenOf(stores, actor, serviceName);
+}
+
+/**
+ * Forgets a token's metadata and takes away every grant for it, so that no agent has access to a later token of
+ * the same name.
+ *
+ * @returns false where there was none
+ */
+export async function removeToken(
+  stores: Pick<Stores, 'audit' | 'grants' | 'tokens'>,
+  actor: Actor,
+  serviceName: string,
+): Promise<boolean> {
+  if (!(await stores.tokens.remove(actor.vaultId, serviceName))) return false;
+  const grants = await stores.grants.removeOfService(actor.vaultId, serviceName);
+  for (const { id, agentId } of grants)
+    await stores.audit.append(
+      changeBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: id } }),
+    );
+  await stores.audit.append(
+    changeBy(actor, 'TOKEN_DELETED', { serviceName, detail: { grants: grants.length } }),
+  );
+  return true;
+}
+
+/** @throws AppError NOT_FOUND */
+export async function tokenOf(
+  stores: Pick<Stores, 'tokens'>,
+  actor: Actor,
+  serviceName: string,
+): Promise<TokenMetadata> {
+  const token = await stores.tokens.get(actor.vaultId, serviceName);
+  if (token === undefined) throw notFound();
+  return token;
+}

@@ -1,0 +1,14 @@
+import type { Id } from '@svault/shared';
+import type { Page, PageRequest } from '../paging.ts';
+import type { TokenChanges, TokenMetadata } from './token.ts';
+
+export interface TokenStore {
+  /** @returns false, and changes nothing, where the vault has one of that name already */
+  add(token: TokenMetadata): Promise<boolean>;
+  get(vaultId: Id<'vlt'>, serviceName: string): Promise<TokenMetadata | undefined>;
+  /** By service name. */
+  list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<TokenMetadata>>;
+  update(vaultId: Id<'vlt'>, serviceName: string, changes: TokenChanges, updatedAt: string): Promise<void>;
+  /** @returns whether it was there */
+  remove(vaultId: Id<'vlt'>, serviceName: string): Promise<boolean>;
+}

@@ -1,0 +1,14 @@
+import type { Id } from '@svault/shared';
+
+export interface Vault {
+  readonly id: Id<'vlt'>;
+  readonly createdAt: string;
+  /** When it was locked; undefined while it is unlocked. */
+  readonly lockedAt: string | undefined;
+}
+
+export interface VaultStore {
+  add(vault: { readonly id: Id<'vlt'>; readonly createdAt: string }): Promise<void>;
+  get(vaultId: Id<'vlt'>): Promise<Vault | undefined>;
+  setLockedAt(vaultId: Id<'vlt'>, lockedAt: string | undefined): Promise<void>;
+}
