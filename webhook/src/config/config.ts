@@ -1,0 +1,124 @@
+import { type Secret, parseWebhookUrl } from '@svault/shared';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
+import { CONTROL_PLANE_SETTINGS } from '@svault/server-kit/setting-names';
+import {
+  type ListenAddress,
+  SettingsError,
+  key32,
+  list,
+  listenAddress,
+  oneOf,
+  optional,
+  readSettings,
+  secretText,
+  text,
+  url,
+} from '@svault/server-kit/settings';
+
+const SETTINGS = {
+  SV_WEBHOOK_URL: url({ description: 'the public address of this webhook' }),
+  SV_WEBHOOK_LISTEN: listenAddress({
+    description: 'HOST:PORT to listen on',
+    default: { host: '127.0.0.1', port: 8090 },
+  }),
+  SV_WEBHOOK_DATA_DIR: text({ description: 'the folder of the database', default: '.svault/webhook' }),
+  SV_WEBHOOK_MASTER_KEY: optional(key32({ description: '32 bytes that wrap every data key' })),
+  SV_WEBHOOK_MASTER_KEY_NEXT: optional(key32({ description: 'the key that rotate-master-key moves to' })),
+  SV_WEBHOOK_PASSPHRASE: optional(
+    secretText({ description: 'the master key is derived from this', file: true }),
+  ),
+  SV_WEBHOOK_SERVICE_URL: url({
+    description: 'the address of the service that this webhook may be bound to',
+  }),
+  SV_WEBHOOK_SETUP_TOKEN: optional(secretText({ description: 'what the bind page asks the owner for' })),
+  SV_EGRESS_ALLOW: list({
+    description: 'addresses that outgoing calls may reach although private',
+    default: [],
+  }),
+  SV_AWS_STS_ENDPOINT: optional(url({ description: 'an STS endpoint other than the public ones' })),
+  SV_METRICS_LISTEN: optional(listenAddress({ description: 'HOST:PORT of the metrics listener' })),
+  SV_LOG_LEVEL: oneOf(LOG_LEVELS, { description: 'the least level that is logged', default: 'info' }),
+  SV_LOG_FORMAT: oneOf(LOG_FORMATS, { description: 'json or pretty', default: 'json' }),
+} as const;
+
+/** Where the master key comes from: given as 32 bytes, or derived from a passphrase. */
+export type MasterKeySource =
+  | { readonly kind: 'key'; readonly key: Secret<Uint8Array> }
+  | { readonly kind: 'passphrase'; readonly passphrase: Secret };
+
+export interface WebhookConfig {
+  /** Public address, byte for byte as it is signed for: no trailing slash. */
+  readonly webhookUrl: string;
+  readonly listen: ListenAddress;
+  readonly dataDir: string;
+  readonly masterKey: MasterKeySource;
+  readonly nextMasterKey: Secret<Uint8Array> | undefined;
+  /** The service this webhook may be bound to, byte for byte the `iss` of its tickets. */
+  readonly serviceUrl: string;
+  readonly setupToken: Secret | undefined;
+  readonly egressAllow: readonly string[];
+  readonly metricsListen: ListenAddress | undefined;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+/** 128 bits in base64url are 22 characters (protocol section 5.1). */
+const SETUP_TOKEN_CHARACTERS = 22;
+const PASSPHRASE_CHARACTERS = 12;
+
+/**
+ * Reads every setting of this program.
+ *
+ * @throws SettingsError with all problems; nothing else has happened by then
+ */
+export function webhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
+  const values = readSettings(SETTINGS, env, { foreign: CONTROL_PLANE_SETTINGS });
+  const problems: string[] = [];
+
+  const masterKey = masterKeySource(values.SV_WEBHOOK_MASTER_KEY, values.SV_WEBHOOK_PASSPHRASE);
+  if (typeof masterKey === 'string') problems.push(masterKey);
+  const passphrase = values.SV_WEBHOOK_PASSPHRASE?.reveal();
+  if (passphrase !== undefined && passphrase.length < PASSPHRASE_CHARACTERS)
+    problems.push(`SV_WEBHOOK_PASSPHRASE must have at least ${PASSPHRASE_CHARACTERS} characters`);
+  const setupToken = values.SV_WEBHOOK_SETUP_TOKEN?.reveal();
+  if (setupToken !== undefined && setupToken.length < SETUP_TOKEN_CHARACTERS)
+    problems.push(
+      `SV_WEBHOOK_SETUP_TOKEN must have at least ${SETUP_TOKEN_CHARACTERS} characters (128 bits)`,
+    );
+  const refused = webhookUrlProblem(values.SV_WEBHOOK_URL);
+  if (refused !== undefined) problems.push(`SV_WEBHOOK_URL ${refused}`);
+  if (problems.length > 0 || typeof masterKey === 'string') throw new SettingsError(problems);
+
+  return {
+    webhookUrl: values.SV_WEBHOOK_URL,
+    listen: values.SV_WEBHOOK_LISTEN,
+    dataDir: values.SV_WEBHOOK_DATA_DIR,
+    masterKey,
+    nextMasterKey: values.SV_WEBHOOK_MASTER_KEY_NEXT,
+    serviceUrl: values.SV_WEBHOOK_SERVICE_URL,
+    setupToken: values.SV_WEBHOOK_SETUP_TOKEN,
+    egressAllow: values.SV_EGRESS_ALLOW,
+    metricsListen: values.SV_METRICS_LISTEN,
+    logLevel: values.SV_LOG_LEVEL,
+    logFormat: values.SV_LOG_FORMAT,
+  };
+}
+
+/** @returns the source, or what is wrong */
+function masterKeySource(
+  key: Secret<Uint8Array> | undefined,
+  passphrase: Secret | undefined,
+): MasterKeySource | string {
+  if (key !== undefined && passphrase !== undefined)
+    return 'SV_WEBHOOK_MASTER_KEY and SV_WEBHOOK_PASSPHRASE are both set: give one';
+  if (key !== undefined) return { kind: 'key', key };
+  if (passphrase !== undefined) return { kind: 'passphrase', passphrase };
+  return 'SV_WEBHOOK_MASTER_KEY is missing: 32 bytes in base64url, or give SV_WEBHOOK_PASSPHRASE';
+}
+
+/** Protocol section 3 bounds the form of the address, since it is signed as it stands here. */
+function webhookUrlProblem(webhookUrl: string): string | undefined {
+  const address = parseWebhookUrl(webhookUrl);
+  if (!address.ok) return `is no webhook address: ${address.reason}`;
+  return address.url === webhookUrl ? undefined : `must be written ${address.url}`;
+}

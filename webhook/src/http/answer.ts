@@ -1,0 +1,10 @@
+import type { ServerResponse } from 'node:http';
+
+/** Answers 200 with JSON; `res.json` would negotiate, hash and stringify with options that nobody set. */
+export function sendJson(res: ServerResponse, body: object): void {
+  const text = JSON.stringify(body);
+  res.statusCode = 200;
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('Content-Length', Buffer.byteLength(text));
+  res.end(text);
+}

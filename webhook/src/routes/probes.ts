@@ -1,0 +1,15 @@
+import { Router } from 'express';
+import { only } from '@svault/server-kit/request-handler';
+import { sendJson } from '../http/answer.ts';
+import { refusal } from '../http/errors.ts';
+
+/** `GET /healthz`: the process is up. `GET /readyz`: it can do its job. Neither says more. */
+export function createProbeRoutes(deps: { readonly isReady: () => boolean }): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all('/healthz', only(['GET']), (_req, res) => sendJson(res, { status: 'ok' }));
+  router.all('/readyz', only(['GET']), (_req, res) => {
+    if (!deps.isReady()) throw refusal('UNAVAILABLE', 'not ready');
+    sendJson(res, { status: 'ok' });
+  });
+  return router;
+}

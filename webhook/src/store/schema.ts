@@ -1,0 +1,5 @@
+import type { Migration } from '@svault/server-kit/sqlite';
+import { vaultMigration } from './migrations/001-vault.ts';
+
+/** Every migration of the webhook's database; openSqlite orders them by number. */
+export const MIGRATIONS: readonly Migration[] = [vaultMigration];

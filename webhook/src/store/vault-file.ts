@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
+import type { MasterKeyEntry } from '../vault/master-key-store.ts';
+import { readMasterKeys } from './master-key-store-sqlite.ts';
+import { MIGRATIONS } from './schema.ts';
+
+/** The one database of a data folder. */
+export const vaultPath = (dataDir: string): string => join(dataDir, 'webhook.db');
+
+/**
+ * Reads which master keys a database asks for and leaves every byte as it is, so that a wrong key changes nothing.
+ *
+ * @returns no entries where there is no database yet
+ */
+export function peekMasterKeys(path: string): readonly MasterKeyEntry[] {
+  if (!existsSync(path)) return [];
+  // Writable, the last one to close removes its own -shm and empty -wal again; but it would also move a WAL that a
+  // killed process left into the database, so that one is only read.
+  const leftover = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
+  const db = new Database(path, { readonly: leftover, fileMustExist: true, timeout: 5_000 });
+  try {
+    return readMasterKeys(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Opens the database for reading and writing, making folder (only its owner may look inside) and tables. */
+export function openVaultFile(path: string, dataDir: string): SqliteDatabase {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const db = openSqlite(path, { migrations: MIGRATIONS });
+  // What was purged is overwritten, not only forgotten.
+  db.pragma('secure_delete = ON');
+  return db;
+}

@@ -1,0 +1,83 @@
+import { AeadFailed } from '@svault/server-kit/aead';
+import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-keys';
+import { followLink } from './master-key-check.ts';
+import type { MasterKeyEntry, MasterKeyStore } from './master-key-store.ts';
+import { type UnlockedKeys, WrongMasterKey } from './unlock.ts';
+
+/** Wraps and unwraps small secrets under the master key, also while another process rotates it. */
+export interface Keyring {
+  /**
+   * Wraps under the newest key. Call it inside the transaction that stores the result: then no value can slip past
+   * a rotation.
+   *
+   * @param purpose bound to the result, such as `hmac-key:…`; unwrapping needs the same
+   */
+  wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
+  /** @throws AeadFailed for bytes that were not wrapped here for this purpose */
+  unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
+  /**
+   * Takes over what a rotation in another process changed. Once the new key is the only one its link is erased, so
+   * that the former key opens nothing any more.
+   */
+  refresh(): void;
+}
+
+export function createKeyring(options: {
+  readonly store: MasterKeyStore;
+  readonly keys: UnlockedKeys;
+}): Keyring {
+  const { store } = options;
+  let keys = options.keys;
+  let newest = '';
+  let masters: MasterKeys;
+
+  const load = (): readonly MasterKeyEntry[] => {
+    const entries = store.list();
+    const ids = entries.map(({ id }) => id);
+    if (ids.length === keys.size && ids.every((id) => keys.has(id)) && newest !== '') return entries;
+    keys = new Map(entries.map((entry) => [entry.id, keyOf(entry, keys)]));
+    newest = newestOf(entries).id;
+    masters = createMasterKeys(newestFirst(keys, newest));
+    return entries;
+  };
+  load();
+
+  return {
+    wrap: (plaintext, purpose) => {
+      load();
+      return masters.wrap(plaintext, purpose);
+    },
+    unwrap: (wrapped, purpose) => {
+      try {
+        return masters.unwrap(wrapped, purpose);
+      } catch (error) {
+        if (!(error instanceof AeadFailed)) throw error;
+      }
+      load();
+      return masters.unwrap(wrapped, purpose);
+    },
+    refresh: () => {
+      for (const { id, state, link } of load()) {
+        if (state === 'current' && link !== undefined) store.clearLink(id);
+      }
+    },
+  };
+}
+
+function keyOf(entry: MasterKeyEntry, known: UnlockedKeys): Uint8Array {
+  const key = known.get(entry.id) ?? followLink(entry, known.values());
+  if (key === undefined) throw new WrongMasterKey('the master key was rotated: start again with the new one');
+  return key;
+}
+
+function newestOf(entries: readonly MasterKeyEntry[]): MasterKeyEntry {
+  const entry = entries.find(({ state }) => state === 'next') ?? entries[0];
+  if (entry === undefined) throw new WrongMasterKey('this vault has no master key yet');
+  return entry;
+}
+
+function newestFirst(keys: UnlockedKeys, newest: string): readonly [Uint8Array, ...Uint8Array[]] {
+  const first = keys.get(newest);
+  if (first === undefined) throw new WrongMasterKey('this vault has no master key yet');
+  return [first, ...[...keys].filter(([id]) => id !== newest).map(([, key]) => key)];
+}
