@@ -1,0 +1,30 @@
+import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode } from '@svault/shared';
+import { CheckFailed } from './check.ts';
+import type { Answer } from './http/client.ts';
+import { jsonObject } from './http/read-answer.ts';
+
+/**
+ * @param expected what should have come, as the report prints it after "expected"
+ * @throws CheckFailed
+ */
+export function expectThat(holds: boolean, answer: Answer, expected: string): asserts holds {
+  if (!holds) throw new CheckFailed(answer, expected);
+}
+
+/** A success with a JSON object, which it returns. */
+export function expectOk(answer: Answer): Record<string, unknown> {
+  const body = jsonObject(answer);
+  expectThat(answer.status === 200 && body !== undefined, answer, '200 with one JSON object');
+  return body;
+}
+
+/** A refusal of the closed list: its status, and `{ error, code }` (protocol sections 2 and 9). */
+export function expectRefusal(answer: Answer, code: WebhookErrorCode): void {
+  const status = WEBHOOK_ERROR_STATUS[code];
+  const body = jsonObject(answer);
+  expectThat(
+    answer.status === status && body?.['code'] === code && typeof body['error'] === 'string',
+    answer,
+    `${status} with { error, code: ${code} }`,
+  );
+}

@@ -1,0 +1,10 @@
+export type { Check } from './check.ts';
+export type { Answer, Sent } from './http/client.ts';
+export { CHECKS, selectChecks, UnknownCheck } from './registry.ts';
+export { loadRequirements } from './requirements.ts';
+export type { Requirement } from './requirements.ts';
+export { textResult, textSummary } from './report/text.ts';
+export { conforms, runChecks } from './runner.ts';
+export type { Outcome, Result, RunOptions } from './runner.ts';
+export { parseTarget, TargetRefused } from './target.ts';
+export type { Target, TargetInput } from './target.ts';
