@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
+import { describe, expect, test } from 'vitest';
+
+const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
+
+function svault(...args: string[]): { code: number | null; out: string; err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], { encoding: 'utf8' });
+  return { code: status, out: stdout, err: stderr };
+}
+
+test('--version is the package’s', () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  expect(svault('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
+});
+
+test('--help lists the commands, the global flags and the exit codes', () => {
+  const { code, out } = svault('--help');
+  expect(code).toBe(0);
+  for (const shown of [
+    '--context, --ctx <name>',
+    '--format <format>',
+    '--no-color',
+    '--debug',
+    '--dry-run',
+    'explain',
+  ])
+    expect(out).toContain(shown);
+  expect(out).toMatch(/Exit codes:\n {2}0 {2}.*\n {2}1 {2}.*\n {2}2 {2}.*\n {2}3/);
+});
+
+describe('explain', () => {
+  test('says what a code means and what to do', () => {
+    expect(svault('explain', 'ticket_invalid')).toEqual({
+      code: 0,
+      err: '',
+      out: expect.stringMatching(
+        /^TICKET_INVALID \(401\)\nThe ticket is used up.*\nAsk the service for a new one/,
+      ),
+    });
+  });
+
+  test('knows every code of the webhook', () => {
+    const listed = svault('explain', '--format', 'name');
+    expect(listed.out.trim().split('\n')).toEqual(Object.keys(WEBHOOK_ERROR_STATUS));
+  });
+
+  test('prints JSON, with global flags on either side of the command', () => {
+    const before = svault('--format', 'json', 'explain', 'EMPTY_TOKEN');
+    const after = svault('explain', 'EMPTY_TOKEN', '--format', 'json');
+    expect(JSON.parse(before.out)).toMatchObject({ code: 'EMPTY_TOKEN', status: 422 });
+    expect(after.out).toBe(before.out);
+  });
+});
+
+describe('exit 2 with one clear line', () => {
+  test.each([
+    [['explain', 'TICKET_LOST'], /^error: there is no code TICKET_LOST; like it: TICKET_INVALID\n$/],
+    [['frobnicate'], /^error: /],
+    [['--frobnicate'], /^error: unknown option '--frobnicate'\n$/],
+    [['--format', 'xml', 'explain'], /^error: option '--format <format>' argument 'xml' is invalid/],
+  ])('%j', (args, said) => {
+    const { code, out, err } = svault(...args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(said);
+  });
+});
