@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { constantTimeEqual, fromBase64url } from '../bytes.ts';
 import { JsonRefused, parseJsonObject } from '../json.ts';
-import { KEY_BYTES } from '../signing/hmac.ts';
+import { KEY_BYTES, hmacSha256 } from '../signing/hmac.ts';
 import { KEY_ID } from '../signing/signature-input.ts';
 import { MAX_TICKET_CHARACTERS } from './claims.ts';
 import type { TicketFor, TicketOp } from './claims.ts';
@@ -38,7 +37,7 @@ export function verifyTicket<Op extends TicketOp>(token: string, policy: TicketP
   const mac = fromBase64url(signature) ?? refuse('not_compact');
   const key = policy.keyFor(readKeyId(header)) ?? refuse('unknown_key');
   if (key.byteLength !== KEY_BYTES) refuse('key_length');
-  const expected = createHmac('sha256', key).update(`${header}.${payload}`, 'utf8').digest();
+  const expected = hmacSha256(key, `${header}.${payload}`);
   if (!constantTimeEqual(expected, mac)) refuse('mac');
   return readClaims(parseMembers(payload, 'claims_malformed'), policy);
 }

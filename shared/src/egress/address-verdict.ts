@@ -1,0 +1,94 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** What an address is for. Everything but `public` is refused unless the operator named it. */
+export type AddressVerdict =
+  | 'public'
+  | 'unspecified'
+  | 'loopback'
+  | 'private'
+  | 'link_local'
+  | 'unique_local'
+  | 'site_local'
+  | 'shared'
+  | 'multicast'
+  | 'reserved'
+  | 'benchmarking'
+  | 'documentation'
+  | 'translated'
+  | 'tunnelled'
+  | 'not_an_address';
+
+/** Protocol section 6. The ranges do not overlap. */
+const RANGES: ReadonlyArray<readonly [range: string, verdict: AddressVerdict]> = [
+  ['0.0.0.0/8', 'unspecified'],
+  ['10.0.0.0/8', 'private'],
+  ['100.64.0.0/10', 'shared'],
+  ['127.0.0.0/8', 'loopback'],
+  ['169.254.0.0/16', 'link_local'],
+  ['172.16.0.0/12', 'private'],
+  ['192.0.0.0/24', 'reserved'],
+  ['192.0.2.0/24', 'documentation'],
+  ['192.168.0.0/16', 'private'],
+  ['198.18.0.0/15', 'benchmarking'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
+  ['224.0.0.0/4', 'multicast'],
+  // Broadcast, 255.255.255.255, is the last of these.
+  ['240.0.0.0/4', 'reserved'],
+  // `::`, `::1` and the IPv4-compatible form.
+  ['::/96', 'unspecified'],
+  // RFC 2765: IPv4-translated.
+  ['::ffff:0:0:0/96', 'translated'],
+  // RFC 6052 and RFC 8215: NAT64.
+  ['64:ff9b::/96', 'translated'],
+  ['64:ff9b:1::/48', 'translated'],
+  // RFC 6666: discard.
+  ['100::/64', 'reserved'],
+  // RFC 4380: Teredo. RFC 3056: 6to4. Both carry an IPv4 address.
+  ['2001::/32', 'tunnelled'],
+  ['2002::/16', 'tunnelled'],
+  ['2001:db8::/32', 'documentation'],
+  // RFC 9637.
+  ['3fff::/20', 'documentation'],
+  ['fc00::/7', 'unique_local'],
+  ['fe80::/10', 'link_local'],
+  // RFC 3879: deprecated, yet some networks route it inside.
+  ['fec0::/10', 'site_local'],
+  ['ff00::/8', 'multicast'],
+];
+
+const PARSED_RANGES = RANGES.map(([range, verdict]) => ({ cidr: ipaddr.parseCIDR(range), verdict }));
+
+/** An address in a form that can be held against a range. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type Cidr = [Address, number];
+
+/**
+ * Reads an address in its usual notation, and takes an IPv4-mapped one for the IPv4 address it stands for.
+ * @returns undefined for anything else: a zone id, `127.1`, `0x7f000001`, a name
+ */
+export function parseAddress(text: string): Address | undefined {
+  // node:net first: ipaddr.js also reads short, octal and hexadecimal forms.
+  const version = isIP(text);
+  if (version === 0 || text.includes('%')) return undefined;
+  // Then the URL parser: ipaddr.js takes `::1.2.3.4`, which is IPv4-compatible, for an IPv4-mapped address.
+  return version === 4
+    ? ipaddr.parse(text)
+    : ipaddr.process(new URL(`http://[${text}]`).hostname.slice(1, -1));
+}
+
+/** Whether an address lies in a range; never across IPv4 and IPv6. */
+export function isWithin(address: Address, [network, bits]: Cidr): boolean {
+  return address.kind() === network.kind() && address.match(network, bits);
+}
+
+/**
+ * Protocol section 6: what an address is for, IPv4-mapped forms included. Pure.
+ * @param ip an address in its usual notation, without brackets
+ */
+export function addressVerdict(ip: string): AddressVerdict {
+  const address = parseAddress(ip);
+  if (address === undefined) return 'not_an_address';
+  return PARSED_RANGES.find(({ cidr }) => isWithin(address, cidr))?.verdict ?? 'public';
+}

@@ -1,0 +1,69 @@
+/** Why a call was refused before a connection was made. Closed. */
+export type EgressRefusalReason = 'malformed_url' | 'scheme' | 'userinfo' | 'address';
+
+/** The rules of protocol section 6 forbid this call. No connection was made. */
+export class EgressRefused extends Error {
+  override readonly name = 'EgressRefused';
+  readonly reason: EgressRefusalReason;
+  /** For the log: the host and what its address is for. Holds no path, query or userinfo. */
+  readonly detail: string | undefined;
+
+  constructor(reason: EgressRefusalReason, detail?: string) {
+    super(`egress refused: ${reason}${detail === undefined ? '' : ` (${detail})`}`);
+    this.reason = reason;
+    this.detail = detail;
+  }
+}
+
+/**
+ * How a call failed that was allowed. Closed.
+ *
+ * - `dns`: the name has no address
+ * - `connect`: no connection, or it broke before the answer was complete
+ * - `tls`: no trusted connection, a wrong certificate for instance
+ * - `timeout`: not done within `timeoutMs`
+ * - `too_large`: the answer's body is larger than `maxBytes`
+ * - `protocol`: the answer is no HTTP
+ * - `aborted`: the caller's signal
+ */
+export type EgressFailureKind = 'dns' | 'connect' | 'tls' | 'timeout' | 'too_large' | 'protocol' | 'aborted';
+
+/** An allowed call got no complete answer. Whether the other side acted on it is unknown. */
+export class EgressFailed extends Error {
+  override readonly name = 'EgressFailed';
+  readonly kind: EgressFailureKind;
+
+  constructor(kind: EgressFailureKind, options?: { cause?: unknown }) {
+    super(`egress failed: ${kind}`, options);
+    this.kind = kind;
+  }
+}
+
+const DNS_CODES = /^(ENOTFOUND|ENODATA|EAI_.*|ESERVFAIL|EREFUSED)$/;
+const TLS_CODES =
+  /^(ERR_TLS_.*|ERR_SSL_.*|EPROTO|CERT_.*|CRL_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|ERR_OSSL_.*)$/;
+const PROTOCOL_CODES = /^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_RESPONSE)$/;
+const TIMEOUT_CODES = /^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
+
+/** The failure that an error of the HTTP client stands for. */
+export function failureOf(error: unknown): EgressFailed {
+  if (error instanceof EgressFailed) return error;
+  const code = codeOf(error);
+  return new EgressFailed(kindOf(error, code), { cause: error });
+}
+
+function kindOf(error: unknown, code: string): EgressFailureKind {
+  if (error instanceof Error && error.name === 'TimeoutError') return 'timeout';
+  if (error instanceof Error && error.name === 'AbortError') return 'aborted';
+  if (DNS_CODES.test(code)) return 'dns';
+  if (TLS_CODES.test(code)) return 'tls';
+  if (TIMEOUT_CODES.test(code)) return 'timeout';
+  if (PROTOCOL_CODES.test(code) || (error instanceof Error && error.name === 'HTTPParserError'))
+    return 'protocol';
+  return 'connect';
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,123 @@
+import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+import { isIP } from 'node:net';
+import { admit, parseTarget } from './admission.ts';
+import { parseAllowList } from './allow-list.ts';
+import { EgressFailed, EgressRefused, failureOf } from './egress-errors.ts';
+import { guardedConnector, systemResolve } from './guarded-connector.ts';
+import type { Resolve } from './guarded-connector.ts';
+
+/** A call to make. */
+export interface EgressRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Absolute, `https` (or `http` to what the operator named), without userinfo. */
+  readonly url: string;
+  /** Without `host`, which comes from the URL. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** For the whole call, to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** The largest body that is taken; 1 MiB unless given. */
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A complete answer; a redirect is an answer like any other. */
+export interface EgressResponse {
+  readonly status: number;
+  /** Names in lower case; the values of repeated fields joined by a comma and a space. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As sent, no content coding undone. */
+  readonly body: Buffer;
+}
+
+/** The one way out. */
+export interface Egress {
+  /** @throws EgressRefused before any connection; EgressFailed where no complete answer came */
+  request(call: EgressRequest): Promise<EgressResponse>;
+  /** Breaks what is under way and closes idle connections. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_MAX_BYTES = 1024 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+const KEEP_ALIVE_MS = 30_000;
+
+/**
+ * The guarded way out of both programs (protocol section 6): addresses are checked, and the one that was checked is
+ * connected to; no redirect is followed; proxy variables of the environment are ignored; time and size are capped.
+ *
+ * @param options.allow entries of `SV_EGRESS_ALLOW`: CIDR ranges, addresses, host names
+ * @param options.resolve instead of the machine's resolver
+ * @throws RangeError for an entry that is none of these
+ */
+export function createEgress(options: {
+  readonly allow: readonly string[];
+  readonly resolve?: Resolve;
+}): Egress {
+  const allow = parseAllowList(options.allow);
+  // An agent of our own: the global one is where environment and other code set proxies.
+  const agent = new Agent({
+    connect: guardedConnector(allow, options.resolve ?? systemResolve),
+    allowH2: false,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The whole call has one deadline, its signal.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    request: async (call) => {
+      const { url, destination } = parseTarget(call.url);
+      if (isIP(destination.host) !== 0) admit(destination, [destination.host], allow);
+      if (Object.keys(call.headers ?? {}).some((name) => name.toLowerCase() === 'host')) {
+        throw new RangeError('host comes from the URL');
+      }
+      try {
+        return await send(agent, url, call);
+      } catch (error) {
+        if (error instanceof EgressRefused) throw error;
+        throw failureOf(error);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function send(agent: Agent, url: URL, call: EgressRequest): Promise<EgressResponse> {
+  const deadline = AbortSignal.timeout(call.timeoutMs);
+  const answer = await agent.request({
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: call.method,
+    headers: { ...call.headers },
+    body: call.body ?? null,
+    signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
+  });
+  return {
+    status: answer.statusCode,
+    headers: joinFields(answer.headers),
+    body: await readWithin(answer.body, call.maxBytes ?? DEFAULT_MAX_BYTES),
+  };
+}
+
+async function readWithin(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Leaving the loop early destroys the body, and with it the connection.
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new EgressFailed('too_large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+function joinFields(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) fields[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return fields;
+}

@@ -1,0 +1,7 @@
+export { addressVerdict } from './address-verdict.ts';
+export type { AddressVerdict } from './address-verdict.ts';
+export { EgressFailed, EgressRefused } from './egress-errors.ts';
+export type { EgressFailureKind, EgressRefusalReason } from './egress-errors.ts';
+export { createEgress } from './egress.ts';
+export type { Egress, EgressRequest, EgressResponse } from './egress.ts';
+export type { Resolve } from './guarded-connector.ts';

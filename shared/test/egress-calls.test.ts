@@ -1,0 +1,245 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { setDefaultCACertificates } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { EgressFailed, createEgress } from '@svault/shared/egress';
+import type { Egress, EgressRequest } from '@svault/shared/egress';
+import { countingServer } from './counting-server.ts';
+import type { CountingServer } from './counting-server.ts';
+import { TEST_CERTIFICATE } from './test-certificate.ts';
+
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+
+describe('egress', () => {
+  const cleanups: Array<() => Promise<void>> = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  const egressOf = (...options: Parameters<typeof createEgress>): Egress => {
+    const egress = createEgress(...options);
+    cleanups.push(() => egress.close());
+    return egress;
+  };
+  const serverOf = async (...args: Parameters<typeof countingServer>): Promise<CountingServer> => {
+    const server = await countingServer(...args);
+    cleanups.push(() => server.close());
+    return server;
+  };
+  const get = (url: string, more: Partial<EgressRequest> = {}): EgressRequest => ({
+    method: 'GET',
+    url,
+    timeoutMs: 20_000,
+    ...more,
+  });
+  const failure = async (call: Promise<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      return error instanceof EgressFailed ? error.kind : `another error: ${String(error)}`;
+    }
+    return 'answered';
+  };
+
+  it('sends method, path, query, headers and body and hands back status, headers and body', async () => {
+    const server = await serverOf((req, res) => {
+      const chunks: Buffer[] = [];
+      req.on('data', (chunk: Buffer) => chunks.push(chunk));
+      req.on('end', () => {
+        res.writeHead(201, [
+          ['x-echo', req.headers['x-given'] ?? ''],
+          ['x-two', 'a'],
+          ['x-two', 'b'],
+        ]);
+        res.end(`${req.method} ${req.url} ${req.headers.host} ${Buffer.concat(chunks).toString()}`);
+      });
+    });
+    const answer = await egressOf({ allow: LOOPBACK }).request({
+      method: 'POST',
+      url: `http://127.0.0.1:${server.port}/a/b?c=d#fragment`,
+      headers: { 'x-given': 'yes' },
+      body: 'hello',
+      timeoutMs: 20_000,
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers).toMatchObject({ 'x-echo': 'yes', 'x-two': 'a, b' });
+    expect(answer.body.toString()).toBe(`POST /a/b?c=d 127.0.0.1:${server.port} hello`);
+  });
+
+  it('connects to the address it has checked, though the resolver changes its answer (R10)', async () => {
+    const named = await serverOf((_req, res) => res.end('named'));
+    const other = await serverOf((_req, res) => res.end('other'), { host: '127.0.0.2' });
+    const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.2']];
+    const asked: string[] = [];
+    const resolve = (host: string) => {
+      asked.push(host);
+      return Promise.resolve(answers.shift() ?? []);
+    };
+    const egress = egressOf({ allow: ['127.0.0.1/32'], resolve });
+    const answer = await egress.request(
+      get(`http://rebind.example:${named.port}/`, { headers: { connection: 'close' } }),
+    );
+    expect(answer.body.toString()).toBe('named');
+    expect(asked).toEqual(['rebind.example']);
+    await expect(egress.request(get(`http://rebind.example:${named.port}/`))).rejects.toMatchObject({
+      reason: 'address',
+    });
+    await expect(egress.request(get(`http://rebind.example:${other.port}/`))).rejects.toMatchObject({
+      reason: 'address',
+    });
+    expect(named.connections()).toBe(1);
+    expect(other.connections()).toBe(0);
+  });
+
+  it('reaches a host that the operator named, whatever its address', async () => {
+    const server = await serverOf((req, res) => res.end(req.headers.host));
+    const egress = egressOf({ allow: ['hook.internal'], resolve: () => Promise.resolve(['127.0.0.1']) });
+    const answer = await egress.request(get(`http://hook.internal:${server.port}/`));
+    expect(answer.body.toString()).toBe(`hook.internal:${server.port}`);
+  });
+
+  it('tries the next address of a name when the first does not answer', async () => {
+    const server = await serverOf((_req, res) => res.end('second'));
+    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve(['127.0.0.3', '127.0.0.1']) });
+    const answer = await egress.request(get(`http://two.example:${server.port}/`));
+    expect(answer.body.toString()).toBe('second');
+  });
+
+  it('follows no redirect', async () => {
+    const target = await serverOf((_req, res) => res.end('reached'));
+    const server = await serverOf((_req, res) =>
+      res.writeHead(307, { location: `http://127.0.0.1:${target.port}/` }).end(),
+    );
+    const answer = await egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    expect(answer).toMatchObject({ status: 307, headers: { location: `http://127.0.0.1:${target.port}/` } });
+    expect(target.connections()).toBe(0);
+  });
+
+  it('ignores proxy variables of the environment', async () => {
+    const proxy = await serverOf((_req, res) => res.end('by the proxy'));
+    const server = await serverOf((_req, res) => res.end('direct'));
+    const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
+    const before = names.map((name) => process.env[name]);
+    for (const name of names)
+      process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${proxy.port}`;
+    cleanups.push(() => {
+      names.forEach((name, at) => {
+        if (before[at] === undefined) delete process.env[name];
+        else process.env[name] = before[at];
+      });
+      return Promise.resolve();
+    });
+    const answer = await egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    expect(answer.body.toString()).toBe('direct');
+    expect(proxy.connections()).toBe(0);
+  });
+
+  it('keeps a connection and uses it again', async () => {
+    const server = await serverOf((_req, res) => res.end('ok'));
+    const egress = egressOf({ allow: LOOPBACK });
+    for (let call = 0; call < 20; call++)
+      await egress.request(get(`http://127.0.0.1:${server.port}/${call}`));
+    expect(server.connections()).toBeLessThan(5);
+  });
+
+  it('takes a body of exactly the cap and no byte more', async () => {
+    const server = await serverOf((req, res) => res.end('x'.repeat(Number(req.url?.slice(1)))));
+    const egress = egressOf({ allow: LOOPBACK });
+    const call = (bytes: number) =>
+      egress.request(get(`http://127.0.0.1:${server.port}/${bytes}`, { maxBytes: 1000 }));
+    expect((await call(1000)).body.byteLength).toBe(1000);
+    expect(await failure(call(1001))).toBe('too_large');
+  });
+
+  it('stops reading a body that does not end', async () => {
+    let closed: () => void;
+    const stopped = new Promise<void>((resolve) => (closed = resolve));
+    const server = await serverOf((_req, res) => {
+      const more = (): void => {
+        while (!res.destroyed && res.write('x'.repeat(64 * 1024)));
+      };
+      res.on('drain', more);
+      res.on('close', () => closed());
+      more();
+    });
+    const call = egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    expect(await failure(call)).toBe('too_large');
+    await stopped;
+  });
+
+  it('does not undo a content coding, so a small answer stays small', async () => {
+    const server = await serverOf((_req, res) => res.setHeader('content-encoding', 'gzip').end('not gzip'));
+    const answer = await egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    expect(answer.body.toString()).toBe('not gzip');
+  });
+
+  it('gives up after its time: no answer, and an answer that does not end', async () => {
+    const server = await serverOf((req, res) => {
+      if (req.url === '/half') res.writeHead(200).write('half');
+    });
+    const egress = egressOf({ allow: LOOPBACK });
+    for (const path of ['/none', '/half']) {
+      expect(
+        await failure(egress.request(get(`http://127.0.0.1:${server.port}${path}`, { timeoutMs: 50 }))),
+      ).toBe('timeout');
+    }
+  });
+
+  it('gives up when the caller does', async () => {
+    const caller = new AbortController();
+    const server = await serverOf(() => caller.abort());
+    const call = egressOf({ allow: LOOPBACK }).request(
+      get(`http://127.0.0.1:${server.port}/`, { signal: caller.signal }),
+    );
+    expect(await failure(call)).toBe('aborted');
+  });
+
+  it('tells apart no connection, a broken one, no HTTP, and no address', async () => {
+    const gone = await countingServer((_req, res) => res.end());
+    await gone.close();
+    const breaking = await serverOf((req) => req.socket.destroy());
+    const garbage = createServer((socket) => {
+      socket.once('data', () => socket.end('no HTTP at all\r\n\r\n'));
+    }).listen(0, '127.0.0.1');
+    await once(garbage, 'listening');
+    cleanups.push(async () => {
+      garbage.close();
+      await once(garbage, 'close');
+    });
+    const { port } = garbage.address() as { port: number };
+    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve([]) });
+    expect(await failure(egress.request(get(`http://127.0.0.1:${gone.port}/`)))).toBe('connect');
+    expect(await failure(egress.request(get(`http://127.0.0.1:${breaking.port}/`)))).toBe('connect');
+    expect(await failure(egress.request(get(`http://127.0.0.1:${port}/`)))).toBe('protocol');
+    expect(await failure(egress.request(get('https://nowhere.example/')))).toBe('dns');
+  });
+
+  it('refuses a certificate that nobody vouches for, whatever the environment says', async () => {
+    const server = await serverOf((_req, res) => res.end('secret'), { tls: TEST_CERTIFICATE });
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    cleanups.push(() => {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+      return Promise.resolve();
+    });
+    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve(['127.0.0.1']) });
+    expect(await failure(egress.request(get(`https://hook.test:${server.port}/`)))).toBe('tls');
+  });
+
+  it('checks the certificate against the name, not against the address it connects to', async () => {
+    setDefaultCACertificates([TEST_CERTIFICATE.cert]);
+    const server = await serverOf((_req, res) => res.end('by name'), { tls: TEST_CERTIFICATE });
+    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve(['127.0.0.1']) });
+    const answer = await egress.request(get(`https://hook.test:${server.port}/`));
+    expect(answer.body.toString()).toBe('by name');
+    expect(await failure(egress.request(get(`https://other.test:${server.port}/`)))).toBe('tls');
+  });
+
+  it('lets no caller set Host', async () => {
+    const egress = egressOf({ allow: LOOPBACK });
+    await expect(
+      egress.request(get('http://127.0.0.1:1/', { headers: { Host: 'evil.example' } })),
+    ).rejects.toThrow(RangeError);
+  });
+});
