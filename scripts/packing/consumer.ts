@@ -42,8 +42,9 @@ export function installPackages(project: string, packages: readonly Packed[]): C
   return {
     importEverything() {
       for (const entry of entries) {
-        const names = node('-p', `Object.keys(await import(${JSON.stringify(entry)})).length`);
-        if (Number(names) === 0) throw new Error(`${entry} exports nothing`);
+        const script = `console.log(Object.keys(await import(${JSON.stringify(entry)})).length)`;
+        if (Number(node('--input-type=module', '--eval', script)) === 0)
+          throw new Error(`${entry} exports nothing`);
       }
     },
     resolveTypes() {
