@@ -1,0 +1,38 @@
+import type { Outcome } from '@svault/shared/schemas';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { AccessSubject } from './access-store.ts';
+import type { Denial } from './decision.ts';
+
+/** The event that tells of a denial. A service name is given only where it is a legal one. */
+export function accessEvent(
+  { vaultId, agentId }: Pick<AccessSubject, 'vaultId' | 'agentId'>,
+  serviceName: string | undefined,
+  denial: Denial,
+): NewAuditEvent {
+  return {
+    vaultId,
+    agentId,
+    ...(serviceName !== undefined && { serviceName }),
+    eventType: 'AGENT_CREDENTIAL_ACCESS',
+    outcome: outcomeOf(denial),
+    detail:
+      denial.code === 'POLICY_DENIED'
+        ? { code: denial.code, policy: denial.policy, rule: denial.rule }
+        : { code: denial.code },
+  };
+}
+
+/** `error` is what neither the agent nor the owner's rules are the cause of. */
+function outcomeOf(denial: Denial): Outcome {
+  switch (denial.code) {
+    case 'RATE_LIMITED':
+      return 'rate_limited';
+    case 'POLICY_DENIED':
+      return denial.retryAfterSeconds === undefined ? 'denied' : 'rate_limited';
+    case 'WEBHOOK_NOT_CONFIGURED':
+    case 'WEBHOOK_UNAVAILABLE':
+      return 'error';
+    default:
+      return 'denied';
+  }
+}

@@ -1,0 +1,51 @@
+import type { Id } from '@svault/shared';
+
+/**
+ * Everything that a decision looks at, read at one moment: a suspend, revoke, lock or unbind that was answered
+ * before the request is in it. Flat, so that one row needs no reshaping.
+ */
+export interface AccessSubject {
+  readonly agentId: Id<'agt'>;
+  readonly vaultId: Id<'vlt'>;
+  /** `active`, `suspended` or `deleted` */
+  readonly status: string;
+  readonly lastUsedAt: string | null;
+  /** RFC 7638 thumbprint of the key that sealed records are delivered to. */
+  readonly sealingKeyThumbprint: string | null;
+  readonly vaultLockedAt: string | null;
+
+  /** The grant for the service asked for; null where there is none. */
+  readonly grantId: Id<'grt'> | null;
+  readonly grantExpiresAt: string | null;
+  readonly refreshPolicy: 'none' | 'auto' | null;
+
+  /** The vault's webhook; all null where none is bound. */
+  readonly webhookId: string | null;
+  readonly webhookUrl: string | null;
+  readonly keyId: string | null;
+  /** base64url of the key under the master key. */
+  readonly keyWrapped: string | null;
+}
+
+/** One line of list mode, with the specification's member names. */
+export interface ListedGrant {
+  readonly serviceName: string;
+  readonly grantExpiresAt: string | null;
+  readonly refreshPolicy: string;
+  readonly sourceGroupId: string | null;
+}
+
+/** Reads the truth each time: nothing here may be cached. */
+export interface AccessStore {
+  /**
+   * @param keyHash lower-case hex SHA-256 of the agent's key
+   * @param serviceName whose grant to join; empty in list mode
+   */
+  findByKeyHash(
+    keyHash: string,
+    serviceName: string,
+  ): AccessSubject | undefined | Promise<AccessSubject | undefined>;
+
+  /** Grants of an agent that are live at a time (`YYYY-MM-DDTHH:MM:SS.sssZ`), by service name. */
+  liveGrants(agentId: Id<'agt'>, now: string): readonly ListedGrant[] | Promise<readonly ListedGrant[]>;
+}

@@ -1,0 +1,165 @@
+import { type Clock, formatTime, hashKey, isServiceName, isWellFormedKey } from '@svault/shared';
+import type { AuditWriter } from '../audit/audit-writer.ts';
+import type { DenialCounter } from '../audit/denial-counter.ts';
+import type { AgentLimiter } from '../limits/limiter.ts';
+import type { PolicyEvaluator } from '../policies/policy-evaluator.ts';
+import { accessEvent } from './access-event.ts';
+import type { AccessStore, AccessSubject } from './access-store.ts';
+import { type Decision, type Denial, denied, plainDenial } from './decision.ts';
+import type { ExpiredGrants } from './expired-grants.ts';
+
+/** A request for a credential, or for the list of grants, by whatever door it came. */
+export interface AccessRequest {
+  /** The agent's key as presented; undefined where there was none. */
+  readonly key: string | undefined;
+  /** Every value given for the service: none asks for the list, more than one is refused. */
+  readonly services: readonly string[];
+  /** The caller's IP address, where it is known. */
+  readonly sourceAddress: string | undefined;
+}
+
+export interface Access {
+  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing was given */
+  decide(request: AccessRequest): Promise<Decision>;
+}
+
+/** A vault's webhook as the decision needs it. */
+export interface BoundWebhook {
+  readonly webhookId: string;
+  readonly url: string;
+  readonly keyId: string;
+  /** base64url of the key under the master key. */
+  readonly keyWrapped: string;
+}
+
+export interface AccessDependencies {
+  readonly store: AccessStore;
+  readonly limiter: AgentLimiter;
+  readonly policies: PolicyEvaluator;
+  readonly audit: AuditWriter;
+  readonly denials: DenialCounter;
+  readonly expiredGrants: ExpiredGrants;
+  /** Seconds until a webhook that is known to be offline is asked again; 0 when it is not known to be. */
+  readonly offlineForSeconds: (webhookId: string) => number;
+  /** Signs a ticket for one use and puts it into the webhook's address. */
+  readonly issueCredentialUrl: (
+    subject: AccessSubject,
+    webhook: BoundWebhook,
+    serviceName: string,
+  ) => { readonly url: string; readonly expiresAt: number };
+  readonly clock: Clock;
+}
+
+const LAST_USED_RESOLUTION_MS = 60_000;
+
+/**
+ * Decides who gets a credential. Everything that can refuse stands in `decide` in the order in which it is asked
+ * (contract.md, "Order of answers on a credential request"); nothing else in the service hands out agents' tickets.
+ *
+ * The state is read once, at the request, and from the database: a suspend, revoke or lock that was answered before
+ * is in force. Every decision about a known agent is on the disk before it is answered.
+ */
+export function createAccess(dependencies: AccessDependencies): Access {
+  const { store, limiter, policies, audit, denials, expiredGrants, clock } = dependencies;
+
+  async function decide({ key, services, sourceAddress }: AccessRequest): Promise<Decision> {
+    if (key === undefined) return denied(plainDenial('MISSING_KEY'));
+    if (!isWellFormedKey('svagent', key)) return denied(plainDenial('INVALID_KEY'));
+    const nowMs = clock.now();
+    const serviceName = soleServiceName(services);
+    const subject = await store.findByKeyHash(hashKey(key), serviceName ?? '');
+    if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
+    // Not yet limited at this point, so counted: a suspended agent that keeps asking must not fill the disk.
+    if (subject.status !== 'active') return refuseInactive(subject, serviceName);
+
+    const admitted = await limiter.admit(subject);
+    if (!admitted.allowed) return refuseLimited(subject, admitted.retryAfterSeconds);
+
+    if (services.length === 0) return listGrants(subject, nowMs);
+    if (serviceName === undefined) return refuse(subject, undefined, plainDenial('INVALID_SERVICE'));
+    if (subject.vaultLockedAt !== null) return refuse(subject, serviceName, plainDenial('VAULT_LOCKED'));
+
+    if (subject.grantId === null) return refuseMiss(subject, serviceName);
+    if (subject.grantExpiresAt !== null && subject.grantExpiresAt <= formatTime(nowMs))
+      return refuseMiss(subject, serviceName);
+
+    const { vaultId, agentId } = subject;
+    const verdict = await policies.evaluate({ vaultId, agentId, serviceName, sourceAddress });
+    if (!verdict.allowed) {
+      const { allowed: _, ...particulars } = verdict;
+      return refuse(subject, serviceName, { code: 'POLICY_DENIED', ...particulars });
+    }
+
+    const webhook = boundWebhook(subject);
+    if (webhook === undefined) return refuse(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
+    const retryAfterSeconds = dependencies.offlineForSeconds(webhook.webhookId);
+    if (retryAfterSeconds > 0)
+      return refuse(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
+
+    const touchAgent = isStale(subject.lastUsedAt, nowMs);
+    await audit.record(
+      { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
+      { touchAgent },
+    );
+    return { outcome: 'ticket', ...dependencies.issueCredentialUrl(subject, webhook, serviceName) };
+  }
+
+  async function listGrants(subject: AccessSubject, nowMs: number): Promise<Decision> {
+    return { outcome: 'grants', grants: await store.liveGrants(subject.agentId, formatTime(nowMs)) };
+  }
+
+  async function refuse(
+    subject: AccessSubject,
+    serviceName: string | undefined,
+    denial: Denial,
+  ): Promise<Decision> {
+    await audit.record(accessEvent(subject, serviceName, denial), {
+      touchAgent: isStale(subject.lastUsedAt, clock.now()),
+    });
+    return denied(denial);
+  }
+
+  async function refuseInactive(subject: AccessSubject, serviceName: string | undefined): Promise<Decision> {
+    const denial = plainDenial('AGENT_INACTIVE');
+    if (denials.countRepeat(accessEvent(subject, undefined, denial))) return denied(denial);
+    return refuse(subject, serviceName, denial);
+  }
+
+  /** One event per agent, code and minute (contract.md, "Events"). */
+  function refuseLimited(subject: AccessSubject, retryAfterSeconds: number): Decision {
+    const denial: Denial = { code: 'RATE_LIMITED', retryAfterSeconds };
+    denials.count(accessEvent(subject, undefined, denial));
+    return denied(denial);
+  }
+
+  /** No grant, or one that has lapsed: that one is deleted now, and answered as lapsed by the request that does it. */
+  async function refuseMiss(subject: AccessSubject, serviceName: string): Promise<Decision> {
+    const admitted = await limiter.admitMiss(subject);
+    if (!admitted.allowed) return refuseLimited(subject, admitted.retryAfterSeconds);
+    if (subject.grantId === null) return refuse(subject, serviceName, plainDenial('NO_GRANT'));
+    const lapsed = plainDenial('GRANT_EXPIRED');
+    const deleted = await expiredGrants.remove(subject, [
+      { ...accessEvent(subject, serviceName, lapsed), eventType: 'GRANT_EXPIRED', outcome: 'success' },
+      accessEvent(subject, serviceName, lapsed),
+    ]);
+    return deleted ? denied(lapsed) : refuse(subject, serviceName, plainDenial('NO_GRANT'));
+  }
+
+  return { decide };
+}
+
+/** The name asked for, or undefined where there is not exactly one legal name. */
+function soleServiceName(services: readonly string[]): string | undefined {
+  const [name] = services;
+  return services.length === 1 && name !== undefined && isServiceName(name) ? name : undefined;
+}
+
+function boundWebhook(subject: AccessSubject): BoundWebhook | undefined {
+  const { webhookId, webhookUrl, keyId, keyWrapped } = subject;
+  if (webhookId === null || webhookUrl === null || keyId === null || keyWrapped === null) return undefined;
+  return { webhookId, url: webhookUrl, keyId, keyWrapped };
+}
+
+/** `lastUsedAt` is written at most once a minute, so that it costs the hot path nothing. */
+const isStale = (lastUsedAt: string | null, nowMs: number): boolean =>
+  lastUsedAt === null || nowMs - Date.parse(lastUsedAt) >= LAST_USED_RESOLUTION_MS;

@@ -1,0 +1,53 @@
+import type { ErrorCode } from '../errors.ts';
+import type { RuleType } from '../policies/policy-evaluator.ts';
+import type { ListedGrant } from './access-store.ts';
+
+/** Denials that say nothing beyond their code. */
+export type PlainDenialCode = Extract<
+  ErrorCode,
+  | 'MISSING_KEY'
+  | 'INVALID_KEY'
+  | 'AGENT_INACTIVE'
+  | 'INVALID_SERVICE'
+  | 'VAULT_LOCKED'
+  | 'NO_GRANT'
+  | 'GRANT_EXPIRED'
+  | 'WEBHOOK_NOT_CONFIGURED'
+>;
+
+/** Why a request gets nothing. A value and not an exception: being refused is an ordinary answer, and a cheap one. */
+export type Denial =
+  | { readonly code: PlainDenialCode }
+  | { readonly code: 'RATE_LIMITED' | 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
+  | {
+      readonly code: 'POLICY_DENIED';
+      readonly policy: string;
+      readonly rule: RuleType;
+      readonly reason: string;
+      readonly retryAfterSeconds?: number;
+    };
+
+export type Decision =
+  | { readonly outcome: 'denied'; readonly denial: Denial }
+  /** `url` works once; `expiresAt` in epoch ms. */
+  | { readonly outcome: 'ticket'; readonly url: string; readonly expiresAt: number }
+  | { readonly outcome: 'grants'; readonly grants: readonly ListedGrant[] };
+
+/** Made once: a denial without particulars is the same value each time. */
+const plainDenials = (codes: readonly PlainDenialCode[]): ReadonlyMap<PlainDenialCode, Denial> =>
+  new Map(codes.map((code) => [code, { code }]));
+
+const PLAIN = plainDenials([
+  'MISSING_KEY',
+  'INVALID_KEY',
+  'AGENT_INACTIVE',
+  'INVALID_SERVICE',
+  'VAULT_LOCKED',
+  'NO_GRANT',
+  'GRANT_EXPIRED',
+  'WEBHOOK_NOT_CONFIGURED',
+]);
+
+export const plainDenial = (code: PlainDenialCode): Denial => PLAIN.get(code) ?? { code };
+
+export const denied = (denial: Denial): Decision => ({ outcome: 'denied', denial });

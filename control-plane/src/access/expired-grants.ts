@@ -1,0 +1,34 @@
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import { refusal } from '../errors.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import type { AccessSubject } from './access-store.ts';
+
+/** The one change that a credential request makes: expired → deleted (specification, "States and transitions"). */
+export interface ExpiredGrants {
+  /**
+   * Deletes the subject's grant and writes the events in the same transaction.
+   *
+   * @returns false, with nothing written, where another request was first
+   * @throws AppError AUDIT_UNAVAILABLE when it cannot be written
+   */
+  remove(subject: AccessSubject, events: readonly NewAuditEvent[]): Promise<boolean>;
+}
+
+export function createExpiredGrants(unitOfWork: UnitOfWork): ExpiredGrants {
+  return {
+    remove: ({ vaultId, grantId }, events) =>
+      unitOfWork
+        .run(async ({ grants, audit }) => {
+          // By its id: a grant made anew in the meantime is another one and stays.
+          if (grantId === null || !(await grants.remove(vaultId, grantId))) return false;
+          for (const event of events) await audit.append(event);
+          return true;
+        })
+        .catch((cause: unknown) => {
+          throw refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused.', {
+            cause,
+            details: { retryAfter: 5 },
+          });
+        }),
+  };
+}

@@ -1,0 +1,59 @@
+import { formatTime, newId } from '@svault/shared';
+import type { Id } from '@svault/shared';
+import { type Outcome, secretFieldIn } from '@svault/shared/schemas';
+import type { AuditEventType } from './event-types.ts';
+
+type DetailValue = string | number | boolean | readonly string[];
+
+/** Further facts of an event: flat, integers only, and never under a name that could hold a secret. */
+export type AuditDetail = Readonly<Record<string, DetailValue>>;
+
+/** An event as the code that causes it states it. */
+export interface NewAuditEvent {
+  readonly vaultId: Id<'vlt'>;
+  readonly eventType: AuditEventType;
+  /** `success` of a credential access means that a ticket was issued. */
+  readonly outcome: Outcome;
+  readonly agentId?: Id<'agt'> | undefined;
+  readonly proxyId?: Id<'prx'> | undefined;
+  readonly userId?: Id<'usr'> | undefined;
+  readonly serviceName?: string | undefined;
+  /** How many equal events this one stands for; absent means one. */
+  readonly count?: number | undefined;
+  readonly detail?: AuditDetail | undefined;
+}
+
+/** An event with its identity, before it has its place in the chain. */
+export interface StampedAuditEvent extends NewAuditEvent {
+  readonly id: Id<'evt'>;
+  /** `YYYY-MM-DDTHH:MM:SS.sssZ` */
+  readonly timestamp: string;
+}
+
+/** An event in its place: `seq` grows by one in each vault, `hash` covers it and all before it. */
+export interface AuditEvent extends StampedAuditEvent {
+  readonly seq: number;
+  /** 64 lower-case hex digits. */
+  readonly hash: string;
+}
+
+/** With the rest of an event this stays well below the 8 KiB that `audit.append` takes (protocol.md 5.3). */
+const MAX_DETAIL_CHARACTERS = 1024;
+
+/**
+ * Gives an event its id and time, and makes sure that a webhook will take it: one that it refused for ever would
+ * hold up every later event.
+ *
+ * @throws TypeError for a detail named like a secret field (a mistake in our code)
+ */
+export function stampEvent(event: NewAuditEvent, nowMs: number): StampedAuditEvent {
+  const stamped = { ...event, id: newId('evt'), timestamp: formatTime(nowMs) };
+  if (event.detail === undefined) return stamped;
+  return { ...stamped, detail: shippableDetail(event.detail) };
+}
+
+function shippableDetail(detail: AuditDetail): AuditDetail {
+  const secretName = secretFieldIn(detail);
+  if (secretName !== undefined) throw new TypeError(`an audit detail cannot be named ${secretName}`);
+  return JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS ? detail : { truncated: true };
+}

@@ -1,0 +1,59 @@
+import type { Id } from '@svault/shared';
+import type { AuditEvent, NewAuditEvent } from './audit-event.ts';
+import type { ChainHead } from './chain.ts';
+import type { AuditEventType } from './event-types.ts';
+
+/** Every condition given must hold; none given means all events. */
+export interface AuditFilter {
+  readonly agentId?: Id<'agt'> | undefined;
+  readonly serviceName?: string | undefined;
+  readonly eventType?: AuditEventType | undefined;
+  /** Inclusive, in the written form of an event's time. */
+  readonly from?: string | undefined;
+  /** Exclusive. */
+  readonly to?: string | undefined;
+}
+
+/** The two ends of a vault's chain. */
+export interface AuditChain {
+  readonly head: ChainHead;
+  /** What the oldest kept event follows: retention removes from the old end and leaves the hash it stopped at. */
+  readonly start: ChainHead;
+}
+
+/** A vault with events that its webhook has not acknowledged. */
+export interface ShippingBacklog {
+  readonly vaultId: Id<'vlt'>;
+  /** The last event that the webhook acknowledged. */
+  readonly shippedSeq: number;
+}
+
+/** The durable log. The table is at the same time the outbox: what is not yet shipped is what is above a cursor. */
+export interface AuditStore {
+  /**
+   * Writes an event behind the head of its vault's chain, which is read in the same transaction. Called within a
+   * unit of work, the event and the change it reports are both there after a crash, or neither.
+   */
+  append(event: NewAuditEvent): Promise<void>;
+
+  /** Newest first. @param before only events with a lower number */
+  list(
+    vaultId: Id<'vlt'>,
+    filter: AuditFilter,
+    page: { readonly limit: number; readonly before?: number | undefined },
+  ): Promise<readonly AuditEvent[]>;
+
+  /** Oldest first, the events above a number. */
+  after(vaultId: Id<'vlt'>, seq: number, limit: number): Promise<readonly AuditEvent[]>;
+
+  chainOf(vaultId: Id<'vlt'>): Promise<AuditChain>;
+
+  /** Every vault that ever had an event. */
+  vaultsWithEvents(): Promise<readonly Id<'vlt'>[]>;
+
+  /** Vaults with a bound webhook and events above their cursor, longest waiting first. */
+  backlog(limit: number): Promise<readonly ShippingBacklog[]>;
+
+  /** Moves a vault's cursor forward, never back. */
+  markShipped(vaultId: Id<'vlt'>, seq: number): Promise<void>;
+}

@@ -1,0 +1,67 @@
+import type { Logger } from '@svault/server-kit/logger';
+import { refusal } from '../errors.ts';
+import type { NewAuditEvent } from './audit-event.ts';
+
+/** One line of what is to be written before an answer goes out. */
+export interface AuditEntry {
+  readonly event: NewAuditEvent;
+  /** Write the event's time to its agent's `lastUsedAt` as well, in the same transaction. */
+  readonly touchAgent: boolean;
+}
+
+/** Where entries become durable. */
+export interface AuditCommit {
+  /**
+   * Writes the entries that `take` hands over in one durable transaction, each behind the head of its vault's chain.
+   * `take` is called once the transaction begins, so whatever has come by then travels with it; called again it
+   * hands over the same entries.
+   */
+  commit(take: () => readonly AuditEntry[]): Promise<void>;
+}
+
+/** The hot path's way into the log. */
+export interface AuditWriter {
+  /**
+   * Resolves when the event is on the disk: only then may the answer that it reports go out.
+   *
+   * @throws AppError `AUDIT_UNAVAILABLE` when it could not be written: no audit row, no ticket
+   */
+  record(event: NewAuditEvent, options?: { readonly touchAgent?: boolean }): Promise<void>;
+}
+
+/** Seconds after which a caller may try again when the log could not be written. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** Everything that is recorded within one turn of the event loop shares one transaction and one promise. */
+export function createAuditWriter(options: {
+  readonly log: AuditCommit;
+  readonly logger: Logger;
+}): AuditWriter {
+  let open: { readonly entries: AuditEntry[]; readonly written: Promise<void> } | undefined;
+
+  const begin = (): NonNullable<typeof open> => {
+    const entries: AuditEntry[] = [];
+    const take = (): readonly AuditEntry[] => {
+      if (open?.entries === entries) open = undefined;
+      return entries;
+    };
+    const written = options.log.commit(take).catch((cause: unknown) => {
+      // A transaction that never began took nothing: its entries are refused, not left for a later one.
+      take();
+      options.logger.error({ err: cause, events: entries.length }, 'the audit log could not be written');
+      throw refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused.', {
+        cause,
+        details: { retryAfter: RETRY_AFTER_SECONDS },
+      });
+    });
+    return { entries, written };
+  };
+
+  return {
+    record: (event, { touchAgent = false } = {}) => {
+      open ??= begin();
+      open.entries.push({ event, touchAgent });
+      return open.written;
+    },
+  };
+}

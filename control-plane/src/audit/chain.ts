@@ -1,0 +1,44 @@
+import { CHAIN_START, chainHash } from '@svault/server-kit/hash-chain';
+import type { AuditEvent, StampedAuditEvent } from './audit-event.ts';
+
+/** Where a vault's chain stands: the last event's number and hash. */
+export interface ChainHead {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: CHAIN_START };
+
+/**
+ * Puts an event behind the head of its vault's chain.
+ *
+ * What is hashed is every member of the event, its number and its vault, so that a row cannot be changed, moved,
+ * left out or carried into another vault without a later hash disagreeing.
+ */
+export function linkEvent(head: ChainHead, event: StampedAuditEvent): AuditEvent {
+  const numbered = { ...event, seq: head.seq + 1 };
+  return { ...numbered, hash: chainHash(head.hash, numbered) };
+}
+
+/** Why a chain does not hold, and at which event. */
+export interface ChainBreak {
+  readonly seq: number;
+  readonly problem: 'missing' | 'changed' | 'cut';
+}
+
+/**
+ * Checks events in ascending order against the hash of each, page by page.
+ *
+ * @param start what the first event follows: {@link EMPTY_CHAIN}, or the point up to which events were removed
+ * @returns the head after these events, or the first break
+ */
+export function followChain(start: ChainHead, events: readonly AuditEvent[]): ChainHead | ChainBreak {
+  let head = start;
+  for (const event of events) {
+    if (event.seq !== head.seq + 1) return { seq: head.seq + 1, problem: 'missing' };
+    const { hash, ...content } = event;
+    if (chainHash(head.hash, content) !== hash) return { seq: event.seq, problem: 'changed' };
+    head = { seq: event.seq, hash };
+  }
+  return head;
+}

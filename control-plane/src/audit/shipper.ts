@@ -1,0 +1,78 @@
+import type { Clock, Id } from '@svault/shared';
+import type { Logger } from '@svault/server-kit/logger';
+import type { AuditEvent } from './audit-event.ts';
+import type { AuditStore } from './audit-store.ts';
+import { MAX_BATCH_EVENTS, cutBatch } from './shipping-batch.ts';
+
+/** Where a vault's events go. */
+export interface AuditDestination {
+  /**
+   * Hands events over in their order and remembers durably that it did. What was handed over before is taken again.
+   *
+   * @returns false where there is no webhook any more
+   * @throws when they were not all taken; then none counts as handed over
+   */
+  deliver(vaultId: Id<'vlt'>, events: readonly AuditEvent[], signal: AbortSignal): Promise<boolean>;
+}
+
+/**
+ * Brings the log to the webhooks: at least once, in order, whatever stops in between. The outbox is the log itself
+ * and a cursor per vault, both in the database, so there is nothing to lose.
+ */
+export interface AuditShipper {
+  /** Ships what is due now, one batch after another, vaults side by side. To be called again and again. */
+  ship(): Promise<void>;
+  /** Ends calls in hand: what they carried is shipped again by the next process. */
+  stop(): void;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Vaults per round. */
+const VAULTS_AT_ONCE = 20;
+
+interface Pause {
+  readonly untilMs: number;
+  readonly lengthMs: number;
+}
+
+export function createAuditShipper(options: {
+  readonly log: Pick<AuditStore, 'backlog' | 'after'>;
+  readonly destination: AuditDestination;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): AuditShipper {
+  const { log, destination, clock, logger } = options;
+  const stopping = new AbortController();
+  /** Vaults whose webhook did not take the last batch, by monotonic time. */
+  const pauses = new Map<Id<'vlt'>, Pause>();
+
+  const shipVault = async (vaultId: Id<'vlt'>, shippedSeq: number): Promise<void> => {
+    try {
+      let from = shippedSeq;
+      for (;;) {
+        const batch = cutBatch(await log.after(vaultId, from, MAX_BATCH_EVENTS));
+        const last = batch.at(-1);
+        if (last === undefined || stopping.signal.aborted) break;
+        if (!(await destination.deliver(vaultId, batch, stopping.signal))) break;
+        from = last.seq;
+      }
+      pauses.delete(vaultId);
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      const lengthMs = Math.min((pauses.get(vaultId)?.lengthMs ?? FIRST_PAUSE_MS / 2) * 2, LONGEST_PAUSE_MS);
+      pauses.set(vaultId, { untilMs: clock.monotonic() + lengthMs, lengthMs });
+      logger.warn({ err: error, vaultId, retryInMs: lengthMs }, 'the webhook does not take the audit log');
+    }
+  };
+
+  const ship = async (): Promise<void> => {
+    const nowMs = clock.monotonic();
+    const due = (await log.backlog(VAULTS_AT_ONCE + pauses.size)).filter(
+      ({ vaultId }) => (pauses.get(vaultId)?.untilMs ?? 0) <= nowMs,
+    );
+    await Promise.all(due.map(({ vaultId, shippedSeq }) => shipVault(vaultId, shippedSeq)));
+  };
+
+  return { ship, stop: () => stopping.abort() };
+}

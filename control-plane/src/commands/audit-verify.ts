@@ -1,0 +1,26 @@
+import { systemClock } from '@svault/shared';
+import type { Subcommand } from '@svault/server-kit/program';
+import { verifyLog } from '../audit/verify-log.ts';
+import { controlPlaneConfig } from '../config/config.ts';
+import { createAuditStore } from '../store/audit-store-kysely.ts';
+import { withDatabase } from './with-stores.ts';
+
+/** Exit code 1 when a chain does not hold: for a timer that should raise an alarm. */
+export const auditVerify: Subcommand = {
+  summary: 'follow the hash chain of every account and say where one breaks',
+  operands: 0,
+  run: async () =>
+    withDatabase(controlPlaneConfig(process.env), async ({ kysely }) => {
+      const log = createAuditStore(kysely, systemClock);
+      let broken = 0;
+      for (const vaultId of await log.vaultsWithEvents()) {
+        const verdict = await verifyLog(log, vaultId);
+        if (!verdict.intact) broken++;
+        const result = verdict.intact
+          ? `intact, ${verdict.events} events, head ${verdict.head.hash}`
+          : `BROKEN at event ${verdict.seq}: ${verdict.problem}`;
+        process.stdout.write(`${vaultId} ${result}\n`);
+      }
+      return broken === 0 ? 0 : 1;
+    }),
+};

@@ -1,0 +1,65 @@
+import { escapeHtml } from '../http/html-page.ts';
+import { type BindOffer, fingerprintOf } from '../webhook-link/bind-offer.ts';
+
+/** A page's heading and the HTML below it. */
+export interface PageContent {
+  readonly title: string;
+  readonly body: string;
+}
+
+const hidden = (name: string, value: string): string =>
+  `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+
+/** What is to be compared and confirmed. The form carries what is shown, so that nothing else can be bound. */
+export function confirmPage(offer: BindOffer, account: string, action: string): PageContent {
+  return {
+    title: 'Bind this webhook?',
+    body: `<p>It will hold the credentials of your vault. This service never sees them; it decides who may fetch them there.</p>
+<dl>
+<dt>Webhook</dt><dd><code>${escapeHtml(offer.webhookUrl)}</code></dd>
+<dt>Account</dt><dd><code>${escapeHtml(account)}</code></dd>
+<dt>Fingerprint</dt><dd><code>${fingerprintOf(offer.hmacHash)}</code></dd>
+</dl>
+<p>Bind it only if you came here from your own webhook and it shows <strong>the same fingerprint</strong>.</p>
+<form method="post" action="${action}">
+${hidden('code', offer.code)}
+${hidden('webhookUrl', offer.webhookUrl)}
+${hidden('hmacHash', offer.hmacHash)}
+<button type="submit">Bind webhook</button>
+</form>`,
+  };
+}
+
+export const signInPage: PageContent = {
+  title: 'Sign in first',
+  body: `<p>Only an admin of an account can bind a webhook to it.</p>
+<p>Sign in in another tab, with a link that <code>owner-link</code> prints on the service's machine. Then
+<a href="">load this page again</a>. It remembers your webhook's link for five minutes.</p>`,
+};
+
+export const notAdminPage: PageContent = {
+  title: 'This needs an admin',
+  body: '<p>You are signed in as a member. Ask an admin of the account to bind the webhook.</p>',
+};
+
+export const noOfferPage: PageContent = {
+  title: 'No link to bind',
+  body: `<p>The link is incomplete or older than five minutes. Open the <code>/bind</code> page of your webhook and
+press connect, or run its <code>bind-link</code>.</p>`,
+};
+
+export const boundPage = (url: string): PageContent => ({
+  title: 'A webhook is bound',
+  body: `<p>The credentials of your vault are held by <code>${escapeHtml(url)}</code>. You can close this page.</p>`,
+});
+
+export const boundAlreadyPage = (url: string): PageContent => ({
+  title: 'A webhook is bound already',
+  body: `<p>The credentials of your vault are held by <code>${escapeHtml(url)}</code>. Nothing has been changed. To bind
+another one, unbind this one first.</p>`,
+});
+
+export const failedPage = (message: string): PageContent => ({
+  title: 'The webhook is not bound',
+  body: `<p>${escapeHtml(message)}</p>`,
+});

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { changeBy } from '../accounts/actor.ts';
+import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
+import { tokenOf } from '../tokens/manage-tokens.ts';
+import type { StoreTickets } from '../webhook-link/store-tickets.ts';
+import type { Tickets } from '../webhook-link/tickets.ts';
+import { boundWebhookOf } from '../webhook-link/bound-webhook.ts';
+import { storeAddressSchema } from './schemas/tokens.ts';
+import { credentialTicketRequestSchema, credentialTicketSchema } from './schemas/webhook.ts';
+
+/** Any text is let through: a name that is no service name is not found, like an unknown one. */
+const tokenParams = z.object({ serviceName: z.string() });
+
+/** Tickets for owners: the secret goes between them and the webhook, past this service. */
+export function createTokenTicketRoutes({
+  storeTickets,
+  tickets,
+}: {
+  readonly storeTickets: StoreTickets;
+  readonly tickets: Pick<Tickets, 'ownerCredentialUrl'>;
+}): readonly ManagementRoute[] {
+  const shared = {
+    tag: 'Tokens',
+    method: 'post',
+    whenLocked: 'refused',
+    params: tokenParams,
+    refusals: ['NOT_FOUND', 'WEBHOOK_NOT_CONFIGURED'],
+  } as const;
+  return [
+    defineRoute({
+      ...shared,
+      path: '/api/tokens/{serviceName}/store-ticket',
+      operation: 'createStoreTicket',
+      summary: 'Get a ticket to store the secret at the webhook; a member can fill a token, not replace one',
+      role: 'member',
+      audit: ['TOKEN_STORE_TICKET'],
+      answer: { status: 200, schema: storeAddressSchema },
+      handle: async ({ actor, change, params: { serviceName } }) =>
+        change(async (stores) => {
+          await tokenOf(stores, actor, serviceName);
+          // contract.md, "Admin only": a member's ticket never replaces a secret.
+          return storeTickets.issue(stores, actor, serviceName, actor.role === 'admin' ? undefined : 0);
+        }),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/api/tokens/{serviceName}/credential-ticket',
+      operation: 'createCredentialTicket',
+      summary: 'Get an address that gives the credential once',
+      role: 'admin',
+      audit: ['OWNER_CREDENTIAL_ACCESS'],
+      body: credentialTicketRequestSchema,
+      answer: { status: 200, schema: credentialTicketSchema },
+      handle: async ({ actor, body: { jkt }, change, params: { serviceName } }) =>
+        change(async (stores) => {
+          await tokenOf(stores, actor, serviceName);
+          const link = await boundWebhookOf(stores, actor.vaultId);
+          await stores.audit.append(changeBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
+          return tickets.ownerCredentialUrl(link, actor.userId, serviceName, jkt);
+        }),
+    }),
+  ];
+}

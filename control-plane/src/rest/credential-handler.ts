@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
+import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { API_HEADERS, STRICT_TRANSPORT } from '@svault/server-kit/security-headers';
+import type { Access } from '../access/access.ts';
+import type { ListedGrant } from '../access/access-store.ts';
+import { presentedAgentKey } from './agent-key.ts';
+import { createDenialAnswers } from './denial-answer.ts';
+
+export const CREDENTIALS_PATH = '/api/agents/credentials';
+
+/**
+ * `GET /api/agents/credentials` (specification, "Endpoints"): 307 to the webhook with a ticket, or the list of grants.
+ *
+ * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
+ */
+export function createCredentialHandler(options: {
+  readonly access: Access;
+  /** The public address is https. */
+  readonly https: boolean;
+}): RequestHandler {
+  const { access } = options;
+  const headers = (options.https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS).flat();
+  const sendDenial = createDenialAnswers(headers);
+  const refuseMethod = methodNotAllowed(['GET']);
+
+  const redirect = (res: ServerResponse, url: string): void => {
+    res.writeHead(307, [...headers, 'Location', url, 'Content-Length', '0']).end();
+  };
+  const sendGrants = (res: ServerResponse, grants: readonly ListedGrant[]): void => {
+    const body = JSON.stringify({ grants });
+    const length = String(Buffer.byteLength(body));
+    res
+      .writeHead(200, [
+        ...headers,
+        'Content-Type',
+        'application/json; charset=utf-8',
+        'Content-Length',
+        length,
+      ])
+      .end(body);
+  };
+
+  return async (req, res, next) => {
+    if (req.method !== 'GET') return refuseMethod(req, res, next);
+    const decision = await access.decide({
+      key: presentedAgentKey(req),
+      services: requestedServices(req),
+      sourceAddress: req.socket.remoteAddress,
+    });
+    if (decision.outcome === 'ticket') redirect(res, decision.url);
+    else if (decision.outcome === 'denied') sendDenial(res, decision.denial);
+    else sendGrants(res, decision.grants);
+  };
+}
+
+const NONE: readonly string[] = [];
+
+/** Every `service` of the query, decoded; `?key=` and all others are not looked at. */
+function requestedServices({ url = '' }: IncomingMessage): readonly string[] {
+  const start = url.indexOf('?');
+  return start === -1 ? NONE : new URLSearchParams(url.slice(start + 1)).getAll('service');
+}

@@ -1,0 +1,28 @@
+import type { SqliteDatabase } from '@svault/server-kit/sqlite';
+import type { AccessStore, AccessSubject, ListedGrant } from '../access/access-store.ts';
+
+/** Prepared statements on the process's own connection: about 5 µs a read, so there is no cache to go stale. */
+export function createAccessStore(db: SqliteDatabase): AccessStore {
+  const find = db.prepare<[string, string], AccessSubject>(
+    `SELECT a.id AS agentId, a.vault_id AS vaultId, a.status, a.last_used_at AS lastUsedAt,
+       a.sealing_key_thumbprint AS sealingKeyThumbprint, v.locked_at AS vaultLockedAt,
+       g.id AS grantId, g.grant_expires_at AS grantExpiresAt, g.refresh_policy AS refreshPolicy,
+       w.webhook_id AS webhookId, w.url AS webhookUrl, w.key_id AS keyId, w.key_wrapped AS keyWrapped
+     FROM agents a
+     JOIN vaults v ON v.id = a.vault_id
+     LEFT JOIN grants g ON g.agent_id = a.id AND g.service_name = ?
+     LEFT JOIN webhook_links w ON w.vault_id = a.vault_id
+     WHERE a.key_hash = ?`,
+  );
+  const list = db.prepare<[string, string], ListedGrant>(
+    `SELECT service_name AS serviceName, grant_expires_at AS grantExpiresAt, refresh_policy AS refreshPolicy,
+       source_group_id AS sourceGroupId
+     FROM grants
+     WHERE agent_id = ? AND (grant_expires_at IS NULL OR grant_expires_at > ?)
+     ORDER BY service_name`,
+  );
+  return {
+    findByKeyHash: (keyHash, serviceName) => find.get(serviceName, keyHash),
+    liveGrants: (agentId, now) => list.all(agentId, now),
+  };
+}

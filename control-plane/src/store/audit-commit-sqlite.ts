@@ -1,0 +1,46 @@
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { SqliteDatabase } from '@svault/server-kit/sqlite';
+import type { Clock, Id } from '@svault/shared';
+import { stampEvent } from '../audit/audit-event.ts';
+import type { AuditCommit, AuditEntry } from '../audit/audit-writer.ts';
+import { type ChainHead, EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
+import type { AuditEventRow } from './decision-schema.ts';
+import { toAuditRow } from './audit-rows.ts';
+
+/** The hot path's log: prepared statements, one read and one write of a chain's head per vault and transaction. */
+export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, clock: Clock): AuditCommit {
+  const head = db.prepare<[string], { seq: number; hash: string }>(
+    'SELECT head_seq AS seq, head_hash AS hash FROM audit_chains WHERE vault_id = ?',
+  );
+  const insert = db.prepare<AuditEventRow>(
+    `INSERT INTO audit_events (vault_id, seq, id, event_type, outcome, occurred_at, agent_id, proxy_id, user_id,
+       service_name, event_count, detail, hash)
+     VALUES (@vault_id, @seq, @id, @event_type, @outcome, @occurred_at, @agent_id, @proxy_id, @user_id,
+       @service_name, @event_count, @detail, @hash)`,
+  );
+  const moveHead = db.prepare<[string, number, string, number, string]>(
+    `INSERT INTO audit_chains (vault_id, head_seq, head_hash, start_seq, start_hash, shipped_seq)
+     VALUES (?, ?, ?, ?, ?, 0)
+     ON CONFLICT (vault_id) DO UPDATE SET head_seq = excluded.head_seq, head_hash = excluded.head_hash`,
+  );
+  const touch = db.prepare<[string, string, string]>(
+    'UPDATE agents SET last_used_at = ? WHERE vault_id = ? AND id = ?',
+  );
+
+  const write = (entries: readonly AuditEntry[]): void => {
+    const nowMs = clock.now();
+    const heads = new Map<Id<'vlt'>, ChainHead>();
+    for (const { event, touchAgent } of entries) {
+      const { vaultId, agentId } = event;
+      const before = heads.get(vaultId) ?? head.get(vaultId) ?? EMPTY_CHAIN;
+      const linked = linkEvent(before, stampEvent(event, nowMs));
+      insert.run(toAuditRow(linked));
+      heads.set(vaultId, linked);
+      if (touchAgent && agentId !== undefined) touch.run(linked.timestamp, vaultId, agentId);
+    }
+    for (const [vaultId, { seq, hash }] of heads)
+      moveHead.run(vaultId, seq, hash, EMPTY_CHAIN.seq, EMPTY_CHAIN.hash);
+  };
+
+  return { commit: (take) => groupCommit.run(() => write(take())) };
+}

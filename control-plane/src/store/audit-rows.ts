@@ -1,0 +1,41 @@
+import type { Outcome } from '@svault/shared/schemas';
+import type { AuditDetail, AuditEvent } from '../audit/audit-event.ts';
+import type { AuditEventType } from '../audit/event-types.ts';
+import type { AuditEventRow } from './decision-schema.ts';
+
+export function toAuditRow(event: AuditEvent): AuditEventRow {
+  return {
+    vault_id: event.vaultId,
+    seq: event.seq,
+    id: event.id,
+    event_type: event.eventType,
+    outcome: event.outcome,
+    occurred_at: event.timestamp,
+    agent_id: event.agentId ?? null,
+    proxy_id: event.proxyId ?? null,
+    user_id: event.userId ?? null,
+    service_name: event.serviceName ?? null,
+    event_count: event.count ?? null,
+    detail: event.detail === undefined ? null : JSON.stringify(event.detail),
+    hash: event.hash,
+  };
+}
+
+/** Absent members stay absent: the hash covers the members that there are. */
+export function fromAuditRow(row: AuditEventRow): AuditEvent {
+  return {
+    vaultId: row.vault_id,
+    seq: Number(row.seq),
+    id: row.id,
+    eventType: row.event_type as AuditEventType,
+    outcome: row.outcome as Outcome,
+    timestamp: row.occurred_at,
+    ...(row.agent_id !== null && { agentId: row.agent_id }),
+    ...(row.proxy_id !== null && { proxyId: row.proxy_id }),
+    ...(row.user_id !== null && { userId: row.user_id }),
+    ...(row.service_name !== null && { serviceName: row.service_name }),
+    ...(row.event_count !== null && { count: row.event_count }),
+    ...(row.detail !== null && { detail: JSON.parse(row.detail) as AuditDetail }),
+    hash: row.hash,
+  };
+}

@@ -1,0 +1,134 @@
+import type { Kysely } from 'kysely';
+import type { WebhookLinkStore } from '../webhook-link/webhook-link-store.ts';
+import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import type { WebhookLinkRow } from './decision-schema.ts';
+import type { Schema } from './schema.ts';
+
+export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
+  return {
+    find: async (vaultId) => {
+      const row = await db
+        .selectFrom('webhook_links')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .executeTakeFirst();
+      return row && fromRow(row);
+    },
+
+    insert: async (link) => {
+      const result = await db
+        .insertInto('webhook_links')
+        .values(toRow(link))
+        .onConflict((conflict) => conflict.column('vault_id').doNothing())
+        .executeTakeFirstOrThrow();
+      return result.numInsertedOrUpdatedRows === 1n;
+    },
+
+    delete: async (vaultId) => {
+      const result = await db
+        .deleteFrom('webhook_links')
+        .where('vault_id', '=', vaultId)
+        .executeTakeFirstOrThrow();
+      return result.numDeletedRows === 1n;
+    },
+
+    setPendingKey: async (vaultId, key) => {
+      await db
+        .updateTable('webhook_links')
+        .set({ pending_key_id: key.id, pending_key_wrapped: key.wrapped })
+        .where('vault_id', '=', vaultId)
+        .execute();
+    },
+
+    activatePendingKey: async (vaultId, keyId) => {
+      const result = await db
+        .updateTable('webhook_links')
+        .set(({ ref }) => ({
+          key_id: keyId,
+          key_wrapped: ref('pending_key_wrapped').$notNull(),
+          pending_key_id: null,
+          pending_key_wrapped: null,
+        }))
+        .where('vault_id', '=', vaultId)
+        .where('pending_key_id', '=', keyId)
+        .executeTakeFirstOrThrow();
+      return result.numUpdatedRows === 1n;
+    },
+
+    withPendingKey: async (limit) => {
+      const rows = await db
+        .selectFrom('webhook_links')
+        .selectAll()
+        .where('pending_key_id', 'is not', null)
+        .orderBy('vault_id')
+        .limit(limit)
+        .execute();
+      return rows.map(fromRow);
+    },
+
+    noteSeen: async (vaultId, { at, latencyMs, capabilities }) => {
+      await db
+        .updateTable('webhook_links')
+        .set({
+          last_seen_at: at,
+          latency_ms: latencyMs,
+          ...(capabilities !== undefined && { capabilities: JSON.stringify(capabilities) }),
+        })
+        .where('vault_id', '=', vaultId)
+        .execute();
+    },
+
+    logHead: async (vaultId, webhookId) => {
+      const row = await db
+        .selectFrom('webhook_log_heads')
+        .select(['epoch', 'seq', 'hash'])
+        .where('vault_id', '=', vaultId)
+        .where('webhook_id', '=', webhookId)
+        .executeTakeFirst();
+      return row && { ...row, seq: Number(row.seq) };
+    },
+
+    rememberLogHead: async (vaultId, webhookId, head, at) => {
+      const seen = { epoch: head.epoch, seq: head.seq, hash: head.hash, seen_at: at };
+      await db
+        .insertInto('webhook_log_heads')
+        .values({ vault_id: vaultId, webhook_id: webhookId, ...seen })
+        .onConflict((conflict) => conflict.columns(['vault_id', 'webhook_id']).doUpdateSet(seen))
+        .execute();
+    },
+  };
+}
+
+function toRow(link: WebhookLink): WebhookLinkRow {
+  return {
+    vault_id: link.vaultId,
+    webhook_id: link.webhookId,
+    url: link.url,
+    key_id: link.key.id,
+    key_wrapped: link.key.wrapped,
+    pending_key_id: link.pendingKey?.id ?? null,
+    pending_key_wrapped: link.pendingKey?.wrapped ?? null,
+    capabilities: JSON.stringify(link.capabilities),
+    bound_at: link.boundAt,
+    bound_by: link.boundBy,
+    last_seen_at: link.lastSeenAt ?? null,
+    latency_ms: link.latencyMs ?? null,
+  };
+}
+
+function fromRow(row: WebhookLinkRow): WebhookLink {
+  const { pending_key_id: pendingId, pending_key_wrapped: pendingWrapped } = row;
+  return {
+    vaultId: row.vault_id,
+    webhookId: row.webhook_id,
+    url: row.url,
+    key: { id: row.key_id, wrapped: row.key_wrapped },
+    pendingKey:
+      pendingId === null || pendingWrapped === null ? undefined : { id: pendingId, wrapped: pendingWrapped },
+    capabilities: JSON.parse(row.capabilities) as string[],
+    boundAt: row.bound_at,
+    boundBy: row.bound_by,
+    lastSeenAt: row.last_seen_at ?? undefined,
+    latencyMs: row.latency_ms ?? undefined,
+  };
+}

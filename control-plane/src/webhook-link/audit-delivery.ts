@@ -1,0 +1,81 @@
+import { type Clock, formatTime } from '@svault/shared';
+import { storageAnswerSchemas, storageBatchAnswerSchema } from '@svault/shared/schemas';
+import type { AuditEvent } from '../audit/audit-event.ts';
+import type { AuditDestination } from '../audit/shipper.ts';
+import { toWireEvent } from '../audit/shipping-batch.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import type { LinkedWebhook } from './linked-webhook.ts';
+import { type LogHead, contradictionBetween } from './log-head.ts';
+import { WebhookCallFailed } from './webhook-call-failed.ts';
+import type { WebhookLink } from './webhook-link.ts';
+import type { WebhookLinkStore } from './webhook-link-store.ts';
+
+/**
+ * Hands events to a vault's webhook by `audit.append`, and looks in the same call where the webhook's own log stands:
+ * a log that was cut or rewritten shows there (protocol.md 5.3).
+ */
+export function createAuditDelivery(options: {
+  readonly links: Pick<WebhookLinkStore, 'find'>;
+  readonly webhook: LinkedWebhook;
+  readonly unitOfWork: UnitOfWork;
+  readonly clock: Clock;
+}): AuditDestination {
+  const { links, webhook, unitOfWork, clock } = options;
+
+  const send = async (
+    link: WebhookLink,
+    events: readonly AuditEvent[],
+    signal: AbortSignal,
+  ): Promise<{ readonly head: LogHead; readonly latencyMs: number }> => {
+    const append = { op: 'audit.append', events: events.map(toWireEvent) };
+    const batch = [append, { op: 'audit.list', limit: 1 }];
+    const { body, latencyMs } = await webhook.call(link, { path: '/v1/storage', body: { batch }, signal });
+    return { head: readResults(body, events.length), latencyMs };
+  };
+
+  return {
+    deliver: async (vaultId, events, signal) => {
+      const link = await links.find(vaultId);
+      const last = events.at(-1);
+      // Unbound a moment ago: the events wait for the next webhook.
+      if (link === undefined || last === undefined) return false;
+      const { head, latencyMs } = await send(link, events, signal);
+      const at = formatTime(clock.now());
+      await unitOfWork.run(async ({ audit, webhookLinks }) => {
+        const { webhookId } = link;
+        const known = await webhookLinks.logHead(vaultId, webhookId);
+        const contradiction = contradictionBetween(known, head);
+        await webhookLinks.rememberLogHead(vaultId, webhookId, head, at);
+        await webhookLinks.noteSeen(vaultId, { at, latencyMs });
+        await audit.markShipped(vaultId, last.seq);
+        if (known === undefined || contradiction === undefined) return;
+        await audit.append({
+          vaultId,
+          eventType: 'WEBHOOK_LOG_CONTRADICTION',
+          outcome: 'error',
+          detail: { webhookId, contradiction, ...flat('known', known), ...flat('seen', head) },
+        });
+      });
+      return true;
+    },
+  };
+}
+
+const flat = (prefix: 'known' | 'seen', { epoch, seq, hash }: LogHead): Record<string, string | number> => ({
+  [`${prefix}Epoch`]: epoch,
+  [`${prefix}Seq`]: seq,
+  [`${prefix}Hash`]: hash,
+});
+
+/** @returns the head of the webhook's log @throws WebhookCallFailed where not every event was taken */
+function readResults(body: Record<string, unknown>, sent: number): LogHead {
+  const [appended, listed] = storageBatchAnswerSchema.safeParse(body).data?.results ?? [];
+  const accepted = storageAnswerSchemas['audit.append'].safeParse(appended);
+  const list = storageAnswerSchemas['audit.list'].safeParse(listed);
+  if (!accepted.success || !list.success || accepted.data.accepted !== sent)
+    throw new WebhookCallFailed(
+      'garbage',
+      `the webhook did not take ${sent} events: ${JSON.stringify(appended)}`,
+    );
+  return list.data.head;
+}

@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OnlineStatus } from './online-status.ts';
+import type { SignedClient, WebhookAnswer } from './signed-client.ts';
+import { WebhookCallFailed } from './webhook-call-failed.ts';
+import type { WebhookKeys } from './webhook-keys.ts';
+import type { WebhookLink, WrappedHmacKey } from './webhook-link.ts';
+
+/** Paths that are safe to repeat, and so are repeated unless the caller is in a hurry (protocol.md section 2). */
+export interface LinkedCall {
+  readonly path: '/v1/health' | '/v1/storage';
+  readonly body?: object;
+  readonly timeoutMs?: number;
+  /** False for a caller who would rather know at once; true unless given. */
+  readonly repeat?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The webhook of a vault, under the key that is in use. */
+export interface LinkedWebhook {
+  /** Every try tells whether the webhook is online. @throws WebhookCallFailed */
+  call(link: WebhookLink, call: LinkedCall): Promise<WebhookAnswer>;
+
+  /** The signed call that takes a key into use at the webhook. @throws WebhookCallFailed */
+  healthUnder(link: WebhookLink, key: WrappedHmacKey, repeat?: boolean): Promise<WebhookAnswer>;
+
+  /** A new key, which the webhook keeps as pending. Never repeated. @throws WebhookCallFailed */
+  requestNewKey(link: WebhookLink): Promise<WebhookAnswer>;
+}
+
+type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
+
+const REPEAT_AFTER_MS = [1_000, 3_000];
+
+const waitFor: Wait = (ms, signal) => delay(ms, undefined, { ref: false, ...(signal && { signal }) });
+
+export function createLinkedWebhook(options: {
+  readonly client: SignedClient;
+  readonly keys: WebhookKeys;
+  readonly status: OnlineStatus;
+  /** How to wait between two tries; by the system's timers unless given. */
+  readonly wait?: Wait;
+}): LinkedWebhook {
+  const { client, keys, status, wait = waitFor } = options;
+
+  const noting = async (
+    { webhookId }: WebhookLink,
+    call: () => Promise<WebhookAnswer>,
+  ): Promise<WebhookAnswer> => {
+    try {
+      const answer = await call();
+      status.noteOnline(webhookId);
+      return answer;
+    } catch (error) {
+      if (isUnreachable(error)) status.noteOffline(webhookId);
+      throw error;
+    }
+  };
+
+  const repeating = async (
+    link: WebhookLink,
+    wrapped: WrappedHmacKey,
+    { path, body, timeoutMs, repeat = true, signal }: LinkedCall,
+  ): Promise<WebhookAnswer> => {
+    const once = (): Promise<WebhookAnswer> =>
+      noting(link, () =>
+        client.call({
+          url: link.url,
+          path,
+          key: keys.open(link.vaultId, wrapped),
+          ...(body && { body }),
+          ...(timeoutMs !== undefined && { timeoutMs }),
+          ...(signal && { signal }),
+        }),
+      );
+    for (const pauseMs of repeat ? REPEAT_AFTER_MS : []) {
+      try {
+        return await once();
+      } catch (error) {
+        if (!isUnreachable(error) || signal?.aborted === true) throw error;
+        await wait(pauseMs, signal);
+      }
+    }
+    return once();
+  };
+
+  return {
+    call: (link, call) => repeating(link, link.key, call),
+    healthUnder: (link, key, repeat = true) => repeating(link, key, { path: '/v1/health', repeat }),
+    requestNewKey: (link) =>
+      noting(link, () =>
+        client.call({
+          url: link.url,
+          path: '/v1/exchange',
+          key: keys.open(link.vaultId, link.key),
+          body: { op: 'rotate' },
+        }),
+      ),
+  };
+}
+
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof WebhookCallFailed && error.failure === 'unreachable';

@@ -1,0 +1,95 @@
+import { type Id, fromBase64url } from '@svault/shared';
+import { rotateAnswerSchema } from '@svault/shared/schemas';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import { refusal } from '../errors.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { WebhookCallFailed } from './webhook-call-failed.ts';
+import type { WebhookLinkStore } from './webhook-link-store.ts';
+import type { LinkedWebhook } from './linked-webhook.ts';
+import type { WebhookKeys } from './webhook-keys.ts';
+import type { WebhookLink, WrappedHmacKey } from './webhook-link.ts';
+
+/** Replaces the key that is shared with a webhook (protocol.md 5.1, "Rotation"). */
+export interface KeyRotation {
+  /**
+   * Asks for a new key, keeps it as pending, and takes it into use with the first health call under it that is
+   * answered. Until then everything is signed with the former one.
+   *
+   * @returns the id of the key in use now
+   * @throws WebhookCallFailed; a key that was received stays pending and is taken into use later
+   */
+  rotate(link: WebhookLink, by: Id<'usr'>): Promise<string>;
+
+  /**
+   * Takes a pending key into use if the webhook knows it. It may have done so already: then the answer to the health
+   * call was lost, and the former key ends in ten minutes.
+   *
+   * @returns whether a key was taken into use
+   */
+  complete(link: WebhookLink): Promise<boolean>;
+}
+
+export function createKeyRotation(options: {
+  readonly links: Pick<WebhookLinkStore, 'find'>;
+  readonly unitOfWork: UnitOfWork;
+  readonly webhook: LinkedWebhook;
+  readonly keys: WebhookKeys;
+}): KeyRotation {
+  const { links, unitOfWork, webhook, keys } = options;
+
+  const activate = async (
+    link: WebhookLink,
+    key: WrappedHmacKey,
+    by: Id<'usr'> | undefined,
+  ): Promise<boolean> => {
+    await webhook.healthUnder(link, key);
+    const { vaultId } = link;
+    const detail = { keyId: key.id, formerKeyId: link.key.id };
+    const event: NewAuditEvent = {
+      vaultId,
+      eventType: 'WEBHOOK_SECRET_ROTATED',
+      outcome: 'success',
+      ...(by !== undefined && { userId: by }),
+      detail,
+    };
+    return unitOfWork.run(async ({ webhookLinks, audit }) => {
+      if (!(await webhookLinks.activatePendingKey(vaultId, key.id))) return false;
+      await audit.append(event);
+      return true;
+    });
+  };
+
+  const receive = async (link: WebhookLink): Promise<WrappedHmacKey> => {
+    const { body } = await webhook.requestNewKey(link);
+    const parsed = rotateAnswerSchema.safeParse(body);
+    const secret = parsed.success ? fromBase64url(parsed.data.hmacSecret) : undefined;
+    if (!parsed.success || secret === undefined)
+      throw refusal('WEBHOOK_REFUSED', 'The webhook did not send a usable key. The one in use stays.');
+    const key = keys.wrap(link.vaultId, { id: parsed.data.keyId, secret });
+    await unitOfWork.run(({ webhookLinks }) => webhookLinks.setPendingKey(link.vaultId, key));
+    return key;
+  };
+
+  const complete = async (link: WebhookLink): Promise<boolean> =>
+    link.pendingKey !== undefined && activate(link, link.pendingKey, undefined);
+
+  /** What an earlier rotation left behind comes first: its key may be the only one that the webhook still takes. */
+  const settle = async (link: WebhookLink): Promise<WebhookLink> => {
+    const completed = await complete(link).catch((error: unknown) => {
+      if (error instanceof WebhookCallFailed && error.failure === 'refused') return false;
+      throw error;
+    });
+    return completed ? ((await links.find(link.vaultId)) ?? link) : link;
+  };
+
+  return {
+    rotate: async (found, by) => {
+      const link = await settle(found);
+      const key = await receive(link);
+      if (!(await activate(link, key, by)))
+        throw refusal('CONFLICT', 'Another rotation or an unbinding came in between.');
+      return key.id;
+    },
+    complete,
+  };
+}

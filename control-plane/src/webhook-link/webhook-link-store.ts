@@ -1,0 +1,30 @@
+import type { Id } from '@svault/shared';
+import type { LogHead } from './log-head.ts';
+import type { WebhookLink, WrappedHmacKey } from './webhook-link.ts';
+
+export interface WebhookLinkStore {
+  find(vaultId: Id<'vlt'>): Promise<WebhookLink | undefined>;
+
+  /** @returns false, and changes nothing, where the vault has one already: at most one link per vault */
+  insert(link: WebhookLink): Promise<boolean>;
+
+  /** @returns whether there was one. What was seen of the webhook's log stays. */
+  delete(vaultId: Id<'vlt'>): Promise<boolean>;
+
+  /** Keeps a key that the webhook has made but not yet taken into use, in place of an earlier such key. */
+  setPendingKey(vaultId: Id<'vlt'>, key: WrappedHmacKey): Promise<void>;
+
+  /** Makes the pending key the one in use and forgets the former; false where that key is not pending any more. */
+  activatePendingKey(vaultId: Id<'vlt'>, keyId: string): Promise<boolean>;
+
+  withPendingKey(limit: number): Promise<readonly WebhookLink[]>;
+
+  noteSeen(
+    vaultId: Id<'vlt'>,
+    seen: { readonly at: string; readonly latencyMs: number; readonly capabilities?: readonly string[] },
+  ): Promise<void>;
+
+  /** The last head seen of this webhook's log. It outlives the link: a webhook bound again is compared with it. */
+  logHead(vaultId: Id<'vlt'>, webhookId: string): Promise<LogHead | undefined>;
+  rememberLogHead(vaultId: Id<'vlt'>, webhookId: string, head: LogHead, at: string): Promise<void>;
+}
