@@ -30,7 +30,9 @@ export function startJob(
   };
   const schedule = (): void => {
     if (stopped) return;
-    timer = setTimeout(() => (inHand = run()), pauseMs);
+    timer = setTimeout(() => {
+      inHand = run();
+    }, pauseMs);
     timer.unref();
   };
 
