@@ -3,12 +3,17 @@ import { errorHandler } from '@svault/server-kit/error-handler';
 import { apiHeaders } from '@svault/server-kit/security-headers';
 import { createAccountRoutes } from './console-api/account-routes.ts';
 import { createAgentRoutes } from './console-api/agent-routes.ts';
+import { createAuditRoutes } from './console-api/audit-routes.ts';
+import { createBindPage } from './console-api/bind-page.ts';
 import { createGrantRoutes } from './console-api/grant-routes.ts';
 import { createHealthRoutes } from './console-api/health-routes.ts';
 import { createLoginPage } from './console-api/login-page.ts';
 import { createLoginRoutes } from './console-api/login-routes.ts';
 import { createOpenApiRoute } from './console-api/openapi.ts';
+import { createTokenRoutes } from './console-api/token-routes.ts';
+import { createTokenTicketRoutes } from './console-api/token-ticket-routes.ts';
 import { createVaultRoutes } from './console-api/vault-routes.ts';
+import { createWebhookRoutes } from './console-api/webhook-routes.ts';
 import type { Context } from './context.ts';
 import { notFound } from './errors.ts';
 import { createManagementAuthenticator } from './http/authenticate-management.ts';
@@ -16,6 +21,7 @@ import { sessionCookie } from './http/cookies.ts';
 import { ERROR_STATUS } from './http/errors.ts';
 import { mountRoutes } from './http/mount-routes.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
+import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
 
 /** All middleware in the order in which a request meets it. */
 export function createApp(context: Context): Express {
@@ -34,10 +40,23 @@ export function createApp(context: Context): Express {
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.enable('case sensitive routing').enable('strict routing');
 
+  // First, and with headers of its own: this path is the one that has to be fast.
+  app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, https }));
   app.use(apiHeaders({ https }));
   app.use(createHealthRoutes({ stores }));
   app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, ownOrigin }));
   app.use(createLoginPage({ stores, unitOfWork, clock, cookie, https, ownOrigin }));
+  app.use(
+    createBindPage({
+      sessions: context.sessions,
+      stores,
+      unitOfWork,
+      binder: context.binder,
+      sessionCookieName: cookie.name,
+      https,
+      ownOrigin,
+    }),
+  );
 
   app.use(() => {
     throw notFound();
@@ -49,20 +68,20 @@ export function createApp(context: Context): Express {
 }
 
 /** Every management route, the OpenAPI document of all of them last. */
-export function managementRoutes({
-  config,
-  clock,
-  database,
-  stores,
-  unitOfWork,
-}: Context): ManagementRoute[] {
+function managementRoutes(context: Context): ManagementRoute[] {
+  const { config, clock, masterKeys, stores, unitOfWork } = context;
+  const { binder, records, rotation, storeTickets, tickets, webhook } = context;
   const cookie = sessionCookie(config.baseUrl);
   const routes = [
     ...createLoginRoutes({ clock, cookie, unitOfWork }),
     ...createAccountRoutes({ clock, stores }),
-    ...createAgentRoutes({ clock, masterKeys: database.masterKeys, stores }),
+    ...createAgentRoutes({ clock, masterKeys, stores }),
     ...createGrantRoutes({ clock, stores }),
+    ...createTokenRoutes({ clock, records, storeTickets, stores }),
+    ...createTokenTicketRoutes({ storeTickets, tickets }),
     ...createVaultRoutes({ clock, stores }),
+    ...createWebhookRoutes({ stores, webhook, binder, rotation, clock }),
+    ...createAuditRoutes({ log: stores.audit }),
   ];
   return [...routes, createOpenApiRoute(routes, { baseUrl: config.baseUrl, cookieName: cookie.name })];
 }

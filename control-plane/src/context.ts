@@ -1,47 +1,143 @@
 import type { Clock } from '@svault/shared';
+import { createEgress } from '@svault/shared/egress';
+import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import { type Access, createAccess } from './access/access.ts';
+import { createExpiredGrants } from './access/expired-grants.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
 import { type Sessions, createSessions } from './accounts/sessions.ts';
+import { createAuditWriter } from './audit/audit-writer.ts';
+import { createDenialCounter } from './audit/denial-counter.ts';
+import { createAuditShipper } from './audit/shipper.ts';
+import { startJob } from './background.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
-import { type Database, openDatabase } from './store/database.ts';
+import { withoutLimits } from './limits/without-limits.ts';
+import { withoutPolicies } from './policies/without-policies.ts';
+import { createAccessStore } from './store/access-store-sqlite.ts';
+import { createAuditCommit } from './store/audit-commit-sqlite.ts';
+import { openDatabase } from './store/database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import { createStores, createUnitOfWork } from './store/unit-of-work-kysely.ts';
+import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
+import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
+import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
+import { type LinkedWebhook, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
+import { createOnlineStatus } from './webhook-link/online-status.ts';
+import { completeRotations } from './webhook-link/pending-keys.ts';
+import { type KeyRotation, createKeyRotation } from './webhook-link/rotate-key.ts';
+import { createSignedClient } from './webhook-link/signed-client.ts';
+import { type StoreTickets, createStoreTickets } from './webhook-link/store-tickets.ts';
+import { type Tickets, createTickets } from './webhook-link/tickets.ts';
+import { createWebhookKeys } from './webhook-link/webhook-keys.ts';
 
 /** Everything the program is made of, built once. Features and routes take what they need of it, never the whole. */
 export interface Context {
   readonly config: ControlPlaneConfig;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly database: Database;
+  readonly masterKeys: MasterKeys;
   readonly stores: Stores;
   readonly unitOfWork: UnitOfWork;
   readonly adminKeys: AdminKeys;
   readonly sessions: Sessions;
+  readonly access: Access;
+  readonly webhook: LinkedWebhook;
+  readonly binder: WebhookBinder;
+  readonly rotation: KeyRotation;
+  readonly tickets: Tickets;
+  readonly storeTickets: StoreTickets;
+  readonly records: WebhookRecords;
+  /** Starts what goes on beside the requests; stopping it writes what is still counted. */
+  startJobs(): { stop(): Promise<void> };
   close(): Promise<void>;
 }
+
+/** How often what goes on beside the requests is looked after. */
+const SHIPPING_PAUSE_MS = 500;
+const PENDING_KEYS_PAUSE_MS = 5_000;
+const DENIALS_PAUSE_MS = 5_000;
 
 /**
  * Builds all adapters.
  *
- * @throws WrongMasterKey, NewerSchema
+ * @throws WrongMasterKey, NewerSchema; RangeError for an entry of SV_EGRESS_ALLOW that is no address
  */
 export async function createContext(
   config: ControlPlaneConfig,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Context> {
-  const database = await openDatabase(config.databasePath, operatorKeys(config));
-  const stores = createStores(database.kysely, clock);
+  const { baseUrl } = config;
+  const egress = createEgress({ allow: config.egressAllow });
+  const { sqlite, kysely, masterKeys, close } = await openDatabase(config.databasePath, operatorKeys(config));
+  const stores = createStores(kysely, clock);
+  const unitOfWork = createUnitOfWork(kysely, clock);
+  const links = stores.webhookLinks;
+
+  const keys = createWebhookKeys(masterKeys);
+  const status = createOnlineStatus(clock);
+  const client = createSignedClient({ egress, clock });
+  const webhook = createLinkedWebhook({ client, keys, status });
+  const rotation = createKeyRotation({ links, unitOfWork, webhook, keys });
+  const tickets = createTickets({ baseUrl, keys, clock });
+
+  const auditCommit = createAuditCommit(sqlite, createGroupCommit(sqlite), clock);
+  const audit = createAuditWriter({ log: auditCommit, logger });
+  const denials = createDenialCounter({ audit, clock });
+  const access = createAccess({
+    store: createAccessStore(sqlite),
+    limiter: withoutLimits,
+    policies: withoutPolicies,
+    audit,
+    denials,
+    expiredGrants: createExpiredGrants(unitOfWork),
+    offlineForSeconds: status.offlineForSeconds,
+    issueCredentialUrl: tickets.agentCredentialUrl,
+    clock,
+  });
+
+  const startJobs = (): { stop(): Promise<void> } => {
+    const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
+    const shipper = createAuditShipper({ log: stores.audit, destination, clock, logger });
+    const rotations = (): Promise<void> => completeRotations({ links, rotation, logger });
+    const jobs = [
+      startJob('audit shipping', () => shipper.ship(), { pauseMs: SHIPPING_PAUSE_MS, logger }),
+      startJob('denial counts', () => denials.flush(), { pauseMs: DENIALS_PAUSE_MS, logger }),
+      startJob('key rotation', rotations, { pauseMs: PENDING_KEYS_PAUSE_MS, logger }),
+    ];
+    return {
+      stop: async () => {
+        shipper.stop();
+        await Promise.all(jobs.map((job) => job.stop()));
+        await denials
+          .flush(true)
+          .catch((error: unknown) => logger.error({ err: error }, 'counted denials could not be written'));
+      },
+    };
+  };
+
   return {
     config,
     clock,
     logger,
-    database,
+    masterKeys,
     stores,
-    unitOfWork: createUnitOfWork(database.kysely, clock),
+    unitOfWork,
     adminKeys: createAdminKeys(stores, clock),
     sessions: createSessions(stores, clock),
-    close: () => database.close(),
+    access,
+    webhook,
+    binder: createWebhookBinder({ links, client, webhook, keys, clock, baseUrl }),
+    rotation,
+    tickets,
+    storeTickets: createStoreTickets(tickets),
+    records: createWebhookRecords({ links, webhook, status }),
+    startJobs,
+    close: async () => {
+      await egress.close();
+      await close();
+    },
   };
 }
 

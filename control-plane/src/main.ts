@@ -1,4 +1,5 @@
 import { runProgram } from '@svault/server-kit/program';
+import { auditVerify } from './commands/audit-verify.ts';
 import { backup } from './commands/backup.ts';
 import { ownerLink } from './commands/owner-link.ts';
 import { restoreBackup } from './commands/restore-backup.ts';
@@ -15,6 +16,7 @@ await runProgram(
       'rotate-master-key': rotateMasterKey,
       backup,
       'restore-backup': restoreBackup,
+      'audit verify': auditVerify,
     },
   },
   process.argv.slice(2),

@@ -7,7 +7,7 @@ export interface PageRequest {
 }
 
 export interface Page<T> {
-  readonly items: readonly T[];
+  readonly items: T[];
   /** Opaque; absent when nothing is left. */
   readonly nextCursor?: string;
 }

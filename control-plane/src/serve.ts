@@ -48,6 +48,8 @@ export async function startControlPlane(options: {
     const ownerLink = await bootstrap(context);
     const checkpoints = startCheckpoints(config.databasePath);
     undo.push(() => checkpoints.stop());
+    const jobs = context.startJobs();
+    undo.push(() => jobs.stop());
     const listener = await listen(createApp(context), config.listen);
     undo.push(() => listener.close());
     sayWhatRuns(context, listener.url);

@@ -14,7 +14,8 @@ import {
   toAdminKeyView,
   toSessionView,
 } from './schemas/account.ts';
-import { idParams, pageQuery, pageRequest, pageSchema } from './schemas/common.ts';
+import { idParams } from './schemas/members.ts';
+import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 
 /** Members see and end their own sessions, admins all of the account. */
 const sessionsOf = ({ role, userId }: Actor): Id<'usr'> | undefined =>

@@ -21,7 +21,8 @@ import {
   newAgentSchema,
   toAgentView,
 } from './schemas/agents.ts';
-import { idParams, pageQuery, pageRequest, pageSchema } from './schemas/common.ts';
+import { idParams } from './schemas/members.ts';
+import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 
 export function createAgentRoutes({
   clock,

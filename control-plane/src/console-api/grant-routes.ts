@@ -4,7 +4,8 @@ import { agentOf } from '../agents/manage-agents.ts';
 import { createGrant, revokeGrant } from '../grants/manage-grants.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
-import { idParams, pageQuery, pageRequest, pageSchema, serviceNameSchema } from './schemas/common.ts';
+import { idParams, serviceNameSchema } from './schemas/members.ts';
+import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 import { grantSchema, newGrantSchema, toGrantView } from './schemas/grants.ts';
 
 export function createGrantRoutes({

@@ -81,7 +81,7 @@ export type ManagementRoute =
 export function defineRoute<Params = undefined, Query = undefined, Body = undefined, Result = void>(
   definition: RouteDefinition<Params, Query, Body, Result>,
 ): ManagementRoute {
-  return definition as RouteDefinition<unknown, unknown, unknown, unknown>;
+  return definition;
 }
 
 /** Declares a route that answers without credentials. */

@@ -74,7 +74,7 @@ function createConnection(db: SqliteDatabase): DatabaseConnection {
     executeQuery: <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> =>
       new Promise((resolve) => {
         const statement = prepare(sql);
-        if (statement.reader) return void resolve({ rows: statement.all(...parameters) as R[] });
+        if (statement.reader) return resolve({ rows: statement.all(...parameters) as R[] });
         const { changes } = statement.run(...parameters);
         resolve({ rows: [], numAffectedRows: BigInt(changes) });
       }),

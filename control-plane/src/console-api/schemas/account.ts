@@ -3,7 +3,7 @@ import type { AdminKey } from '../../accounts/admin-key-store.ts';
 import { ROLES } from '../../accounts/actor.ts';
 import type { Session } from '../../accounts/session-store.ts';
 import type { Vault } from '../../vault/vault-store.ts';
-import { lineSchema, timeSchema } from './common.ts';
+import { lineSchema, timeSchema } from './members.ts';
 
 export const meSchema = z
   .object({

@@ -1,42 +1,11 @@
 import { z } from 'zod';
 import 'zod-openapi';
-import { parseTime } from '@svault/shared';
-import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
 import { invalidArgument } from '../../errors.ts';
 import { type PageRequest, readCursor } from '../../paging.ts';
 
 /** Most items of one page. A list of tokens asks the webhook about a page in one batch, which takes 100. */
 const MAX_PAGE = 100;
 const DEFAULT_PAGE = 50;
-
-export const timeSchema = z.string().meta({ format: 'date-time', example: '2026-11-20T12:00:00.000Z' });
-
-/** Protocol section 2: UTC, zero to nine digits of a second. */
-export const isTime = (text: string): boolean => parseTime(text) !== undefined;
-
-/** One line of text that people read: no control characters, no white space around it. */
-export const lineSchema = (maxCharacters: number): z.ZodString =>
-  z
-    .string()
-    .min(1)
-    .max(maxCharacters)
-    .regex(/^[^\p{Cc}\s]([^\p{Cc}]*[^\p{Cc}\s])?$/u, 'must be one line without spaces around it');
-
-/** Text of several lines. */
-export const textSchema = (maxCharacters: number): z.ZodString =>
-  z
-    .string()
-    .max(maxCharacters)
-    .regex(/^[^\p{Cc}]*(?:[\n\r\t][^\p{Cc}]*)*$/u, 'must have no control characters but tabs and line ends');
-
-/** Protocol section 5. */
-export const serviceNameSchema = wireServiceName.meta({
-  description: 'A service name: 1 to 128 characters, no slash, no control characters',
-  example: 'github',
-});
-
-/** An id in a path. Any text is let through: one that is no id is not found, like an unknown one. */
-export const idParams = z.object({ id: z.string() });
 
 export const pageQuery = {
   limit: z

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { TOKEN_TYPES, tokenMetadataSchema } from '@svault/shared/schemas';
+import type { TokenMetadata } from '../../tokens/token.ts';
+import { REMOVALS, type WebhookToken } from '../../tokens/webhook-records.ts';
+import { lineSchema, serviceNameSchema, textSchema, timeSchema } from './members.ts';
+
+const editable = {
+  displayName: lineSchema(200).optional(),
+  description: textSchema(1_000).optional(),
+  notes: textSchema(10_000).optional(),
+  tags: z.array(lineSchema(50)).max(20).optional(),
+};
+
+export const tokenSchema = z
+  .object({
+    serviceName: z.string(),
+    tokenType: z.enum(TOKEN_TYPES),
+    displayName: z.string(),
+    description: z.string(),
+    notes: z.string(),
+    tags: z.array(z.string()),
+    folderIds: z.array(z.string()),
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+    webhook: tokenMetadataSchema
+      .optional()
+      .meta({ description: 'What the webhook holds; absent when it holds none or does not answer at once' }),
+  })
+  .meta({ id: 'Token' });
+
+export const newTokenSchema = z
+  .strictObject({ serviceName: serviceNameSchema, tokenType: z.enum(TOKEN_TYPES), ...editable })
+  .meta({
+    id: 'NewToken',
+    description: 'What the token is called. The secret goes to the webhook, with the ticket in the answer.',
+  });
+
+export const tokenChangesSchema = z.strictObject(editable).meta({ id: 'TokenChanges' });
+
+export const storeAddressSchema = z
+  .object({
+    url: z.string().meta({ description: 'Where to POST the secret; never to this service' }),
+    ticket: z.string().meta({ description: 'For Authorization: Bearer; works once' }),
+    expiresAt: timeSchema,
+  })
+  .meta({ id: 'StoreAddress' });
+
+export const tokenWithStoreSchema = z.object({ token: tokenSchema, store: storeAddressSchema });
+
+export const tokenRemovalSchema = z
+  .object({
+    serviceName: z.string(),
+    webhook: z.enum(REMOVALS).meta({
+      description:
+        'What became of the record: deleted (kept there for 7 days), absent, unreachable (delete once more when the ' +
+        'webhook is back), or not_bound',
+    }),
+  })
+  .meta({ id: 'TokenRemoval' });
+
+export function toTokenView(
+  { vaultId: _own, tags, ...token }: TokenMetadata,
+  webhook: WebhookToken | undefined,
+): z.output<typeof tokenSchema> {
+  return { ...token, tags: [...tags], folderIds: [], ...(webhook !== undefined && { webhook }) };
+}
