@@ -1,0 +1,72 @@
+import type { Clock } from '@svault/shared';
+import type { Logger } from '@svault/server-kit/logger';
+import { refusal } from '../http/errors.ts';
+import { createAttemptLimit } from './attempt-limit.ts';
+import { type BindOffer, createBindOffers } from './bind-offers.ts';
+import { type BindingCodes, boundAlready } from './binding-codes.ts';
+import type { BindingReader } from './binding.ts';
+import { registrationLink } from './registration-link.ts';
+
+/** Protocol section 5.1: tries a minute, right ones too, so that an answer tells nothing of what was tried before. */
+const TRIES_PER_MINUTE = 10;
+
+/** What the owner does on the bind page, without its HTML. */
+export interface BindDesk {
+  /** @throws AppError SETUP_REQUIRED once a binding is complete */
+  mustBeOpen(): void;
+  /**
+   * The next page for the right set-up token; undefined for a wrong one.
+   *
+   * @throws AppError RATE_LIMITED beyond 10 tries a minute; SETUP_REQUIRED
+   */
+  enter(setupToken: string): (BindOffer & { readonly token: string }) | undefined;
+  /**
+   * Mints a code for the offer behind a page and gives the address at the service to go to; undefined for a page that
+   * is too old or was used.
+   *
+   * @throws AppError SETUP_REQUIRED
+   */
+  connect(offerToken: string): Promise<string | undefined>;
+}
+
+export function createBindDesk(deps: {
+  readonly binding: BindingReader;
+  readonly isSetupToken: (text: string) => boolean;
+  readonly codes: Pick<BindingCodes, 'mint'>;
+  readonly clock: Clock;
+  readonly serviceUrl: string;
+  readonly webhookUrl: string;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
+}): BindDesk {
+  const { clock, codes, serviceUrl, webhookUrl, logger } = deps;
+  const offers = createBindOffers({ clock });
+  const tries = createAttemptLimit({ clock, limit: TRIES_PER_MINUTE, windowMs: 60_000 });
+
+  const mustBeOpen = (): void => {
+    if (deps.binding()?.complete === true) throw boundAlready();
+  };
+
+  return {
+    mustBeOpen,
+    enter: (setupToken) => {
+      mustBeOpen();
+      const retryAfter = tries.take();
+      if (retryAfter !== undefined) {
+        throw refusal('RATE_LIMITED', `too many tries; wait ${retryAfter} seconds`, {
+          details: { retryAfter },
+        });
+      }
+      if (deps.isSetupToken(setupToken)) return offers.make();
+      logger.warn({ reason: 'setup_token_wrong' }, 'the bind page was refused');
+      return undefined;
+    },
+    connect: async (offerToken) => {
+      mustBeOpen();
+      const offer = offers.take(offerToken);
+      if (offer === undefined) return undefined;
+      const { code } = await codes.mint(offer.secret);
+      logger.info({ serviceUrl }, 'a binding code was made');
+      return registrationLink({ serviceUrl, webhookUrl, code, hmacHash: offer.hmacHash });
+    },
+  };
+}

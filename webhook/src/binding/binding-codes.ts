@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, sha256, utf8 } from '@svault/shared';
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { TimeFloor } from '../replay/time-floor.ts';
+import { refusal } from '../http/errors.ts';
+import { type BindingStore, type SecretWrapper, type StoredCode, codePurpose } from './binding-store.ts';
+
+/** Protocol section 5.1: the life of a code. */
+const CODE_LIFETIME_MS = 5 * 60_000;
+
+export interface MintedCode {
+  /** UUID in lower case. Shown once, in the registration link. */
+  readonly code: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+export interface BindingCodes {
+  /**
+   * Mints a code for a secret. Any former code is void with it, and a binding that was not completed is discarded.
+   *
+   * @param secret 32 random bytes
+   * @throws AppError SETUP_REQUIRED where a binding is complete
+   */
+  mint(secret: Uint8Array): Promise<MintedCode>;
+  /** Whether a code's time is over. */
+  isLate(code: Pick<StoredCode, 'codeHash' | 'expiresAtMs'>): boolean;
+}
+
+/** SHA-256 of a code's 36 ASCII bytes, all that is kept of it. */
+export const codeHashOf = (code: string): Buffer => sha256(utf8(code));
+
+export function createBindingCodes(deps: {
+  readonly store: BindingStore;
+  readonly secrets: SecretWrapper;
+  readonly clock: Clock;
+  readonly floor: Pick<TimeFloor, 'latestMs'>;
+  readonly commit: GroupCommit;
+}): BindingCodes {
+  const { store, secrets, clock, floor, commit } = deps;
+  // Before the first binding no service has confirmed the wall clock, so there is no floor yet. A code minted here
+  // ends by the monotonic clock as well.
+  let minted: { readonly hash: Buffer; readonly endsAtMonotonicMs: number } | undefined;
+
+  return {
+    mint: async (secret) => {
+      const code = randomUUID();
+      const codeHash = codeHashOf(code);
+      const expiresAtMs = floor.latestMs() + CODE_LIFETIME_MS;
+      const endsAtMonotonicMs = clock.monotonic() + CODE_LIFETIME_MS;
+      const wrappedSecret = secrets.wrap(secret, codePurpose(codeHash));
+      const bound = await commit.run(() => {
+        if (store.binding()?.complete === true) return true;
+        store.erase();
+        store.putCode({ codeHash, expiresAtMs, wrappedSecret });
+        return false;
+      });
+      if (bound) throw boundAlready();
+      minted = { hash: codeHash, endsAtMonotonicMs };
+      return { code, expiresAtMs };
+    },
+    isLate: ({ codeHash, expiresAtMs }) =>
+      floor.latestMs() >= expiresAtMs ||
+      (minted?.hash.equals(codeHash) === true && clock.monotonic() >= minted.endsAtMonotonicMs),
+  };
+}
+
+/** Protocol section 5.1: the answer of the bind page once it is sealed. */
+export function boundAlready(): Error {
+  return refusal(
+    'SETUP_REQUIRED',
+    'this webhook is bound; to bind it again run unseal-bind on its machine, which erases its keys',
+  );
+}

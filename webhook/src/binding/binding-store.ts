@@ -1,0 +1,80 @@
+import { toHex } from '@svault/shared';
+
+/**
+ * A key signs requests and tickets once it is `current`. A `pending` key becomes that by the first valid request
+ * under it; the one it replaces is `former` for a while (protocol section 5.1).
+ */
+export type KeyState = 'current' | 'pending' | 'former';
+
+export interface StoredKey {
+  readonly id: string;
+  readonly state: KeyState;
+  /** 32 bytes, wrapped under the master key for {@link keyPurpose}. */
+  readonly wrappedSecret: Uint8Array;
+  /** Of a former key alone, milliseconds since 1970. */
+  readonly validUntilMs: number | undefined;
+}
+
+export type NewKey = Pick<StoredKey, 'id' | 'wrappedSecret'>;
+
+export interface StoredBinding {
+  /** What tickets name as their audience: `whk_…`. */
+  readonly webhookId: string;
+  /** What tickets name as their issuer, byte for byte. */
+  readonly serviceBaseUrl: string;
+  readonly vaultId: string;
+  /** False until the first valid request under the exchanged key; then the bind page is sealed. */
+  readonly complete: boolean;
+}
+
+export interface StoredCode {
+  /** SHA-256 of the code's 36 ASCII bytes; the code itself is kept nowhere. */
+  readonly codeHash: Uint8Array;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+  readonly state: 'live' | 'used' | 'expired';
+  /** The secret this code is exchanged for, wrapped for {@link codePurpose}; only while it is live. */
+  readonly wrappedSecret: Uint8Array | undefined;
+}
+
+export type NewCode = Pick<StoredCode, 'codeHash' | 'expiresAtMs'> & { readonly wrappedSecret: Uint8Array };
+
+/**
+ * The binding at rest. Calls are synchronous and take part in an open transaction; a caller that looks and then
+ * writes does both in one.
+ */
+export interface BindingStore {
+  /** Differs from every former value after a change of anything here, by whatever process. Reads no page. */
+  changeMark(): number;
+  binding(): StoredBinding | undefined;
+  /** At most one per state. */
+  keys(): readonly StoredKey[];
+  keyState(keyId: string): KeyState | undefined;
+  /** The latest code, in whatever state. */
+  code(): StoredCode | undefined;
+  setupTokenHash(): Uint8Array | undefined;
+
+  /** A live code in place of any former one. */
+  putCode(code: NewCode): void;
+  /** Ends the live code and erases the secret it stood for. */
+  endCode(state: 'used' | 'expired'): void;
+  /** A binding that is not complete, and its pending key, in place of any former binding and keys. */
+  startBinding(binding: Omit<StoredBinding, 'complete'>, key: NewKey): void;
+  /** A pending key in place of any former pending one. */
+  putPendingKey(key: NewKey): void;
+  /** Pending becomes current, current becomes former until then (milliseconds since 1970); completes the binding. */
+  activatePendingKey(formerUntilMs: number): void;
+  eraseFormerKey(): void;
+  /** Erases binding and keys, and the code too unless it is to be kept. */
+  erase(options?: { readonly keepCode?: boolean }): void;
+  putSetupTokenHash(hash: Uint8Array): void;
+}
+
+/** Wraps small secrets under the master key; the purpose is authenticated, so values cannot change places. */
+export interface SecretWrapper {
+  wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
+  unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
+}
+
+export const keyPurpose = (keyId: string): string => `binding-key:${keyId}`;
+export const codePurpose = (codeHash: Uint8Array): string => `binding-code:${toHex(codeHash)}`;

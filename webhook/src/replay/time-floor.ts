@@ -1,0 +1,64 @@
+import type { Clock } from '@svault/shared';
+
+/** Where the floor outlives the process. Calls are synchronous and take part in an open transaction. */
+export interface TimeFloorStore {
+  /** Milliseconds since 1970; undefined before the first {@link TimeFloorStore.raiseFloor}. */
+  floor(): number | undefined;
+  /** Keeps the greater of the stored and the given value. */
+  raiseFloor(floorMs: number): void;
+}
+
+/**
+ * A moment that has certainly passed. It only rises, over restarts too.
+ *
+ * The wall clock alone cannot say what is over: when it is set back, an expired ticket or a forgotten nonce would
+ * live again. So whatever ended before the floor stays ended (reliability R5), and claims below it may be forgotten.
+ *
+ * A wall clock that runs ahead must not raise the floor, else one wrong reading would lock the webhook up after the
+ * clock is mended. The floor therefore follows only readings that the service confirmed by a message which was
+ * accepted under them; signed requests live 60 s and allow 30 s of skew, so such a reading is right within 90 s.
+ * (Tickets live up to 300 s and confirm nothing.) From there it goes on by the monotonic clock, which nobody can set.
+ */
+export interface TimeFloor {
+  /** Milliseconds since 1970; 0 while nothing was ever confirmed. */
+  nowMs(): number;
+  /** The later of wall clock and floor: for deciding that something is over. */
+  latestMs(): number;
+  /** A signed request was accepted at this wall-clock reading, milliseconds since 1970. */
+  confirm(wallMs: number): void;
+  /** Writes the floor down and returns it, inside an open transaction; claims below it may be forgotten in the same one. */
+  save(): number;
+  /** As {@link TimeFloor.save}, where the floor rose by at least so much since it was last written. */
+  saveIfRisen(minRiseMs: number): void;
+}
+
+export function createTimeFloor(deps: { readonly clock: Clock; readonly store: TimeFloorStore }): TimeFloor {
+  const { clock, store } = deps;
+  let saved = store.floor() ?? 0;
+  let anchorMs = saved;
+  let anchorMonotonicMs = clock.monotonic();
+
+  const nowMs = (): number =>
+    anchorMs === 0 ? 0 : Math.floor(anchorMs + clock.monotonic() - anchorMonotonicMs);
+
+  const save = (): number => {
+    const floorMs = nowMs();
+    if (floorMs > 0) store.raiseFloor(floorMs);
+    saved = floorMs;
+    return floorMs;
+  };
+
+  return {
+    nowMs,
+    latestMs: () => Math.max(clock.now(), nowMs()),
+    confirm: (wallMs) => {
+      if (wallMs <= nowMs()) return;
+      anchorMs = wallMs;
+      anchorMonotonicMs = clock.monotonic();
+    },
+    save,
+    saveIfRisen: (minRiseMs) => {
+      if (nowMs() >= saved + minRiseMs) save();
+    },
+  };
+}

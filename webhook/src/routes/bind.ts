@@ -1,0 +1,75 @@
+import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
+import { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
+import { only, route } from '@svault/server-kit/request-handler';
+import type { BindDesk } from '../binding/bind-desk.ts';
+import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
+import { BIND_PAGE_STYLE } from '../binding/bind-page-style.ts';
+import { bindPageHeaders } from '../http/bind-page-headers.ts';
+import { readForm } from '../http/form-body.ts';
+import { refusal } from '../http/errors.ts';
+
+const WRONG_TOKEN = 'That is not the set-up token of this webhook.';
+const OLD_PAGE = 'That page is too old or was used already. Enter the set-up token again.';
+
+/** `/bind`: the owner's page. Set-up token, then fingerprint and connect, then over to the service. */
+export function createBindRoutes(deps: {
+  readonly desk: BindDesk;
+  readonly serviceUrl: string;
+  readonly webhookUrl: string;
+}): Router {
+  const { desk, serviceUrl } = deps;
+  const style = BIND_PAGE_STYLE;
+  const https = deps.webhookUrl.startsWith('https:');
+  const beforeToken = bindPageHeaders({ https, style });
+  const afterToken = bindPageHeaders({ https, style, serviceOrigin: new URL(serviceUrl).origin });
+
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all('/bind', only(['GET', 'POST']), beforeToken);
+  router.get('/bind', (_req, res) => {
+    desk.mustBeOpen();
+    sendPage(res, 200, setupTokenPage());
+  });
+  router.post(
+    '/bind',
+    route(async (req, res) => {
+      const form = await readForm(req);
+      const offerToken = form.get('connect_token');
+      if (offerToken === undefined) enter(form.get('setup_token'), afterToken, res);
+      else await connect(offerToken, res);
+    }),
+  );
+  router.use('/bind', refusedAsPage);
+  return router;
+
+  function enter(setupToken: string | undefined, headers: RequestHandler, res: Response): void {
+    if (setupToken === undefined) throw refusal('INVALID_REQUEST', 'the set-up token is missing');
+    const offer = desk.enter(setupToken);
+    if (offer === undefined) return sendPage(res, 403, setupTokenPage({ problem: WRONG_TOKEN }));
+    void headers(res.req, res, () => sendPage(res, 200, connectPage({ ...offer, serviceUrl })));
+  }
+
+  async function connect(offerToken: string, res: Response): Promise<void> {
+    const link = await desk.connect(offerToken);
+    if (link === undefined) return sendPage(res, 403, setupTokenPage({ problem: OLD_PAGE }));
+    res.writeHead(303, { Location: link }).end();
+  }
+}
+
+function sendPage(res: Response, status: number, html: string): void {
+  res.statusCode = status;
+  res.setHeader('Content-Type', 'text/html; charset=utf-8');
+  res.setHeader('Content-Length', Buffer.byteLength(html));
+  res.end(html);
+}
+
+/** A browser gets refusals as a page, whoever else as JSON from the error handler behind this one. */
+const refusedAsPage: ErrorRequestHandler = (error: unknown, req, res, next) => {
+  const code = error instanceof AppError && isWebhookErrorCode(error.code) ? error.code : undefined;
+  const wantsPage = (req.headers.accept ?? '').includes('text/html');
+  if (code === undefined || code === 'METHOD_NOT_ALLOWED' || !wantsPage || res.headersSent)
+    return next(error);
+  const { message, details } = error as AppError;
+  if (typeof details?.['retryAfter'] === 'number') res.setHeader('Retry-After', details['retryAfter']);
+  if (!req.complete) res.setHeader('Connection', 'close');
+  sendPage(res, WEBHOOK_ERROR_STATUS[code], refusedPage({ code, message }));
+};
