@@ -10,7 +10,7 @@ import {
   toAuditFilter,
   toAuditView,
 } from './schemas/audit.ts';
-import { pageRequest } from './schemas/common.ts';
+import { pageRequest } from './schemas/pages.ts';
 
 /** The account's log, newest first, and the proof that nobody changed it. */
 export function createAuditRoutes({

@@ -4,7 +4,8 @@ import { OUTCOMES } from '@svault/shared/schemas';
 import type { AuditEvent } from '../../audit/audit-event.ts';
 import type { AuditFilter } from '../../audit/audit-store.ts';
 import { AUDIT_EVENT_TYPES } from '../../audit/event-types.ts';
-import { isTime, pageQuery, pageSchema, timeSchema } from './common.ts';
+import { isTime, timeSchema } from './members.ts';
+import { pageQuery, pageSchema } from './pages.ts';
 
 const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();
 
