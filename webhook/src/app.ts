@@ -1,17 +1,40 @@
 import express, { type Express } from 'express';
+import type { Registry } from 'prom-client';
 import { WEBHOOK_ERROR_STATUS, parseWebhookUrl } from '@svault/shared';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import { apiHeaders } from '@svault/server-kit/security-headers';
 import type { Context } from './context.ts';
+import { createDeliver } from './delivery/deliver.ts';
+import { countAnswers } from './http/answer-counter.ts';
+import { createRequestAuthenticator } from './http/authenticate-request.ts';
+import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
 import { refusal } from './http/errors.ts';
+import { createStrayCredentialCounter } from './http/stray-credentials.ts';
 import { stripPrefix } from './http/strip-prefix.ts';
+import { createBindRoutes } from './routes/bind.ts';
+import { createCredentialRoute } from './routes/credential.ts';
+import { createExchangeRoute } from './routes/exchange.ts';
+import { createHealthRoute } from './routes/health.ts';
 import { createProbeRoutes } from './routes/probes.ts';
+import { createStorageRoute } from './routes/storage.ts';
+import { createStoreRoute } from './routes/store.ts';
+import { createRunOperation } from './storage/run-operation.ts';
+import { createStoreByTicket } from './vault/store-by-ticket.ts';
 
 /** Everything a request passes, in order. */
-export function createApp(context: Context): Express {
-  const { config, logger } = context;
-  const address = parseWebhookUrl(config.webhookUrl);
-  const https = config.webhookUrl.startsWith('https:');
+export function createApp(context: Context, metrics: Registry): Express {
+  const { config, clock, logger, vault, audit, commit, door } = context;
+  const { webhookUrl, serviceUrl } = config;
+  const { binding, desk, isFresh } = door;
+  const authenticateRequest = createRequestAuthenticator({
+    binding,
+    desk,
+    isFresh,
+    clock,
+    logger,
+    webhookUrl,
+  });
+  const tickets = createTicketAuthenticator({ binding, desk, isFresh, clock, logger });
 
   const app = express();
   app.disable('x-powered-by');
@@ -20,9 +43,29 @@ export function createApp(context: Context): Express {
   app.enable('case sensitive routing');
   app.set('query parser', false);
 
-  if (address.ok && address.pathPrefix !== '') app.use(stripPrefix(address.pathPrefix));
-  app.use(apiHeaders({ https }));
+  app.use(stripPrefix(pathPrefixOf(webhookUrl)));
+  app.use(countAnswers(metrics));
+  app.use(apiHeaders({ https: webhookUrl.startsWith('https:') }));
+  app.use(
+    createCredentialRoute({
+      tickets,
+      deliver: createDeliver({ vault, audit, commit, clock }),
+      countStrayCredentials: createStrayCredentialCounter(metrics),
+    }),
+  );
+  app.use(createStorageRoute({ authenticateRequest, runOperation: createRunOperation(context) }));
+  app.use(createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }) }));
+  app.use(createHealthRoute({ authenticateRequest, binding, clock }));
   app.use(createProbeRoutes({ isReady: context.isReady }));
+  app.use(createBindRoutes({ desk: door.bindDesk, serviceUrl, webhookUrl }));
+  app.use(
+    createExchangeRoute({
+      exchange: door.exchange,
+      rotate: door.rotate,
+      authenticate: authenticateRequest,
+      webhookUrl,
+    }),
+  );
   app.use(() => {
     throw refusal('NOT_FOUND', 'there is nothing here');
   });
@@ -35,4 +78,9 @@ export function createApp(context: Context): Express {
     }),
   );
   return app;
+}
+
+function pathPrefixOf(webhookUrl: string): string {
+  const address = parseWebhookUrl(webhookUrl);
+  return address.ok ? address.pathPrefix : '';
 }

@@ -1,19 +1,30 @@
-import type { Registry } from 'prom-client';
 import { aeadReady } from '@svault/server-kit/aead';
 import { type GroupCommit, createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
-import { createMetrics } from '@svault/server-kit/metrics';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { Clock } from '@svault/shared';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import type { AuditStore } from './audit/audit-store.ts';
+import { type Door, createDoor } from './binding/door.ts';
 import type { WebhookConfig } from './config/config.ts';
+import { CLAIMED_CAPABILITIES } from './config/program.ts';
+import { type ProxyConfigs, createProxyConfigs } from './proxy/proxy-configs.ts';
 import { createAuditStore } from './store/audit-store-sqlite.ts';
+import {
+  createBindingCodeRewrap,
+  createBindingKeysRewrap,
+  createBindingStore,
+} from './store/binding-store-sqlite.ts';
+import { createClaimStore } from './store/claim-store-sqlite.ts';
 import { createMasterKeyStore } from './store/master-key-store-sqlite.ts';
+import { createProxyConfigStore } from './store/proxy-config-store-sqlite.ts';
+import { createRecordStore } from './store/record-store-sqlite.ts';
 import { openVaultFile, peekMasterKeys, vaultPath } from './store/vault-file.ts';
 import { type Keyring, createKeyring } from './vault/keyring.ts';
 import type { MasterKeyStore } from './vault/master-key-store.ts';
-import { type UnlockedKeys, firstMasterKey, unlock } from './vault/unlock.ts';
+import type { Rewrappable } from './vault/rewrappable.ts';
+import { type FirstMasterKey, type UnlockedKeys, firstMasterKey, unlock } from './vault/unlock.ts';
+import { type Vault, createVault } from './vault/vault.ts';
 
 /** What a program brings along. */
 export interface Surroundings {
@@ -24,18 +35,19 @@ export interface Surroundings {
 /** Everything that serve and the commands work with, built once. */
 export interface Context extends Surroundings {
   readonly config: WebhookConfig;
-  readonly metrics: Registry;
   /** Of the database. */
   readonly path: string;
   readonly db: SqliteDatabase;
   readonly commit: GroupCommit;
   readonly masterKeys: MasterKeyStore;
-  readonly unlocked: UnlockedKeys;
   readonly keyring: Keyring;
+  /** Every store that holds values wrapped under the master key. */
+  readonly rewrappables: readonly Rewrappable[];
   readonly audit: AuditLog;
   readonly auditStore: AuditStore;
-  /** Moment of the last restore from a backup, milliseconds since 1970 (protocol section 4, last paragraph). */
-  readonly restoredAtMs: number | undefined;
+  readonly vault: Vault;
+  readonly proxyConfigs: ProxyConfigs;
+  readonly door: Door;
   readonly isReady: () => boolean;
   readonly close: () => void;
 }
@@ -43,7 +55,7 @@ export interface Context extends Surroundings {
 /**
  * Opens the vault: finds the master key first, and only then touches the database.
  *
- * @throws WrongMasterKey with every byte as it was; NewerSchema
+ * @throws WrongMasterKey with every byte as it was; NewerSchema; BoundElsewhere
  */
 export async function openContext(config: WebhookConfig, surroundings: Surroundings): Promise<Context> {
   await aeadReady();
@@ -66,12 +78,9 @@ export async function openContext(config: WebhookConfig, surroundings: Surroundi
   }
 }
 
-type FirstMasterKey = Awaited<ReturnType<typeof firstMasterKey>>;
-
 /** A new vault: its first key and the first entry of its log, in one transaction. */
 function begin(db: SqliteDatabase, { clock }: Surroundings, { key, entry }: FirstMasterKey): UnlockedKeys {
-  const store = createAuditStore(db);
-  const audit = createAuditLog({ store, clock, commit: createGroupCommit(db) });
+  const audit = createAuditLog({ store: createAuditStore(db), clock, commit: createGroupCommit(db) });
   db.transaction(() => {
     createMasterKeyStore(db).add(entry);
     audit.startEpochNow({ eventType: 'LOG_STARTED', outcome: 'success' }, { restored: false });
@@ -85,25 +94,42 @@ function buildContext(
   db: SqliteDatabase,
   unlocked: UnlockedKeys,
 ): Context {
+  const { clock, logger } = surroundings;
   const commit = createGroupCommit(db);
-  const auditStore = createAuditStore(db);
-  const audit = createAuditLog({ store: auditStore, commit, clock: surroundings.clock });
   const masterKeys = createMasterKeyStore(db);
   const keyring = createKeyring({ store: masterKeys, keys: unlocked });
+  const auditStore = createAuditStore(db);
+  const audit = createAuditLog({ store: auditStore, commit, clock });
+  const records = createRecordStore(db);
+  const door = createDoor({
+    bindings: createBindingStore(db),
+    claims: createClaimStore(db),
+    secrets: keyring,
+    commit,
+    audit,
+    clock,
+    logger,
+    serviceUrl: config.serviceUrl,
+    webhookUrl: config.webhookUrl,
+    setupToken: config.setupToken,
+    capabilities: CLAIMED_CAPABILITIES,
+    restoredAtMs: auditStore.epochs().findLast(({ restored }) => restored)?.startedAtMs,
+  });
   const probe = db.prepare('SELECT 1 FROM master_keys');
   return {
     ...surroundings,
     config,
     path: db.name,
-    metrics: createMetrics('webhook'),
     db,
     commit,
     masterKeys,
-    unlocked,
     keyring,
+    rewrappables: [records, createBindingKeysRewrap(db), createBindingCodeRewrap(db)],
     audit,
     auditStore,
-    restoredAtMs: auditStore.epochs().findLast(({ restored }) => restored)?.startedAtMs,
+    vault: createVault({ records, keys: keyring, audit, commit, clock }),
+    proxyConfigs: createProxyConfigs({ store: createProxyConfigStore(db), audit, commit }),
+    door,
     isReady: () => db.open && probe.get() !== undefined,
     close: () => void db.close(),
   };

@@ -1,24 +1,30 @@
 import { startCheckpoints } from '@svault/server-kit/checkpoint';
-import { type Listener, listen } from '@svault/server-kit/listener';
+import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
-import { serveMetrics } from '@svault/server-kit/metrics';
+import { createMetrics, serveMetrics } from '@svault/server-kit/metrics';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { type Clock, systemClock } from '@svault/shared';
 import { createApp } from './app.ts';
 import type { WebhookConfig } from './config/config.ts';
-import { type Context, openContext } from './context.ts';
+import { openContext } from './context.ts';
 
 export interface RunningWebhook {
   /** Where it listens, with the port that was really taken; its public address is a setting. */
   readonly url: string;
   /** Where `GET /metrics` is, if it was asked for. */
   readonly metricsUrl: string | undefined;
+  /** What the bind page asks for, where this start made it; it can be read nowhere later. */
+  readonly firstSetupToken: string | undefined;
   /** Lets requests in hand finish, then closes the database. */
   close(): Promise<void>;
 }
 
 /** How often a running serve looks whether the master key was rotated beside it. */
 const KEY_WATCH_INTERVAL_MS = 500;
+/** How often keys, codes and claims whose time is over are erased. */
+const TIDY_INTERVAL_MS = 60_000;
+/** How often records are erased that were replaced or deleted long enough ago. */
+const PURGE_INTERVAL_MS = 3_600_000;
 
 /**
  * Starts the webhook.
@@ -33,6 +39,7 @@ export async function startWebhook(
   const logger =
     options.logger ?? createLogger({ name: 'webhook', level: config.logLevel, format: config.logFormat });
   const context = await openContext(config, { clock, logger });
+  const { door, keyring, vault } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();
@@ -42,37 +49,43 @@ export async function startWebhook(
     stops.push(() => lock.release());
     const checkpoints = startCheckpoints(context.path);
     stops.push(() => checkpoints.stop());
-    stops.push(every(KEY_WATCH_INTERVAL_MS, logger, () => context.keyring.refresh()));
-    const metrics = await startMetrics(context);
+    const firstSetupToken = await door.start();
+    stops.push(every(KEY_WATCH_INTERVAL_MS, logger, () => keyring.refresh()));
+    stops.push(every(TIDY_INTERVAL_MS, logger, () => door.tidy()));
+    stops.push(every(PURGE_INTERVAL_MS, logger, () => vault.purgeExpired()));
+
+    const registry = createMetrics('webhook');
+    const metrics = config.metricsListen && (await serveMetrics(registry, config.metricsListen));
     if (metrics !== undefined) stops.push(() => metrics.close());
-    const listener = await listen(createApp(context), config.listen);
+    const listener = await listen(createApp(context, registry), config.listen);
     stops.push(() => listener.close());
-    logger.info(
-      { url: listener.url, webhookUrl: config.webhookUrl, egressAllow: config.egressAllow },
-      'the webhook listens',
-    );
-    return { url: listener.url, metricsUrl: metrics?.url, close };
+    const { webhookUrl, egressAllow } = config;
+    logger.info({ url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
+    return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function startMetrics({ config, metrics }: Context): Promise<Listener | undefined> {
-  return config.metricsListen && serveMetrics(metrics, config.metricsListen);
-}
-
-/** Runs a job now and then until stopped; its failure is logged and the next round tries again. */
-function every(intervalMs: number, logger: Logger, job: () => void): () => void {
+/**
+ * Runs a job at once and then again and again. A failure is logged, and the next round tries again.
+ *
+ * @returns stops it, after the round in hand
+ */
+function every(intervalMs: number, logger: Logger, job: () => unknown): () => Promise<void> {
+  let round: Promise<void> = Promise.resolve();
   const run = (): void => {
-    try {
-      job();
-    } catch (error) {
-      logger.error({ err: error }, 'a background job failed');
-    }
+    round = round
+      .then(job)
+      .then(() => undefined)
+      .catch((error: unknown) => logger.error({ err: error }, 'a background job failed'));
   };
   run();
   const timer = setInterval(run, intervalMs);
   timer.unref();
-  return () => clearInterval(timer);
+  return async () => {
+    clearInterval(timer);
+    await round;
+  };
 }

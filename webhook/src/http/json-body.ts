@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { JsonRefused, parseJsonObject } from '@svault/shared';
+import { JsonRefused, parseWireObject } from '@svault/shared';
 import { refusal } from './errors.ts';
 
 /** Protocol section 2: request bodies up to 1 MiB. */
@@ -16,7 +16,7 @@ export function parseJsonBody(req: IncomingMessage, raw: Uint8Array): Record<str
   if (!JSON_TYPE.test(req.headers['content-type'] ?? ''))
     throw refusal('INVALID_REQUEST', 'the content-type must be application/json');
   try {
-    return parseJsonObject(raw);
+    return parseWireObject(raw);
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
     throw refusal('INVALID_REQUEST', 'the body is not the JSON that the protocol asks for', {

@@ -8,7 +8,7 @@ import type { RequestHandler } from 'express';
  */
 export function stripPrefix(pathPrefix: string): RequestHandler {
   return (req, _res, next) => {
-    if (req.url.startsWith(`${pathPrefix}/`)) req.url = req.url.slice(pathPrefix.length);
+    if (pathPrefix !== '' && req.url.startsWith(`${pathPrefix}/`)) req.url = req.url.slice(pathPrefix.length);
     next();
   };
 }

@@ -1,5 +1,7 @@
 import type { Migration } from '@svault/server-kit/sqlite';
 import { vaultMigration } from './migrations/001-vault.ts';
+import { bindingMigration } from './migrations/101-binding.ts';
+import { claimsMigration } from './migrations/102-claims.ts';
 
 /** Every migration of the webhook's database; openSqlite orders them by number. */
-export const MIGRATIONS: readonly Migration[] = [vaultMigration];
+export const MIGRATIONS: readonly Migration[] = [vaultMigration, bindingMigration, claimsMigration];

@@ -35,10 +35,14 @@ export async function unlock(entries: readonly MasterKeyEntry[], given: GivenKey
   throw new WrongMasterKey(explain(entries, keys.size));
 }
 
+/** A key and the entry by which it is known again. */
+export interface FirstMasterKey {
+  readonly key: Uint8Array;
+  readonly entry: MasterKeyEntry;
+}
+
 /** The first key of a new vault, with the entry by which it is known again. */
-export async function firstMasterKey(
-  source: MasterKeySource,
-): Promise<{ readonly key: Uint8Array; readonly entry: MasterKeyEntry }> {
+export async function firstMasterKey(source: MasterKeySource): Promise<FirstMasterKey> {
   if (source.kind === 'key') {
     const key = source.key.reveal();
     return { key, entry: newMasterKeyEntry(key, { state: 'current' }) };

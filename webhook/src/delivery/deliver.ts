@@ -1,0 +1,93 @@
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { Clock, CredentialTicket } from '@svault/shared';
+import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
+import { refusal } from '../http/errors.ts';
+import type { Vault } from '../vault/vault.ts';
+import { envelopeOf } from './credential-envelope.ts';
+import { type DeliveryDecision, decideDelivery } from './delivery-decision.ts';
+import { sealFor } from './sealed-delivery.ts';
+
+/** A verified ticket, not used up yet. */
+export interface UsableTicket<Refusal extends string> {
+  readonly ticket: CredentialTicket;
+  /** Uses it up inside an open transaction. */
+  useNow(): 'admitted' | Refusal;
+}
+
+/** What goes out: the body's text and its type. */
+export interface Delivered {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export type Deliver = <Refusal extends string>(
+  usable: UsableTicket<Refusal>,
+) => Promise<Delivered | { readonly unusable: Refusal }>;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * Delivers a credential. The ticket is used up and the use is written into the log in one commit, and nothing goes out
+ * before that commit is on the disk; a refusal uses the ticket up and is written just the same.
+ *
+ * @throws from the returned function, AppError NOT_FOUND, DELIVERY_NOT_ALLOWED, EMPTY_TOKEN, REFRESH_NEEDED,
+ *   PROVIDER_ERROR
+ */
+export function createDeliver(deps: {
+  readonly vault: Pick<Vault, 'open'>;
+  readonly audit: Pick<AuditLog, 'appendNow'>;
+  readonly commit: GroupCommit;
+  readonly clock: Clock;
+}): Deliver {
+  const { vault, audit, commit, clock } = deps;
+  return async (usable) => {
+    const { ticket } = usable;
+    const record = vault.open(ticket.svc);
+    const decision = decideDelivery(record?.settings, ticket, clock.now());
+    const event = eventOf(ticket, decision, record?.version);
+    const admission = await commit.run(() => {
+      const outcome = usable.useNow();
+      if (outcome === 'admitted') audit.appendNow(event);
+      return outcome;
+    });
+    if (admission !== 'admitted') return { unusable: admission };
+    if (record === undefined || decision.how === 'refused') throw refusalOf(decision);
+    const json = JSON.stringify(envelopeOf(record, ticket));
+    if (decision.how === 'plain') return { contentType: JSON_TYPE, body: json };
+    return {
+      contentType: 'application/jose',
+      body: await sealFor(decision.recipient, decision.thumbprint, json),
+    };
+  };
+}
+
+function eventOf(
+  ticket: CredentialTicket,
+  decision: DeliveryDecision,
+  version: number | undefined,
+): OwnEvent {
+  const { svc, sub, jti, gnt, rfp } = ticket;
+  const denied = decision.how === 'refused';
+  return {
+    eventType: 'CREDENTIAL_DELIVERED',
+    outcome: denied ? 'denied' : 'success',
+    serviceName: svc,
+    ...(sub.startsWith('agt_') ? { agentId: sub } : { userId: sub }),
+    detail: {
+      jti,
+      gnt,
+      rfp,
+      version,
+      ...(denied ? { code: decision.code } : { how: decision.how }),
+      ...(decision.how === 'sealed' && { jkt: decision.thumbprint }),
+    },
+  };
+}
+
+function refusalOf(decision: DeliveryDecision): Error {
+  if (decision.how !== 'refused') return refusal('NOT_FOUND', 'there is no credential of that name');
+  const { code, message, retryAfterSeconds } = decision;
+  return refusal(code, message, {
+    ...(retryAfterSeconds !== undefined && { details: { retryAfter: retryAfterSeconds } }),
+  });
+}

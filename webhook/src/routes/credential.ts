@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import { Router } from 'express';
+import { only, route } from '@svault/server-kit/request-handler';
+import type { Deliver } from '../delivery/deliver.ts';
+import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
+import { credentialTicketOf } from '../http/ticket-of-request.ts';
+
+/** `GET /v1/credential`, from the agent by way of the 307 (protocol section 5.4). */
+export function createCredentialRoute(deps: {
+  readonly tickets: Pick<TicketAuthenticator, 'verify' | 'refuse'>;
+  readonly deliver: Deliver;
+  readonly countStrayCredentials: (req: IncomingMessage, hasQueryTicket: boolean) => void;
+}): Router {
+  const { tickets, deliver, countStrayCredentials } = deps;
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all(
+    '/v1/credential',
+    only(['GET']),
+    route(async (req, res) => {
+      countStrayCredentials(req, hasTicketParameter(req));
+      const delivered = await deliver(tickets.verify('credential', credentialTicketOf(req)));
+      if ('unusable' in delivered) throw tickets.refuse('credential', delivered.unusable);
+      res.setHeader('Content-Type', delivered.contentType);
+      res.setHeader('Content-Length', Buffer.byteLength(delivered.body));
+      res.end(delivered.body);
+    }),
+  );
+  return router;
+}
+
+const hasTicketParameter = ({ url = '' }: IncomingMessage): boolean => /[?&]ticket=/.test(url);

@@ -1,0 +1,57 @@
+import { Router } from 'express';
+import { readBody } from '@svault/server-kit/raw-body';
+import { only, route } from '@svault/server-kit/request-handler';
+import { AppError } from '@svault/shared';
+import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
+import { sendJson } from '../http/answer.ts';
+import type { RequestAuthenticator } from '../http/authenticate-request.ts';
+import { refusal } from '../http/errors.ts';
+import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import { parseBody } from '../http/parse-body.ts';
+import type { RunOperation } from '../storage/run-operation.ts';
+
+/** `POST /v1/storage`: one operation or a batch, metadata only (protocol section 5.3). */
+export function createStorageRoute(deps: {
+  readonly authenticateRequest: RequestAuthenticator;
+  readonly runOperation: RunOperation;
+}): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all(
+    '/v1/storage',
+    only(['POST']),
+    route(async (req, res) => {
+      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
+      await deps.authenticateRequest(req, raw);
+      const body = parseJsonBody(req, raw);
+      sendJson(res, 'batch' in body ? await runBatch(body) : await runOne(body));
+    }),
+  );
+  return router;
+
+  async function runOne(operation: unknown): Promise<object> {
+    refuseSecrets(operation);
+    return deps.runOperation(parseBody(storageOperationSchema, operation));
+  }
+
+  /** In order, each on its own: one that is refused is answered in its place and stops no other. */
+  async function runBatch({ batch: operations, ...others }: Record<string, unknown>): Promise<object> {
+    refuseSecrets(others);
+    const { batch } = parseBody(storageBatchSchema, { batch: operations });
+    const results: object[] = [];
+    for (const operation of batch) results.push(await runOne(operation).catch(toErrorBody));
+    return { results };
+  }
+}
+
+function refuseSecrets(operation: unknown): void {
+  const name = secretFieldIn(operation);
+  if (name === undefined) return;
+  throw refusal('SECRET_FIELD', 'a storage operation carries no secret', { reason: name });
+}
+
+/** Everything but a refusal ends the batch, which may be repeated as a whole. */
+function toErrorBody(error: unknown): object {
+  if (!(error instanceof AppError)) throw error;
+  const { message, code, details }: AppError = error;
+  return { error: message, code, ...details };
+}

@@ -1,0 +1,35 @@
+import { Router } from 'express';
+import { readBody } from '@svault/server-kit/raw-body';
+import { only, route } from '@svault/server-kit/request-handler';
+import { storeBodySchema } from '@svault/shared/schemas';
+import type { BindingReader } from '../binding/binding.ts';
+import { sendJson } from '../http/answer.ts';
+import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
+import { storeCors } from '../http/cors.ts';
+import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import { parseBody } from '../http/parse-body.ts';
+import { bearerTicketOf } from '../http/ticket-of-request.ts';
+import type { StoreByTicket } from '../vault/store-by-ticket.ts';
+
+/** `POST /v1/store`, from the owner's browser or CLI (protocol section 5.5). */
+export function createStoreRoute(deps: {
+  readonly binding: BindingReader;
+  readonly tickets: Pick<TicketAuthenticator, 'authenticate'>;
+  readonly storeByTicket: StoreByTicket;
+}): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all(
+    '/v1/store',
+    storeCors({ binding: deps.binding }),
+    only(['POST']),
+    route(async (req, res) => {
+      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
+      const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
+      const stored = await deps.storeByTicket(ticket, () =>
+        parseBody(storeBodySchema, parseJsonBody(req, raw)),
+      );
+      sendJson(res, stored);
+    }),
+  );
+  return router;
+}

@@ -1,0 +1,116 @@
+import type { SqliteDatabase } from '@svault/server-kit/sqlite';
+import { dataKeyPurpose } from '../vault/record-envelope.ts';
+import type { RecordStore, StoredRecord } from '../vault/record-store.ts';
+import type { Rewrappable } from '../vault/rewrappable.ts';
+
+interface Row {
+  readonly service_name: string;
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly expiry_time: number | null;
+  readonly settings: string;
+  readonly data_key: Buffer;
+  readonly body: Buffer;
+}
+
+interface KeyRow {
+  readonly row: number;
+  readonly service_name: string;
+  readonly version: number;
+  readonly data_key: Buffer;
+}
+
+const COLUMNS = 'service_name, version, created_at, updated_at, expiry_time, settings, data_key, body';
+const LIVE = `SELECT ${COLUMNS} FROM records WHERE retired_at IS NULL`;
+
+export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable {
+  const live = db.prepare<[string], Row>(`${LIVE} AND service_name = ?`);
+  const page = db.prepare<[string, number], Row>(
+    `${LIVE} AND service_name > ? ORDER BY service_name LIMIT ?`,
+  );
+  const expiringPage = db.prepare<[string, number, number], Row>(
+    `${LIVE} AND service_name > ? AND expiry_time < ? ORDER BY service_name LIMIT ?`,
+  );
+  const nextVersion = db
+    .prepare<[string], number>(
+      `INSERT INTO versions (kind, name, last) VALUES ('record', ?, 1)
+       ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last`,
+    )
+    .pluck();
+  const insert = db.prepare(`INSERT INTO records (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+  const retire = db.prepare(
+    'UPDATE records SET retired_at = ? WHERE service_name = ? AND retired_at IS NULL',
+  );
+  const latestRetired = db.prepare<[string, number], Row>(
+    `SELECT ${COLUMNS} FROM records WHERE service_name = ? AND retired_at >= ?
+     ORDER BY retired_at DESC, version DESC LIMIT 1`,
+  );
+  const eraseName = db.prepare('DELETE FROM records WHERE service_name = ? AND retired_at IS NOT NULL');
+  const eraseOld = db.prepare('DELETE FROM records WHERE retired_at < ?');
+  const keysAfter = db.prepare<[number, number], KeyRow>(
+    'SELECT row, service_name, version, data_key FROM records WHERE row > ? ORDER BY row LIMIT ?',
+  );
+  const putKey = db.prepare('UPDATE records SET data_key = ? WHERE row = ?');
+
+  return {
+    live: (serviceName) => {
+      const row = live.get(serviceName);
+      return row && toRecord(row);
+    },
+    page: ({ after, limit, expiresBeforeMs }) => {
+      const rows =
+        expiresBeforeMs === undefined
+          ? page.all(after, limit)
+          : expiringPage.all(after, expiresBeforeMs, limit);
+      return rows.map(toRecord);
+    },
+    nextVersion: (serviceName) => {
+      const version = nextVersion.get(serviceName);
+      if (version === undefined) throw new Error('the version was not counted');
+      return version;
+    },
+    insert: (record) => {
+      insert.run(
+        record.serviceName,
+        record.version,
+        record.createdAtMs,
+        record.updatedAtMs,
+        record.expiryTimeMs ?? null,
+        record.settingsText,
+        record.dataKey,
+        record.body,
+      );
+    },
+    retire: (serviceName, atMs) => void retire.run(atMs, serviceName),
+    latestRetired: (serviceName, sinceMs) => {
+      const row = latestRetired.get(serviceName, sinceMs);
+      return row && toRecord(row);
+    },
+    erase: (which) =>
+      'serviceName' in which
+        ? eraseName.run(which.serviceName).changes
+        : eraseOld.run(which.retiredBeforeMs).changes,
+    rewrap: (move, after, limit) => {
+      const rows = keysAfter.all(after, limit);
+      for (const { row, service_name: serviceName, version, data_key: dataKey } of rows) {
+        const moved = move(dataKey, dataKeyPurpose({ serviceName, version }));
+        if (moved !== undefined) putKey.run(moved, row);
+      }
+      return rows.at(-1)?.row;
+    },
+  };
+}
+
+function toRecord(row: Row): StoredRecord {
+  return {
+    serviceName: row.service_name,
+    version: row.version,
+    createdAtMs: row.created_at,
+    updatedAtMs: row.updated_at,
+    expiryTimeMs: row.expiry_time ?? undefined,
+    settingsText: row.settings,
+    dataKey: row.data_key,
+    body: row.body,
+  };
+}

@@ -1,0 +1,39 @@
+/** One version of a record at rest. */
+export interface StoredRecord {
+  readonly serviceName: string;
+  readonly version: number;
+  /** Stays over replacements. Milliseconds since 1970, as the following. */
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** Of the settings, for lists. */
+  readonly expiryTimeMs: number | undefined;
+  /** JSON of SealedSettings, authenticated byte for byte as it stands here. */
+  readonly settingsText: string;
+  /** Wrapped under the master key; one per version. */
+  readonly dataKey: Uint8Array;
+  /** The secret fields, sealed under the data key. */
+  readonly body: Uint8Array;
+}
+
+export interface RecordPageQuery {
+  /** The last name of the former page; the first page begins at `''`. Names are ordered by their bytes. */
+  readonly after: string;
+  readonly limit: number;
+  readonly expiresBeforeMs: number | undefined;
+}
+
+/** Versions of records. Calls are synchronous; writing ones take part in the open transaction. */
+export interface RecordStore {
+  live(serviceName: string): StoredRecord | undefined;
+  page(query: RecordPageQuery): readonly StoredRecord[];
+  /** Greater than every version this name ever had, after deletion and purge too. */
+  nextVersion(serviceName: string): number;
+  /** Writes the live version of a name that has none. */
+  insert(record: StoredRecord): void;
+  /** The live version, if any, becomes a former one, kept until it is purged. */
+  retire(serviceName: string, atMs: number): void;
+  /** The former version that was live last, if it was retired at this moment or later. */
+  latestRetired(serviceName: string, sinceMs: number): StoredRecord | undefined;
+  /** Erases former versions of a name, or of all names when they were retired before a moment. */
+  erase(which: { readonly serviceName: string } | { readonly retiredBeforeMs: number }): number;
+}

@@ -1,0 +1,42 @@
+import { AppError, type StoreTicket } from '@svault/shared';
+import type { StoreAnswer, StoreBody } from '@svault/shared/schemas';
+import type { AuditLog } from '../audit/audit-log.ts';
+import { draftFrom } from './draft.ts';
+import type { RecordDraft } from './record.ts';
+import type { Vault } from './vault.ts';
+
+/**
+ * Stores what a body asks for under the name that the ticket carries. The ticket is used up by now, so what is refused
+ * from here on stands in the log.
+ *
+ * @param readBody parses the body; its refusal is logged too
+ * @throws AppError INVALID_REQUEST, VERSION_CONFLICT
+ */
+export type StoreByTicket = (ticket: StoreTicket, readBody: () => StoreBody) => Promise<StoreAnswer>;
+
+export function createStoreByTicket(deps: {
+  readonly vault: Pick<Vault, 'put'>;
+  readonly audit: Pick<AuditLog, 'append'>;
+}): StoreByTicket {
+  const draftOrLog = async (ticket: StoreTicket, readBody: () => StoreBody): Promise<RecordDraft> => {
+    try {
+      return draftFrom(readBody());
+    } catch (error) {
+      if (error instanceof AppError)
+        await deps.audit.append({
+          eventType: 'CREDENTIAL_STORED',
+          outcome: 'denied',
+          serviceName: ticket.svc,
+          userId: ticket.sub,
+          detail: { code: error.code },
+        });
+      throw error;
+    }
+  };
+  return async (ticket, readBody) => {
+    const { svc: serviceName, sub: userId, ifv: ifVersion } = ticket;
+    const draft = await draftOrLog(ticket, readBody);
+    const { version } = await deps.vault.put(serviceName, draft, { ifVersion, userId });
+    return { serviceName, version };
+  };
+}

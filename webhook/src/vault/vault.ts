@@ -1,0 +1,152 @@
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { Clock, Secret } from '@svault/shared';
+import type { TokenMetadata } from '@svault/shared/schemas';
+import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
+import { refusal } from '../http/errors.ts';
+import { type KeyWrapper, openSecret, sealRecord, settingsOf } from './record-envelope.ts';
+import type { RecordStore, StoredRecord } from './record-store.ts';
+import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
+import { describe } from './token-metadata.ts';
+
+/** Protocol section 5.5: how long replaced and deleted records are kept. */
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+/** A live record, opened. */
+export interface OpenRecord {
+  readonly serviceName: string;
+  readonly version: number;
+  readonly createdAtMs: number;
+  readonly settings: SealedSettings;
+  readonly secret: Secret<RecordSecret>;
+}
+
+export interface PutOptions {
+  /** The version to be replaced; 0: there must be none. */
+  readonly ifVersion: number | undefined;
+  /** Who stores, for the log. */
+  readonly userId: string;
+}
+
+/** The records of this webhook. What a promise resolved is on the disk, with its entry in the log. */
+export interface Vault {
+  /** @throws AppError VERSION_CONFLICT */
+  put(serviceName: string, draft: RecordDraft, options: PutOptions): Promise<{ readonly version: number }>;
+  /** @throws AppError VERSION_CONFLICT */
+  delete(serviceName: string, ifVersion: number | undefined): Promise<boolean>;
+  describe(serviceName: string): TokenMetadata | undefined;
+  /** In the order of names' bytes. */
+  list(query: Parameters<RecordStore['page']>[0]): readonly TokenMetadata[];
+  /** @throws AeadFailed when the record was changed outside this program */
+  open(serviceName: string): OpenRecord | undefined;
+  /** Makes the version that was live before live again, under a new version; undefined when none is kept. */
+  restore(serviceName: string): Promise<number | undefined>;
+  /** Erases all kept former versions of a name; the live one stays. */
+  purge(serviceName: string): Promise<number>;
+  /** Erases what was retired more than 7 days ago. */
+  purgeExpired(): Promise<number>;
+}
+
+export function createVault(deps: {
+  readonly records: RecordStore;
+  readonly keys: KeyWrapper;
+  readonly audit: Pick<AuditLog, 'appendNow'>;
+  readonly commit: GroupCommit;
+  readonly clock: Clock;
+}): Vault {
+  const { records, keys, audit, commit, clock } = deps;
+
+  /** Writes a new live version over what is there. Inside a transaction. */
+  const writeNow = (serviceName: string, { settings, secret }: RecordDraft, createdAtMs: number): number => {
+    const now = clock.now();
+    const version = records.nextVersion(serviceName);
+    records.retire(serviceName, now);
+    const head = { serviceName, version, createdAtMs, updatedAtMs: now };
+    records.insert(sealRecord(keys, { ...head, settings, secret }));
+    return version;
+  };
+
+  /** A conflict is an entry in the log too, so it must not roll its transaction back: it is thrown afterwards. */
+  const unlessConflict = async <T>(
+    ifVersion: number | undefined,
+    serviceName: string,
+    event: Omit<OwnEvent, 'outcome' | 'serviceName'>,
+    work: (live: StoredRecord | undefined) => T,
+  ): Promise<T> => {
+    const result = await commit.run(() => {
+      const live = records.live(serviceName);
+      const found = live?.version ?? 0;
+      if (ifVersion === undefined || ifVersion === found) return { value: work(live) };
+      const detail = { code: 'VERSION_CONFLICT', ifVersion, found };
+      audit.appendNow({ ...event, outcome: 'denied', serviceName, detail });
+      return 'conflict';
+    });
+    if (result === 'conflict') throw refusal('VERSION_CONFLICT', 'the record has another version');
+    return result.value;
+  };
+
+  return {
+    put: (serviceName, draft, { ifVersion, userId }) => {
+      const event = { eventType: 'CREDENTIAL_STORED', userId } as const;
+      return unlessConflict(ifVersion, serviceName, event, (live) => {
+        const version = writeNow(serviceName, draft, live?.createdAtMs ?? clock.now());
+        const { tokenType, delivery } = draft.settings;
+        const detail = { version, tokenType, delivery };
+        audit.appendNow({ ...event, outcome: 'success', serviceName, detail });
+        return { version };
+      });
+    },
+    delete: async (serviceName, ifVersion) => {
+      // Deleting what is gone is no conflict, so that a repeated call is answered like the first.
+      if (records.live(serviceName) === undefined) return false;
+      const event = { eventType: 'CREDENTIAL_DELETED' } as const;
+      return unlessConflict(ifVersion, serviceName, event, (live) => {
+        if (live === undefined) return false;
+        records.retire(serviceName, clock.now());
+        const detail = { version: live.version };
+        audit.appendNow({ ...event, outcome: 'success', serviceName, detail });
+        return true;
+      });
+    },
+    describe: (serviceName) => {
+      const record = records.live(serviceName);
+      return record && describe(record);
+    },
+    list: (query) => records.page(query).map(describe),
+    open: (serviceName) => {
+      const record = records.live(serviceName);
+      if (record === undefined) return undefined;
+      const { version, createdAtMs } = record;
+      return {
+        serviceName,
+        version,
+        createdAtMs,
+        settings: settingsOf(record),
+        secret: openSecret(keys, record),
+      };
+    },
+    restore: (serviceName) =>
+      commit.run(() => {
+        const former = records.latestRetired(serviceName, clock.now() - KEPT_MS);
+        if (former === undefined) return undefined;
+        const draft = { settings: settingsOf(former), secret: openSecret(keys, former).reveal() };
+        const version = writeNow(serviceName, draft, former.createdAtMs);
+        const detail = { version, from: former.version };
+        audit.appendNow({ eventType: 'CREDENTIAL_RESTORED', outcome: 'success', serviceName, detail });
+        return version;
+      }),
+    purge: (serviceName) =>
+      commit.run(() => {
+        const versions = records.erase({ serviceName });
+        const detail = { versions };
+        audit.appendNow({ eventType: 'CREDENTIAL_PURGED', outcome: 'success', serviceName, detail });
+        return versions;
+      }),
+    purgeExpired: () =>
+      commit.run(() => {
+        const versions = records.erase({ retiredBeforeMs: clock.now() - KEPT_MS });
+        const detail = { versions, keptDays: 7 };
+        if (versions > 0) audit.appendNow({ eventType: 'CREDENTIAL_PURGED', outcome: 'success', detail });
+        return versions;
+      }),
+  };
+}
