@@ -48,11 +48,10 @@ export function createBindingCodes(deps: {
       const codeHash = codeHashOf(code);
       const expiresAtMs = floor.latestMs() + CODE_LIFETIME_MS;
       const endsAtMonotonicMs = clock.monotonic() + CODE_LIFETIME_MS;
-      const wrappedSecret = secrets.wrap(secret, codePurpose(codeHash));
       const bound = await commit.run(() => {
         if (store.binding()?.complete === true) return true;
         store.erase();
-        store.putCode({ codeHash, expiresAtMs, wrappedSecret });
+        store.putCode({ codeHash, expiresAtMs, wrappedSecret: secrets.wrap(secret, codePurpose(codeHash)) });
         return false;
       });
       if (bound) throw boundAlready();

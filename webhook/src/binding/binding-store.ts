@@ -72,7 +72,9 @@ export interface BindingStore {
 
 /** Wraps small secrets under the master key; the purpose is authenticated, so values cannot change places. */
 export interface SecretWrapper {
+  /** Inside the transaction that stores the result, so that no value slips past a rotation of the master key. */
   wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
+  /** @throws AeadFailed for bytes that were not wrapped for this purpose */
   unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
 }
 

@@ -22,10 +22,9 @@ export function createKeyRotation(deps: {
   return async (signedBy) => {
     const keyId = newKeyId();
     const secret = newHmacSecret();
-    const wrappedSecret = secrets.wrap(secret, keyPurpose(keyId));
     const done = await commit.run(() => {
       if (store.keyState(signedBy) !== 'current') return false;
-      store.putPendingKey({ id: keyId, wrappedSecret });
+      store.putPendingKey({ id: keyId, wrappedSecret: secrets.wrap(secret, keyPurpose(keyId)) });
       return true;
     });
     if (!done) throw signatureInvalid('key_gone');

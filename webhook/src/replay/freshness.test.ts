@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { createFreshnessCheck } from './freshness.ts';
+
+const FLOOR = 1_000_000_000;
+
+describe('freshness', () => {
+  it('refuses what ended below the floor, and nothing else', () => {
+    const isFresh = createFreshnessCheck({ floor: { nowMs: () => FLOOR }, restoredAtMs: undefined });
+    expect(isFresh(FLOOR / 1000 - 90, FLOOR - 1)).toBe('below_time_floor');
+    expect(isFresh(FLOOR / 1000 - 90, FLOOR)).toBeUndefined();
+  });
+
+  it('refuses what was made up to 30 s after a restore (protocol section 4)', () => {
+    const isFresh = createFreshnessCheck({ floor: { nowMs: () => 0 }, restoredAtMs: FLOOR });
+    const restored = FLOOR / 1000;
+    expect(isFresh(restored - 10, Infinity)).toBe('before_restore');
+    expect(isFresh(restored + 30, Infinity)).toBe('before_restore');
+    expect(isFresh(restored + 31, Infinity)).toBeUndefined();
+  });
+});
