@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+
+/** The servers' core, and the one that makes the load and everything else. */
+export const SERVER_CORE = 0;
+export const LOAD_CORE = 1;
+
+/** A command that pins what follows to a core. */
+export const pinnedTo = (core: number): readonly [string, ...string[]] => ['taskset', '-c', String(core)];
+
+/** Moves this process to the load's core. @throws Error where there is one core only, or no taskset */
+export function pinSelf(): void {
+  if (cpus().length < 2) throw new Error('the benchmarks need two cores: one serves, one makes the load');
+  execFileSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' });
+}
+
+const CLOCK_TICKS_PER_SECOND = 100;
+
+/** CPU seconds that a process has used so far, from `/proc`. */
+export function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name in parentheses may hold spaces; the fields behind it do not. utime and stime are the 14th and 15th.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+}
+
+/** Resident memory of a process in megabytes (10^6 bytes). */
+export function residentMb(pid: number): number {
+  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return (Number(kib) * 1024) / 1e6;
+}
+
+/** What a result must be read with. */
+export function machine(): Readonly<Record<string, unknown>> {
+  return {
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    memoryMb: Math.round(totalmem() / 1e6),
+    kernel: release(),
+    node: process.version,
+    commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+  };
+}

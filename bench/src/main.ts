@@ -1,0 +1,66 @@
+/**
+ * `npm run bench [-- --rounds N --seconds N --connections N]`: measures what performance targets exist for, each rate
+ * as a ratio to a bare Express server in the same run, prints the table and writes the run under `bench/results/`.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPair } from '@svault/compose/pair';
+import { freePort } from './free-port.ts';
+import { LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
+import { table, writeResults } from './report.ts';
+import { controlPlaneContenders, pidOf } from './rows/control-plane.ts';
+import { rateRows } from './rows/rates.ts';
+import { startAndIdleMemory } from './rows/start-and-memory.ts';
+import { startWebhookContender } from './rows/webhook-credential.ts';
+import { startYardstick } from './rows/yardstick.ts';
+
+const flag = (value: string): { type: 'string'; default: string } => ({ type: 'string', default: value });
+const { values } = parseArgs({ options: { rounds: flag('3'), seconds: flag('3'), connections: flag('32') } });
+const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number) as [
+  number,
+  number,
+  number,
+];
+
+pinSelf();
+const dir = mkdtempSync(join(tmpdir(), 'svault-bench-'));
+const stops: Array<() => Promise<void>> = [];
+try {
+  const bare = await startYardstick('bare Express', await freePort());
+  stops.push(bare.stop);
+  const bareAgain = await startYardstick('bare Express against itself', await freePort());
+  stops.push(bareAgain.stop);
+  // The pair's webhook takes part only by receiving audit rows, so it shares the load's core.
+  const launcher = { 'control-plane': pinnedTo(SERVER_CORE), webhook: pinnedTo(LOAD_CORE) };
+  const pair = await startPair({ dir: join(dir, 'pair'), launcher });
+  stops.push(() => pair.stop());
+  const webhookDir = join(dir, 'webhook');
+  mkdirSync(webhookDir);
+  const webhook = await startWebhookContender(webhookDir, await freePort(), seconds);
+  stops.push(webhook.stop);
+
+  console.log(`bench: ${rounds} rounds of ${seconds} s each, ${connections} connections, one core a server`);
+  const starts = await startAndIdleMemory(pair, rounds);
+  const contenders = {
+    bare: bare.contender,
+    bareAgain: bareAgain.contender,
+    controlPlane: await controlPlaneContenders(pair),
+    webhook: webhook.contender,
+  };
+  const pids = [
+    ...[bare, bareAgain, webhook].map(({ contender }) => contender.pid),
+    pidOf(pair, 'control-plane'),
+    pidOf(pair, 'webhook'),
+  ];
+  const { rows, measured, atHalf } = await rateRows(contenders, { rounds, seconds, connections, pids });
+  const all = [...rows, ...starts];
+  console.log(`\n${table(all)}`);
+  const options = { rounds, seconds, connections };
+  const file = writeResults({ machine: machine(), options, rows: all, measured, atHalf }, new Date());
+  console.log(`\nwritten to ${file}`);
+} finally {
+  await Promise.allSettled(stops.map((stop) => stop()));
+  rmSync(dir, { recursive: true, force: true });
+}

@@ -1,0 +1,39 @@
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+/** Called with the status of each complete answer, in order. */
+export type OnReply = (status: number) => void;
+
+/**
+ * Reads HTTP/1.1 answers off a connection just far enough to know where each ends: by its length, or by its last
+ * chunk. Answers without either are not ours. The cost per answer is the same for every server.
+ */
+export function createReplyReader(onReply: OnReply): (chunk: Buffer) => void {
+  let pending: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    for (;;) {
+      const end = endOfReply(pending);
+      if (end === undefined) return;
+      const status = Number(pending.toString('latin1', 9, 12));
+      pending = pending.subarray(end);
+      onReply(status);
+      if (pending.length === 0) return;
+    }
+  };
+}
+
+/** @returns the offset behind the first answer, undefined where it is not complete yet */
+function endOfReply(bytes: Buffer): number | undefined {
+  const headEnd = bytes.indexOf(HEAD_END);
+  if (headEnd === -1) return undefined;
+  const bodyStart = headEnd + HEAD_END.length;
+  const head = bytes.toString('latin1', 0, headEnd);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  if (length !== undefined) {
+    const end = bodyStart + Number(length);
+    return end <= bytes.length ? end : undefined;
+  }
+  const lastChunk = bytes.indexOf(LAST_CHUNK, bodyStart);
+  return lastChunk === -1 ? undefined : lastChunk + LAST_CHUNK.length;
+}

@@ -1,0 +1,82 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuSeconds, pinnedTo } from './machine.ts';
+
+/** A server in a process of its own, pinned to one core. */
+export interface ServerProcess {
+  readonly pid: number;
+  /** From the spawn to the first 200 of the readiness path. */
+  readonly readyAfterMs: number;
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** Arguments of Node: a file and what it takes. */
+  readonly args: readonly string[];
+  /** Answers 200 when the server can do its job. */
+  readonly readyUrl: string;
+  readonly core: number;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+}
+
+const READY_TIMEOUT_MS = 20_000;
+const READY_POLL_MS = 5;
+
+/** @throws Error with the server's last words when it does not become ready */
+export async function startServer({ args, readyUrl, core, env, cwd }: ServerOptions): Promise<ServerProcess> {
+  const [command, ...pin] = pinnedTo(core);
+  const startedAt = performance.now();
+  const child = spawn(command, [...pin, process.execPath, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(cwd !== undefined && { cwd }),
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4000)));
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+  };
+  try {
+    await ready(child, readyUrl);
+  } catch (error) {
+    await stop();
+    throw new Error(`${args[0]} did not become ready: ${said}`, { cause: error });
+  }
+  if (child.pid === undefined) throw new Error(`${args[0]} has no process`);
+  return { pid: child.pid, readyAfterMs: performance.now() - startedAt, stop };
+}
+
+async function ready(child: ChildProcess, url: string): Promise<void> {
+  for (let waited = 0; waited < READY_TIMEOUT_MS; waited += READY_POLL_MS) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    const answer = await fetch(url).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.status === 200) return;
+    await delay(READY_POLL_MS);
+  }
+  throw new Error('it did not answer in time');
+}
+
+const SETTLE_WINDOW_MS = 300;
+const SETTLED_SHARE = 0.03;
+const SETTLE_TIMEOUT_MS = 60_000;
+
+/**
+ * Waits until none of the processes does work any more, so that what one measurement left behind (audit rows to be
+ * shipped, garbage) is not billed to the next.
+ * @throws Error after a minute
+ */
+export async function settle(pids: readonly number[]): Promise<void> {
+  const used = (): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+  for (let waited = 0; waited < SETTLE_TIMEOUT_MS; waited += SETTLE_WINDOW_MS) {
+    const before = used();
+    await delay(SETTLE_WINDOW_MS);
+    if ((used() - before) * 1000 < SETTLE_WINDOW_MS * SETTLED_SHARE) return;
+  }
+  throw new Error('the servers did not come to rest');
+}

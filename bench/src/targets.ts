@@ -1,0 +1,36 @@
+/** What a row must and should reach, from the project's performance targets. Ratios are to bare Express. */
+export interface Target {
+  readonly must: number;
+  readonly goal: number;
+  /** Whether more is better: ratios; or less: times and memory. */
+  readonly better: 'more' | 'less';
+  readonly unit: 'ratio' | 'ms' | 'MB';
+}
+
+const ratio = (must: number, goal: number): Target => ({ must, goal, better: 'more', unit: 'ratio' });
+const atMost = (unit: 'ms' | 'MB', must: number, goal: number): Target => ({
+  must,
+  goal,
+  better: 'less',
+  unit,
+});
+
+export const TARGETS = {
+  yardstick: ratio(0.9, 0.97),
+  credentials: ratio(0.25, 0.4),
+  list: ratio(0.3, 0.5),
+  refusal: ratio(0.35, 0.6),
+  webhookCredential: ratio(0.15, 0.3),
+  p99AtHalf: atMost('ms', 10, 2),
+  start: atMost('ms', 2000, 800),
+  memoryIdle: atMost('MB', 120, 90),
+  memorySaturated: atMost('MB', 250, 160),
+} as const satisfies Record<string, Target>;
+
+export type Verdict = 'goal' | 'must' | 'missed';
+
+export function verdict(value: number, { must, goal, better }: Target): Verdict {
+  const reaches = (bar: number): boolean => (better === 'more' ? value >= bar : value <= bar);
+  if (reaches(goal)) return 'goal';
+  return reaches(must) ? 'must' : 'missed';
+}
