@@ -5,7 +5,7 @@ import { createAttemptLimit } from './attempt-limit.ts';
 import { type BindOffer, createBindOffers } from './bind-offers.ts';
 import { type BindingCodes, boundAlready } from './binding-codes.ts';
 import type { BindingReader } from './binding.ts';
-import { registrationLink } from './registration-link.ts';
+import { makeRegistration } from './registration-link.ts';
 
 /** Protocol section 5.1: tries a minute, right ones too, so that an answer tells nothing of what was tried before. */
 const TRIES_PER_MINUTE = 10;
@@ -64,9 +64,9 @@ export function createBindDesk(deps: {
       mustBeOpen();
       const offer = offers.take(offerToken);
       if (offer === undefined) return undefined;
-      const { code } = await codes.mint(offer.secret);
+      const { link } = await makeRegistration({ codes, serviceUrl, webhookUrl }, offer.secret);
       logger.info({ serviceUrl }, 'a binding code was made');
-      return registrationLink({ serviceUrl, webhookUrl, code, hmacHash: offer.hmacHash });
+      return link;
     },
   };
 }

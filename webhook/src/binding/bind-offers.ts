@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { type Clock, randomToken } from '@svault/shared';
+import { newHmacSecret } from './fresh-key.ts';
 import { hmacHashOf } from './registration-link.ts';
 
 /** How long the page with the fingerprint may stand before connect is pressed. */
@@ -27,7 +27,7 @@ export function createBindOffers(deps: { readonly clock: Pick<Clock, 'monotonic'
   const offers = new Map<string, BindOffer & { readonly endsAtMs: number }>();
   return {
     make: () => {
-      const secret = randomBytes(32);
+      const secret = newHmacSecret();
       const token = randomToken(32);
       const offer = { secret, hmacHash: hmacHashOf(secret) };
       offers.set(token, { ...offer, endsAtMs: clock.monotonic() + OFFER_LIFETIME_MS });

@@ -12,9 +12,12 @@ import { type BindingCodes, createBindingCodes } from './binding-codes.ts';
 import type { BindingStore, SecretWrapper } from './binding-store.ts';
 import { type BindingReader, createBindingReader } from './binding.ts';
 import { type Exchange, createExchange } from './exchange.ts';
+import { newHmacSecret } from './fresh-key.ts';
 import { eraseWhatIsOver } from './housekeeping.ts';
+import { type Registration, makeRegistration } from './registration-link.ts';
 import { type RotateKey, createKeyRotation } from './rotation.ts';
 import { createSetupTokenCheck, makeFirstSetupToken } from './setup-token.ts';
+import { type Unsealed, unsealBinding } from './unseal.ts';
 
 /** Everything that decides who may come in, built once from its stores. */
 export interface Door {
@@ -32,6 +35,10 @@ export interface Door {
    * @throws BoundElsewhere when the binding at rest is to another service than the configured one
    */
   start(): Promise<string | undefined>;
+  /** A registration link without a browser, for `bind-link`; @throws AppError SETUP_REQUIRED */
+  makeLink(): Promise<Registration>;
+  /** For `unseal-bind`. */
+  unseal(): Promise<Unsealed>;
   /** Now and then: erases keys and codes that are over and forgets claims that are past. */
   tidy(): Promise<void>;
 }
@@ -79,6 +86,8 @@ export function createDoor(deps: {
       if (bound !== undefined && bound !== serviceUrl) throw new BoundElsewhere(bound, serviceUrl);
       return makeFirstSetupToken({ configured: setupToken, store, commit });
     },
+    makeLink: () => makeRegistration({ codes, serviceUrl, webhookUrl: deps.webhookUrl }, newHmacSecret()),
+    unseal: () => unsealBinding({ ...deps, store, setupTokenConfigured: setupToken !== undefined }),
     tidy: async () => {
       await eraseWhatIsOver({ store, codes, floor, commit });
       await forgetPastClaims({ claims, floor, commit });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   type Clock,
   SignatureRefused,
@@ -6,7 +5,6 @@ import {
   type ParsedSignature,
   constantTimeEqual,
   newId,
-  randomToken,
   toBase64url,
   utf8,
   verifySignature,
@@ -24,14 +22,11 @@ import {
   codePurpose,
   keyPurpose,
 } from './binding-store.ts';
+import { newKeyId } from './fresh-key.ts';
 import { signatureInvalid } from './signature-invalid.ts';
 
 /** Protocol section 5.1: wrong codes a minute, for the endpoint as a whole. */
 const WRONG_CODES_PER_MINUTE = 30;
-/** `keyId` of 128 random bits: 22 characters, and so never `bind`. */
-export const newKeyId = (): string => randomToken();
-/** Protocol section 5.1: the binding's key. */
-export const newHmacSecret = (): Buffer => randomBytes(32);
 
 /**
  * Exchanges a one-time code for the binding's secret (protocol section 5.1). It has its own order of work, since the

@@ -1,4 +1,5 @@
 import { sha256, toBase64url, toHex, utf8 } from '@svault/shared';
+import type { BindingCodes } from './binding-codes.ts';
 
 /** Hex digits of a fingerprint, and of each group that a human compares. */
 const FINGERPRINT_DIGITS = 16;
@@ -25,4 +26,31 @@ export function registrationLink(parts: {
     hmac_hash: parts.hmacHash,
   });
   return `${parts.serviceUrl}/vault/webhook-bind?${query.toString()}`;
+}
+
+export interface Registration {
+  readonly link: string;
+  readonly fingerprint: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Mints a code for a secret and makes the link that carries it.
+ *
+ * @throws AppError SETUP_REQUIRED where a binding is complete
+ */
+export async function makeRegistration(
+  deps: {
+    readonly codes: Pick<BindingCodes, 'mint'>;
+    readonly serviceUrl: string;
+    readonly webhookUrl: string;
+  },
+  secret: Uint8Array,
+): Promise<Registration> {
+  const { codes, serviceUrl, webhookUrl } = deps;
+  const { code, expiresAtMs } = await codes.mint(secret);
+  const hmacHash = hmacHashOf(secret);
+  const link = registrationLink({ serviceUrl, webhookUrl, code, hmacHash });
+  return { link, fingerprint: fingerprintOf(hmacHash), expiresAtMs };
 }

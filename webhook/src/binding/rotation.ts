@@ -2,7 +2,7 @@ import { toBase64url } from '@svault/shared';
 import type { RotateAnswer } from '@svault/shared/schemas';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { type BindingStore, type SecretWrapper, keyPurpose } from './binding-store.ts';
-import { newHmacSecret, newKeyId } from './exchange.ts';
+import { newHmacSecret, newKeyId } from './fresh-key.ts';
 import { signatureInvalid } from './signature-invalid.ts';
 
 /**

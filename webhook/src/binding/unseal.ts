@@ -3,19 +3,23 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { BindingStore } from './binding-store.ts';
 import { replaceSetupTokenNow } from './setup-token.ts';
 
+export interface Unsealed {
+  /** To be printed once; undefined where one is configured. */
+  readonly setupToken: string | undefined;
+  readonly wasBound: boolean;
+}
+
 /**
  * Unbinds on the webhook's own machine: erases binding, keys and code at once (protocol section 5.1). A running serve
  * refuses the next request already. Unless one is configured there is a new set-up token, since the first one was
  * printed long ago.
- *
- * @returns the new set-up token, to be printed once; undefined where one is configured
  */
 export async function unsealBinding(deps: {
   readonly store: BindingStore;
   readonly commit: GroupCommit;
   readonly audit: Pick<AuditLog, 'appendNow'>;
   readonly setupTokenConfigured: boolean;
-}): Promise<{ readonly setupToken: string | undefined; readonly wasBound: boolean }> {
+}): Promise<Unsealed> {
   const { store, commit, audit, setupTokenConfigured } = deps;
   return commit.run(() => {
     const former = store.binding();
