@@ -55,12 +55,18 @@ export interface Context extends Surroundings {
 /**
  * Opens the vault: finds the master key first, and only then touches the database.
  *
- * @throws WrongMasterKey with every byte as it was; NewerSchema; BoundElsewhere
+ * @param options.create whether to make a new vault where there is none; yes unless told otherwise
+ * @throws WrongMasterKey with every byte as it was; NewerSchema
  */
-export async function openContext(config: WebhookConfig, surroundings: Surroundings): Promise<Context> {
+export async function openContext(
+  config: WebhookConfig,
+  surroundings: Surroundings,
+  options: { readonly create: boolean } = { create: true },
+): Promise<Context> {
   await aeadReady();
   const path = vaultPath(config.dataDir);
   const entries = peekMasterKeys(path);
+  if (entries.length === 0 && !options.create) throw new Error(`there is no vault in ${config.dataDir}`);
   const known = await unlock(entries, config);
   const first = entries.length === 0 ? await firstMasterKey(config.masterKey) : undefined;
 

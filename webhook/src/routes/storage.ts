@@ -52,6 +52,6 @@ function refuseSecrets(operation: unknown): void {
 /** Everything but a refusal ends the batch, which may be repeated as a whole. */
 function toErrorBody(error: unknown): object {
   if (!(error instanceof AppError)) throw error;
-  const { message, code, details }: AppError = error;
+  const { message, code, details } = error as AppError;
   return { error: message, code, ...details };
 }

@@ -13,18 +13,18 @@ export function newMasterKeyEntry(
   options: {
     readonly state: MasterKeyEntry['state'];
     readonly derivation?: KeyDerivation;
-    /** The key that a running serve has, and by which it may take over this one. */
-    readonly linkedFrom?: Uint8Array;
+    /** Wraps under the key that a running serve has, by which it may take over this one. */
+    readonly wrapLink?: (key: Uint8Array, purpose: string) => Uint8Array;
   },
 ): MasterKeyEntry {
   const id = randomToken();
-  const { state, derivation, linkedFrom } = options;
+  const { state, derivation, wrapLink } = options;
   return {
     id,
     state,
     checkValue: createMasterKeys([key]).wrap(CHECK_TEXT, checkPurpose(id)),
     derivation,
-    link: linkedFrom && createMasterKeys([linkedFrom]).wrap(key, linkPurpose(id)),
+    link: wrapLink?.(key, linkPurpose(id)),
   };
 }
 

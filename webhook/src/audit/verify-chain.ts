@@ -1,0 +1,46 @@
+import { CHAIN_START } from '@svault/server-kit/hash-chain';
+import { type ChainedEntry, chain } from './audit-entry.ts';
+import type { AuditHead, Epoch } from './audit-store.ts';
+
+export type ChainVerdict =
+  | { readonly ok: true; readonly entries: number; readonly epochs: number; readonly head: AuditHead }
+  | { readonly ok: false; readonly epoch: string; readonly seq: number; readonly problem: string };
+
+/**
+ * Looks for a changed, missing, added or reordered entry: each epoch counts from 1 without a gap, each hash follows
+ * from the entry and the hash before, and each epoch ends where its head says.
+ *
+ * Whoever can write the whole database can forge a whole chain; against that the service keeps the heads it saw.
+ *
+ * @param epochs in the order they were opened
+ * @param entries in the order they were written
+ */
+export function verifyChain(epochs: readonly Epoch[], entries: Iterable<ChainedEntry>): ChainVerdict {
+  const remaining = [...epochs];
+  let epoch = remaining.shift();
+  let head: AuditHead = { epoch: epoch?.epoch ?? '', seq: 0, hash: CHAIN_START };
+  let count = 0;
+  const broken = (seq: number, problem: string): ChainVerdict => ({
+    ok: false,
+    epoch: head.epoch,
+    seq,
+    problem,
+  });
+  const endsAtHead = (): boolean => epoch?.seq === head.seq && epoch.hash === head.hash;
+
+  for (const { hash, ...entry } of entries) {
+    if (entry.epoch !== head.epoch) {
+      if (!endsAtHead()) return broken(head.seq + 1, 'entries are missing at the end of this epoch');
+      epoch = remaining.shift();
+      if (epoch?.epoch !== entry.epoch) return broken(head.seq + 1, 'an entry of another epoch stands here');
+      head = { epoch: entry.epoch, seq: 0, hash: CHAIN_START };
+    }
+    const expected = head.seq + 1;
+    if (entry.seq !== expected) return broken(expected, 'this entry is missing or out of order');
+    if (chain(head.hash, entry).hash !== hash) return broken(expected, 'this entry was changed');
+    head = { epoch: entry.epoch, seq: entry.seq, hash };
+    count += 1;
+  }
+  if (!endsAtHead() || remaining.length > 0) return broken(head.seq + 1, 'entries are missing at the end');
+  return { ok: true, entries: count, epochs: epochs.length, head };
+}

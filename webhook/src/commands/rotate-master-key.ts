@@ -1,0 +1,52 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Subcommand } from '@svault/server-kit/program';
+import { SettingsError } from '@svault/server-kit/settings';
+import { AlreadyServing, holdServeLock } from '@svault/server-kit/sqlite-lock';
+import { webhookConfig } from '../config/config.ts';
+import type { Context } from '../context.ts';
+import { rotateMasterKey } from '../vault/master-key-rotation.ts';
+import { say, withVault } from './with-vault.ts';
+
+const HAND_OVER_MS = 30_000;
+const HAND_OVER_POLL_MS = 100;
+
+export const rotateMasterKeyCommand: Subcommand = {
+  summary: 'Move everything to SV_WEBHOOK_MASTER_KEY_NEXT, beside a running serve.',
+  operands: 0,
+  run: async () => {
+    const config = webhookConfig(process.env);
+    const next = config.nextMasterKey;
+    if (next === undefined)
+      throw new SettingsError(['SV_WEBHOOK_MASTER_KEY_NEXT is missing: the key to move to']);
+    await withVault(async (context) => {
+      const { masterKeys: store, keyring, rewrappables, audit, db } = context;
+      const transact = <T>(work: () => T): T => db.transaction(work).immediate();
+      const rotation = { store, keyring, rewrappables, audit, transact, pause: () => setImmediate() };
+      const outcome = await rotateMasterKey(rotation, next.reveal());
+      await handOver(context);
+      say(outcome === 'rotated' ? 'the master key was rotated' : 'the master key had been rotated already');
+      say('from now on give the new key as SV_WEBHOOK_MASTER_KEY, and no SV_WEBHOOK_MASTER_KEY_NEXT');
+    }, config);
+  },
+};
+
+/** Waits until a running serve has taken the new key over and erased the link to it; without one, erases it here. */
+async function handOver({ masterKeys, keyring, path }: Context): Promise<void> {
+  const linked = (): boolean => masterKeys.list().some(({ link }) => link !== undefined);
+  const polls = HAND_OVER_MS / HAND_OVER_POLL_MS;
+  for (let poll = 0; poll < polls && linked(); poll += 1) {
+    if (isServing(path)) await setTimeout(HAND_OVER_POLL_MS);
+    else keyring.refresh();
+  }
+  if (linked()) throw new Error('the running serve has not taken the new key over: run this again');
+}
+
+function isServing(path: string): boolean {
+  try {
+    holdServeLock(path).release();
+    return false;
+  } catch (error) {
+    if (error instanceof AlreadyServing) return true;
+    throw error;
+  }
+}

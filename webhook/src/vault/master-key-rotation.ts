@@ -1,0 +1,93 @@
+import { AeadFailed } from '@svault/server-kit/aead';
+import { createMasterKeys } from '@svault/server-kit/master-keys';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { Keyring } from './keyring.ts';
+import { isMasterKeyOf, newMasterKeyEntry } from './master-key-check.ts';
+import type { MasterKeyStore } from './master-key-store.ts';
+import type { Rewrap, Rewrappable } from './rewrappable.ts';
+
+/** How many rows are moved in one transaction: short enough for a serve to write in between. */
+const BATCH_ROWS = 200;
+
+/** The rotation cannot go on as asked. Nothing was changed. */
+export class RotationRefused extends Error {
+  override readonly name = 'RotationRefused';
+}
+
+export interface MasterKeyRotation {
+  readonly store: MasterKeyStore;
+  readonly keyring: Keyring;
+  readonly rewrappables: readonly Rewrappable[];
+  readonly audit: Pick<AuditLog, 'appendNow'>;
+  /** Runs synchronous work in one immediate transaction. */
+  readonly transact: <T>(work: () => T) => T;
+  /** Lets others write between two batches. */
+  readonly pause: () => Promise<void>;
+}
+
+/**
+ * Moves everything that is wrapped under the master key to the next one, beside a running serve, which reads both keys
+ * and writes the next one from the first step on. Killed at any point, the same call goes on where it stopped.
+ *
+ * Afterwards the next key is the current one; its link, by which a serve takes it over, is still there.
+ *
+ * @returns `already` when an earlier call had finished
+ * @throws RotationRefused when another rotation is under way, or the two keys are one
+ */
+export async function rotateMasterKey(
+  rotation: MasterKeyRotation,
+  next: Uint8Array,
+): Promise<'rotated' | 'already'> {
+  const { rewrappables, transact, pause } = rotation;
+  if (!transact(() => beginNow(rotation, next))) return 'already';
+  const move = moverTo(next, rotation.keyring);
+  for (const rewrappable of rewrappables) {
+    let after: number | undefined = 0;
+    while (after !== undefined) {
+      const from: number = after;
+      after = transact(() => rewrappable.rewrap(move, from, BATCH_ROWS));
+      await pause();
+    }
+  }
+  transact(() => finishNow(rotation, move));
+  return 'rotated';
+}
+
+/** @returns false when the next key is the current one already, by a rotation that finished */
+function beginNow({ store, keyring }: MasterKeyRotation, next: Uint8Array): boolean {
+  const entries = store.list();
+  const current = entries.find(({ state }) => state === 'current');
+  const underWay = entries.find(({ state }) => state === 'next');
+  if (underWay !== undefined) {
+    if (isMasterKeyOf(underWay, next)) return true;
+    throw new RotationRefused('a rotation to another key is under way: give that one as the next key');
+  }
+  if (current !== undefined && isMasterKeyOf(current, next)) return false;
+  store.add(
+    newMasterKeyEntry(next, { state: 'next', wrapLink: (key, purpose) => keyring.wrap(key, purpose) }),
+  );
+  return true;
+}
+
+/** One more pass over everything, so that nothing is left behind, and the next key is the only one. */
+function finishNow({ store, rewrappables, audit }: MasterKeyRotation, move: Rewrap): void {
+  for (const rewrappable of rewrappables) {
+    let after: number | undefined = 0;
+    while (after !== undefined) after = rewrappable.rewrap(move, after, BATCH_ROWS);
+  }
+  store.promoteNext();
+  audit.appendNow({ eventType: 'MASTER_KEY_ROTATED', outcome: 'success' });
+}
+
+function moverTo(next: Uint8Array, keyring: Keyring): Rewrap {
+  const target = createMasterKeys([next]);
+  return (wrapped, purpose) => {
+    try {
+      target.unwrap(wrapped, purpose);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof AeadFailed)) throw error;
+      return target.wrap(keyring.unwrap(wrapped, purpose), purpose);
+    }
+  };
+}
