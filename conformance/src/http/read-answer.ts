@@ -5,11 +5,6 @@ export function header(answer: Answer, name: string): string | undefined {
   return answer.headers.find(([each]) => each === name)?.[1];
 }
 
-/** Every value of a header. */
-export function headerValues(answer: Answer, name: string): readonly string[] {
-  return answer.headers.filter(([each]) => each === name).map(([, value]) => value);
-}
-
 export function text(answer: Answer): string {
   return Buffer.from(answer.body).toString('utf8');
 }
