@@ -69,13 +69,13 @@ export function createApp(context: Context): Express {
 
 /** Every management route, the OpenAPI document of all of them last. */
 function managementRoutes(context: Context): ManagementRoute[] {
-  const { config, clock, masterKeys, stores, unitOfWork } = context;
+  const { config, clock, database, stores, unitOfWork } = context;
   const { binder, records, rotation, storeTickets, tickets, webhook } = context;
   const cookie = sessionCookie(config.baseUrl);
   const routes = [
     ...createLoginRoutes({ clock, cookie, unitOfWork }),
     ...createAccountRoutes({ clock, stores }),
-    ...createAgentRoutes({ clock, masterKeys, stores }),
+    ...createAgentRoutes({ clock, masterKeys: database.masterKeys, stores }),
     ...createGrantRoutes({ clock, stores }),
     ...createTokenRoutes({ clock, records, storeTickets, stores }),
     ...createTokenTicketRoutes({ storeTickets, tickets }),

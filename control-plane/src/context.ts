@@ -2,7 +2,6 @@ import type { Clock } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
-import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Access, createAccess } from './access/access.ts';
 import { createExpiredGrants } from './access/expired-grants.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
@@ -16,7 +15,7 @@ import { withoutLimits } from './limits/without-limits.ts';
 import { withoutPolicies } from './policies/without-policies.ts';
 import { createAccessStore } from './store/access-store-sqlite.ts';
 import { createAuditCommit } from './store/audit-commit-sqlite.ts';
-import { openDatabase } from './store/database.ts';
+import { type Database, openDatabase } from './store/database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import { createStores, createUnitOfWork } from './store/unit-of-work-kysely.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
@@ -37,7 +36,7 @@ export interface Context {
   readonly config: ControlPlaneConfig;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly masterKeys: MasterKeys;
+  readonly database: Database;
   readonly stores: Stores;
   readonly unitOfWork: UnitOfWork;
   readonly adminKeys: AdminKeys;
@@ -70,7 +69,8 @@ export async function createContext(
 ): Promise<Context> {
   const { baseUrl } = config;
   const egress = createEgress({ allow: config.egressAllow });
-  const { sqlite, kysely, masterKeys, close } = await openDatabase(config.databasePath, operatorKeys(config));
+  const database = await openDatabase(config.databasePath, operatorKeys(config));
+  const { sqlite, kysely, masterKeys } = database;
   const stores = createStores(kysely, clock);
   const unitOfWork = createUnitOfWork(kysely, clock);
   const links = stores.webhookLinks;
@@ -121,7 +121,7 @@ export async function createContext(
     config,
     clock,
     logger,
-    masterKeys,
+    database,
     stores,
     unitOfWork,
     adminKeys: createAdminKeys(stores, clock),
@@ -136,7 +136,7 @@ export async function createContext(
     startJobs,
     close: async () => {
       await egress.close();
-      await close();
+      await database.close();
     },
   };
 }

@@ -12,7 +12,6 @@ export const isTime = (text: string): boolean => parseTime(text) !== undefined;
 export const lineSchema = (maxCharacters: number): z.ZodString =>
   z
     .string()
-    .min(1)
     .max(maxCharacters)
     .regex(/^[^\p{Cc}\s]([^\p{Cc}]*[^\p{Cc}\s])?$/u, 'must be one line without spaces around it');
 

@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  BASE_URL,
+  type ManagementService,
+  clientOf,
+  makePlace,
+  serveOn,
+  signInBy,
+  startService,
+} from './management-service.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let service: ManagementService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+/** A fresh owner link, as the subcommand makes one: a first start prints one, and only that. */
+async function freshService(more?: Readonly<Record<string, string>>) {
+  const own = await startService(more);
+  const link = own.running.ownerLink;
+  if (link === undefined) throw new Error('a first start makes a link');
+  return { own, link, token: new URL(link).searchParams.get('token') ?? '' };
+}
+
+describe('the owner link', () => {
+  test('opening it shows a button and uses nothing up; posting its token works once', async () => {
+    const { own, link, token } = await freshService();
+    try {
+      expect(link.startsWith(`${BASE_URL}/login/link?token=`)).toBe(true);
+      for (const _ of [1, 2]) {
+        const page = await own.anyone('GET', `/login/link?token=${token}`);
+        expect(page.status).toBe(200);
+        expect(page.text).toContain('<button type="submit">Sign in</button>');
+        expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      }
+      const first = await own.anyone('POST', '/api/login/link', { body: { token } });
+      expect(first.status).toBe(200);
+      expect(first.json).toMatchObject({
+        email: 'owner@example.org',
+        role: 'admin',
+        isOwner: true,
+        via: 'session',
+      });
+      const second = await own.anyone('POST', '/api/login/link', { body: { token } });
+      expect([second.status, second.json.code]).toEqual([401, 'UNAUTHENTICATED']);
+      expect(second.headers.get('set-cookie')).toBeNull();
+      expect((await own.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('twenty posts at once open one session', async () => {
+    const { own, token } = await freshService();
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => own.anyone('POST', '/api/login/link', { body: { token } })),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('it expires', async () => {
+    const { own, token } = await freshService();
+    try {
+      own.clock.advance(30 * MINUTE_MS);
+      expect((await own.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
+      expect((await own.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test("the page's own form signs in, with the Origin that a browser writes for a page without referrer", async () => {
+    const { own, token } = await freshService();
+    try {
+      const post = (headers: Record<string, string>) =>
+        own.anyone('POST', '/login/link', {
+          rawBody: new URLSearchParams({ token }).toString(),
+          headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        });
+      expect((await post({})).status).toBe(403);
+      expect((await post({ origin: 'https://evil.example' })).status).toBe(403);
+      expect((await post({ origin: 'null', 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+      const page = await post({ origin: 'null', 'sec-fetch-site': 'same-origin' });
+      expect(page.status).toBe(200);
+      expect(page.headers.get('set-cookie')).toMatch(/^svault=/);
+      expect(page.text).toContain('owner@example.org');
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('a second start makes no link and no second account', async () => {
+    const place = await makePlace();
+    const first = await serveOn(place);
+    const before = (await first.admin('GET', '/api/me')).json;
+    await first.running.close();
+    const second = await serveOn(place);
+    try {
+      expect(second.running.ownerLink).toBeUndefined();
+      expect((await second.admin('GET', '/api/me')).json).toEqual(before);
+      expect((await second.admin('GET', '/api/admin-keys')).json.items).toHaveLength(1);
+    } finally {
+      await second.stop();
+    }
+  });
+});
+
+describe('the session cookie', () => {
+  test('over http on loopback it is svault, HttpOnly and Lax, without prefix and Secure', async () => {
+    const { own, token } = await freshService();
+    try {
+      const answer = await own.anyone('POST', '/api/login/link', { body: { token } });
+      expect(answer.headers.get('set-cookie')).toMatch(
+        /^svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
+      );
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('over https it is __Host-svault and Secure', async () => {
+    const { own, token } = await freshService({ SV_BASE_URL: 'https://svault.example' });
+    try {
+      const answer = await own.anyone('POST', '/api/login/link', { body: { token } });
+      expect(answer.headers.get('set-cookie')).toMatch(
+        /^__Host-svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=604800$/,
+      );
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('a state-changing request under it needs our own Origin, reading does not', async () => {
+    const { own, link } = await freshService();
+    try {
+      const session = await signInBy(own, link);
+      expect((await session('GET', '/api/me', { headers: { origin: '' } })).status).toBe(200);
+      expect((await session('POST', '/api/vault/lock')).status).toBe(200);
+      for (const origin of ['', 'https://evil.example', 'null', `${BASE_URL}0`]) {
+        const answer = await session('POST', '/api/vault/unlock', { headers: { origin } });
+        expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
+      }
+      expect((await session('POST', '/api/vault/unlock')).status).toBe(200);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('an Authorization header counts instead of it, even a wrong one', async () => {
+    const { own, link } = await freshService();
+    try {
+      const session = await signInBy(own, link);
+      const answer = await session('GET', '/api/me', { headers: { authorization: 'Bearer svadmin_wrong' } });
+      expect(answer.status).toBe(401);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('it ends after 8 idle hours, and after 7 days however busy', async () => {
+    const { own, link } = await freshService();
+    try {
+      const session = await signInBy(own, link);
+      const status = async () => (await session('GET', '/api/me')).status;
+      for (let hours = 0; hours < 7 * 24 - 6; hours += 6) {
+        own.clock.advance(6 * HOUR_MS);
+        expect(await status()).toBe(200);
+      }
+      own.clock.advance(6 * HOUR_MS);
+      expect(await status()).toBe(401);
+    } finally {
+      await own.stop();
+    }
+    const idle = await freshService();
+    try {
+      const session = await signInBy(idle.own, idle.link);
+      idle.own.clock.advance(8 * HOUR_MS);
+      expect((await session('GET', '/api/me')).status).toBe(401);
+    } finally {
+      await idle.own.stop();
+    }
+  });
+
+  test('sign-out ends it on the server too', async () => {
+    const { own, link } = await freshService();
+    try {
+      const session = await signInBy(own, link);
+      const out = await session('POST', '/api/logout');
+      expect(out.status).toBe(204);
+      expect(out.headers.get('set-cookie')).toMatch(/^svault=; .*Max-Age=0$/);
+      expect((await session('GET', '/api/me')).status).toBe(401);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('sessions are listed and can be ended one by one', async () => {
+    const { own, link } = await freshService();
+    try {
+      const session = await signInBy(own, link);
+      const list = await session('GET', '/api/sessions');
+      expect(list.json.items).toHaveLength(1);
+      const [item] = list.json.items;
+      expect(item).toMatchObject({ kind: 'console', current: true });
+      expect(Object.keys(item).sort()).toEqual(
+        ['id', 'kind', 'userId', 'client', 'current', 'createdAt', 'lastUsedAt', 'expiresAt'].sort(),
+      );
+      expect((await own.admin('DELETE', `/api/sessions/${item.id}`)).status).toBe(204);
+      expect((await own.admin('DELETE', `/api/sessions/${item.id}`)).status).toBe(404);
+      expect((await session('GET', '/api/me')).status).toBe(401);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+describe('admin keys', () => {
+  test('a key is shown once, works, is listed without itself, and ends when it is deleted', async () => {
+    const made = await service.admin('POST', '/api/admin-keys', { body: { name: 'ci' } });
+    expect(made.status).toBe(201);
+    const { key, adminKey } = made.json;
+    expect(key).toMatch(/^svadmin_[A-Za-z0-9_-]{43}$/);
+    const bearer = clientOf(service.running.url, { authorization: `Bearer ${key}` });
+    expect((await bearer('GET', '/api/me')).json.via).toBe('adminKey');
+    const list = await service.admin('GET', '/api/admin-keys');
+    expect(list.text).not.toContain(key);
+    expect(list.json.items.map(({ id }: { id: string }) => id)).toContain(adminKey.id);
+    expect((await service.admin('DELETE', `/api/admin-keys/${adminKey.id}`)).status).toBe(204);
+    expect((await bearer('GET', '/api/me')).status).toBe(401);
+  });
+
+  test('a changed SV_BOOTSTRAP_ADMIN_KEY takes the place of the former one', async () => {
+    const place = await makePlace();
+    await (await serveOn(place)).running.close();
+    const later = { ...place, adminKey: `${place.adminKey.slice(0, -4)}ABCD` };
+    const second = await serveOn({
+      ...later,
+      env: { ...place.env, SV_BOOTSTRAP_ADMIN_KEY: later.adminKey },
+    });
+    try {
+      expect((await second.admin('GET', '/api/me')).status).toBe(200);
+      const former = clientOf(second.running.url, { authorization: `Bearer ${place.adminKey}` });
+      expect((await former('GET', '/api/me')).status).toBe(401);
+    } finally {
+      await second.stop();
+    }
+  });
+
+  test('without SV_BOOTSTRAP_EMAIL there is one owner, whom a later setting names', async () => {
+    const place = await makePlace({ SV_BOOTSTRAP_EMAIL: '' });
+    const first = await serveOn(place);
+    const before = (await first.admin('GET', '/api/me')).json;
+    await first.running.close();
+    const named = { ...place.env, SV_BOOTSTRAP_EMAIL: 'Named@Example.org' };
+    const second = await serveOn({ ...place, env: named });
+    const after = (await second.admin('GET', '/api/me')).json;
+    expect(after).toEqual({ ...before, email: 'named@example.org' });
+    await second.running.close();
+    const third = await serveOn(place);
+    try {
+      expect((await third.admin('GET', '/api/me')).json).toEqual(after);
+    } finally {
+      await third.stop();
+    }
+  });
+});
+
+describe('uniform 401', () => {
+  test.each([
+    ['nothing', {}],
+    ['an unknown key', { authorization: `Bearer svadmin_${'x'.repeat(43)}` }],
+    ['an agent key', { authorization: `Bearer svagent_${'x'.repeat(43)}` }],
+    ['another scheme', { authorization: 'Basic c3ZhZG1pbl9hOmI=' }],
+    ['an empty bearer', { authorization: 'Bearer ' }],
+    ['an unknown cookie', { cookie: 'svault=abc' }],
+    ['two cookies of the name', { cookie: 'svault=abc; svault=abd' }],
+  ])('the same bytes for %s', async (_what, headers) => {
+    const expected = await service.anyone('GET', '/api/me');
+    const answer = await service.anyone('GET', '/api/me', { headers });
+    expect([answer.status, answer.text]).toEqual([401, expected.text]);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svault"');
+  });
+});
