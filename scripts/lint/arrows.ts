@@ -14,7 +14,7 @@ export const PACKAGE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   conformance: ['shared'],
   cli: ['shared'],
   compose: ['shared'],
-  'test-kit': ['control-plane', 'server-kit', 'shared', 'webhook'],
+  'test-kit': ['compose', 'control-plane', 'server-kit', 'shared', 'webhook'],
   bench: ['compose', 'shared'],
 };
 

@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import { type AdminClient, createAdminClient } from '@svault/compose/admin-client';
+import { bind, parseRegistrationLink } from '@svault/compose/binding';
+import { controlPlaneConfig } from '@svault/control-plane/config';
+import { type RunningControlPlane, startControlPlane } from '@svault/control-plane/serve';
+import { type LogLevel, createLogger } from '@svault/server-kit/logger';
+import { ManualClock, newKey, randomToken } from '@svault/shared';
+import { webhookConfig } from '@svault/webhook/config';
+import { type RunningWebhook, startWebhook } from '@svault/webhook/serve';
+import { registrationLinkByPage } from './bind-by-page.ts';
+import { LogSink } from './log-sink.ts';
+import { startRecordingProxy } from './recording-proxy.ts';
+import { tempDir } from './temp-dir.ts';
+
+export type ProgramName = 'control-plane' | 'webhook';
+
+/** Public address of the service. Nothing listens there: clients of a test call `controlPlaneUrl`. */
+const BASE_URL = 'http://127.0.0.1:1';
+const START = Date.UTC(2026, 10, 20, 12);
+
+export interface PairOptions {
+  /** Further settings, for both programs. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly logLevel?: LogLevel;
+  /** False leaves the two unbound. */
+  readonly bound?: boolean;
+}
+
+/** Both programs in this process on one manual clock, bound to each other over a wiretap. */
+export interface TestPair {
+  readonly clock: ManualClock;
+  readonly dir: string;
+  readonly adminKey: string;
+  readonly masterKeys: Readonly<Record<ProgramName, string>>;
+  readonly setupToken: string;
+  /** Where the control plane listens now; another port after a restart. */
+  readonly controlPlaneUrl: () => string;
+  /** The webhook's public address: the wiretap. What only the control plane sends there is what gets recorded. */
+  readonly webhookUrl: string;
+  /** The management routes with the owner's admin key. */
+  readonly admin: AdminClient;
+  /** The same request to the webhook without passing the wiretap, as an agent in another network would. */
+  readonly aroundTheTap: (url: string) => string;
+  /** All bytes between control plane and webhook so far. */
+  readonly recorded: () => Buffer;
+  /** All that one of the two logged so far, across restarts. */
+  readonly logOf: (program: ProgramName) => string;
+  readonly bind: () => Promise<void>;
+  readonly stop: (program: ProgramName) => Promise<void>;
+  readonly start: (program: ProgramName) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function startPair(options: PairOptions = {}): Promise<TestPair> {
+  const clock = new ManualClock(START);
+  const dir = tempDir();
+  const adminKey = newKey('svadmin');
+  const setupToken = randomToken(32);
+  const masterKeys = { 'control-plane': randomToken(32), webhook: randomToken(32) };
+  const logs = { 'control-plane': new LogSink(), webhook: new LogSink() };
+  const running: { 'control-plane'?: RunningControlPlane; webhook?: RunningWebhook } = {};
+  const listening = (program: ProgramName): string => {
+    const url = running[program]?.url;
+    if (url === undefined) throw new Error(`the ${program} is stopped`);
+    return url;
+  };
+  const tap = await startRecordingProxy(() => ({ port: Number(new URL(listening('webhook')).port) }));
+  const env = {
+    SV_EGRESS_ALLOW: '127.0.0.0/8',
+    SV_BASE_URL: BASE_URL,
+    SV_LISTEN: '127.0.0.1:0',
+    SV_DATABASE_URL: `sqlite:${join(dir.path, 'control-plane.db')}`,
+    SV_MASTER_KEY: masterKeys['control-plane'],
+    SV_BOOTSTRAP_EMAIL: 'owner@example.org',
+    SV_BOOTSTRAP_ADMIN_KEY: adminKey,
+    SV_WEBHOOK_URL: tap.url,
+    SV_WEBHOOK_LISTEN: '127.0.0.1:0',
+    SV_WEBHOOK_DATA_DIR: join(dir.path, 'webhook'),
+    SV_WEBHOOK_MASTER_KEY: masterKeys.webhook,
+    SV_WEBHOOK_SERVICE_URL: BASE_URL,
+    SV_WEBHOOK_SETUP_TOKEN: setupToken,
+    ...options.env,
+  };
+  const level = options.logLevel ?? 'debug';
+  const loggerOf = (name: ProgramName) =>
+    createLogger({ name, level, format: 'json', destination: logs[name] });
+  const start = async (program: ProgramName): Promise<void> => {
+    const surroundings = { clock, logger: loggerOf(program) };
+    if (program === 'webhook') running.webhook = await startWebhook(webhookConfig(env), surroundings);
+    else
+      running['control-plane'] = await startControlPlane({
+        config: controlPlaneConfig(env),
+        ...surroundings,
+      });
+  };
+  const stop = async (program: ProgramName): Promise<void> => {
+    const { [program]: stopped } = running;
+    delete running[program];
+    await stopped?.close();
+  };
+  const admin: AdminClient = {
+    call: (method, path, body) =>
+      createAdminClient(listening('control-plane'), adminKey).call(method, path, body),
+  };
+  const bindPair = async (): Promise<void> =>
+    bind(admin, parseRegistrationLink(await registrationLinkByPage(listening('webhook'), setupToken)));
+  const close = async (): Promise<void> => {
+    await stop('control-plane');
+    await stop('webhook');
+    await tap.close();
+    dir.remove();
+  };
+  try {
+    await start('webhook');
+    await start('control-plane');
+    if (options.bound !== false) await bindPair();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    clock,
+    dir: dir.path,
+    adminKey,
+    masterKeys,
+    setupToken,
+    controlPlaneUrl: () => listening('control-plane'),
+    webhookUrl: tap.url,
+    admin,
+    aroundTheTap: (url) => url.replace(tap.url, listening('webhook')),
+    recorded: tap.recorded,
+    logOf: (program) => logs[program].text,
+    bind: bindPair,
+    stop,
+    start,
+    close,
+  };
+}
