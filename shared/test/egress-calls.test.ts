@@ -47,7 +47,7 @@ describe('egress', () => {
       req.on('data', (chunk: Buffer) => chunks.push(chunk));
       req.on('end', () => {
         res.writeHead(201, [
-          ['x-echo', req.headers['x-given'] ?? ''],
+          ['x-echo', String(req.headers['x-given'])],
           ['x-two', 'a'],
           ['x-two', 'b'],
         ]);

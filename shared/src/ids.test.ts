@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey } from './ids.ts';
+
+describe('ids', () => {
+  it('say what they name', () => {
+    const id = newId('agt');
+    expect(id).toMatch(/^agt_[A-Za-z0-9_-]{22}$/);
+    expect(isId('agt', id)).toBe(true);
+    expect(isId('prx', id)).toBe(false);
+  });
+
+  it.each([
+    '',
+    'agt_',
+    'agt_short',
+    `agt_${'a'.repeat(23)}`,
+    `agt_${'a'.repeat(21)}/`,
+    `AGT_${'a'.repeat(22)}`,
+    undefined,
+    7,
+    ['agt_'],
+  ])('are not %j', (text) => {
+    expect(isId('agt', text)).toBe(false);
+  });
+});
+
+describe('keys', () => {
+  it.each(['svagent', 'svsess', 'mcp', 'svadmin'] as const)('of kind %s have 256 bits', (prefix) => {
+    const key = newKey(prefix);
+    expect(key).toMatch(new RegExp(`^${prefix}_[A-Za-z0-9_-]{43}$`));
+    expect(isWellFormedKey(prefix, key)).toBe(true);
+    expect(isWellFormedKey(prefix, `${key}A`)).toBe(false);
+    expect(isWellFormedKey(prefix, `${key}\n`)).toBe(false);
+    expect(isWellFormedKey(prefix, ` ${key}`)).toBe(false);
+    expect(isWellFormedKey(prefix, key.replace('_', '-'))).toBe(false);
+  });
+
+  it('are looked up by their hash', () => {
+    expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+
+  it('are shown by their first four characters', () => {
+    expect(keyDisplayPrefix(`svagent_${'abcdefg'.repeat(6)}h`)).toBe('svagent_abcd…');
+    expect(keyDisplayPrefix('mcp_WXYZ123')).toBe('mcp_WXYZ…');
+  });
+});

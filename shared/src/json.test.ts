@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { utf8 } from './bytes.ts';
+import { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
+
+const reasonFor = (bytes: Uint8Array): string => {
+  try {
+    parseJsonObject(bytes);
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof JsonRefused) return error.reason;
+    throw error;
+  }
+};
+const reason = (text: string): string => reasonFor(utf8(text));
+const nested = (depth: number): string => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
+
+describe('strict JSON', () => {
+  it('reads what JSON.parse reads', () => {
+    const text = '{"a":[1,-2.5,1.5e-3,true,false,null,"x\\u00e9\\n\\"\\\\:{"],"b":{},"":"empty name"}';
+    expect(parseJsonObject(utf8(text))).toEqual(JSON.parse(text));
+  });
+
+  it.each([
+    ['bom', '\ufeff{}'],
+    ['syntax', ''],
+    ['syntax', '{'],
+    ['syntax', '{"a":1,}'],
+    ['syntax', "{'a':1}"],
+    ['syntax', '{"a":1}{}'],
+    ['syntax', '{"a":"unfinished'],
+    ['syntax', '{"a":01}'],
+    ['syntax', '{"a":1.5.5}'],
+    ['syntax', '{"a":NaN}'],
+    ['not_an_object', '[]'],
+    ['not_an_object', 'null'],
+    ['not_an_object', '"{}"'],
+    ['duplicate_name', '{"a":1,"a":1}'],
+    ['duplicate_name', '{"a":{"b":1,"c":2,"b":3}}'],
+    ['duplicate_name', '{"a":[{"b":1,"b":null}]}'],
+    ['duplicate_name', '{"a":1,"\\u0061":2}'],
+    ['forbidden_name', '{"__proto__":{"admin":true}}'],
+    ['forbidden_name', '{"a":{"\\u005f_proto__":1}}'],
+    ['number', '{"a":1.0}'],
+    ['number', '{"a":1e3}'],
+    ['number', '{"a":[2E0]}'],
+    ['number', '{"a":9007199254740992}'],
+    ['number', '{"a":-9007199254740993}'],
+    ['number', '{"a":1e400}'],
+    ['lone_surrogate', '{"a":"\\ud800"}'],
+    ['lone_surrogate', '{"\\udc00":1}'],
+  ])('refuses by %s: %j', (wanted, text) => {
+    expect(reason(text)).toBe(wanted);
+  });
+
+  it('refuses bytes that are no UTF-8', () => {
+    expect(reasonFor(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toBe('utf8');
+    expect(reasonFor(Buffer.from('7b22c0a2223a317d', 'hex'))).toBe('utf8');
+  });
+
+  it('takes names apart by letter case, and colons, braces and quotes in strings for text', () => {
+    expect(reason('{"a":":{[\\":","A":"}]"}')).toBe('accepted');
+  });
+
+  it('lets a name stand once in each of many objects', () => {
+    expect(reason('{"a":{"n":1},"b":{"n":1},"n":[{"n":1},{"n":1}]}')).toBe('accepted');
+  });
+
+  it('goes 32 deep and no further', () => {
+    expect(reason(nested(32))).toBe('accepted');
+    expect(reason(nested(33))).toBe('depth');
+    expect(reason(`{"a":${'['.repeat(31)}${']'.repeat(31)}}`)).toBe('accepted');
+    expect(reason(`{"a":${'['.repeat(32)}${']'.repeat(32)}}`)).toBe('depth');
+  });
+
+  it('refuses a megabyte of anything (R7)', () => {
+    const MIB = 1024 * 1024;
+    expect(reason('['.repeat(MIB))).toBe('depth');
+    expect(reason('{"a":'.repeat(MIB / 5))).toBe('depth');
+    expect(reason(']'.repeat(MIB))).toBe('syntax');
+    expect(reason('"'.repeat(MIB))).toBe('syntax');
+    expect(reason('\\'.repeat(MIB))).toBe('syntax');
+    expect(reason('1.'.repeat(MIB / 2))).toBe('syntax');
+    expect(reason('1e'.repeat(MIB / 2))).toBe('syntax');
+    expect(reason(':'.repeat(MIB))).toBe('syntax');
+    expect(reason(`{"a":${'9'.repeat(MIB)}}`)).toBe('number');
+  });
+
+  it('leaves the prototype of objects alone', () => {
+    parseJsonObject(utf8('{"constructor":{"prototype":{"polluted":1}},"toString":1}'));
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('reads null as absent where the wire says so, at any depth, and nowhere else', () => {
+    const text = utf8('{"a":null,"b":{"c":null,"d":0},"e":[null,{"f":null}]}');
+    expect(parseWireObject(text)).toEqual({ b: { d: 0 }, e: [null, {}] });
+    expect(parseJsonObject(text)).toHaveProperty('a', null);
+    expect(parseJsonValue(utf8('[null]'))).toEqual([null]);
+  });
+
+  it('reads every JSON value that it should, as JSON.parse does', () => {
+    const name = fc.string().filter((text) => text !== '__proto__');
+    const leaf = fc.oneof(
+      fc.boolean(),
+      fc.constant(null),
+      fc.string(),
+      fc.maxSafeInteger(),
+      fc.constant(2.5),
+    );
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 6 }, leaf, fc.array(tie('value')), fc.dictionary(name, tie('value'))),
+    }));
+    fc.assert(
+      fc.property(fc.dictionary(name, value), fc.constantFrom(undefined, 1, '\t'), (object, indent) => {
+        const text = JSON.stringify(object, null, indent);
+        expect(parseJsonObject(utf8(text))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('throws nothing but its own refusal, whatever the bytes', () => {
+    const jsonish = fc.array(fc.constantFrom(...'{}[]":,.eE+-019\\ utnrfalse\u0000é'), { maxLength: 40 });
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => reasonFor(bytes) !== ''));
+    fc.assert(
+      fc.property(jsonish, (parts) => reason(parts.join('')) !== ''),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { format, inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { Secret } from './secret.ts';
+
+const CANARY = 'canary-1f83d9ab';
+
+describe('Secret', () => {
+  it('never prints', () => {
+    const secret = new Secret(CANARY);
+    const nested = { deep: [{ secret }] };
+    const printed = [
+      String(secret),
+      `${secret}`,
+      '' + secret,
+      JSON.stringify(secret),
+      JSON.stringify(nested),
+      inspect(secret),
+      inspect(nested, { depth: null, showHidden: true, getters: true }),
+      format('%s %o %O %j', secret, secret, nested, nested),
+      new Error(`with ${secret}`).stack,
+      Object.keys(secret).join(),
+      Object.getOwnPropertyNames(secret).join(),
+      JSON.stringify(Object.entries(secret)),
+      JSON.stringify({ ...secret }),
+      JSON.stringify(structuredClone(secret)),
+    ];
+    for (const text of printed) expect(text).not.toContain(CANARY);
+    expect(printed.slice(0, 4)).toEqual(['[redacted]', '[redacted]', '[redacted]', '"[redacted]"']);
+  });
+
+  it('holds bytes as well, and prints none of them', () => {
+    const secret = new Secret(Buffer.from(CANARY));
+    const printed = inspect(secret) + JSON.stringify(secret);
+    expect(printed).toBe('[redacted]"[redacted]"');
+    expect(secret.reveal().toString()).toBe(CANARY);
+  });
+
+  it('gives its value to who asks for it', () => {
+    expect(new Secret(CANARY).reveal()).toBe(CANARY);
+  });
+});
