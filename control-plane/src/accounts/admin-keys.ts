@@ -1,20 +1,9 @@
-import {
-  type Clock,
-  type Id,
-  formatTime,
-  hashKey,
-  keyDisplayPrefix,
-  newId,
-  newKey,
-  parseTime,
-} from '@svault/shared';
+import { type Clock, type Id, formatTime, hashKey, keyDisplayPrefix, newId, newKey } from '@svault/shared';
 import { notFound } from '../errors.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { type Actor, changeBy } from './actor.ts';
 import type { AdminKey } from './admin-key-store.ts';
-
-/** The last use is written at most this often. */
-const TOUCH_INTERVAL_MS = 60_000;
+import { noteUse } from './last-use.ts';
 
 export interface AdminKeys {
   /** Who a bearer value stands for; undefined for one that is unknown or revoked. */
@@ -27,9 +16,7 @@ export function createAdminKeys(stores: Pick<Stores, 'adminKeys'>, clock: Clock)
       const found = await stores.adminKeys.findByHash(hashKey(key));
       if (found === undefined) return undefined;
       const { id, vaultId, userId, role, lastUsedAt } = found;
-      const now = clock.now();
-      const idleMs = lastUsedAt === undefined ? Infinity : now - (parseTime(lastUsedAt) ?? 0);
-      if (idleMs >= TOUCH_INTERVAL_MS) await stores.adminKeys.touch(id, formatTime(now));
+      await noteUse(lastUsedAt, clock, (usedAt) => stores.adminKeys.touch(id, usedAt));
       return { vaultId, userId, role, via: 'adminKey', credentialId: id };
     },
   };

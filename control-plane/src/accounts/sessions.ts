@@ -1,14 +1,13 @@
 import { type Clock, type Id, formatTime, hashKey, newId, parseTime, randomToken } from '@svault/shared';
 import type { Stores } from '../unit-of-work.ts';
 import type { Actor } from './actor.ts';
+import { noteUse } from './last-use.ts';
 import type { User } from './user-store.ts';
 
 /** A session that nobody used for this long has ended. */
 export const SESSION_IDLE_MS = 8 * 60 * 60_000;
 /** A session ends after this, however busy (OWASP ASVS 5, V7: both limits). */
 export const SESSION_LIFETIME_MS = 7 * 24 * 60 * 60_000;
-/** The last use is written at most this often. */
-const TOUCH_INTERVAL_MS = 60_000;
 
 const TOKEN_BYTES = 32;
 const MAX_CLIENT_CHARACTERS = 200;
@@ -54,8 +53,8 @@ export function createSessions(stores: Pick<Stores, 'sessions'>, clock: Clock): 
       const now = clock.now();
       const idleMs = now - (parseTime(session.lastUsedAt) ?? 0);
       if (session.expiresAt <= formatTime(now) || idleMs >= SESSION_IDLE_MS) return undefined;
-      if (idleMs >= TOUCH_INTERVAL_MS) await stores.sessions.touch(session.id, formatTime(now));
       const { id, vaultId, userId, role } = session;
+      await noteUse(session.lastUsedAt, clock, (usedAt) => stores.sessions.touch(id, usedAt));
       return { vaultId, userId, role, via: 'session', credentialId: id };
     },
   };

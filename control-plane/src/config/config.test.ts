@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { SettingsError } from '@svault/server-kit/settings';
+import { controlPlaneConfig } from './config.ts';
+
+const BASE = { SV_BASE_URL: 'https://svault.example', SV_MASTER_KEY: 'A'.repeat(43) };
+
+const problemsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    controlPlaneConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+};
+
+test('defaults', () => {
+  expect(controlPlaneConfig(BASE)).toMatchObject({
+    baseUrl: 'https://svault.example',
+    listen: { host: '127.0.0.1', port: 8080 },
+    databasePath: '.svault/control-plane.db',
+    masterKeyNext: undefined,
+    bootstrap: { email: undefined, adminKey: undefined },
+    egressAllow: [],
+    metricsListen: undefined,
+    logLevel: 'info',
+    logFormat: 'json',
+    withoutEffect: [],
+  });
+});
+
+describe('SV_BASE_URL', () => {
+  test.each([
+    'https://a.example',
+    'http://127.0.0.1:8080',
+    'http://localhost:1',
+    'http://[::1]:1',
+    'http://a.localhost',
+  ])('takes %s', (url) => {
+    expect(problemsOf({ ...BASE, SV_BASE_URL: url })).toEqual([]);
+  });
+  test.each([
+    'http://a.example',
+    'http://10.0.0.1',
+    'http://127.0.0.1.example',
+    'https://a.example/path',
+    'ftp://a',
+  ])('refuses %s', (url) => {
+    expect(problemsOf({ ...BASE, SV_BASE_URL: url })).toHaveLength(1);
+  });
+});
+
+test('says what it does not do yet', () => {
+  expect(problemsOf({ ...BASE, SV_DATABASE_URL: 'postgres://db/svault' })).toEqual([
+    'SV_DATABASE_URL: this release keeps its state in SQLite only',
+  ]);
+  const env = { ...BASE, SV_REDIS_URL: 'redis://cache', SV_OIDC_ISSUER: 'https://id.example' };
+  expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_REDIS_URL', 'SV_OIDC_ISSUER']);
+});
+
+test.each(['svadmin_short', 'admin_'.padEnd(60, 'x'), `svadmin_${'x'.repeat(40)} `])(
+  'refuses the admin key %j without repeating it',
+  (key) => {
+    const problems = problemsOf({ ...BASE, SV_BOOTSTRAP_ADMIN_KEY: key });
+    expect(problems).toHaveLength(1);
+    expect(problems.join()).not.toContain(key);
+  },
+);

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { comesFromOrigin } from './origin-check.ts';
+
+const OWN = 'https://svault.example';
+
+test.each([
+  [{ origin: OWN }, true],
+  [{ origin: `${OWN}.evil.example` }, false],
+  [{ origin: `${OWN}:444` }, false],
+  [{ origin: 'http://svault.example' }, false],
+  [{ origin: OWN.toUpperCase() }, false],
+  [{ origin: '' }, false],
+  [{}, false],
+  [{ 'sec-fetch-site': 'same-origin' }, false],
+  [{ origin: 'null' }, false],
+  [{ origin: 'null', 'sec-fetch-site': 'same-origin' }, true],
+  [{ origin: 'null', 'sec-fetch-site': 'same-site' }, false],
+  [{ origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }, false],
+] as const)('%j → %j', (headers: Readonly<Record<string, string>>, expected) => {
+  expect(comesFromOrigin((name) => headers[name], OWN)).toBe(expected);
+});
