@@ -50,6 +50,7 @@ export async function startWebhook(
     const checkpoints = startCheckpoints(context.path);
     stops.push(() => checkpoints.stop());
     const firstSetupToken = await door.start();
+    stops.push(() => door.stop());
     stops.push(every(KEY_WATCH_INTERVAL_MS, logger, () => keyring.refresh()));
     stops.push(every(TIDY_INTERVAL_MS, logger, () => door.tidy()));
     stops.push(every(PURGE_INTERVAL_MS, logger, () => vault.purgeExpired()));

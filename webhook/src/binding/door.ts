@@ -35,6 +35,8 @@ export interface Door {
    * @throws BoundElsewhere when the binding at rest is to another service than the configured one
    */
   start(): Promise<string | undefined>;
+  /** After the last request: what is over stays over when the next start finds the clock set back. */
+  stop(): Promise<void>;
   /** A registration link without a browser, for `bind-link`; @throws AppError SETUP_REQUIRED */
   makeLink(): Promise<Registration>;
   /** For `unseal-bind`. */
@@ -85,6 +87,10 @@ export function createDoor(deps: {
       const bound = store.binding()?.serviceBaseUrl;
       if (bound !== undefined && bound !== serviceUrl) throw new BoundElsewhere(bound, serviceUrl);
       return makeFirstSetupToken({ configured: setupToken, store, commit });
+    },
+    stop: async () => {
+      await eraseWhatIsOver({ store, codes, floor, commit });
+      await commit.run(() => floor.save());
     },
     makeLink: () => makeRegistration({ codes, serviceUrl, webhookUrl: deps.webhookUrl }, newHmacSecret()),
     unseal: () => unsealBinding({ ...deps, store, setupTokenConfigured: setupToken !== undefined }),
