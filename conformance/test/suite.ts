@@ -7,7 +7,7 @@ import type { Target } from '../src/target.ts';
 
 export const requirements = loadRequirements();
 
-export function targetOf(webhookUrl: string, bound: Bound): Target {
+function targetOf(webhookUrl: string, bound: Bound): Target {
   return { webhookUrl, timeoutMs: 10_000, ...bound };
 }
 

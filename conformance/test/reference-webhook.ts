@@ -1,0 +1,115 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { authorityOf, fromBase64url, randomToken, signRequest, utf8, type HmacKey } from '@svault/shared';
+import type { Target } from '../src/target.ts';
+
+/** The reference webhook as anyone runs it: a process, reached over HTTP alone. */
+export interface ReferenceWebhook {
+  readonly target: Target;
+  stop(): Promise<void>;
+}
+
+const MAIN = fileURLToPath(new URL('../../webhook/src/main.ts', import.meta.url));
+/** The suite plays this service; nobody listens there. */
+const SERVICE_URL = 'http://127.0.0.1:9';
+
+/** Starts the reference webhook in a temporary folder and binds the suite to it as its service. */
+export async function startReferenceWebhook(): Promise<ReferenceWebhook> {
+  const dir = await mkdtemp(join(tmpdir(), 'svault-reference-'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const env = {
+    ...process.env,
+    SV_WEBHOOK_URL: url,
+    SV_WEBHOOK_LISTEN: `127.0.0.1:${port}`,
+    SV_WEBHOOK_DATA_DIR: dir,
+    SV_WEBHOOK_MASTER_KEY: randomToken(32),
+    SV_WEBHOOK_SETUP_TOKEN: randomToken(32),
+    SV_WEBHOOK_SERVICE_URL: SERVICE_URL,
+    SV_EGRESS_ALLOW: '127.0.0.0/8',
+  };
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    env,
+    cwd: dir,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const stop = async (): Promise<void> => {
+    await ended(child);
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await ready(child, url);
+    const { stdout: link } = await promisify(execFile)(process.execPath, [MAIN, 'bind-link'], {
+      env,
+      cwd: dir,
+    });
+    return { target: await bind(url, link), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Protocol section 5.1, as the service does it: exchange the code, complete the binding by a signed request. */
+async function bind(url: string, link: string): Promise<Target> {
+  const code = /[?&]code=([0-9a-f-]{36})/.exec(link)?.[1];
+  if (code === undefined) throw new Error(`bind-link printed no code: ${link}`);
+  const exchange = { code, service: { baseUrl: SERVICE_URL, vaultId: 'vlt_conformance' } };
+  const { webhookId, keyId, hmacSecret } = await post(url, '/v1/exchange', exchange, {
+    id: 'bind',
+    secret: utf8(code),
+  });
+  const key = { id: keyId ?? '', secret: fromBase64url(hmacSecret ?? '') ?? new Uint8Array() };
+  await post(url, '/v1/health', {}, key);
+  return { webhookUrl: url, webhookId: webhookId ?? '', serviceUrl: SERVICE_URL, key, timeoutMs: 10_000 };
+}
+
+async function post(url: string, path: string, json: object, key: HmacKey): Promise<Record<string, string>> {
+  const body = utf8(JSON.stringify(json));
+  const headers = signRequest({
+    method: 'POST',
+    authority: authorityOf(url),
+    path,
+    body,
+    key,
+    nowMs: Date.now(),
+  });
+  const answer = await fetch(url + path, { method: 'POST', headers, body });
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as Record<string, string>;
+}
+
+const READY_POLL_MS = 20;
+
+async function ready(child: ChildProcess, url: string): Promise<void> {
+  while (child.exitCode === null) {
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.status === 200) return;
+    await delay(READY_POLL_MS);
+  }
+  throw new Error(`the reference webhook ended with ${child.exitCode}`);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
