@@ -122,7 +122,9 @@ describe('the bind page', () => {
     });
     expect(twice.json.code).toBe('INVALID_REQUEST');
     const json = { method: 'POST', path: '/bind', headers: { 'content-type': 'application/json' } };
-    expect((await door.send({ ...json, body: JSON.stringify({ setup_token: SETUP_TOKEN }) })).status).toBe(400);
+    expect((await door.send({ ...json, body: JSON.stringify({ setup_token: SETUP_TOKEN }) })).status).toBe(
+      400,
+    );
     const large = await postForm(door.send, { setup_token: 'x'.repeat(5000) });
     expect(large.status).toBe(413);
   });
@@ -257,7 +259,9 @@ describe('bind-link beside a running serve', () => {
 
   it('is refused once a binding is complete', async () => {
     await door.bind();
-    await expect(beside((context) => context.door.makeLink())).rejects.toMatchObject({ code: 'SETUP_REQUIRED' });
+    await expect(beside((context) => context.door.makeLink())).rejects.toMatchObject({
+      code: 'SETUP_REQUIRED',
+    });
   });
 
   it('makes the latest code, before one of the page', async () => {

@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { Writable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { createLogger } from '@svault/server-kit/logger';
@@ -28,7 +28,18 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  readonly json: any;
+  readonly json: AnswerBody;
+}
+
+/** Members of the answers these tests look at; a test asserts on those that it reads. */
+export interface AnswerBody {
+  readonly code: string;
+  readonly error: string;
+  readonly retryAfter: number;
+  readonly webhookId: string;
+  readonly keyId: string;
+  readonly hmacSecret: string;
+  readonly protocol: string;
 }
 
 export interface Call {
@@ -106,8 +117,14 @@ export async function startDoor(
   let webhook = await start();
   const webhookUrl = env.SV_WEBHOOK_URL;
 
-  const send = (call: Call): Promise<Answer> => sendTo(webhook.url, call);
-  const sign = ({ path = '/v1/health', method = 'POST', body, ...given }: SignedCall): Record<string, string> =>
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const send = (call: Call): Promise<Answer> => sendTo(webhook.url, call, agent);
+  const sign = ({
+    path = '/v1/health',
+    method = 'POST',
+    body,
+    ...given
+  }: SignedCall): Record<string, string> =>
     signRequest({
       method,
       authority: authorityOf(webhookUrl),
@@ -118,7 +135,12 @@ export async function startDoor(
     });
   const sendSigned = (call: SignedCall): Promise<Answer> => {
     const { path = '/v1/health', method = 'POST', body } = call;
-    return send({ method, path, headers: sign(call), ...(body !== undefined && { body: JSON.stringify(body) }) });
+    return send({
+      method,
+      path,
+      headers: sign(call),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
   };
   const connect: DoorFixture['connect'] = async () => {
     const { text } = await postForm(send, { setup_token: SETUP_TOKEN });
@@ -177,6 +199,7 @@ export async function startDoor(
       }
     },
     stop: async () => {
+      agent.destroy();
       await webhook.close();
       dir.remove();
     },
@@ -224,7 +247,11 @@ export function credentialTicket(
   return issueTicket(claims, side.key);
 }
 
-export function storeTicket(door: DoorFixture, side: ServiceSide, changes: Partial<StoreTicket> = {}): string {
+export function storeTicket(
+  door: DoorFixture,
+  side: ServiceSide,
+  changes: Partial<StoreTicket> = {},
+): string {
   const iat = Math.floor(door.clock.now() / 1000);
   const claims: StoreTicket = {
     iss: SERVICE_URL,
@@ -241,7 +268,11 @@ export function storeTicket(door: DoorFixture, side: ServiceSide, changes: Parti
 }
 
 /** Stores a plain credential, as the owner's CLI does. */
-export function storePlain(door: DoorFixture, ticket: string, headers: Record<string, string> = {}): Promise<Answer> {
+export function storePlain(
+  door: DoorFixture,
+  ticket: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   return door.send({
     method: 'POST',
     path: '/v1/store',
@@ -250,7 +281,7 @@ export function storePlain(door: DoorFixture, ticket: string, headers: Record<st
   });
 }
 
-function sendTo(base: string, call: Call): Promise<Answer> {
+function sendTo(base: string, call: Call, agent: Agent): Promise<Answer> {
   const { hostname, port } = new URL(base);
   const body = call.body === undefined ? undefined : Buffer.from(call.body);
   const flat = [
@@ -258,10 +289,11 @@ function sendTo(base: string, call: Call): Promise<Answer> {
     ...(call.rawHeaders ?? []),
     ...(body === undefined ? [] : ['content-length', String(body.length)]),
   ];
-  if (!flat.some((text, at) => at % 2 === 0 && text.toLowerCase() === 'host')) flat.push('host', 'elsewhere.test');
+  if (!flat.some((text, at) => at % 2 === 0 && text.toLowerCase() === 'host'))
+    flat.push('host', 'elsewhere.test');
   return new Promise((resolve, reject) => {
     const request = httpRequest(
-      { hostname, port, path: call.path, method: call.method ?? 'GET', headers: flat, agent: false },
+      { hostname, port, path: call.path, method: call.method ?? 'GET', headers: flat, agent },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));

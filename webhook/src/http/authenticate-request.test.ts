@@ -1,0 +1,83 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { silentLogger } from '@svault/server-kit/logger';
+import { ManualClock, signRequest } from '@svault/shared';
+import { createBindingReader } from '../binding/binding.ts';
+import { createRequestAuthenticator } from './authenticate-request.ts';
+
+const SECRET = new Uint8Array(32).fill(9);
+
+function door(): {
+  authenticate: (secret: Uint8Array) => Promise<unknown>;
+  change: () => void;
+  counts: { reads: number; admitted: number };
+} {
+  const clock = new ManualClock();
+  const counts = { reads: 0, admitted: 0 };
+  let mark = 1;
+  const binding = createBindingReader({
+    store: {
+      changeMark: () => mark,
+      binding: () => {
+        counts.reads += 1;
+        return { webhookId: 'whk_1', serviceBaseUrl: 'https://s.test', vaultId: 'vlt_1', complete: true };
+      },
+      keys: () => [{ id: 'k1', state: 'current', wrappedSecret: SECRET, validUntilMs: undefined }],
+    },
+    secrets: { unwrap: (wrapped) => wrapped },
+    floor: { latestMs: () => clock.now() },
+  });
+  const authenticate = createRequestAuthenticator({
+    binding,
+    desk: {
+      admitRequest: () => {
+        counts.admitted += 1;
+        return Promise.resolve('admitted');
+      },
+    },
+    isFresh: () => undefined,
+    clock,
+    webhookUrl: 'https://hook.test',
+    logger: silentLogger,
+  });
+  return {
+    counts,
+    change: () => {
+      mark += 1;
+    },
+    authenticate: (secret) => {
+      const path = '/v1/health';
+      const headers = signRequest({
+        method: 'POST',
+        authority: 'hook.test',
+        path,
+        key: { id: 'k1', secret },
+        nowMs: clock.now(),
+      });
+      const req = { method: 'POST', url: path, rawHeaders: Object.entries(headers).flat() };
+      return authenticate(req as unknown as IncomingMessage, new Uint8Array());
+    },
+  };
+}
+
+describe('a request with a wrong MAC (R15)', () => {
+  it('is refused before the database is read or written', async () => {
+    const { authenticate, counts } = door();
+    await authenticate(SECRET);
+    expect(counts).toEqual({ reads: 1, admitted: 1 });
+    for (let tries = 0; tries < 50; tries += 1) {
+      const refused = authenticate(new Uint8Array(32).fill(tries + 10));
+      await expect(refused).rejects.toMatchObject({ code: 'SIGNATURE_INVALID', reason: 'mac' });
+    }
+    expect(counts).toEqual({ reads: 1, admitted: 1 });
+  });
+
+  it('has the binding read again only after somebody changed it', async () => {
+    const { authenticate, change, counts } = door();
+    await authenticate(SECRET);
+    change();
+    await authenticate(SECRET);
+    await authenticate(SECRET);
+    expect(counts.reads).toBe(2);
+  });
+});

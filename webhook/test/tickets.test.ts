@@ -1,0 +1,195 @@
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '@svault/server-kit/logger';
+import { randomToken } from '@svault/shared';
+import { webhookConfig } from '../src/config/config.ts';
+import { openContext } from '../src/context.ts';
+import { createTicketAuthenticator } from '../src/http/authenticate-ticket.ts';
+import {
+  type Answer,
+  type DoorFixture,
+  type ServiceSide,
+  credentialTicket,
+  startDoor,
+  storePlain,
+  storeTicket,
+} from './door-fixture.ts';
+
+let door: DoorFixture;
+let side: ServiceSide;
+beforeEach(async () => {
+  door = await startDoor();
+  side = await door.bind();
+  await storePlain(door, storeTicket(door, side));
+});
+afterEach(() => door.stop());
+
+const fetchWith = (ticket: string): Promise<Answer> => door.send({ path: `/v1/credential?ticket=${ticket}` });
+
+describe('a ticket', () => {
+  it('of 20 parallel uses succeeds in exactly one, 300 times over, and never after a restart (R4)', async () => {
+    const tickets = Array.from({ length: 300 }, () => credentialTicket(door, side));
+    for (let from = 0; from < tickets.length; from += 10) {
+      const batch = tickets.slice(from, from + 10);
+      const answers = await Promise.all(
+        batch.map((ticket) => Promise.all(Array.from({ length: 20 }, () => fetchWith(ticket)))),
+      );
+      for (const uses of answers) {
+        expect(uses.filter(({ status }) => status === 200)).toHaveLength(1);
+        expect(uses.filter(({ status }) => status === 401)).toHaveLength(19);
+      }
+    }
+    await door.restart();
+    for (const ticket of tickets.slice(0, 20)) expect((await fetchWith(ticket)).status).toBe(401);
+  }, 120_000);
+
+  it('is used up whatever the answer is', async () => {
+    const ticket = credentialTicket(door, side, { svc: 'none such' });
+    expect((await fetchWith(ticket)).status).toBe(404);
+    expect((await fetchWith(ticket)).status).toBe(401);
+    const store = storeTicket(door, side);
+    const headers = { authorization: `Bearer ${store}`, 'content-type': 'application/json' };
+    const bad = await door.send({ method: 'POST', path: '/v1/store', headers, body: '{"tokenType":"?"}' });
+    expect(bad.status).toBe(400);
+    expect((await storePlain(door, store)).status).toBe(401);
+  });
+
+  it('is used up for every process on the same data', async () => {
+    const [here, there] = [credentialTicket(door, side), credentialTicket(door, side)];
+    const { clock } = door;
+    const context = await openContext(webhookConfig(door.env), { clock, logger: silentLogger });
+    try {
+      const tickets = createTicketAuthenticator({ ...context.door, clock, logger: silentLogger });
+      expect((await tickets.authenticate('credential', there)).op).toBe('credential');
+      expect((await fetchWith(there)).status).toBe(401);
+      expect((await fetchWith(here)).status).toBe(200);
+      await expect(tickets.authenticate('credential', here)).rejects.toMatchObject({
+        code: 'TICKET_INVALID',
+      });
+    } finally {
+      context.close();
+    }
+  });
+
+  it('holds its id against every other ticket with it', async () => {
+    const jti = randomToken();
+    expect((await fetchWith(credentialTicket(door, side, { jti }))).status).toBe(200);
+    expect((await fetchWith(credentialTicket(door, side, { jti, svc: 'other' }))).status).toBe(401);
+    expect((await storePlain(door, storeTicket(door, side, { jti }))).status).toBe(401);
+  });
+
+  it('that does not verify uses up nothing and writes nothing', async () => {
+    const ticket = credentialTicket(door, side);
+    const other = new Database(`${door.folder}/webhook.db`, { readonly: true });
+    try {
+      const version = (): unknown => other.pragma('data_version', { simple: true });
+      const before = version();
+      for (let at = 0; at < ticket.length; at += 1) {
+        const flipped = String.fromCharCode(ticket.charCodeAt(at) ^ 1);
+        const changed = ticket.slice(0, at) + flipped + ticket.slice(at + 1);
+        expect((await fetchWith(encodeURIComponent(changed))).status).toBe(401);
+      }
+      expect(version()).toBe(before);
+      expect((await fetchWith(ticket)).status).toBe(200);
+      expect(version()).not.toBe(before);
+    } finally {
+      other.close();
+    }
+  });
+
+  it('is refused in the same bytes, whatever is wrong', async () => {
+    const used = credentialTicket(door, side);
+    await fetchWith(used);
+    const now = Math.floor(door.clock.now() / 1000);
+    const wrong = [
+      used,
+      'a.b.c',
+      '',
+      credentialTicket(door, side, { iat: now - 200, exp: now - 140 }),
+      credentialTicket(door, side, { iat: now + 40, exp: now + 90 }),
+      credentialTicket(door, side, { aud: 'whk_another' }),
+      credentialTicket(door, side, { iss: 'https://vault.example/base/' }),
+      credentialTicket(door, { ...side, key: { ...side.key, secret: Buffer.alloc(32) } }),
+      credentialTicket(door, { ...side, key: { ...side.key, id: 'unknown' } }),
+      storeTicket(door, side),
+    ];
+    const answers = await Promise.all(wrong.map(fetchWith));
+    answers.push(await door.send({ path: '/v1/credential' }));
+    expect(answers[0]!.json).toEqual({ error: expect.any(String), code: 'TICKET_INVALID' });
+    for (const { status, text } of answers) expect([status, text]).toEqual([401, answers[0]!.text]);
+    expect(door.logged()).toContain('"reason":"audience"');
+    for (const ticket of wrong.slice(3)) expect(door.logged()).not.toContain(ticket);
+  });
+
+  it('stands once in the address, or in one bearer header', async () => {
+    const ticket = credentialTicket(door, side);
+    expect((await door.send({ path: `/v1/credential?ticket=${ticket}&ticket=${ticket}` })).status).toBe(401);
+    const twice = ['authorization', `Bearer ${ticket}`, 'authorization', `Bearer ${ticket}`];
+    expect((await door.send({ path: '/v1/credential', rawHeaders: twice })).status).toBe(401);
+    const bearer = await door.send({
+      path: '/v1/credential',
+      headers: { authorization: `Bearer ${ticket}` },
+    });
+    expect(bearer.status).toBe(200);
+  });
+
+  it('in the address is the one that counts; what arrives beside it is neither used nor logged', async () => {
+    const [inQuery, inHeader] = [credentialTicket(door, side), credentialTicket(door, side)];
+    const path = `/v1/credential?ticket=${inQuery}`;
+    expect((await door.send({ path, headers: { authorization: `Bearer ${inHeader}` } })).status).toBe(200);
+    expect((await door.send({ path, headers: { authorization: `Bearer ${inHeader}` } })).status).toBe(401);
+    expect((await fetchWith(inHeader)).status).toBe(200);
+    const key = `svagent_${'k'.repeat(43)}`;
+    const withKey = { authorization: `Bearer ${key}`, 'x-agent-key': key };
+    await door.send({ path: `/v1/credential?ticket=${credentialTicket(door, side)}`, headers: withKey });
+    expect(door.logged()).not.toContain('kkkkkkkk');
+  });
+
+  it('for the store is not taken from the address', async () => {
+    const ticket = storeTicket(door, side);
+    const answer = await door.send({ method: 'POST', path: `/v1/store?ticket=${ticket}`, body: '{}' });
+    expect(answer.status).toBe(401);
+    expect((await storePlain(door, ticket)).status).toBe(200);
+  });
+
+  it('is refused by HEAD and POST without being used up', async () => {
+    const ticket = credentialTicket(door, side);
+    for (const method of ['HEAD', 'POST', 'OPTIONS']) {
+      const answer = await door.send({ method, path: `/v1/credential?ticket=${ticket}` });
+      expect([answer.status, answer.headers.allow]).toEqual([405, 'GET']);
+    }
+    expect((await fetchWith(ticket)).status).toBe(200);
+  });
+});
+
+describe('clocks and restores', () => {
+  it('a clock set back lets neither a used nor an unused ticket live again (R5)', async () => {
+    const [used, unused] = [credentialTicket(door, side), credentialTicket(door, side)];
+    expect((await fetchWith(used)).status).toBe(200);
+    door.clock.advance(91_000);
+    expect((await fetchWith(unused)).status).toBe(401);
+    door.clock.jump(-91_000);
+    expect((await fetchWith(unused)).status).toBe(401);
+    await door.restart();
+    expect((await fetchWith(used)).status).toBe(401);
+    expect((await fetchWith(unused)).status).toBe(401);
+  });
+
+  it('30 s of skew are accepted, more are not', async () => {
+    const now = Math.floor(door.clock.now() / 1000);
+    const from = (iat: number): string => credentialTicket(door, side, { iat, exp: iat + 60 });
+    expect((await fetchWith(from(now + 30))).status).toBe(200);
+    expect((await fetchWith(from(now - 90))).status).toBe(200);
+    expect((await fetchWith(from(now + 31))).status).toBe(401);
+    expect((await fetchWith(from(now - 91))).status).toBe(401);
+  });
+
+  it('a restore refuses tickets issued up to 30 s after it', async () => {
+    const early = credentialTicket(door, side);
+    door.query(`UPDATE epochs SET restored = 1, started_at = ${door.clock.now()}`);
+    await door.restart();
+    expect((await fetchWith(early)).status).toBe(401);
+    door.clock.advance(31_000);
+    expect((await fetchWith(credentialTicket(door, side))).status).toBe(200);
+  });
+});
