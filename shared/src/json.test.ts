@@ -119,7 +119,9 @@ describe('strict JSON', () => {
   });
 
   it('throws nothing but its own refusal, whatever the bytes', () => {
-    const jsonish = fc.array(fc.constantFrom(...'{}[]":,.eE+-019\\ utnrfalse\u0000é'), { maxLength: 40 });
+    const jsonish = fc.array(fc.constantFrom(...'{}[]":,.eE+-019\\ utnrfalse\u0000é'.split('')), {
+      maxLength: 40,
+    });
     fc.assert(fc.property(fc.uint8Array(), (bytes) => reasonFor(bytes) !== ''));
     fc.assert(
       fc.property(jsonish, (parts) => reason(parts.join('')) !== ''),

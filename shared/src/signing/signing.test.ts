@@ -32,7 +32,7 @@ const sign = (more: Partial<RequestToSign> = {}): SignedMessage => {
 /** `accepted`, or the reason of our own refusal; anything else that is thrown fails the test. */
 const outcome = (
   message: SignedMessage,
-  policy: Partial<typeof POLICY> | { key: Uint8Array } = {},
+  policy: { readonly key?: Uint8Array; readonly nowMs?: number } = {},
 ): string => {
   try {
     verifySignature(message, parseSignature(message), { ...POLICY, ...policy });
@@ -132,8 +132,7 @@ describe('a signed request', () => {
 
   it('holds 30 seconds either way and not a millisecond longer', () => {
     const message = sign();
-    const at = (ms: number): string =>
-      outcome(message, { nowMs: NOW_MS + ms } as { key: Uint8Array; nowMs: number });
+    const at = (ms: number): string => outcome(message, { nowMs: NOW_MS + ms });
     expect(at(-30_000)).toBe('accepted');
     expect(at(-30_001)).toBe('not_yet_valid');
     expect(at(90_000)).toBe('accepted');
