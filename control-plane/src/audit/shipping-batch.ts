@@ -31,8 +31,19 @@ export function toWireEvent(event: AuditEvent): WireAuditEvent {
 export function cutBatch(events: readonly AuditEvent[]): readonly AuditEvent[] {
   let bytes = 0;
   for (const [index, event] of events.entries()) {
-    bytes += Buffer.byteLength(JSON.stringify(toWireEvent(event))) + 1;
+    bytes += bytesAtMost(event);
     if (index > 0 && (bytes > MAX_BATCH_BYTES || index === MAX_BATCH_EVENTS)) return events.slice(0, index);
   }
   return events;
+}
+
+/** Ids, type, time and member names, generously. */
+const FIXED_BYTES = 640;
+/** JSON writes one character as up to six (`\\u0000`), UTF-8 as up to three. */
+const BYTES_PER_CHARACTER = 6;
+
+/** An upper bound, since writing an event only to measure it would double the cost of shipping it. */
+function bytesAtMost({ serviceName = '', detail }: AuditEvent): number {
+  const detailBytes = detail === undefined ? 0 : Buffer.byteLength(JSON.stringify(detail));
+  return FIXED_BYTES + serviceName.length * BYTES_PER_CHARACTER + detailBytes;
 }

@@ -88,7 +88,8 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
   const bindOrExplain = (req: Request, res: Response): Promise<void> =>
     bind(req, res).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
-      send(res, ERROR_STATUS[error.code as ErrorCode], html.failedPage(explanation(error)));
+      const { code, message, details } = error as AppError<ErrorCode>;
+      send(res, ERROR_STATUS[code], html.failedPage(explanation(message, details)));
     });
 
   return Router({ caseSensitive: true, strict: true })
@@ -106,7 +107,7 @@ function offerInQuery({ query }: Request): BindOffer | undefined {
 }
 
 /** A refusal's message; where it is about the address, what is wrong with it. */
-function explanation({ message, details }: AppError): string {
+function explanation(message: string, details: AppError['details']): string {
   const issues = details?.['issues'];
   if (!Array.isArray(issues)) return message;
   const texts = (issues as readonly { readonly message: string }[]).map((issue) => issue.message);

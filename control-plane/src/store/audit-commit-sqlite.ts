@@ -5,18 +5,16 @@ import { stampEvent } from '../audit/audit-event.ts';
 import type { AuditCommit, AuditEntry } from '../audit/audit-writer.ts';
 import { type ChainHead, EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
 import type { AuditEventRow } from './decision-schema.ts';
-import { toAuditRow } from './audit-rows.ts';
+import { AUDIT_COLUMNS, toAuditRow } from './audit-rows.ts';
 
 /** The hot path's log: prepared statements, one read and one write of a chain's head per vault and transaction. */
 export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, clock: Clock): AuditCommit {
   const head = db.prepare<[string], { seq: number; hash: string }>(
     'SELECT head_seq AS seq, head_hash AS hash FROM audit_chains WHERE vault_id = ?',
   );
-  const insert = db.prepare<AuditEventRow>(
-    `INSERT INTO audit_events (vault_id, seq, id, event_type, outcome, occurred_at, agent_id, proxy_id, user_id,
-       service_name, event_count, detail, hash)
-     VALUES (@vault_id, @seq, @id, @event_type, @outcome, @occurred_at, @agent_id, @proxy_id, @user_id,
-       @service_name, @event_count, @detail, @hash)`,
+  // By position: binding by name costs as much again as the insert itself.
+  const insert = db.prepare<AuditEventRow[keyof AuditEventRow][]>(
+    `INSERT INTO audit_events (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`,
   );
   const moveHead = db.prepare<[string, number, string, number, string]>(
     `INSERT INTO audit_chains (vault_id, head_seq, head_hash, start_seq, start_hash, shipped_seq)
@@ -34,7 +32,8 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
       const { vaultId, agentId } = event;
       const before = heads.get(vaultId) ?? head.get(vaultId) ?? EMPTY_CHAIN;
       const linked = linkEvent(before, stampEvent(event, nowMs));
-      insert.run(toAuditRow(linked));
+      const row = toAuditRow(linked);
+      insert.run(...AUDIT_COLUMNS.map((column) => row[column]));
       heads.set(vaultId, linked);
       if (touchAgent && agentId !== undefined) touch.run(linked.timestamp, vaultId, agentId);
     }

@@ -3,6 +3,23 @@ import type { AuditDetail, AuditEvent } from '../audit/audit-event.ts';
 import type { AuditEventType } from '../audit/event-types.ts';
 import type { AuditEventRow } from './decision-schema.ts';
 
+/** Every column, in the order in which statements that bind by position have them. */
+export const AUDIT_COLUMNS = [
+  'vault_id',
+  'seq',
+  'id',
+  'event_type',
+  'outcome',
+  'occurred_at',
+  'agent_id',
+  'proxy_id',
+  'user_id',
+  'service_name',
+  'event_count',
+  'detail',
+  'hash',
+] as const satisfies readonly (keyof AuditEventRow)[];
+
 export function toAuditRow(event: AuditEvent): AuditEventRow {
   return {
     vault_id: event.vaultId,

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type LinkedService, startLinkedService } from './linked-service.ts';
+import { serveOn } from './management-service.ts';
+
+describe('shipping the log to the webhook', () => {
+  let service: LinkedService;
+
+  beforeEach(async () => {
+    service = await startLinkedService();
+  });
+  afterEach(() => service.stop());
+
+  const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 15_000, interval: 50 });
+
+  /** Ids in the order in which they were written, which is the order in which they must arrive. */
+  const written = async (): Promise<string[]> => (await service.log()).toReversed().map(({ id }) => id);
+
+  const arrived = (): string[] => service.webhook.events.map(({ id }) => id);
+
+  it('hands over everything from the first event on, in order', async () => {
+    const agent = await service.agent('github');
+    await service.bind();
+    await agent.get('github');
+    await agent.get('unknown');
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    expect(service.webhook.events.at(-1)).toMatchObject({
+      eventType: 'AGENT_CREDENTIAL_ACCESS',
+      outcome: 'denied',
+      agentId: agent.id,
+      serviceName: 'unknown',
+      detail: { code: 'NO_GRANT' },
+    });
+  });
+
+  it('goes on in order after an outage, and after a restart in the middle of it', async () => {
+    await service.bind();
+    const agent = await service.agent('github');
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    await service.webhook.shut();
+    await agent.get('github');
+    await service.running.close();
+
+    const again = await serveOn(service.place, service.clock);
+    const answer = await again.admin('GET', '/api/audit?limit=100');
+    const ids = (answer.json.items as { id: string }[]).toReversed().map(({ id }) => id);
+    await service.webhook.open();
+    await eventually(() => {
+      service.clock.advance(5_000);
+      expect(arrived()).toEqual(ids);
+    });
+    await again.running.close();
+  });
+
+  it('sends again what it does not know to have arrived; the webhook writes it once', async () => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    let lost = 0;
+    service.webhook.fault = (path) => (path === '/v1/storage' && lost++ < 1 ? 'lose' : undefined);
+    await service.agent('github');
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    await eventually(() => expect(lost).toBeGreaterThan(1));
+    expect(new Set(arrived()).size).toBe(arrived().length);
+  });
+
+  it('keeps every event while the webhook answers garbage', async () => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    let garbage = 0;
+    service.webhook.fault = () => (garbage++ < 3 ? { status: 200, body: '<html>' } : undefined);
+    await service.agent('github');
+    await eventually(async () => {
+      service.clock.advance(5_000);
+      expect(garbage).toBeGreaterThan(3);
+      expect(arrived()).toEqual(await written());
+    });
+  });
+
+  it.each([
+    ['EPOCH_CHANGED', { epoch: 'second' }],
+    ['LOG_SHORTENED', { epoch: 'first', seq: 1 }],
+  ])('reports a webhook log that contradicts what was seen: %s, once', async (contradiction, head) => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    service.webhook.head = head;
+    await service.agent();
+    const reports = () => service.log('&eventType=WEBHOOK_LOG_CONTRADICTION');
+    await eventually(async () =>
+      expect(await reports()).toMatchObject([
+        { outcome: 'error', detail: { contradiction, webhookId: service.webhook.webhookId } },
+      ]),
+    );
+    await service.agent();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    expect(await reports()).toHaveLength(1);
+  });
+
+  it('holds events back while no webhook is bound', async () => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    await service.admin('DELETE', '/api/webhook');
+    await service.agent('github');
+    const before = arrived().length;
+    expect(await service.bind()).toMatchObject({ status: 201 });
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    expect(arrived().length).toBeGreaterThan(before + 2);
+  });
+});

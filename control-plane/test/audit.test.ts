@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LinkedService, startLinkedService } from './linked-service.ts';
+import { serveOn } from './management-service.ts';
+
+describe('the audit log', () => {
+  let service: LinkedService;
+
+  beforeAll(async () => {
+    service = await startLinkedService();
+    await service.bind();
+  });
+  afterAll(() => service.stop());
+
+  const change = (sql: string, ...parameters: unknown[]): void => {
+    const db = new Database(service.place.databasePath);
+    db.prepare(sql).run(...parameters);
+    db.close();
+  };
+
+  it('has one event per answered request, with its outcome', async () => {
+    const agent = await service.agent('github');
+    await agent.get('github');
+    await agent.get('unknown');
+    await agent.get('a/b');
+    const events = await service.log(`&agentId=${agent.id}&eventType=AGENT_CREDENTIAL_ACCESS`);
+    expect(
+      events.map(({ outcome, serviceName, detail }) => [outcome, serviceName, detail?.['code']]),
+    ).toEqual([
+      ['denied', undefined, 'INVALID_SERVICE'],
+      ['denied', 'unknown', 'NO_GRANT'],
+      ['success', 'github', undefined],
+    ]);
+  });
+
+  it('numbers the events of many requests at once without hole', async () => {
+    const agent = await service.agent('github');
+    await Promise.all(Array.from({ length: 100 }, (_, index) => agent.get(index % 2 ? 'github' : 'unknown')));
+    const events = await service.log(`&agentId=${agent.id}&eventType=AGENT_CREDENTIAL_ACCESS`);
+    expect(events).toHaveLength(100);
+    const verdict = await service.admin('GET', '/api/audit/verify');
+    expect(verdict.json).toMatchObject({ intact: true });
+    expect(verdict.json.head.seq).toBe(verdict.json.events);
+  });
+
+  it('is filtered by agent, service, type and time, and paged', async () => {
+    const { admin } = service;
+    const agent = await service.agent();
+    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'one' } });
+    service.clock.advance(10_000);
+    const from = new Date(service.clock.now()).toISOString();
+    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'two' } });
+    const list = async (query: string) => {
+      const { json } = await admin('GET', `/api/audit?agentId=${agent.id}&${query}`);
+      return (json.items as { eventType: string; serviceName?: string }[]).map(
+        ({ eventType, serviceName }) => `${eventType} ${serviceName ?? ''}`,
+      );
+    };
+    expect(await list('eventType=GRANT_CREATED')).toEqual(['GRANT_CREATED two', 'GRANT_CREATED one']);
+    expect(await list('serviceName=one')).toEqual(['GRANT_CREATED one']);
+    expect(await list(`from=${from}`)).toEqual(['GRANT_CREATED two']);
+    expect(await list(`to=${from}&eventType=GRANT_CREATED`)).toEqual(['GRANT_CREATED one']);
+
+    const first = await admin('GET', `/api/audit?agentId=${agent.id}&limit=2`);
+    const rest = await admin('GET', `/api/audit?agentId=${agent.id}&limit=2&cursor=${first.json.nextCursor}`);
+    expect([...first.json.items, ...rest.json.items].map(({ eventType }) => eventType as string)).toEqual([
+      'GRANT_CREATED',
+      'GRANT_CREATED',
+      'AGENT_CREATED',
+    ]);
+    expect(rest.json.nextCursor).toBeUndefined();
+  });
+
+  it.each(['eventType=NOTHING', 'limit=0', 'cursor=nonsense', 'from=yesterday', 'agent=agt_1'])(
+    'refuses the filter %s',
+    async (query) => {
+      expect((await service.admin('GET', `/api/audit?${query}`)).status).toBe(422);
+    },
+  );
+
+  it('refuses the credential with 503 when its event cannot be written, and heals', async () => {
+    const agent = await service.agent('github');
+    change(
+      "CREATE TRIGGER full BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no room left'); END",
+    );
+    const answers = await Promise.all([agent.get('github'), agent.get('unknown')]);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
+      expect(answer.headers.get('location')).toBeNull();
+      expect(answer.headers.get('retry-after')).toBe('5');
+    }
+    change('DROP TRIGGER full');
+    expect((await agent.get('github')).status).toBe(307);
+  });
+
+  it('does not delete an expired grant whose event cannot be written', async () => {
+    const agent = await service.agent();
+    const body = { serviceName: 'hourly', expiresInSeconds: 3600 };
+    await service.admin('POST', `/api/agents/${agent.id}/grants`, { body });
+    service.clock.advance(3600_000);
+    change(
+      "CREATE TRIGGER full BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no room left'); END",
+    );
+    expect(await agent.get('hourly')).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
+    change('DROP TRIGGER full');
+    expect(await agent.get('hourly')).toMatchObject({ status: 403, json: { code: 'GRANT_EXPIRED' } });
+  });
+
+  it('knows an event of another account by no filter', async () => {
+    const other = await startLinkedService();
+    const agent = await other.agent();
+    const { json } = await service.admin('GET', `/api/audit?agentId=${agent.id}`);
+    expect(json).toEqual({ items: [] });
+    await other.stop();
+  });
+
+  // Last: it breaks the chain for good.
+  it.each([
+    [
+      'changed',
+      `UPDATE audit_events SET outcome = 'success' WHERE outcome = 'denied' AND seq = (SELECT max(seq) FROM audit_events WHERE outcome = 'denied')`,
+    ],
+    ['missing', 'DELETE FROM audit_events WHERE seq = 2'],
+  ])('shows an event that was %s, by the route and by the subcommand', async (problem, sql) => {
+    const agent = await service.agent();
+    await agent.get('unknown');
+    change(sql);
+    expect((await service.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: false, problem });
+    const main = new URL('../src/main.ts', import.meta.url).pathname;
+    const run = promisify(execFile)(process.execPath, [main, 'audit', 'verify'], { env: service.place.env });
+    await expect(run).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('BROKEN') });
+  });
+});
+
+describe('the log over a stop', () => {
+  it('counts what a suspended agent keeps asking into one event a minute, after the first', async () => {
+    const service = await startLinkedService();
+    const agent = await service.agent('github');
+    await service.admin('POST', `/api/agents/${agent.id}/suspend`);
+    for (let tries = 0; tries < 5; tries++) await agent.get('github');
+    expect(await service.log(`&agentId=${agent.id}&eventType=AGENT_CREDENTIAL_ACCESS`)).toHaveLength(1);
+    await service.running.close();
+    const again = await serveOn(service.place, service.clock);
+    const { json } = await again.admin('GET', `/api/audit?eventType=AGENT_CREDENTIAL_ACCESS`);
+    expect(json.items).toMatchObject([
+      { count: 4, detail: { code: 'AGENT_INACTIVE' } },
+      { outcome: 'denied' },
+    ]);
+    await service.webhook.shut();
+    await again.stop();
+  });
+
+  it('has its head from the same transaction as its events', async () => {
+    const service = await startLinkedService();
+    const agent = await service.agent();
+    await Promise.all(Array.from({ length: 10 }, () => agent.get(randomBytes(4).toString('hex'))));
+    const db = new Database(service.place.databasePath, { readonly: true });
+    const head = db.prepare('SELECT head_seq FROM audit_chains').pluck().get();
+    const last = db.prepare('SELECT max(seq) FROM audit_events').pluck().get();
+    db.close();
+    expect(head).toBe(last);
+    await service.stop();
+  });
+});

@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { sha256, toBase64url, toHex } from '@svault/shared';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { tracesOf } from '@svault/test-kit/secret-forms';
+import type { Fault } from './fake-webhook.ts';
+import { type LinkedService, startLinkedService } from './linked-service.ts';
+
+describe('binding by the API', () => {
+  let service: LinkedService;
+
+  beforeAll(async () => {
+    service = await startLinkedService();
+  });
+  afterEach(async () => {
+    service.webhook.fault = undefined;
+    await service.admin('DELETE', '/api/webhook');
+  });
+  afterAll(() => service.stop());
+
+  const bindWith = (change: Record<string, unknown>) =>
+    service.admin('POST', '/api/webhook/bind', { body: { ...service.webhook.offer(), ...change } });
+
+  const expectNothingStored = async (): Promise<void> =>
+    expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
+
+  it('exchanges the code, has the webhook answer under the new key, and stores it wrapped', async () => {
+    service.webhook.served.length = 0;
+    const answer = await service.bind();
+    expect(answer).toMatchObject({
+      status: 201,
+      json: { bound: true, url: service.webhook.url, webhookId: service.webhook.webhookId, reachable: true },
+    });
+    expect(answer.json.capabilities).toEqual(['storage', 'credential', 'store']);
+    expect(service.webhook.served.slice(0, 2)).toEqual([
+      { path: '/v1/exchange', keyId: 'bind' },
+      { path: '/v1/health', keyId: answer.json.keyId },
+    ]);
+    const files = ['', '-wal'].map((end) => readFileSync(service.place.databasePath + end));
+    expect(tracesOf(toBase64url(service.webhook.secret), Buffer.concat(files))).toEqual([]);
+    expect(Buffer.concat(files).includes(service.webhook.secret)).toBe(false);
+    const [event] = await service.log('&eventType=WEBHOOK_BOUND');
+    expect(event).toMatchObject({ outcome: 'success', detail: { url: service.webhook.url } });
+  });
+
+  it('stores nothing when the secret is not the one of the fingerprint', async () => {
+    const answer = await bindWith({ hmacHash: toHex(sha256(randomBytes(32))) });
+    expect(answer).toMatchObject({ status: 502, json: { code: 'WEBHOOK_REFUSED' } });
+    expect(answer.json.error).toContain('another fingerprint');
+    await expectNothingStored();
+  });
+
+  it('stores nothing when the webhook does not know the code', async () => {
+    const answer = await bindWith({ code: randomUUID() });
+    expect(answer).toMatchObject({
+      status: 502,
+      json: { code: 'WEBHOOK_REFUSED', webhookCode: 'SIGNATURE_INVALID' },
+    });
+    expect(answer.json.error).toContain('Make a new link');
+    await expectNothingStored();
+  });
+
+  it.each(['CODE_USED', 'CODE_EXPIRED', 'INVALID_REQUEST', 'RATE_LIMITED'])(
+    'says what to do when the webhook answers %s',
+    async (code) => {
+      service.webhook.fault = () => ({ status: 410, body: JSON.stringify({ error: 'no', code }) });
+      const answer = await service.bind();
+      expect(answer).toMatchObject({ status: 502, json: { code: 'WEBHOOK_REFUSED', webhookCode: code } });
+      expect(answer.json.error).toMatch(/new link|Wait a minute/);
+      await expectNothingStored();
+    },
+  );
+
+  const faults: readonly (readonly [string, string, Fault, number])[] = [
+    ['exchange', 'breaks the connection', 'break', 503],
+    ['exchange', 'loses its answer', 'lose', 503],
+    ['exchange', 'is behind a gateway that fails', { status: 502, body: '<html>bad gateway' }, 503],
+    ['exchange', 'is something else', { status: 200, body: '<html>welcome' }, 502],
+    ['exchange', 'answers other JSON', { status: 200, body: '{"ok":true}' }, 502],
+    ['exchange', 'redirects', { status: 307, body: '', headers: { location: 'http://127.0.0.1:1/' } }, 502],
+    [
+      'health',
+      'refuses the new key',
+      { status: 401, body: '{"error":"no","code":"SIGNATURE_INVALID"}' },
+      502,
+    ],
+    ['health', 'answers garbage', { status: 200, body: 'ok' }, 502],
+  ];
+  it.each(faults)('stores nothing when %s at the webhook %s', async (endpoint, _how, fault, status) => {
+    service.webhook.fault = (path) => (path === `/v1/${endpoint}` ? fault : undefined);
+    expect((await service.bind()).status).toBe(status);
+    service.webhook.fault = undefined;
+    await expectNothingStored();
+  });
+
+  it('never repeats an exchange', async () => {
+    let tries = 0;
+    service.webhook.fault = () => (tries++, 'break');
+    await service.bind();
+    expect(tries).toBe(1);
+  });
+
+  it('refuses while one is bound, and binds again after it was unbound', async () => {
+    await service.bind();
+    expect(await service.bind()).toMatchObject({ status: 409, json: { code: 'CONFLICT' } });
+    expect((await service.admin('DELETE', '/api/webhook')).status).toBe(204);
+    expect((await service.admin('DELETE', '/api/webhook')).status).toBe(404);
+    expect((await service.bind()).status).toBe(201);
+  });
+
+  it('lets one of two bindings at the same moment through', async () => {
+    const offer = service.webhook.offer();
+    const bind = () => service.admin('POST', '/api/webhook/bind', { body: offer });
+    const statuses = (await Promise.all([bind(), bind()])).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([201, 409]);
+  });
+
+  it('refuses while the vault is locked', async () => {
+    await service.admin('POST', '/api/vault/lock');
+    expect(await service.bind()).toMatchObject({ status: 423, json: { code: 'VAULT_LOCKED' } });
+    await service.admin('POST', '/api/vault/unlock');
+  });
+
+  it.each([
+    ['code', 'not-a-uuid'],
+    ['code', randomUUID().toUpperCase()],
+    ['hmacHash', 'A'.repeat(64)],
+    ['hmacHash', 'ab'],
+    ['webhookUrl', 'ftp://example.org'],
+    ['webhookUrl', 'https://user:pass@example.org'],
+    ['webhookUrl', 'https://example.org/?x=1'],
+    ['webhookUrl', 'https://example.org/#x'],
+    ['webhookUrl', 'https://example.org/'],
+    ['webhookUrl', 'https://example.org/a/../b'],
+    ['webhookUrl', 'javascript:alert(1)'],
+    ['webhookUrl', '//example.org'],
+    ['surprise', 1],
+  ])('refuses %s = %j without a call', async (member, value) => {
+    const answer = await bindWith({ [member]: value });
+    expect(answer).toMatchObject({ status: 422, json: { code: 'INVALID_ARGUMENT' } });
+    expect(answer.json.issues).toMatchObject([{ path: member }]);
+  });
+});
+
+describe('addresses that a webhook must not have', () => {
+  it.each([
+    'http://10.0.0.1',
+    'https://10.0.0.1',
+    'https://169.254.169.254',
+    'https://2852039166',
+    'https://0xa9fea9fe',
+    'https://[::ffff:10.0.0.1]',
+    'https://[64:ff9b::a00:1]',
+    'https://192.168.1.1:8443/vault',
+    'http://8.8.8.8',
+  ])('%s', async (webhookUrl) => {
+    const service = await startLinkedService();
+    const body = { ...service.webhook.offer(), webhookUrl };
+    const answer = await service.admin('POST', '/api/webhook/bind', { body });
+    expect(answer).toMatchObject({ status: 422, json: { issues: [{ path: 'webhookUrl' }] } });
+    expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
+    await service.stop();
+  });
+});

@@ -1,0 +1,164 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type Clock,
+  type SignedMessage,
+  formatTime,
+  headerPairs,
+  parseSignature,
+  sha256,
+  toBase64url,
+  toHex,
+  verifySignature,
+} from '@svault/shared';
+
+/** What is done with a request instead of answering it as a webhook would. */
+export type Fault =
+  | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
+  /** Takes the request and never answers. */
+  | 'hang'
+  /** Does what was asked, then breaks the connection: the answer is lost. */
+  | 'lose'
+  /** Breaks the connection before anything is done. */
+  | 'break';
+
+export interface FakeWebhook {
+  readonly url: string;
+  readonly webhookId: string;
+  /** Keys by their id; `current` is the one that the last activated exchange gave. */
+  readonly keys: Map<string, Uint8Array>;
+  /** Events of `audit.append`, once per id, in the order in which they came first. */
+  readonly events: { id: string; eventType: string; [member: string]: unknown }[];
+  /** Path and key id of every request that was answered without a fault. */
+  readonly served: { path: string; keyId: string; op?: string }[];
+  /** Asked for every request; undefined lets it be answered. */
+  fault: ((path: string) => Fault | undefined) | undefined;
+  /** What it says of its own log; `seq` follows the events. */
+  head: { epoch: string; hash?: string; seq?: number };
+  /** A new registration link's parts. */
+  offer(): { code: string; webhookUrl: string; hmacHash: string };
+  /** The key that a link's exchange will give; tests change it to break the promise of `hmacHash`. */
+  secret: Uint8Array;
+  /** Stops listening and breaks every connection; `open` listens again on the same port. */
+  shut(): Promise<void>;
+  open(): Promise<void>;
+}
+
+/** A webhook of a few lines, for what the real one does not do on demand: being away, slow, wrong, or rewritten. */
+export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
+  const server = createServer((req, res) => void serve(req, res));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const authority = `127.0.0.1:${port}`;
+  let code = '';
+
+  const fake: FakeWebhook = {
+    url: `http://${authority}`,
+    webhookId: `whk_${toBase64url(randomBytes(16))}`,
+    keys: new Map(),
+    events: [],
+    served: [],
+    fault: undefined,
+    head: { epoch: 'first' },
+    secret: randomBytes(32),
+    offer: () => {
+      code = randomUUID();
+      return { code, webhookUrl: fake.url, hmacHash: toHex(sha256(fake.secret)) };
+    },
+    shut: async () => {
+      if (!server.listening) return;
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+    open: async () => {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
+  };
+
+  async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const path = req.url ?? '';
+    const fault = fake.fault?.(path);
+    if (fault === 'hang') return;
+    if (fault === 'break') return void res.destroy();
+    if (typeof fault === 'object') return void res.writeHead(fault.status, fault.headers).end(fault.body);
+    const { status, answer } = answerTo(req, path, body);
+    if (fault === 'lose') return void res.destroy();
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  }
+
+  function answerTo(req: IncomingMessage, path: string, body: Buffer): { status: number; answer: object } {
+    const message: SignedMessage = {
+      method: req.method ?? '',
+      authority,
+      path,
+      query: '',
+      headers: headerPairs(req.rawHeaders),
+      body,
+    };
+    const parsed = parseSignature(message);
+    const key = parsed.keyId === 'bind' ? Buffer.from(code) : fake.keys.get(parsed.keyId);
+    if (key === undefined) return refused(401, 'SIGNATURE_INVALID');
+    try {
+      verifySignature(message, parsed, { key, nowMs: clock.now(), skewSeconds: 30, maxLifetimeSeconds: 60 });
+    } catch {
+      return refused(401, 'SIGNATURE_INVALID');
+    }
+    const content = JSON.parse(body.toString()) as Content;
+    fake.served.push({ path, keyId: parsed.keyId, ...(content.op !== undefined && { op: content.op }) });
+    if (path === '/v1/exchange') return { status: 200, answer: exchange(content) };
+    if (path === '/v1/health') return { status: 200, answer: health() };
+    return { status: 200, answer: { results: (content.batch ?? [content]).map(operate) } };
+  }
+
+  function exchange(content: Content): object {
+    const rotating = content.op === 'rotate';
+    const secret = rotating ? randomBytes(32) : fake.secret;
+    const keyId = `k${fake.keys.size + 1}`;
+    fake.keys.set(keyId, secret);
+    const key = { keyId, hmacSecret: toBase64url(secret) };
+    return rotating ? key : { ...key, webhookId: fake.webhookId, protocol: 'v1', capabilities: ['storage'] };
+  }
+
+  function health(): object {
+    const { webhookId } = fake;
+    const capabilities = ['storage', 'credential', 'store'];
+    return {
+      status: 'ok',
+      protocol: 'v1',
+      version: '0',
+      webhookId,
+      capabilities,
+      time: formatTime(clock.now()),
+    };
+  }
+
+  function operate(operation: Content): object {
+    if (operation.op === 'audit.append') {
+      const known = new Set(fake.events.map(({ id }) => id));
+      fake.events.push(...(operation.events ?? []).filter(({ id }) => !known.has(id)));
+      return { accepted: operation.events?.length ?? 0 };
+    }
+    const { epoch, seq = fake.events.length, hash = `hash-${seq}` } = fake.head;
+    return operation.op === 'audit.list'
+      ? { items: [], head: { epoch, seq, hash } }
+      : { error: 'no such record', code: 'NOT_FOUND' };
+  }
+
+  return fake;
+}
+
+interface Content {
+  readonly op?: string;
+  readonly batch?: readonly Content[];
+  readonly events?: FakeWebhook['events'];
+}
+
+const refused = (status: number, code: string) => ({ status, answer: { error: 'refused', code } });
