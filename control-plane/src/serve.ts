@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '@svault/shared';
 import { startCheckpoints } from '@svault/server-kit/checkpoint';
 import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
+import { createMetrics, serveMetrics } from '@svault/server-kit/metrics';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { ensureOwner } from './accounts/bootstrap.ts';
 import { makeLoginLink } from './accounts/login-link.ts';
@@ -14,6 +15,8 @@ import { type Context, createContext } from './context.ts';
 export interface RunningControlPlane {
   /** The address it listens on, with the port that was really taken. */
   readonly url: string;
+  /** Where `GET /metrics` is, if it was asked for. */
+  readonly metricsUrl: string | undefined;
   /** A one-time link that signs the owner in; only from the start that made the account. */
   readonly ownerLink: string | undefined;
   /** Lets requests in hand finish, then gives everything back. */
@@ -50,10 +53,13 @@ export async function startControlPlane(options: {
     undo.push(() => checkpoints.stop());
     const jobs = context.startJobs();
     undo.push(() => jobs.stop());
+    const metrics =
+      config.metricsListen && (await serveMetrics(createMetrics('control-plane'), config.metricsListen));
+    undo.push(() => metrics?.close());
     const listener = await listen(createApp(context), config.listen);
     undo.push(() => listener.close());
     sayWhatRuns(context, listener.url);
-    return { url: listener.url, ownerLink, close };
+    return { url: listener.url, metricsUrl: metrics?.url, ownerLink, close };
   } catch (error) {
     await close();
     throw error;

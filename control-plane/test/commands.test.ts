@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -76,6 +76,8 @@ describe('beside a running serve', () => {
     const occupied = await program(place.env, 'restore-backup', file);
     expect([occupied.code, occupied.stderr]).toEqual([1, expect.stringContaining('already')]);
 
+    for (const { databasePath } of [service.place, place])
+      expect((await stat(databasePath)).mode & 0o777).toBe(0o600);
     const restored = await started(place);
     const revealed = await restored.admin('POST', `/api/agents/${agent.id}/reveal-key`);
     expect(revealed.json).toEqual({ apiKey });

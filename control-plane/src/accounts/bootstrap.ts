@@ -12,7 +12,7 @@ export interface BootstrapInput {
 }
 
 /** SV_BOOTSTRAP_ADMIN_KEY is already a key of somebody else. */
-export class BootstrapKeyTaken extends Error {
+class BootstrapKeyTaken extends Error {
   constructor() {
     super(
       'SV_BOOTSTRAP_ADMIN_KEY is in use by another account or as a key made in the console: choose a new one',

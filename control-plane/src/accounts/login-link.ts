@@ -5,7 +5,7 @@ import { openSession } from './sessions.ts';
 import type { User } from './user-store.ts';
 
 /** Long enough to copy it from a terminal, short enough that a forgotten one is worthless. */
-export const LOGIN_LINK_LIFETIME_MS = 30 * 60_000;
+const LOGIN_LINK_LIFETIME_MS = 30 * 60_000;
 
 const TOKEN_BYTES = 32;
 

@@ -5,7 +5,7 @@ import { noteUse } from './last-use.ts';
 import type { User } from './user-store.ts';
 
 /** A session that nobody used for this long has ended. */
-export const SESSION_IDLE_MS = 8 * 60 * 60_000;
+const SESSION_IDLE_MS = 8 * 60 * 60_000;
 /** A session ends after this, however busy (OWASP ASVS 5, V7: both limits). */
 export const SESSION_LIFETIME_MS = 7 * 24 * 60 * 60_000;
 

@@ -3,7 +3,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { StoredAgentKey } from './agent-store.ts';
 
 /** What a wrapped key is bound to, so that one copied into another agent's row does not open there. */
-export const agentKeyPurpose = (agentId: string): string => `agent-key:${agentId}`;
+const agentKeyPurpose = (agentId: string): string => `agent-key:${agentId}`;
 
 /** A fresh `svagent_` key and the form in which it is kept. */
 export function makeAgentKey(

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Subcommand } from '@svault/server-kit/program';
 import { controlPlaneConfig } from '../config/config.ts';
@@ -16,12 +16,14 @@ export const restoreBackup: Subcommand = {
   run: async ([file = '']) => {
     const config = controlPlaneConfig(process.env);
     const { databasePath } = config;
-    if (existsSync(databasePath)) throw new Error(`there is a database at ${databasePath} already`);
+    if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
+      throw new Error(`there is a database at ${databasePath} already`);
     if (!existsSync(file)) throw new Error(`there is no file ${file}`);
     mkdirSync(dirname(databasePath), { recursive: true, mode: 0o700 });
     const staged = `${databasePath}.restoring`;
     try {
       copyFileSync(file, staged);
+      chmodSync(staged, 0o600);
       await prepare(staged, config);
       renameSync(staged, databasePath);
     } finally {

@@ -21,7 +21,7 @@ const SECURITY = [{ adminKey: [] }, { session: [] }];
  *
  * @param baseUrl public address of the service
  */
-export function openApiDocument(
+function openApiDocument(
   routes: readonly ManagementRoute[],
   options: { readonly baseUrl: string; readonly cookieName: string },
 ): ReturnType<typeof createDocument> {

@@ -4,7 +4,7 @@ import { JsonRefused, parseJsonObject } from '@svault/shared';
 import { refusal } from '../errors.ts';
 
 /** Far above the longest notes a token may have; management requests carry nothing larger. */
-export const MAX_BODY_BYTES = 256 * 1024;
+const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * Reads a management request's body: size cap, content type, JSON, in this order.

@@ -92,7 +92,7 @@ function parseParts(
 }
 
 /** 403 for a known caller whose role is too weak. */
-export function requireRole(actor: Actor, role: Role): void {
+function requireRole(actor: Actor, role: Role): void {
   if (ROLES.indexOf(actor.role) < ROLES.indexOf(role))
     throw refusal('FORBIDDEN', 'This needs an admin of the account.');
 }

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { aeadReady } from '@svault/server-kit/aead';
@@ -26,6 +26,8 @@ export interface Database {
 export async function openDatabase(path: string, operatorKeys: OperatorKeys): Promise<Database> {
   await aeadReady();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // Made by us and not by SQLite, for its mode: nobody else on the machine reads it. The log beside it inherits that.
+  closeSync(openSync(path, 'a', 0o600));
   const sqlite = openPlain(path);
   const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite) });
   const close = async (): Promise<void> => {

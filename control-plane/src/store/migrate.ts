@@ -11,7 +11,7 @@ export interface SchemaMigration {
 }
 
 /** The database was written by a newer program. Nothing was changed. */
-export class NewerSchema extends Error {
+class NewerSchema extends Error {
   constructor(found: { readonly id: number; readonly name: string }) {
     super(
       `the database has schema ${found.id} (${found.name}), which this program does not know; it knows up to ` +

@@ -6,7 +6,7 @@ import { type Secret, fromBase64url, toBase64url } from '@svault/shared';
 import type { Schema } from './schema.ts';
 
 /** The master key of the settings is not the one this database was made with. Nothing was changed. */
-export class WrongMasterKey extends Error {
+class WrongMasterKey extends Error {
   constructor() {
     super('SV_MASTER_KEY does not open this database: it was made with another key');
     this.name = 'WrongMasterKey';
