@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { cpus, release, totalmem } from 'node:os';
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import { join } from 'node:path';
 
 /** The servers' core, and the one that makes the load and everything else. */
 export const SERVER_CORE = 0;
@@ -31,6 +32,26 @@ export function residentMb(pid: number): number {
   return (Number(kib) * 1024) / 1e6;
 }
 
+const FSYNC_SAMPLES = 60;
+const BLOCK = Buffer.alloc(4096, 'x');
+
+/**
+ * Median milliseconds of appending a block to a file and forcing it to the disk: what every durable answer waits for,
+ * and what latencies must be read with.
+ * @param dir on the disk that the databases are on
+ */
+export function fsyncMs(dir: string): number {
+  const file = openSync(join(dir, 'fsync-probe'), 'w');
+  const samples = Array.from({ length: FSYNC_SAMPLES }, () => {
+    const startedAt = performance.now();
+    writeSync(file, BLOCK);
+    fsyncSync(file);
+    return performance.now() - startedAt;
+  }).sort((one, other) => one - other);
+  closeSync(file);
+  return samples[FSYNC_SAMPLES / 2] ?? Number.NaN;
+}
+
 /** What a result must be read with. */
 export function machine(): Readonly<Record<string, unknown>> {
   return {
@@ -38,6 +59,7 @@ export function machine(): Readonly<Record<string, unknown>> {
     cores: cpus().length,
     memoryMb: Math.round(totalmem() / 1e6),
     kernel: release(),
+    load: loadavg()[0],
     node: process.version,
     commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
   };

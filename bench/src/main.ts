@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPair } from '@svault/compose/pair';
 import { freePort } from './free-port.ts';
-import { LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
+import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { table, writeResults } from './report.ts';
 import { controlPlaneContenders, pidOf } from './rows/control-plane.ts';
 import { rateRows } from './rows/rates.ts';
@@ -16,13 +16,16 @@ import { startAndIdleMemory } from './rows/start-and-memory.ts';
 import { startWebhookContender } from './rows/webhook-credential.ts';
 import { startYardstick } from './rows/yardstick.ts';
 
-const flag = (value: string): { type: 'string'; default: string } => ({ type: 'string', default: value });
-const { values } = parseArgs({ options: { rounds: flag('3'), seconds: flag('3'), connections: flag('32') } });
-const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number) as [
-  number,
-  number,
-  number,
-];
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '32' },
+  },
+});
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const connections = Number(values.connections);
 
 pinSelf();
 const dir = mkdtempSync(join(tmpdir(), 'svault-bench-'));
@@ -41,7 +44,9 @@ try {
   const webhook = await startWebhookContender(webhookDir, await freePort(), seconds);
   stops.push(webhook.stop);
 
+  const disk = fsyncMs(dir);
   console.log(`bench: ${rounds} rounds of ${seconds} s each, ${connections} connections, one core a server`);
+  console.log(`a 4 KiB append reaches this disk in ${disk.toFixed(2)} ms`);
   const starts = await startAndIdleMemory(pair, rounds);
   const contenders = {
     bare: bare.contender,
@@ -58,7 +63,10 @@ try {
   const all = [...rows, ...starts];
   console.log(`\n${table(all)}`);
   const options = { rounds, seconds, connections };
-  const file = writeResults({ machine: machine(), options, rows: all, measured, atHalf }, new Date());
+  const file = writeResults(
+    { machine: { ...machine(), fsyncMs: disk }, options, rows: all, measured, atHalf },
+    new Date(),
+  );
   console.log(`\nwritten to ${file}`);
 } finally {
   await Promise.allSettled(stops.map((stop) => stop()));

@@ -28,6 +28,8 @@ export interface Measured {
   /** Median over the rounds of requests per second over those of bare Express in the same round. */
   readonly ratio: number;
   readonly requestsPerSecond: number;
+  /** The same ratio by CPU time instead of rate. */
+  readonly cpuRatio: number;
   /** Median CPU time of the server per request, in microseconds: what other work on the machine disturbs least. */
   readonly cpuMicros: number;
   readonly rounds: readonly RoundResult[];
@@ -63,6 +65,7 @@ export async function measure(
         rounds.map((one, round) => one.requestsPerSecond / (base[round]?.requestsPerSecond ?? Number.NaN)),
       ),
       requestsPerSecond: median(rounds.map((one) => one.requestsPerSecond)),
+      cpuRatio: median(rounds.map((one, round) => (base[round]?.cpuMicros ?? Number.NaN) / one.cpuMicros)),
       cpuMicros: median(rounds.map((one) => one.cpuMicros)),
       rounds,
     };

@@ -13,6 +13,8 @@ export interface Rates {
   readonly atHalf: LoadResult;
 }
 
+const CONNECTIONS_FACTOR_WHEN_PACED = 8;
+
 interface Contenders {
   readonly bare: Contender;
   readonly bareAgain: Contender;
@@ -40,8 +42,8 @@ export async function rateRows(contenders: Contenders, options: RoundOptions): P
     options,
   );
   const rates = plan.map(([contender, target]): Row => {
-    const { ratio, requestsPerSecond, cpuMicros } = resultOf(measured, contender);
-    const note = `${requestsPerSecond.toFixed(0)}/s, ${cpuMicros.toFixed(0)} µs of CPU each`;
+    const { ratio, requestsPerSecond, cpuMicros, cpuRatio } = resultOf(measured, contender);
+    const note = `${requestsPerSecond.toFixed(0)}/s; by CPU ${cpuRatio.toFixed(3)}, ${cpuMicros.toFixed(0)} µs each`;
     return { name: contender.name, value: ratio, target, note };
   });
   const saturation = resultOf(measured, credentials.contender).requestsPerSecond;
@@ -87,7 +89,8 @@ async function runAtHalf(
   const source = contender.prepare();
   await settle(options.pids);
   const { url, expectedStatus } = contender;
-  const { connections, rounds } = options;
-  const seconds = options.seconds * rounds;
+  // Enough that a slow answer delays no request that is due.
+  const connections = options.connections * CONNECTIONS_FACTOR_WHEN_PACED;
+  const seconds = options.seconds * options.rounds;
   return runLoad({ url, source, expectedStatus, connections, seconds, requestsPerSecond: saturation / 2 });
 }
