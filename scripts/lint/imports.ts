@@ -12,6 +12,8 @@ export interface Import {
 /** Files that test others: beside the source, in `test/`, and suites that run on several implementations. */
 const TEST = /\.(test|contract)\.ts$|^[^/]+\/test\//;
 const INTEGRATION_TEST = /^[^/]+\/test\//;
+/** What brings the real other side to an integration test, in this process or as processes. */
+const TEST_ONLY_PACKAGES = ['test-kit', 'compose'];
 
 /** Says why an import is refused, or undefined where it is allowed. */
 export function refusal({ file, specifier, names }: Import): string | undefined {
@@ -26,7 +28,7 @@ function packageRefusal(file: string, target: string): string | undefined {
   if (allowed === undefined || other === undefined || other === own) return undefined;
   if (target.startsWith('./')) return `${own} reaches into ${other} by path; import the package by its name`;
   if (allowed.includes(other)) return undefined;
-  if (INTEGRATION_TEST.test(file) && other === 'test-kit') return undefined;
+  if (INTEGRATION_TEST.test(file) && TEST_ONLY_PACKAGES.includes(other)) return undefined;
   return `${own} may import ${allowed.length === 0 ? 'no workspace package' : allowed.join(', ')}, not ${other}`;
 }
 

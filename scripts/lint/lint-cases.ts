@@ -163,7 +163,7 @@ const LAYERS: readonly ImportCase[] = (
   {
     file: `${server}/test/store.test.ts`,
     refuses: [`@svault/${other}/serve`, '../../shared/src/ids.ts'],
-    allows: ['@svault/test-kit/pair', '@svault/shared', '../src/store/schema.ts'],
+    allows: ['@svault/test-kit/pair', '@svault/compose/pair', '@svault/shared', '../src/store/schema.ts'],
   },
 ]);
 
