@@ -78,11 +78,17 @@ export function installPackages(project: string, packages: readonly Packed[]): C
   };
 }
 
+/** Each package gets the dependencies that it declares, and no other package's: a forgotten one must show. */
 function linkThirdParty(modules: string, packages: readonly Packed[]): void {
   const own = new Set(packages.map(({ manifest }) => manifest.name));
-  const needed = packages.flatMap(({ manifest }) => Object.keys(manifest.dependencies ?? {}));
-  for (const name of new Set([...needed.filter((each) => !own.has(each)), '@types/node'])) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
-  }
+  for (const { manifest } of packages)
+    for (const name of Object.keys(manifest.dependencies ?? {}))
+      if (!own.has(name)) link(name, join(modules, manifest.name, 'node_modules'));
+  // What a TypeScript user of Node has anyway.
+  link('@types/node', modules);
+}
+
+function link(name: string, into: string): void {
+  mkdirSync(dirname(join(into, name)), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules', name), join(into, name));
 }
