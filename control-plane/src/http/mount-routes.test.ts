@@ -1,0 +1,143 @@
+import express from 'express';
+import supertest from 'supertest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { errorHandler } from '@svault/server-kit/error-handler';
+import { silentLogger } from '@svault/server-kit/logger';
+import { newId } from '@svault/shared';
+import type { Actor, Role } from '../accounts/actor.ts';
+import { refusal } from '../errors.ts';
+import type { Stores } from '../unit-of-work.ts';
+import { ERROR_STATUS } from './errors.ts';
+import { mountRoutes } from './mount-routes.ts';
+import { definePublicRoute, defineRoute } from './route-definition.ts';
+
+const shared = { tag: 'Test', summary: 'Test', audit: [] } as const;
+const vaultId = newId('vlt');
+
+/** What the service looks like to the next request. */
+let state: { role: Role | undefined; lockedAt: string | undefined; lockedInside: string | undefined };
+beforeEach(() => {
+  state = { role: 'admin', lockedAt: undefined, lockedInside: undefined };
+});
+
+const routes = [
+  defineRoute({
+    ...shared,
+    method: 'post',
+    path: '/api/things/{id}',
+    operation: 'change',
+    role: 'admin',
+    whenLocked: 'refused',
+    params: z.object({ id: z.string() }),
+    query: z.strictObject({ dry: z.enum(['yes']).optional() }),
+    body: z.strictObject({ name: z.string() }),
+    answer: { status: 200, schema: z.object({ id: z.string(), name: z.string() }) },
+    handle: ({ params, body, change }) =>
+      change(() => Promise.resolve({ ...params, ...body, keyHash: 'kept in' })),
+  }),
+  defineRoute({
+    ...shared,
+    method: 'delete',
+    path: '/api/things/{id}',
+    operation: 'remove',
+    role: 'member',
+    whenLocked: 'answers',
+    params: z.object({ id: z.string() }),
+    answer: { status: 204 },
+    handle: () => Promise.resolve(),
+  }),
+  definePublicRoute({
+    ...shared,
+    method: 'get',
+    path: '/api/open',
+    operation: 'open',
+    answer: { status: 200, schema: z.object({ ok: z.boolean() }) },
+    handle: () => Promise.resolve({ ok: true }),
+  }),
+];
+
+function storesOf(lockedAt: string | undefined): Stores {
+  const vault = { id: vaultId, createdAt: '', lockedAt };
+  // Only the vault is looked at by what is tested here.
+  return { vaults: { get: () => Promise.resolve(vault) } } as unknown as Stores;
+}
+
+const app = express()
+  .use((req, res, next) => {
+    const stores = storesOf(state.lockedAt);
+    const { role } = state;
+    const actor = {
+      vaultId,
+      userId: newId('usr'),
+      role,
+      via: 'adminKey',
+      credentialId: newId('adk'),
+    } as Actor;
+    return mountRoutes(routes, {
+      stores,
+      unitOfWork: { run: (work) => work(storesOf(state.lockedInside)) },
+      ownOrigin: 'https://svault.example',
+      authenticate: () =>
+        role === undefined ? Promise.reject(refusal('UNAUTHENTICATED', 'who?')) : Promise.resolve(actor),
+    })(req, res, next);
+  })
+  .use(
+    errorHandler({
+      statusOf: ERROR_STATUS,
+      storageFailure: 'UNAVAILABLE',
+      internal: 'INTERNAL',
+      logger: silentLogger,
+    }),
+  );
+
+const post = () => supertest(app).post('/api/things/x');
+const codeOf = ({ body }: supertest.Response): unknown => (body as { code?: unknown }).code;
+
+describe('the order of answers', () => {
+  const broken = () => post().set('content-type', 'text/plain').send('{"nam');
+
+  test('405 before anything else, with the methods of the path', async () => {
+    state.role = undefined;
+    const answer = await supertest(app).put('/api/things/x');
+    expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST, DELETE']);
+  });
+
+  test('401, 403, 415, 400, 423, 422, then the handler', async () => {
+    state = { role: undefined, lockedAt: 'now', lockedInside: 'now' };
+    expect(codeOf(await broken())).toBe('UNAUTHENTICATED');
+    state.role = 'member';
+    expect(codeOf(await broken())).toBe('FORBIDDEN');
+    state.role = 'admin';
+    expect(codeOf(await broken())).toBe('UNSUPPORTED_MEDIA_TYPE');
+    expect(codeOf(await post().set('content-type', 'application/json').send('{"nam'))).toBe(
+      'INVALID_REQUEST',
+    );
+    expect(codeOf(await post().send({ nam: 1 }))).toBe('VAULT_LOCKED');
+    state.lockedAt = undefined;
+    expect(codeOf(await post().send({ nam: 1 }))).toBe('INVALID_ARGUMENT');
+    expect(codeOf(await post().query({ dry: 'no' }).send({ name: 'a' }))).toBe('INVALID_ARGUMENT');
+    expect(codeOf(await post().send({ name: 'a' }))).toBe('VAULT_LOCKED');
+    state.lockedInside = undefined;
+    expect((await post().send({ name: 'a' })).status).toBe(200);
+  });
+});
+
+test('the answer is what its schema lets through', async () => {
+  expect((await post().send({ name: 'a' })).body).toEqual({ id: 'x', name: 'a' });
+});
+
+test('a route that answers while locked does', async () => {
+  state = { role: 'member', lockedAt: 'now', lockedInside: 'now' };
+  const answer = await supertest(app).delete('/api/things/x');
+  expect([answer.status, answer.text]).toEqual([204, '']);
+});
+
+test('a public route needs nobody, but is not for pages of other sites', async () => {
+  state.role = undefined;
+  expect((await supertest(app).get('/api/open')).body).toEqual({ ok: true });
+  const own = await supertest(app).get('/api/open').set('origin', 'https://svault.example');
+  expect(own.status).toBe(200);
+  const foreign = await supertest(app).get('/api/open').set('origin', 'https://evil.example');
+  expect([foreign.status, codeOf(foreign)]).toEqual([403, 'FORBIDDEN']);
+});
