@@ -1,0 +1,214 @@
+import { verifyTicket } from '@svault/shared';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Fault } from './fake-webhook.ts';
+import { type LinkedService, startLinkedService } from './linked-service.ts';
+import { BASE_URL } from './management-service.ts';
+
+let service: LinkedService;
+
+beforeEach(async () => {
+  service = await startLinkedService();
+  await service.bind();
+});
+afterEach(() => service.stop());
+
+const view = async () => (await service.admin('GET', '/api/webhook')).json;
+
+describe('GET /api/webhook', () => {
+  it('tells address, capabilities, when it was last seen and how fast it answers', async () => {
+    expect(await view()).toEqual({
+      bound: true,
+      webhookId: service.webhook.webhookId,
+      url: service.webhook.url,
+      capabilities: ['storage', 'credential', 'store'],
+      reachable: true,
+      lastSeenAt: new Date(service.clock.now()).toISOString(),
+      latencyMs: 0,
+      boundAt: new Date(service.clock.now()).toISOString(),
+      keyId: 'k1',
+      rotationPending: false,
+    });
+  });
+
+  it('tells that it does not answer, and when it last did', async () => {
+    const { lastSeenAt } = await view();
+    await service.webhook.shut();
+    service.clock.advance(60_000);
+    expect(await view()).toMatchObject({ reachable: false, lastSeenAt });
+  });
+});
+
+describe('a webhook that is known to be offline', () => {
+  const offlineAnswers: readonly (readonly [string, Fault])[] = [
+    ['breaks connections', 'break'],
+    ['stands behind a gateway that fails', { status: 503, body: 'no upstream' }],
+    ['stands behind a gateway that times out', { status: 504, body: '{}' }],
+  ];
+  it.each(offlineAnswers)('503 with Retry-After for 15 s once it %s', async (_how, fault) => {
+    const agent = await service.agent('github');
+    expect((await agent.get('github')).status).toBe(307);
+    service.webhook.fault = () => fault;
+    await view();
+    const refused = await agent.get('github');
+    expect(refused).toMatchObject({ status: 503, json: { code: 'WEBHOOK_UNAVAILABLE', retryAfter: 15 } });
+    expect(refused.headers.get('retry-after')).toBe('15');
+    expect(refused.headers.get('location')).toBeNull();
+    service.clock.advance(15_000);
+    expect((await agent.get('github')).status).toBe(307);
+  });
+
+  it('is online again with the first call that it answers', async () => {
+    const agent = await service.agent('github');
+    await service.webhook.shut();
+    await view();
+    expect((await agent.get('github')).status).toBe(503);
+    await service.webhook.open();
+    expect((await view()).reachable).toBe(true);
+    expect((await agent.get('github')).status).toBe(307);
+  });
+
+  it('is not offline for refusing, nor for answering garbage', async () => {
+    const agent = await service.agent('github');
+    for (const fault of [
+      { status: 401, body: '{"error":"no","code":"SIGNATURE_INVALID"}' },
+      { status: 503, body: '{"error":"busy","code":"UNAVAILABLE"}' },
+      { status: 200, body: '<html>' },
+    ]) {
+      service.webhook.fault = () => fault;
+      await view();
+      expect((await agent.get('github')).status).toBe(307);
+    }
+  });
+
+  it('writes the refusal into the log', async () => {
+    const agent = await service.agent('github');
+    await service.webhook.shut();
+    await view();
+    await agent.get('github');
+    const [event] = await service.log(`&agentId=${agent.id}`);
+    expect(event).toMatchObject({ outcome: 'error', detail: { code: 'WEBHOOK_UNAVAILABLE' } });
+  });
+});
+
+describe('rotation of the key', () => {
+  const rotate = () => service.admin('POST', '/api/webhook/rotate-secret');
+
+  const keyOfTicket = async (agent: Awaited<ReturnType<LinkedService['agent']>>): Promise<string> => {
+    const { headers } = await agent.get('github');
+    const [header = ''] = (new URL(headers.get('location') ?? '').searchParams.get('ticket') ?? '').split(
+      '.',
+    );
+    return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
+  };
+
+  it('asks under the current key, activates the new one by a health call, and signs with it from then on', async () => {
+    const agent = await service.agent('github');
+    service.webhook.served.length = 0;
+    expect(await rotate()).toMatchObject({ status: 200, json: { keyId: 'k2' } });
+    expect(service.webhook.served.filter(({ path }) => path !== '/v1/storage')).toEqual([
+      { path: '/v1/exchange', keyId: 'k1', op: 'rotate' },
+      { path: '/v1/health', keyId: 'k2' },
+    ]);
+    expect(await keyOfTicket(agent)).toBe('k2');
+    expect(await view()).toMatchObject({ keyId: 'k2', rotationPending: false });
+    const [event] = await service.log('&eventType=WEBHOOK_SECRET_ROTATED');
+    expect(event).toMatchObject({ detail: { keyId: 'k2', formerKeyId: 'k1' } });
+  });
+
+  it('signs no ticket under a key that was not yet answered', async () => {
+    const agent = await service.agent('github');
+    service.webhook.fault = (path) =>
+      path === '/v1/health' ? { status: 500, body: '{"error":"no","code":"INTERNAL"}' } : undefined;
+    expect((await rotate()).status).toBe(502);
+    expect(await keyOfTicket(agent)).toBe('k1');
+    service.webhook.fault = undefined;
+    expect(await view()).toMatchObject({ keyId: 'k1', rotationPending: true });
+  });
+
+  it('completes a rotation that was interrupted before it begins another', async () => {
+    service.webhook.fault = (path) =>
+      path === '/v1/health' ? { status: 500, body: '{"error":"no","code":"INTERNAL"}' } : undefined;
+    await rotate();
+    service.webhook.fault = undefined;
+    service.webhook.served.length = 0;
+    expect(await rotate()).toMatchObject({ status: 200, json: { keyId: 'k3' } });
+    expect(service.webhook.served.filter(({ path }) => path !== '/v1/storage')).toEqual([
+      { path: '/v1/health', keyId: 'k2' },
+      { path: '/v1/exchange', keyId: 'k2', op: 'rotate' },
+      { path: '/v1/health', keyId: 'k3' },
+    ]);
+  });
+
+  it('keeps the current key when the exchange fails, which is not repeated', async () => {
+    let tries = 0;
+    service.webhook.fault = (path) => (path === '/v1/exchange' ? (tries++, 'lose') : undefined);
+    expect(await rotate()).toMatchObject({ status: 503, json: { code: 'WEBHOOK_UNAVAILABLE' } });
+    expect(tries).toBe(1);
+    service.webhook.fault = undefined;
+    expect(await view()).toMatchObject({ reachable: true, keyId: 'k1', rotationPending: false });
+  });
+
+  it('502 WEBHOOK_NOT_CONFIGURED where none is bound', async () => {
+    await service.admin('DELETE', '/api/webhook');
+    expect(await rotate()).toMatchObject({ status: 502, json: { code: 'WEBHOOK_NOT_CONFIGURED' } });
+  });
+});
+
+describe('tickets for owners', () => {
+  beforeEach(async () => {
+    await service.admin('POST', '/api/tokens', { body: { serviceName: 'github', tokenType: 'PlainText' } });
+  });
+
+  const policy = () => ({
+    issuer: BASE_URL,
+    audience: service.webhook.webhookId,
+    keyFor: (keyId: string) => service.webhook.keys.get(keyId),
+    nowMs: service.clock.now(),
+  });
+
+  it('gives an admin a store ticket that may replace what is there, for five minutes', async () => {
+    const { json } = await service.admin('POST', '/api/tokens/github/store-ticket');
+    expect(json.url).toBe(`${service.webhook.url}/v1/store`);
+    const claims = verifyTicket(json.ticket as string, { op: 'store', ...policy() });
+    expect(claims).toMatchObject({ svc: 'github', sub: expect.stringMatching(/^usr_/) });
+    expect(claims.ifv).toBeUndefined();
+    expect(claims.exp - claims.iat).toBe(300);
+    expect(Date.parse(json.expiresAt as string)).toBe(claims.exp * 1000);
+    const [event] = await service.log('&eventType=TOKEN_STORE_TICKET');
+    expect(event).toMatchObject({ serviceName: 'github', outcome: 'success' });
+  });
+
+  it('gives an admin a credential address, for a recipient of a sealed record too, and writes it down', async () => {
+    const jkt = 'A'.repeat(43);
+    const { json } = await service.admin('POST', '/api/tokens/github/credential-ticket', { body: { jkt } });
+    const ticket = new URL(json.url as string).searchParams.get('ticket') ?? '';
+    const claims = verifyTicket(ticket, { op: 'credential', ...policy() });
+    expect(claims).toMatchObject({ svc: 'github', cnf: { jkt }, rfp: 'none' });
+    expect(claims.gnt).toBeUndefined();
+    const [event] = await service.log('&eventType=OWNER_CREDENTIAL_ACCESS');
+    expect(event).toMatchObject({ serviceName: 'github', userId: claims.sub });
+  });
+
+  it.each(['store-ticket', 'credential-ticket'])('refuses %s while the vault is locked', async (kind) => {
+    await service.admin('POST', '/api/vault/lock');
+    const answer = await service.admin('POST', `/api/tokens/github/${kind}`);
+    expect(answer).toMatchObject({ status: 423, json: { code: 'VAULT_LOCKED' } });
+  });
+
+  it.each(['store-ticket', 'credential-ticket'])('404 for the %s of an unknown token', async (kind) => {
+    expect((await service.admin('POST', `/api/tokens/unknown/${kind}`)).status).toBe(404);
+  });
+
+  it.each(['store-ticket', 'credential-ticket'])('502 for a %s without a webhook', async (kind) => {
+    await service.admin('DELETE', '/api/webhook');
+    const answer = await service.admin('POST', `/api/tokens/github/${kind}`);
+    expect(answer).toMatchObject({ status: 502, json: { code: 'WEBHOOK_NOT_CONFIGURED' } });
+  });
+
+  it('refuses a thumbprint that is none, and unknown members', async () => {
+    for (const body of [{ jkt: 'short' }, { jkt: 1 }, { other: true }])
+      expect((await service.admin('POST', '/api/tokens/github/credential-ticket', { body })).status).toBe(
+        422,
+      );
+  });
+});
