@@ -1,0 +1,94 @@
+import type { Id } from '@svault/shared';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type NewAuditEvent, stampEvent } from './audit-event.ts';
+import { EMPTY_CHAIN, followChain, linkEvent } from './chain.ts';
+
+const event: NewAuditEvent = {
+  vaultId: 'vlt_1' as Id<'vlt'>,
+  eventType: 'AGENT_CREDENTIAL_ACCESS',
+  outcome: 'success',
+  agentId: 'agt_1' as Id<'agt'>,
+  serviceName: 'github',
+};
+
+function chainOf(length: number, of: NewAuditEvent = event) {
+  let head = EMPTY_CHAIN;
+  return Array.from({ length }, (_, index) => {
+    const linked = linkEvent(head, stampEvent(of, index * 1000));
+    head = linked;
+    return linked;
+  });
+}
+
+describe('the chain', () => {
+  it('holds as it was written, whole or page by page', () => {
+    const events = chainOf(10);
+    const head = { seq: 10, hash: events[9]!.hash };
+    expect(followChain(EMPTY_CHAIN, events)).toEqual(head);
+    const half = followChain(EMPTY_CHAIN, events.slice(0, 5));
+    expect(half).toEqual({ seq: 5, hash: events[4]!.hash });
+    expect('hash' in half && followChain(half, events.slice(5))).toEqual(head);
+  });
+
+  it('holds from where older events were removed', () => {
+    const events = chainOf(10);
+    const start = { seq: 4, hash: events[3]!.hash };
+    expect(followChain(start, events.slice(4))).toMatchObject({ seq: 10 });
+  });
+
+  it.each([
+    ['outcome', 'denied'],
+    ['serviceName', 'gitlab'],
+    ['serviceName', undefined],
+    ['agentId', 'agt_2'],
+    ['timestamp', '2026-11-20T12:00:00.000Z'],
+    ['vaultId', 'vlt_2'],
+    ['id', 'evt_other'],
+    ['eventType', 'LOGIN'],
+    ['count', 2],
+    ['detail', { code: 'x' }],
+    ['userId', 'agt_1'],
+  ])('shows a changed %s', (member, value) => {
+    const events = chainOf(3).map((linked) => (linked.seq === 2 ? { ...linked, [member]: value } : linked));
+    expect(followChain(EMPTY_CHAIN, events)).toEqual({ seq: 2, problem: 'changed' });
+  });
+
+  it('shows an event that is missing or out of place', () => {
+    const [first, second, third] = chainOf(3);
+    expect(followChain(EMPTY_CHAIN, [first!, third!])).toEqual({ seq: 2, problem: 'missing' });
+    expect(followChain(EMPTY_CHAIN, [second!, first!, third!])).toEqual({ seq: 1, problem: 'missing' });
+  });
+
+  it("does not depend on the order of an event's details, nor on their way through JSON", () => {
+    const value = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.string()));
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.string({ minLength: 1 }).filter((name) => name !== '__proto__'),
+          value,
+        ),
+        (detail) => {
+          const linked = linkEvent(EMPTY_CHAIN, { ...stampEvent(event, 0), detail });
+          const reversed = Object.fromEntries(Object.entries(detail).toReversed());
+          const read = JSON.parse(JSON.stringify(reversed)) as typeof detail;
+          expect(followChain(EMPTY_CHAIN, [{ ...linked, detail: read }])).toMatchObject({
+            hash: linked.hash,
+          });
+        },
+      ),
+    );
+  });
+});
+
+describe('an event', () => {
+  it('cannot be written with a detail named like a secret', () => {
+    for (const name of ['secret', 'accessToken', 'PASSWORD'])
+      expect(() => stampEvent({ ...event, detail: { [name]: 'x' } }, 0)).toThrow(TypeError);
+  });
+
+  it('gives up details that a webhook might not take', () => {
+    const stamped = stampEvent({ ...event, detail: { name: 'x'.repeat(5000) } }, 0);
+    expect(stamped.detail).toEqual({ truncated: true });
+  });
+});

@@ -1,0 +1,77 @@
+import { type Id, ManualClock } from '@svault/shared';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { NewAuditEvent } from './audit-event.ts';
+import { type DenialCounter, createDenialCounter } from './denial-counter.ts';
+
+const denial = (agent: string, code = 'RATE_LIMITED'): NewAuditEvent => ({
+  vaultId: 'vlt_1' as Id<'vlt'>,
+  agentId: `agt_${agent}` as Id<'agt'>,
+  eventType: 'AGENT_CREDENTIAL_ACCESS',
+  outcome: 'rate_limited',
+  detail: { code },
+});
+
+let clock: ManualClock;
+let written: NewAuditEvent[];
+let failing: boolean;
+let counter: DenialCounter;
+
+beforeEach(() => {
+  clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+  written = [];
+  failing = false;
+  const record = async (event: NewAuditEvent): Promise<void> => {
+    if (failing) throw new Error('disk full');
+    written.push(event);
+  };
+  counter = createDenialCounter({ audit: { record }, clock });
+});
+
+const summary = () => written.map(({ agentId, count, detail }) => [agentId, detail?.['code'], count]);
+
+describe('counted denials', () => {
+  it('become one event per agent, code and minute, once the minute is over', async () => {
+    for (let times = 0; times < 3; times++) counter.count(denial('a'));
+    counter.count(denial('b'));
+    counter.count(denial('a', 'AGENT_INACTIVE'));
+    await counter.flush();
+    expect(written).toEqual([]);
+    clock.advance(60_000);
+    counter.count(denial('a'));
+    await counter.flush();
+    expect(summary()).toEqual([
+      ['agt_a', 'RATE_LIMITED', 3],
+      ['agt_b', 'RATE_LIMITED', 1],
+      ['agt_a', 'AGENT_INACTIVE', 1],
+    ]);
+    expect(written[0]?.detail?.['since']).toBe('2026-11-20T12:00:00.000Z');
+  });
+
+  it('are all written at the end', async () => {
+    counter.count(denial('a'));
+    await counter.flush(true);
+    await counter.flush(true);
+    expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
+  });
+
+  it('leave out the first of a minute where the caller writes that itself', async () => {
+    expect(counter.countRepeat(denial('a'))).toBe(false);
+    await counter.flush(true);
+    expect(written).toEqual([]);
+    expect(counter.countRepeat(denial('a'))).toBe(false);
+    expect(counter.countRepeat(denial('a'))).toBe(true);
+    clock.advance(60_000);
+    expect(counter.countRepeat(denial('a'))).toBe(false);
+    await counter.flush(true);
+    expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
+  });
+
+  it('are kept while they cannot be written', async () => {
+    counter.count(denial('a'));
+    failing = true;
+    await expect(counter.flush(true)).rejects.toThrow('disk full');
+    failing = false;
+    await counter.flush(true);
+    expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
+  });
+});

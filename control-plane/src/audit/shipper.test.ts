@@ -1,0 +1,91 @@
+import { silentLogger } from '@svault/server-kit/logger';
+import { type Id, ManualClock } from '@svault/shared';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type AuditEvent, stampEvent } from './audit-event.ts';
+import { EMPTY_CHAIN, linkEvent } from './chain.ts';
+import { type AuditShipper, createAuditShipper } from './shipper.ts';
+
+const VAULT = 'vlt_1' as Id<'vlt'>;
+
+let clock: ManualClock;
+let events: AuditEvent[];
+let cursor: number;
+let delivered: number[][];
+let answer: () => boolean;
+let shipper: AuditShipper;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  events = [];
+  cursor = 0;
+  delivered = [];
+  answer = () => true;
+  shipper = createAuditShipper({
+    log: {
+      backlog: async () => (cursor < events.length ? [{ vaultId: VAULT, shippedSeq: cursor }] : []),
+      after: async (_vaultId, seq, limit) => events.slice(seq, seq + limit),
+    },
+    destination: {
+      deliver: async (_vaultId, batch) => {
+        if (!answer()) return false;
+        delivered.push(batch.map(({ seq }) => seq));
+        cursor = batch.at(-1)?.seq ?? cursor;
+        return true;
+      },
+    },
+    clock,
+    logger: silentLogger,
+  });
+});
+
+const write = (count: number): void => {
+  for (let index = 0; index < count; index++) {
+    const event = { vaultId: VAULT, eventType: 'LOGIN', outcome: 'success' } as const;
+    events.push(linkEvent(events.at(-1) ?? EMPTY_CHAIN, stampEvent(event, 0)));
+  }
+};
+
+describe('the shipper', () => {
+  it('ships the whole backlog, batch after batch, in order', async () => {
+    write(1201);
+    await shipper.ship();
+    expect(delivered.map((batch) => batch.length)).toEqual([500, 500, 201]);
+    expect(delivered.flat()).toEqual(events.map(({ seq }) => seq));
+  });
+
+  it('waits longer after each failure, up to a minute, and starts over after a success', async () => {
+    write(1);
+    answer = () => {
+      throw new Error('away');
+    };
+    const pauses: number[] = [];
+    for (let failures = 0; failures < 8; failures++) {
+      let tried = 0;
+      answer = () => {
+        tried++;
+        throw new Error('away');
+      };
+      let waited = 0;
+      for (; tried === 0; waited += 500) {
+        await shipper.ship();
+        if (tried === 0) clock.advance(500);
+      }
+      pauses.push(waited - 500);
+    }
+    expect(pauses).toEqual([0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]);
+    answer = () => true;
+    clock.advance(60_000);
+    await shipper.ship();
+    expect(delivered).toEqual([[1]]);
+  });
+
+  it('leaves the backlog alone where there is no webhook any more', async () => {
+    write(3);
+    answer = () => false;
+    await shipper.ship();
+    expect(cursor).toBe(0);
+    answer = () => true;
+    await shipper.ship();
+    expect(delivered).toEqual([[1, 2, 3]]);
+  });
+});

@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { presentedAgentKey } from './agent-key.ts';
+
+/** A request with these headers, as Node gives them: the first `Authorization`, `x-` ones joined. */
+function request(...pairs: readonly [string, string][]): IncomingMessage {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of pairs) {
+    const known = headers[name.toLowerCase()];
+    if (known === undefined) headers[name.toLowerCase()] = value;
+    else if (name.toLowerCase() !== 'authorization') headers[name.toLowerCase()] = `${known}, ${value}`;
+  }
+  return { headers, rawHeaders: pairs.flat() } as unknown as IncomingMessage;
+}
+
+it.each([
+  ['no header', [], undefined],
+  ['Bearer', [['Authorization', 'Bearer svagent_a']], 'svagent_a'],
+  ['Bearer in any case', [['authorization', 'bEARER  svagent_a']], 'svagent_a'],
+  ['Bearer without a key', [['Authorization', 'Bearer']], ''],
+  ['another scheme', [['Authorization', 'Basic eA==']], undefined],
+  ['a scheme that only begins like Bearer', [['Authorization', 'Bearerer x']], undefined],
+  [
+    'another scheme beside x-agent-key',
+    [
+      ['Authorization', 'Basic eA=='],
+      ['X-Agent-Key', 'svagent_b'],
+    ],
+    'svagent_b',
+  ],
+  [
+    'both',
+    [
+      ['X-Agent-Key', 'svagent_b'],
+      ['Authorization', 'Bearer svagent_a'],
+    ],
+    'svagent_a',
+  ],
+  ['an empty x-agent-key', [['x-agent-key', '']], undefined],
+  [
+    'Authorization twice',
+    [
+      ['Authorization', 'Bearer svagent_a'],
+      ['AUTHORIZATION', 'Bearer svagent_a'],
+    ],
+    '',
+  ],
+  [
+    'x-agent-key twice',
+    [
+      ['x-agent-key', 'svagent_a'],
+      ['x-agent-key', 'svagent_a'],
+    ],
+    'svagent_a, svagent_a',
+  ],
+] as [string, [string, string][], string | undefined][])('%s', (_name, pairs, key) => {
+  expect(presentedAgentKey(request(...pairs))).toBe(key);
+});
