@@ -33,8 +33,8 @@ export interface VerifiedRequest {
   /** In which the key was when the MAC was checked. */
   readonly keyState: KeyState;
   readonly nonce: string;
-  /** The wall clock under which its times held, milliseconds since 1970. */
-  readonly verifiedAtMs: number;
+  /** What it proves of the time (see TimeFloor.confirm), milliseconds since 1970. */
+  readonly confirmedMs: number;
   /** How long the nonce is remembered, milliseconds since 1970. */
   readonly untilMs: number;
 }
@@ -62,12 +62,12 @@ export function createAdmissionDesk(deps: {
     audit.appendNow({ eventType, outcome: 'success', detail: { keyId } });
   };
 
-  const admitRequestNow = ({ keyId, keyState, nonce, untilMs, verifiedAtMs }: VerifiedRequest): Admission => {
+  const admitRequestNow = ({ keyId, keyState, nonce, untilMs, confirmedMs }: VerifiedRequest): Admission => {
     const stateNow = bindings.keyState(keyId);
     if (!leadsTo(keyState, stateNow)) return 'key_gone';
     if (!claims.claim(nonceClaimId(keyId, nonce), untilMs)) return 'replayed';
     if (stateNow === 'pending') activatePendingKey(keyId);
-    floor.confirm(verifiedAtMs);
+    floor.confirm(confirmedMs);
     floor.saveIfRisen(FLOOR_SAVE_MS);
     return 'admitted';
   };

@@ -65,8 +65,8 @@ export interface BindingStore {
   /** Pending becomes current, current becomes former until then (milliseconds since 1970); completes the binding. */
   activatePendingKey(formerUntilMs: number): void;
   eraseFormerKey(): void;
-  /** Erases binding and keys, and the code too unless it is to be kept. */
-  erase(options?: { readonly keepCode?: boolean }): void;
+  /** Erases binding, keys and code. */
+  erase(): void;
   putSetupTokenHash(hash: Uint8Array): void;
 }
 

@@ -36,6 +36,9 @@ export type RequestAuthenticator = (
   },
 ) => Promise<AuthenticatedRequest>;
 
+/** Protocol section 3: how far the clocks may differ. */
+const SKEW_SECONDS = 30;
+
 /** What a broken or hostile message is refused with; thrown inside this file only. */
 class Unauthenticated extends Error {}
 
@@ -55,11 +58,22 @@ export function createRequestAuthenticator(deps: {
     if (key === undefined) throw new Unauthenticated('key_unknown');
     if (refuseFormerKey && key.state === 'former') throw new Unauthenticated('key_former');
     const nowMs = deps.clock.now();
-    verifySignature(message, parsed, { key: key.secret, nowMs, skewSeconds: 30, maxLifetimeSeconds: 60 });
+    verifySignature(message, parsed, {
+      key: key.secret,
+      nowMs,
+      skewSeconds: SKEW_SECONDS,
+      maxLifetimeSeconds: 60,
+    });
     const untilMs = nonceClaimUntil(parsed) * 1000;
     const stale = deps.isFresh(parsed.created, untilMs);
     if (stale !== undefined) throw new Unauthenticated(stale);
-    return { keyId: parsed.keyId, keyState: key.state, nonce: parsed.nonce, verifiedAtMs: nowMs, untilMs };
+    return {
+      keyId: parsed.keyId,
+      keyState: key.state,
+      nonce: parsed.nonce,
+      confirmedMs: confirmedMs(parsed, nowMs),
+      untilMs,
+    };
   };
 
   return async (req, rawBody, { refuseFormerKey = false } = {}) => {
@@ -76,6 +90,10 @@ export function createRequestAuthenticator(deps: {
     }
   };
 }
+
+/** The wall clock, as far as the service bears it out: not more than the allowed skew after it signed. */
+const confirmedMs = ({ created }: ParsedSignature, nowMs: number): number =>
+  Math.min(nowMs, (created + SKEW_SECONDS) * 1000);
 
 /** undefined for an error that is no refusal, such as a database that takes no writes. */
 function reasonOf(error: unknown): string | undefined {

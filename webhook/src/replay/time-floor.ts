@@ -15,17 +15,18 @@ export interface TimeFloorStore {
  * live again. So whatever ended before the floor stays ended (reliability R5), and claims below it may be forgotten.
  *
  * A wall clock that runs ahead must not raise the floor, else one wrong reading would lock the webhook up after the
- * clock is mended. The floor therefore follows only readings that the service confirmed by a message which was
- * accepted under them; signed requests live 60 s and allow 30 s of skew, so such a reading is right within 90 s.
- * (Tickets live up to 300 s and confirm nothing.) From there it goes on by the monotonic clock, which nobody can set.
+ * clock is mended. The floor therefore follows the wall clock only as far as the service bears it out: to 30 s, the
+ * skew that the protocol allows, after the moment at which an accepted request says it was signed. (Tickets wait up to
+ * 300 s for their use and confirm nothing.) From there it goes on by the monotonic clock, which nobody can set. So
+ * it runs ahead of a mended clock by 30 s at most, and what the service signs then still has its 60 s.
  */
 export interface TimeFloor {
   /** Milliseconds since 1970; 0 while nothing was ever confirmed. */
   nowMs(): number;
   /** The later of wall clock and floor: for deciding that something is over. */
   latestMs(): number;
-  /** A signed request was accepted at this wall-clock reading, milliseconds since 1970. */
-  confirm(wallMs: number): void;
+  /** An accepted request proves that this moment has passed, within the allowed skew; milliseconds since 1970. */
+  confirm(passedMs: number): void;
   /** Writes the floor down and returns it, inside an open transaction; claims below it may be forgotten in the same one. */
   save(): number;
   /** As {@link TimeFloor.save}, where the floor rose by at least so much since it was last written. */
@@ -51,9 +52,9 @@ export function createTimeFloor(deps: { readonly clock: Clock; readonly store: T
   return {
     nowMs,
     latestMs: () => Math.max(clock.now(), nowMs()),
-    confirm: (wallMs) => {
-      if (wallMs <= nowMs()) return;
-      anchorMs = wallMs;
+    confirm: (passedMs) => {
+      if (passedMs <= nowMs()) return;
+      anchorMs = passedMs;
       anchorMonotonicMs = clock.monotonic();
     },
     save,

@@ -114,9 +114,9 @@ export function createBindingStore(db: SqliteDatabase): BindingStore {
       completeBinding.run();
     }),
     eraseFormerKey: changing(() => void eraseKey.run('former')),
-    erase: changing((options = {}) => {
+    erase: changing(() => {
       eraseBindingAndKeys();
-      if (options.keepCode !== true) eraseCode.run();
+      eraseCode.run();
     }),
     putSetupTokenHash: changing((hash) => void putSetupToken.run(hash)),
   };
