@@ -54,8 +54,8 @@ test('says what it does not do yet', () => {
   expect(problemsOf({ ...BASE, SV_DATABASE_URL: 'postgres://db/svault' })).toEqual([
     'SV_DATABASE_URL: this release keeps its state in SQLite only',
   ]);
-  const env = { ...BASE, SV_REDIS_URL: 'redis://cache', SV_OIDC_ISSUER: 'https://id.example' };
-  expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_REDIS_URL', 'SV_OIDC_ISSUER']);
+  const env = { ...BASE, SV_REDIS_URL: 'redis://cache', SV_OIDC_ISSUER: '', SV_LIMIT_KEY_REVEAL: '5' };
+  expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_REDIS_URL', 'SV_LIMIT_KEY_REVEAL']);
 });
 
 test.each(['svadmin_short', 'admin_'.padEnd(60, 'x'), `svadmin_${'x'.repeat(40)} `])(

@@ -1,7 +1,7 @@
 import type { Secret } from '@svault/shared';
 import { isLoopbackHost } from './loopback.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
-import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
+import { LIMIT_SETTING_PREFIX, WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
 import {
   type ListenAddress,
   SettingsError,
@@ -109,11 +109,14 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
-    withoutEffect: RESERVED.filter((name) => values[name] !== undefined),
+    withoutEffect: [...RESERVED.filter((name) => values[name] !== undefined), ...limitSettings(env)],
   };
 }
 
 const SQLITE = 'sqlite:';
+
+const limitSettings = (env: NodeJS.ProcessEnv): string[] =>
+  Object.keys(env).filter((name) => name.startsWith(LIMIT_SETTING_PREFIX) && env[name] !== '');
 
 /** Session cookies and keys travel to this address, so plain http is for one machine only. */
 function problemOfBaseUrl(baseUrl: string): string[] {
