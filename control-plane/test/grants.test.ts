@@ -101,6 +101,12 @@ describe('one grant per agent and service', () => {
     expect((await service.admin('GET', `/api/agents/${agentId}/grants`)).json.items).toEqual([second.json]);
   });
 
+  test('of twenty at once one is made', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => grant({ serviceName: 'github' })));
+    const statuses = answers.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+  });
+
   test('names with spaces and other scripts go through the path', async () => {
     const serviceName = 'Größe 表 %2F?#';
     expect((await grant({ serviceName })).status).toBe(201);
