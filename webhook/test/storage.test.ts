@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { storageAnswerSchemas } from '@svault/shared/schemas';
+import { type AuditItem, storageAnswerSchemas } from '@svault/shared/schemas';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 
 let webhook: BoundWebhook;
@@ -175,11 +175,11 @@ describe('audit', () => {
     await webhook.storage({ op: 'tokens.delete', serviceName: 'logged' });
     await webhook.credential('logged');
     const { json } = await webhook.storage({ op: 'audit.list', serviceName: 'logged' });
-    const told = json.items.map((item: Record<string, any>) => [
-      item['source'],
-      item['eventType'],
-      item['outcome'],
-      item['detail'].code,
+    const told = json.items.map((item: AuditItem) => [
+      item.source,
+      item.eventType,
+      item.outcome,
+      item.detail?.['code'],
     ]);
     expect(told.reverse()).toEqual([
       ['webhook', 'CREDENTIAL_STORED', 'success', undefined],

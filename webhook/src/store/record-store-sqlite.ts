@@ -44,7 +44,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   );
   const latestRetired = db.prepare<[string, number], Row>(
     `SELECT ${COLUMNS} FROM records WHERE service_name = ? AND retired_at >= ?
-     ORDER BY retired_at DESC, version DESC LIMIT 1`,
+     ORDER BY version DESC LIMIT 1`,
   );
   const eraseName = db.prepare('DELETE FROM records WHERE service_name = ? AND retired_at IS NOT NULL');
   const eraseOld = db.prepare('DELETE FROM records WHERE retired_at < ?');

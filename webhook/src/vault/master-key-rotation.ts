@@ -23,6 +23,8 @@ export interface MasterKeyRotation {
   readonly transact: <T>(work: () => T) => T;
   /** Lets others write between two batches. */
   readonly pause: () => Promise<void>;
+  /** Rows in one transaction, {@link BATCH_ROWS} unless given. */
+  readonly batchRows?: number;
 }
 
 /**
@@ -38,14 +40,15 @@ export async function rotateMasterKey(
   rotation: MasterKeyRotation,
   next: Uint8Array,
 ): Promise<'rotated' | 'already'> {
-  const { rewrappables, transact, pause } = rotation;
+  const { rewrappables, transact, pause, batchRows = BATCH_ROWS } = rotation;
   if (!transact(() => beginNow(rotation, next))) return 'already';
   const move = moverTo(next, rotation.keyring);
   for (const rewrappable of rewrappables) {
-    let after: number | undefined = 0;
-    while (after !== undefined) {
-      const from: number = after;
-      after = transact(() => rewrappable.rewrap(move, from, BATCH_ROWS));
+    let batch: Batch = { last: 0, looked: batchRows };
+    // A short batch is the end: what comes later is under the next key, or waits for the last step.
+    while (batch.last !== undefined && batch.looked === batchRows) {
+      const after = batch.last;
+      batch = transact(() => moveBatchNow(rewrappable, move, after, batchRows));
       await pause();
     }
   }
@@ -67,6 +70,21 @@ function beginNow({ store, keyring }: MasterKeyRotation, next: Uint8Array): bool
     newMasterKeyEntry(next, { state: 'next', wrapLink: (key, purpose) => keyring.wrap(key, purpose) }),
   );
   return true;
+}
+
+interface Batch {
+  readonly last: number | undefined;
+  readonly looked: number;
+}
+
+function moveBatchNow(rewrappable: Rewrappable, move: Rewrap, after: number, limit: number): Batch {
+  let looked = 0;
+  const counting: Rewrap = (wrapped, purpose) => {
+    looked += 1;
+    return move(wrapped, purpose);
+  };
+  const last = rewrappable.rewrap(counting, after, limit);
+  return { last, looked };
 }
 
 /** One more pass over everything, so that nothing is left behind, and the next key is the only one. */

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { SettingsError } from '@svault/server-kit/settings';
+import { toBase64url } from '@svault/shared';
+import { webhookConfig } from './config.ts';
+
+const KEY = toBase64url(randomBytes(32));
+const ENV = {
+  SV_WEBHOOK_URL: 'https://hook.test',
+  SV_WEBHOOK_SERVICE_URL: 'https://service.test',
+  SV_WEBHOOK_MASTER_KEY: KEY,
+};
+
+function problems(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    webhookConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+}
+
+describe('webhookConfig', () => {
+  it('needs little and has defaults for the rest', () => {
+    expect(webhookConfig(ENV)).toMatchObject({
+      listen: { host: '127.0.0.1', port: 8090 },
+      dataDir: '.svault/webhook',
+      masterKey: { kind: 'key' },
+      egressAllow: [],
+      metricsListen: undefined,
+    });
+  });
+
+  it('lists everything that is missing at once', () => {
+    expect(problems({}).join('\n')).toMatch(/SV_WEBHOOK_URL is missing[^]*SV_WEBHOOK_SERVICE_URL is missing/);
+  });
+
+  it.each([
+    ['SV_WEBHOOK_URL', { SV_WEBHOOK_URL: 'https://hook.test/a%20b' }],
+    ['SV_WEBHOOK_URL', { SV_WEBHOOK_URL: 'https://HOOK.test' }],
+    ['SV_WEBHOOK_URL', { SV_WEBHOOK_URL: 'https://hook.test:443' }],
+    ['SV_WEBHOOK_MASTER_KEY', { SV_WEBHOOK_MASTER_KEY: KEY.slice(1) }],
+    ['SV_WEBHOOK_MASTER_KEY', { SV_WEBHOOK_MASTER_KEY: undefined }],
+    ['SV_WEBHOOK_MASTER_KEY', { SV_WEBHOOK_PASSPHRASE: 'long enough a phrase' }],
+    ['SV_WEBHOOK_PASSPHRASE', { SV_WEBHOOK_MASTER_KEY: undefined, SV_WEBHOOK_PASSPHRASE: 'short' }],
+    ['SV_WEBHOOK_SETUP_TOKEN', { SV_WEBHOOK_SETUP_TOKEN: 'guessable' }],
+    ['SV_WEBHOOK_LISTENS', { SV_WEBHOOK_LISTENS: '127.0.0.1:1' }],
+  ])('names %s when it does not fit, and shows no value', (name, env) => {
+    const [problem, ...others] = problems({ ...ENV, ...env });
+    expect(others).toEqual([]);
+    expect(problem).toMatch(new RegExp(`^${name}\\b`));
+    expect(problem).not.toContain(KEY.slice(1));
+  });
+
+  it('knows the settings of the other program', () => {
+    expect(problems({ ...ENV, SV_MASTER_KEY: 'x', SV_LIMIT_KEY_REVEAL: '1' })).toEqual([]);
+  });
+});

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { AeadFailed, aeadReady } from '@svault/server-kit/aead';
+import { createGroupCommit } from '@svault/server-kit/group-commit';
+import { createMasterKeys } from '@svault/server-kit/master-keys';
+import type { SqliteDatabase } from '@svault/server-kit/sqlite';
+import { ManualClock } from '@svault/shared';
+import { createAuditLog } from '../audit/audit-log.ts';
+import { createAuditStore } from '../store/audit-store-sqlite.ts';
+import { createRecordStore } from '../store/record-store-sqlite.ts';
+import { openVaultFile } from '../store/vault-file.ts';
+import { draftFrom } from './draft.ts';
+import { type Vault, createVault } from './vault.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const options = { ifVersion: undefined, userId: 'usr_1' };
+const plain = (value: string) => draftFrom({ tokenType: 'PlainText', value });
+
+let dir: string;
+let db: SqliteDatabase;
+let clock: ManualClock;
+let vault: Vault;
+
+beforeAll(aeadReady);
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'svault-vault-'));
+  db = openVaultFile(join(dir, 'webhook.db'), dir);
+  clock = new ManualClock();
+  const commit = createGroupCommit(db);
+  const audit = createAuditLog({ store: createAuditStore(db), commit, clock });
+  audit.startEpochNow({ eventType: 'LOG_STARTED', outcome: 'success' }, { restored: false });
+  const keys = createMasterKeys([randomBytes(32)]);
+  vault = createVault({ records: createRecordStore(db), keys, audit, commit, clock });
+});
+afterEach(() => {
+  db.close();
+  rmSync(dir, { recursive: true });
+});
+
+const value = (name: string): string | undefined => vault.open(name)?.secret.reveal().accessToken;
+const stored = (): number => db.prepare<[], number>('SELECT count(*) FROM records').pluck().get()!;
+
+describe('former versions', () => {
+  it('are kept for 7 days and then erased', async () => {
+    await vault.put('a', plain('first'), options);
+    await vault.put('a', plain('second'), options);
+    await vault.put('b', plain('other'), options);
+    await vault.delete('b', undefined);
+    clock.advance(7 * DAY_MS);
+    expect(await vault.purgeExpired()).toBe(0);
+    expect(stored()).toBe(3);
+    clock.advance(1);
+    expect(await vault.restore('b')).toBeUndefined();
+    expect(await vault.purgeExpired()).toBe(2);
+    expect([stored(), value('a')]).toEqual([1, 'second']);
+  });
+
+  it('come back as they were, whatever the clock did meanwhile', async () => {
+    await vault.put('a', plain('first'), options);
+    clock.jump(-DAY_MS);
+    await vault.put('a', plain('second'), options);
+    expect([await vault.restore('a'), value('a')]).toEqual([3, 'first']);
+    clock.jump(-DAY_MS);
+    expect([await vault.restore('a'), value('a')]).toEqual([4, 'second']);
+    await vault.purge('a');
+    expect([await vault.restore('a'), value('a'), stored()]).toEqual([undefined, 'second', 1]);
+  });
+});
+
+describe('what is on the disk', () => {
+  const SETTINGS = JSON.stringify({ ...plain('x').settings, delivery: 'any', allowedHosts: ['*'] });
+
+  it.each([
+    ['its settings are changed', `UPDATE records SET settings = '${SETTINGS}' WHERE service_name = 'a'`],
+    ['its name is changed', `UPDATE records SET service_name = 'b' WHERE service_name = 'a'`],
+    ['its version is changed', `UPDATE records SET version = 9 WHERE service_name = 'a'`],
+    ['its age is changed', `UPDATE records SET created_at = 1 WHERE service_name = 'a'`],
+    [
+      'it is another record under its name',
+      `UPDATE records SET (data_key, body) = (SELECT data_key, body FROM records WHERE service_name = 'c') WHERE service_name = 'a'`,
+    ],
+  ])('does not open when %s', async (_what, sql) => {
+    await vault.put('a', draftFrom({ tokenType: 'PlainText', value: 'v', delivery: 'proxy-only' }), options);
+    await vault.put('c', plain('w'), options);
+    db.exec(sql);
+    for (const name of ['a', 'b']) {
+      try {
+        expect(vault.open(name)).toBeUndefined();
+      } catch (error) {
+        expect(error).toBeInstanceOf(AeadFailed);
+      }
+    }
+    expect(value('c')).toBe('w');
+  });
+
+  it('has a key of its own per version and never the secret', async () => {
+    await vault.put('a', plain('the same secret'), options);
+    await vault.put('a', plain('the same secret'), options);
+    const rows = db
+      .prepare<[], { data_key: Buffer; body: Buffer }>('SELECT data_key, body FROM records')
+      .all();
+    expect(new Set(rows.map(({ body }) => body.toString('hex'))).size).toBe(2);
+    expect(db.serialize().includes('the same secret')).toBe(false);
+  });
+});
