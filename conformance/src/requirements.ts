@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const requirementSchema = z
   .strictObject({
-    id: z.string().regex(/^[A-Z]+-\d+$/),
+    id: z.string().regex(/^[A-Z]{3}-\d\d$/),
     level: z.enum(['MUST', 'SHOULD']),
     section: z.string(),
     sentence: z.string(),

@@ -22,7 +22,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
   {
     id: 'credential.round-trip',
     title: 'what was stored as PlainText is delivered as accessToken, byte for byte',
-    requirements: ['CRED-1'],
+    requirements: ['CRE-07'],
     run: async (tools) => {
       const { answer, name, value } = await fetchFresh(tools);
       const token = tokenOf(answer);
@@ -35,7 +35,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
   {
     id: 'credential.not-cached',
     title: 'a delivered credential is kept by no cache and no referrer',
-    requirements: ['CRED-2'],
+    requirements: ['CRE-01', 'CRE-02'],
     run: async (tools) => {
       const { answer } = await fetchFresh(tools);
       expectOk(answer);
@@ -46,7 +46,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
   {
     id: 'credential.no-cors',
     title: 'a credential answer has no CORS header',
-    requirements: ['CRED-3'],
+    requirements: ['CRE-03'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();
@@ -60,7 +60,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
   {
     id: 'credential.stray-key',
     title: 'an agent key that a client sends along is ignored',
-    requirements: ['CRED-4'],
+    requirements: ['CRE-05'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();
@@ -76,7 +76,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
   {
     id: 'credential.ticket-as-bearer',
     title: 'the ticket is accepted as a bearer token too',
-    requirements: ['CRED-5'],
+    requirements: ['CRE-04'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();

@@ -11,7 +11,7 @@ export const HEALTH_CHECKS: readonly Check[] = [
   {
     id: 'health.open',
     title: 'GET /v1/health answers 200 with status ok to anyone',
-    requirements: ['HEALTH-1'],
+    requirements: ['HEA-01'],
     run: async ({ send }) => {
       const answer = await send({ method: 'GET', path: '/v1/health' });
       expectThat(expectOk(answer)['status'] === 'ok', answer, 'status "ok"');
@@ -20,7 +20,7 @@ export const HEALTH_CHECKS: readonly Check[] = [
   {
     id: 'health.anonymous',
     title: 'GET /v1/health says nothing that identifies the owner',
-    requirements: ['HEALTH-2'],
+    requirements: ['HEA-02'],
     run: async ({ send, target }) => {
       const answer = await send({ method: 'GET', path: '/v1/health' });
       const told = text(answer);
@@ -40,7 +40,7 @@ export const HEALTH_CHECKS: readonly Check[] = [
   {
     id: 'health.signed',
     title: 'POST /v1/health answers protocol, version, id, capabilities and time',
-    requirements: ['HEALTH-3'],
+    requirements: ['HEA-04'],
     run: async ({ signed, target }) => {
       const answer = await signed(signedHealth);
       const body = expectOk(answer);
@@ -58,7 +58,7 @@ export const HEALTH_CHECKS: readonly Check[] = [
   {
     id: 'health.capabilities',
     title: 'POST /v1/health claims capabilities of the closed list, each once',
-    requirements: ['HEALTH-4'],
+    requirements: ['HEA-05'],
     run: async ({ signed }) => {
       const answer = await signed(signedHealth);
       const claimed: unknown = expectOk(answer)['capabilities'];

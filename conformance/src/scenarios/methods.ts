@@ -14,7 +14,7 @@ const ENDPOINTS = [
 const refusesOther: readonly Check[] = ENDPOINTS.map(({ id, path, allow, other }) => ({
   id: `method.${id}`,
   title: `${other} ${path} answers 405 and names what is allowed`,
-  requirements: ['METHOD-1'],
+  requirements: ['TRN-31'],
   run: async ({ send }) => {
     const answer = await send({ method: other, path });
     expectRefusal(answer, 'METHOD_NOT_ALLOWED');
@@ -33,7 +33,7 @@ export const METHOD_CHECKS: readonly Check[] = [
   {
     id: 'method.head',
     title: 'HEAD /v1/credential answers 405 and leaves the ticket good',
-    requirements: ['METHOD-2'],
+    requirements: ['TRN-31', 'TRN-32'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();

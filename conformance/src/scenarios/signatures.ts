@@ -13,14 +13,14 @@ const now = (): number => Math.floor(Date.now() / 1000);
 function refused(
   id: string,
   title: string,
-  requirement: string,
+  requirements: Check['requirements'],
   deviation: () => SignatureDeviation,
   request: { method: string; path: string; body?: string } = list,
 ): Check {
   return {
     id: `signature.${id}`,
     title,
-    requirements: [requirement],
+    requirements,
     run: async ({ signed }) => expectRefusal(await signed(request, deviation()), 'SIGNATURE_INVALID'),
   };
 }
@@ -29,13 +29,13 @@ function refused(
 function accepted(
   id: string,
   title: string,
-  requirement: string,
+  requirements: Check['requirements'],
   deviation: () => SignatureDeviation,
 ): Check {
   return {
     id: `signature.${id}`,
     title,
-    requirements: [requirement],
+    requirements,
     run: async ({ signed }) => {
       expectOk(await signed(health, deviation()));
     },
@@ -47,19 +47,19 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
   {
     id: 'signature.missing',
     title: 'a request without signature headers is refused',
-    requirements: ['SIG-1'],
+    requirements: ['SIG-26'],
     run: async ({ send }) => {
       const headers = [['content-type', 'application/json']] as const;
       expectRefusal(await send({ ...list, headers }), 'SIGNATURE_INVALID');
     },
   },
-  refused('wrong-key', 'a MAC by another key under the right key id is refused', 'SIG-1', () => ({
+  refused('wrong-key', 'a MAC by another key under the right key id is refused', ['SIG-44'], () => ({
     key: { id: 'key-that-is-not-bound', secret: randomBytes(32) },
   })),
   {
     id: 'signature.forged-mac',
     title: 'a MAC by another key under the bound key id is refused',
-    requirements: ['SIG-1'],
+    requirements: ['SIG-45'],
     run: async ({ signed, target }) => {
       const key = { id: target.key.id, secret: randomBytes(32) };
       expectRefusal(await signed(list, { key }), 'SIGNATURE_INVALID');
@@ -68,7 +68,7 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
   {
     id: 'signature.tampered-body',
     title: 'a body that differs from the signed digest is refused',
-    requirements: ['SIG-2'],
+    requirements: ['SIG-52'],
     run: async ({ send, sign }) => {
       const body = list.body.replace('1}', '2}');
       expectRefusal(await send({ ...list, body, headers: sign(list) }), 'SIGNATURE_INVALID');
@@ -77,60 +77,72 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
   {
     id: 'signature.tampered-method-path',
     title: 'a signature for one endpoint is refused at another',
-    requirements: ['SIG-1'],
+    requirements: ['SIG-15'],
     run: async ({ send, sign }) => {
       const headers = sign({ ...list, path: '/v1/health' });
       expectRefusal(await send({ ...list, headers }), 'SIGNATURE_INVALID');
     },
   },
-  refused('uncovered-digest', 'a body whose digest the signature does not cover is refused', 'SIG-2', () => ({
-    components: ['@method', '@authority', '@path', '@query', 'content-type'],
-  })),
-  refused('uncovered-method', 'a signature that does not cover the method is refused', 'SIG-3', () => ({
+  refused(
+    'uncovered-digest',
+    'a body whose digest the signature does not cover is refused',
+    ['SIG-02'],
+    () => ({
+      components: ['@method', '@authority', '@path', '@query', 'content-type'],
+    }),
+  ),
+  refused('uncovered-method', 'a signature that does not cover the method is refused', ['SIG-05'], () => ({
     components: ['@authority', '@path', '@query', 'content-type', 'content-digest'],
   })),
-  refused('other-authority', 'a signature made for another authority is refused', 'SIG-4', () => ({
+  refused('other-authority', 'a signature made for another authority is refused', ['SIG-12'], () => ({
     authority: 'another.example',
   })),
-  refused('other-label', 'a signature under another label than sv is refused', 'SIG-5', () => ({
+  refused('other-label', 'a signature under another label than sv is refused', ['SIG-27', 'SIG-33'], () => ({
     label: 'sig1',
   })),
-  refused('other-tag', 'a signature with another tag is refused', 'SIG-5', () => ({ tag: 'sv-webhook-v2' })),
-  refused('other-algorithm', 'a signature that names another algorithm is refused', 'SIG-5', () => ({
-    alg: 'hmac-sha512',
+  refused('other-tag', 'a signature with another tag is refused', ['SIG-32', 'SIG-33'], () => ({
+    tag: 'sv-webhook-v2',
   })),
-  refused('expired', 'a request that expired more than 30 seconds ago is refused', 'SIG-6', () => ({
+  refused(
+    'other-algorithm',
+    'a signature that names another algorithm is refused',
+    ['SIG-31', 'SIG-33'],
+    () => ({
+      alg: 'hmac-sha512',
+    }),
+  ),
+  refused('expired', 'a request that expired more than 30 seconds ago is refused', ['SIG-49'], () => ({
     created: now() - 100,
     expires: now() - 40,
   })),
-  refused('from-the-future', 'a request created more than 30 seconds ahead is refused', 'SIG-6', () => ({
+  refused('from-the-future', 'a request created more than 30 seconds ahead is refused', ['SIG-48'], () => ({
     created: now() + 45,
   })),
-  refused('long-lived', 'a request that would live longer than 60 seconds is refused', 'SIG-6', () => ({
+  refused('long-lived', 'a request that would live longer than 60 seconds is refused', ['SIG-47'], () => ({
     expires: now() + 61,
     created: now(),
   })),
-  refused('short-nonce', 'a nonce of fewer than 22 characters is refused', 'SIG-7', () => ({
+  refused('short-nonce', 'a nonce of fewer than 22 characters is refused', ['SIG-35'], () => ({
     nonce: randomToken(16).slice(0, 21),
   })),
-  refused('with-query', 'a signed request with a query is refused', 'SIG-8', () => ({}), {
+  refused('with-query', 'a signed request with a query is refused', ['SIG-18'], () => ({}), {
     method: 'POST',
     path: '/v1/health?x=1',
   }),
-  accepted('slow-clock', 'a service whose clock is 25 seconds ahead is accepted', 'SIG-9', () => ({
+  accepted('slow-clock', 'a service whose clock is 25 seconds ahead is accepted', ['SIG-50'], () => ({
     created: now() + 25,
   })),
-  accepted('late-arrival', 'a request that expired 25 seconds ago is accepted', 'SIG-9', () => ({
+  accepted('late-arrival', 'a request that expired 25 seconds ago is accepted', ['SIG-50'], () => ({
     created: now() - 80,
     expires: now() - 25,
   })),
-  accepted('any-order', 'covered components may stand in any order', 'SIG-10', () => ({
+  accepted('any-order', 'covered components may stand in any order', ['SIG-22'], () => ({
     components: ['@query', '@path', '@authority', '@method'],
   })),
   {
     id: 'signature.replayed',
     title: 'the same signed request is accepted once',
-    requirements: ['SIG-11'],
+    requirements: ['SIG-54'],
     run: async ({ send, sign }) => {
       const headers = sign(list);
       expectOk(await send({ ...list, headers }));
@@ -140,7 +152,7 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
   {
     id: 'signature.doubled',
     title: 'a signature header that occurs twice is refused',
-    requirements: ['SIG-12'],
+    requirements: ['SIG-26'],
     run: async ({ send, sign }) => {
       const headers = sign(list);
       const doubled = [...headers, ...headers.filter(([name]) => name === 'signature')];
@@ -150,7 +162,7 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
   {
     id: 'signature.uniform',
     title: 'every refusal of a signature is the same bytes',
-    requirements: ['SIG-13'],
+    requirements: ['SIG-58'],
     run: async ({ signed, target }) => {
       const wrongKey = await signed(list, { key: { id: target.key.id, secret: randomBytes(32) } });
       for (const deviation of [

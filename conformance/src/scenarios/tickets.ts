@@ -19,13 +19,13 @@ async function fetchWith(tools: Tools, deviation: TicketDeviation): Promise<Answ
 function refused(
   id: string,
   title: string,
-  requirement: string,
+  requirements: Check['requirements'],
   deviation: (tools: Tools) => TicketDeviation,
 ): Check {
   return {
     id: `ticket.${id}`,
     title,
-    requirements: [requirement],
+    requirements,
     run: async (tools) => {
       await tools.need('store');
       expectRefusal(await fetchWith(tools, deviation(tools)), 'TICKET_INVALID');
@@ -38,49 +38,53 @@ export const TICKET_CHECKS: readonly Check[] = [
   {
     id: 'ticket.missing',
     title: 'GET /v1/credential without a ticket is refused',
-    requirements: ['TKT-1'],
+    requirements: ['TIX-31'],
     run: async ({ send }) =>
       expectRefusal(await send({ method: 'GET', path: '/v1/credential' }), 'TICKET_INVALID'),
   },
-  refused('forged-mac', 'a ticket signed with another key is refused', 'TKT-1', () => ({
+  refused('forged-mac', 'a ticket signed with another key is refused', ['TIX-29'], () => ({
     secret: randomBytes(32),
   })),
-  refused('unsigned', 'a ticket that says alg none is refused', 'TKT-2', () => ({ header: { alg: 'none' } })),
-  refused('other-type', 'a token of another type is refused', 'TKT-2', () => ({ header: { typ: 'JWT' } })),
-  refused('extra-header', 'a ticket with a fourth header member is refused', 'TKT-2', () => ({
+  refused('unsigned', 'a ticket that says alg none is refused', ['TIX-04'], () => ({
+    header: { alg: 'none' },
+  })),
+  refused('other-type', 'a token of another type is refused', ['TIX-04'], () => ({ header: { typ: 'JWT' } })),
+  refused('extra-header', 'a ticket with a fourth header member is refused', ['TIX-04'], () => ({
     header: { jku: 'https://another.example/keys' },
   })),
-  refused('other-audience', 'a ticket for another webhook is refused', 'TKT-3', () => ({
+  refused('other-audience', 'a ticket for another webhook is refused', ['TIX-09'], () => ({
     claims: { aud: 'whk_another' },
   })),
-  refused('other-issuer', 'a ticket of another service is refused', 'TKT-3', ({ target }) => ({
+  refused('other-issuer', 'a ticket of another service is refused', ['TIX-08'], ({ target }) => ({
     claims: { iss: `${target.serviceUrl}/` },
   })),
-  refused('other-operation', 'a store ticket fetches nothing', 'TKT-4', () => ({ claims: { op: 'store' } })),
-  refused('no-refresh-policy', 'a credential ticket without refresh policy is refused', 'TKT-4', () => ({
+  refused('other-operation', 'a store ticket fetches nothing', ['TIX-12'], () => ({
+    claims: { op: 'store' },
+  })),
+  refused('no-refresh-policy', 'a credential ticket without refresh policy is refused', ['TIX-27'], () => ({
     claims: { rfp: undefined },
   })),
-  refused('expired', 'a ticket that expired more than 30 seconds ago is refused', 'TKT-5', () => ({
+  refused('expired', 'a ticket that expired more than 30 seconds ago is refused', ['TIX-18'], () => ({
     claims: { iat: now() - 100, exp: now() - 40 },
   })),
-  refused('from-the-future', 'a ticket issued more than 30 seconds ahead is refused', 'TKT-5', () => ({
+  refused('from-the-future', 'a ticket issued more than 30 seconds ahead is refused', ['TIX-17'], () => ({
     claims: { iat: now() + 45, exp: now() + 60 },
   })),
   refused(
     'long-lived',
     'a credential ticket that would live longer than 60 seconds is refused',
-    'TKT-5',
+    ['TIX-16'],
     () => ({
       claims: { iat: now(), exp: now() + 61 },
     }),
   ),
-  refused('short-id', 'a jti of fewer than 22 characters is refused', 'TKT-6', () => ({
+  refused('short-id', 'a jti of fewer than 22 characters is refused', ['TIX-14'], () => ({
     claims: { jti: randomToken(16).slice(0, 21) },
   })),
   {
     id: 'ticket.single-use',
     title: 'a ticket delivers once',
-    requirements: ['TKT-7'],
+    requirements: ['TIX-32'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();
@@ -93,7 +97,7 @@ export const TICKET_CHECKS: readonly Check[] = [
   {
     id: 'ticket.single-use-at-once',
     title: 'a ticket used ten times at once delivers once',
-    requirements: ['TKT-7'],
+    requirements: ['TIX-32'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();
@@ -108,7 +112,7 @@ export const TICKET_CHECKS: readonly Check[] = [
   {
     id: 'ticket.used-up-by-404',
     title: 'a ticket for a name that is not stored is used up by its 404',
-    requirements: ['TKT-8'],
+    requirements: ['TIX-33', 'CRE-08'],
     run: async (tools) => {
       const ticket = tools.ticket('credential', tools.freshName());
       expectRefusal(await tools.fetchCredential(ticket), 'NOT_FOUND');
@@ -118,7 +122,7 @@ export const TICKET_CHECKS: readonly Check[] = [
   {
     id: 'ticket.forgery-uses-nothing-up',
     title: 'a forged ticket with a good one’s id uses nothing up',
-    requirements: ['TKT-9'],
+    requirements: ['TIX-34'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();
@@ -132,7 +136,7 @@ export const TICKET_CHECKS: readonly Check[] = [
   {
     id: 'ticket.doubled',
     title: 'two ticket parameters are refused',
-    requirements: ['TKT-10'],
+    requirements: ['TIX-06'],
     run: async (tools) => {
       await tools.need('store');
       const name = tools.freshName();
@@ -144,7 +148,7 @@ export const TICKET_CHECKS: readonly Check[] = [
   {
     id: 'ticket.uniform',
     title: 'every refusal of a ticket is the same bytes',
-    requirements: ['TKT-11'],
+    requirements: ['TIX-31'],
     run: async (tools) => {
       const name = tools.freshName();
       const refusal = (deviation: TicketDeviation): Promise<Answer> =>
