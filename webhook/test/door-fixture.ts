@@ -21,7 +21,7 @@ import { type RunningWebhook, startWebhook } from '../src/serve.ts';
 export const SERVICE_URL = 'https://vault.example/base';
 export const WEBHOOK_URL = 'https://hook.example';
 export const SETUP_TOKEN = 'the-set-up-token-of-this-test-webhook';
-export const VAULT_ID = 'vlt_AAECAwQFBgcICQoLDA0ODw';
+const VAULT_ID = 'vlt_AAECAwQFBgcICQoLDA0ODw';
 const MASTER_KEY = Buffer.alloc(32, 3).toString('base64url');
 
 export interface Answer {

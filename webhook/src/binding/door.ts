@@ -46,7 +46,7 @@ export interface Door {
 }
 
 /** Tickets name the configured service as their issuer, so a binding to another one could never be used. */
-export class BoundElsewhere extends Error {
+class BoundElsewhere extends Error {
   constructor(bound: string, configured: string) {
     super(
       `this webhook is bound to ${bound}, but SV_WEBHOOK_SERVICE_URL is ${configured}: ` +
