@@ -236,6 +236,17 @@ describe('egress', () => {
     expect(await failure(egress.request(get(`https://other.test:${server.port}/`)))).toBe('tls');
   });
 
+  it('sends nothing of a call that cannot be written as HTTP', async () => {
+    const server = await serverOf((_req, res) => res.end());
+    const egress = egressOf({ allow: LOOPBACK });
+    for (const headers of [{ 'x-a': 'b\r\nx-c: d' }, { 'x a': 'b' }, { 'x-a': 'b\0' }]) {
+      expect(await failure(egress.request(get(`http://127.0.0.1:${server.port}/`, { headers })))).toMatch(
+        /^another error/,
+      );
+    }
+    expect(server.connections()).toBe(0);
+  });
+
   it('lets no caller set Host', async () => {
     const egress = egressOf({ allow: LOOPBACK });
     await expect(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
 import { CAPABILITIES, SECRET_FIELD_NAMES, storageAnswerSchemas } from '@svault/shared/schemas';
-import { requestVector, ticketVectors } from './vector-files.ts';
+import { digestVectors, requestVector, requestVectors, ticketVectors } from './vector-files.ts';
 
 const page = readFileSync(new URL('../PROTOCOL.md', import.meta.url), 'utf8');
 const REQUIREMENT = /^- \*\*([A-Z]{3})-(\d\d)\*\* (.+)$/;
@@ -44,6 +44,13 @@ describe('PROTOCOL.md', () => {
   it('refers to requirements that exist', () => {
     const ids = new Set(requirements.map(({ id }) => id));
     for (const [id] of page.matchAll(/\b[A-Z]{3}-\d\d\b/g)) expect(ids).toContain(id);
+  });
+
+  it('has the requirement that each refused vector breaks', () => {
+    for (const { name, expect: wanted, breaks } of [...digestVectors, ...requestVectors, ...ticketVectors]) {
+      if (wanted === 'refuse') expect([name, sentenceOf(breaks ?? '')]).not.toEqual([name, '']);
+      else expect([name, breaks]).toEqual([name, undefined]);
+    }
   });
 
   it('shows a signed request that is a vector', () => {

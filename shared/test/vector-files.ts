@@ -5,6 +5,8 @@ interface Expected {
   readonly name: string;
   readonly expect: 'accept' | 'refuse';
   readonly reason?: string;
+  /** The requirement of PROTOCOL.md that is broken. */
+  readonly breaks?: string;
 }
 
 export interface DigestVector extends Expected {

@@ -40,11 +40,17 @@ close_file() {
 # Writes one vector: its members, already JSON, without braces.
 write_vector() {
   printf '%s\n    { %s }' "$SEPARATOR" "$1" >&3
-  SEPARATOR=,
+  SEPARATOR=, BREAKS=
 }
-# The members that say what is expected: "accept", or "refuse" with the reason for the log.
+# The members that say what is expected: "accept", or "refuse" with the reason for the log and the requirement of
+# PROTOCOL.md that is broken: BREAKS where it is set, else what the reason stands for in this file.
+BREAKS=
 expectation() {
-  if [ -z "$1" ]; then printf '"expect": "accept"'; else printf '"expect": "refuse", "reason": %s' "$(js "$1")"; fi
+  if [ -z "$1" ]; then
+    printf '"expect": "accept"'
+  else
+    printf '"expect": "refuse", "reason": %s, "breaks": "%s"' "$(js "$1")" "${BREAKS:-$(requirement_of "$1")}"
+  fi
 }
 
 . make/content-digests.sh

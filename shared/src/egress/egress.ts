@@ -1,4 +1,4 @@
-import { Agent } from 'undici';
+import { Agent, errors } from 'undici';
 import type { Dispatcher } from 'undici';
 import { isIP } from 'node:net';
 import { admit, parseTarget } from './admission.ts';
@@ -33,7 +33,10 @@ export interface EgressResponse {
 
 /** The one way out. */
 export interface Egress {
-  /** @throws EgressRefused before any connection; EgressFailed where no complete answer came */
+  /**
+   * @throws EgressRefused before any connection; EgressFailed where no complete answer came; another error for a call
+   *   that cannot be written as HTTP, a header with a line feed for instance
+   */
   request(call: EgressRequest): Promise<EgressResponse>;
   /** Breaks what is under way and closes idle connections. */
   close(): Promise<void>;
@@ -42,6 +45,8 @@ export interface Egress {
 const DEFAULT_MAX_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 30_000;
+/** More calls than this to one origin wait for a connection, within their own time. */
+const MAX_CONNECTIONS = 64;
 
 /**
  * The guarded way out of both programs (protocol section 6): addresses are checked, and the one that was checked is
@@ -61,6 +66,7 @@ export function createEgress(options: {
     connect: guardedConnector(allow, options.resolve ?? systemResolve),
     allowH2: false,
     pipelining: 1,
+    connections: MAX_CONNECTIONS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     // The whole call has one deadline, its signal.
@@ -77,7 +83,8 @@ export function createEgress(options: {
       try {
         return await send(agent, url, call);
       } catch (error) {
-        if (error instanceof EgressRefused) throw error;
+        // A header or method that cannot be sent is the caller's mistake and not a failure of the call.
+        if (error instanceof EgressRefused || error instanceof errors.InvalidArgumentError) throw error;
         throw failureOf(error);
       }
     },

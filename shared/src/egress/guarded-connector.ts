@@ -12,6 +12,8 @@ import { EgressFailed, EgressRefused } from './egress-errors.ts';
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** For each address of a name. Node's own 250 ms give up on servers that are merely far away. */
+const ATTEMPT_TIMEOUT_MS = 2_000;
 
 /** The machine's resolver. */
 export const systemResolve: Resolve = async (hostname) => {
@@ -51,6 +53,7 @@ function connectorFor(
     allowH2: false,
     timeout: CONNECT_TIMEOUT_MS,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
     // Said here because an environment variable could say otherwise.
     rejectUnauthorized: true,
     lookup: guardedLookup(protocol, allow, resolve),

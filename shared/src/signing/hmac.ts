@@ -4,8 +4,8 @@ import type { KeyObject } from 'node:crypto';
 /** Protocol section 3: a binding's key has exactly 32 bytes. */
 export const KEY_BYTES = 32;
 /** Protocol section 5.1: the one exception, requests with `keyid="bind"` under the 36 ASCII bytes of the code. */
-export const BIND_KEY_ID = 'bind';
-export const BIND_KEY_BYTES = 36;
+const BIND_KEY_ID = 'bind';
+const BIND_KEY_BYTES = 36;
 
 /** Whether a key of this length may sign requests under this id. */
 export function isRequestKeyLength(keyId: string, bytes: number): boolean {

@@ -89,15 +89,15 @@ function isInnerList(member: InnerList | readonly [BareItem, unknown]): member i
 }
 
 function componentNames(items: InnerList[0]): string[] {
-  const names: string[] = [];
+  const names = new Set<string>();
   for (const [name, parameters] of items) {
     if (typeof name !== 'string' || parameters.size > 0) refuse('component_malformed');
-    if (names.includes(name)) refuse('component_repeated');
+    if (names.has(name)) refuse('component_repeated');
     if (!isKnownComponent(name)) refuse('component_unknown');
-    names.push(name);
+    names.add(name);
   }
-  for (const required of REQUIRED_COMPONENTS) if (!names.includes(required)) refuse('component_missing');
-  return names;
+  for (const required of REQUIRED_COMPONENTS) if (!names.has(required)) refuse('component_missing');
+  return [...names];
 }
 
 function integer(parameters: InnerList[1], name: 'created' | 'expires'): number {

@@ -1,6 +1,8 @@
 # Content-Digest against a body (protocol section 3, RFC 9530).
 open_file content-digests.json 'Values of Content-Digest held against a body. The body is UTF-8 text.'
 
+requirement_of() { if [ "$1" = digest_mismatch ]; then printf SIG-52; else printf SIG-51; fi; }
+
 BODY='{"op":"tokens.get","serviceName":"github"}'
 D256=$(digest_of "$BODY")
 D512=$(digest_of "$BODY" sha512)

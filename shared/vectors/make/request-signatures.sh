@@ -2,6 +2,35 @@
 # point, it is right for what was sent.
 open_file request-signatures.json 'Signed requests. key: the key of keyid, in hex; now: the seconds at the webhook; authority, path: of the webhook as it knows itself; signatureBase: what the sender made its MAC over.'
 
+requirement_of() {
+  case $1 in
+    signature_*_missing | signature_missing | signature_*_repeated | signature_repeated) printf SIG-26 ;;
+    label | signature_*_malformed | signature_malformed) printf SIG-27 ;;
+    algorithm) printf SIG-31 ;;
+    tag) printf SIG-32 ;;
+    parameter_missing) printf SIG-28 ;;
+    parameter_unknown) printf SIG-30 ;;
+    created | expires) printf SIG-34 ;;
+    nonce) printf SIG-35 ;;
+    key_id) printf SIG-37 ;;
+    component_missing) printf SIG-05 ;;
+    component_unknown) printf SIG-08 ;;
+    component_repeated) printf SIG-23 ;;
+    component_malformed) printf SIG-25 ;;
+    content_not_covered) printf SIG-02 ;;
+    ticket_not_covered) printf SIG-10 ;;
+    field_missing) printf SIG-20 ;;
+    field_repeated) printf SIG-21 ;;
+    query) printf SIG-18 ;;
+    mac) printf SIG-45 ;;
+    lifetime) printf SIG-47 ;;
+    not_yet_valid) printf SIG-48 ;;
+    expired) printf SIG-49 ;;
+    digest_malformed) printf SIG-51 ;;
+    digest_mismatch) printf SIG-52 ;;
+  esac
+}
+
 # A good request, before it is signed.
 begin() {
   AT=$NOW VERIFY_KEY=$KEY SIGN_KEY=$KEY
@@ -105,13 +134,13 @@ begin; sign; drop_field signature-input; tampered signature_input_missing 'no Si
 begin; sign; drop_field signature; tampered signature_missing 'no Signature'
 begin; sign; add_field Signature-Input "sv=$SIGNATURE_PARAMS"; tampered signature_input_repeated 'Signature-Input twice'
 begin; sign; add_field Signature "sv=:$MAC:"; tampered signature_repeated 'Signature twice'
-begin; LABEL=sig1; refuse label 'another label'
+begin; LABEL=sig1 BREAKS=SIG-33; refuse label 'another label'
 begin; sign; set_field signature-input "other=(\"@method\");created=1, sv=$SIGNATURE_PARAMS"; tampered label 'another member before sv'
 begin; sign; set_field signature-input "sv=$SIGNATURE_PARAMS, other=(\"@method\");created=1"; tampered signature_input_malformed 'another member after sv'
 begin; sign; set_field signature "sv=:$MAC:, other=:$MAC:"; tampered signature_malformed 'another signature after sv'
 begin; sign; set_field signature "sv=\"$MAC\""; tampered signature_malformed 'a signature that is a string'
-begin; sign; set_field signature "sv=:${MAC%=}:"; tampered signature_malformed 'a signature without padding'
-begin; sign; set_field signature "sv=:$(printf '%s' "$MAC" | tr '+/' '-_'):"; tampered signature_malformed 'a signature in the alphabet of base64url'
+begin; sign; set_field signature "sv=:${MAC%=}:"; BREAKS=SIG-42; tampered signature_malformed 'a signature without padding'
+begin; sign; set_field signature "sv=:$(printf '%s' "$MAC" | tr '+/' '-_'):"; BREAKS=SIG-42; tampered signature_malformed 'a signature in the alphabet of base64url'
 begin; sign; set_field signature-input 'sv'; tampered label 'a label without a list'
 begin; sign; set_field signature-input "sv=\"$KEY_ID\""; tampered signature_input_malformed 'a string in place of the list'
 begin; sign; set_field signature-input "sv=($COMPONENTS$PARAMETERS"; tampered signature_input_malformed 'a list without end'
@@ -146,7 +175,7 @@ begin; COMPONENTS=${COMPONENTS/' "content-type"'/}; refuse content_not_covered '
 begin; COMPONENTS=${COMPONENTS/' "content-digest"'/}; refuse content_not_covered 'content-digest not covered'
 begin; add_field sv-ticket 'aaaa.bbbb.cccc'; refuse ticket_not_covered 'sv-ticket not covered'
 begin; COMPONENTS+=' "@path"'; refuse component_repeated 'a component twice'
-begin; COMPONENTS=${COMPONENTS/content-type/Content-Type}; refuse component_unknown 'a component in capitals'
+begin; COMPONENTS=${COMPONENTS/content-type/Content-Type}; BREAKS=SIG-24; refuse component_unknown 'a component in capitals'
 begin; COMPONENTS+=' "@target-uri"'; refuse component_unknown 'a derived component that is not in the profile'
 begin; COMPONENTS=${COMPONENTS/'"content-type"'/'"content-type";sf'}; refuse component_malformed 'a component with a parameter'
 begin; COMPONENTS+=' "x-absent"'; refuse field_missing 'a covered field that is absent'

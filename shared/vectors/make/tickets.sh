@@ -2,6 +2,33 @@
 # is right for what was sent.
 open_file tickets.json 'Tickets. keys: by kid, in hex; issuer, audience, op, now: what the webhook insists on; header, claims: what the ticket says, as text.'
 
+requirement_of() {
+  case $1 in
+    too_long) printf TIX-05 ;;
+    not_compact) printf TIX-01 ;;
+    header_malformed | header_members) printf TIX-04 ;;
+    algorithm | type | key_id) printf TIX-03 ;;
+    unknown_key | mac) printf TIX-29 ;;
+    claims_malformed) printf TRN-02 ;;
+    issuer) printf TIX-08 ;;
+    audience) printf TIX-09 ;;
+    operation) printf TIX-12 ;;
+    subject) printf TIX-10 ;;
+    service) printf TIX-13 ;;
+    ticket_id) printf TIX-14 ;;
+    issued_at | expires_at) printf TIX-15 ;;
+    lifetime) printf TIX-16 ;;
+    not_yet_valid) printf TIX-17 ;;
+    expired) printf TIX-18 ;;
+    grant) printf TIX-19 ;;
+    refresh_policy) printf TIX-20 ;;
+    confirmation) printf TIX-21 ;;
+    if_version) printf TIX-25 ;;
+    method) printf TIX-23 ;;
+    proxy) printf TIX-24 ;;
+  esac
+}
+
 begin() {
   AT=$NOW OP=credential SIGN_KEY=$KEY
   HEADER='{"alg":"HS256","typ":"sv-ticket+jwt","kid":"k1"}'
@@ -56,7 +83,7 @@ begin; sign; TICKET+='.AAAA'; tampered not_compact 'four parts'
 begin; sign; TICKET=''; tampered not_compact 'nothing'
 begin; sign; TICKET="$SIGNING_INPUT.$MAC="; tampered not_compact 'a MAC with padding'
 begin; sign; TICKET="$SIGNING_INPUT.$MAC "; tampered not_compact 'a space at the end'
-begin; sign; TICKET="$SIGNING_INPUT.${MAC%?}$(printf '%s' "${MAC: -1}" | tr 'AEIMQUYcgkosw048' 'BFJNRVZdhlptx159')"; tampered not_compact 'the same MAC in another spelling: unused bits set'
+begin; sign; TICKET="$SIGNING_INPUT.${MAC%?}$(printf '%s' "${MAC: -1}" | tr 'AEIMQUYcgkosw048' 'BFJNRVZdhlptx159')"; BREAKS=TIX-02; tampered not_compact 'the same MAC in another spelling: unused bits set'
 
 # The header.
 begin; HEADER='{"alg":"none","typ":"sv-ticket+jwt","kid":"k1"}'; sign; TICKET="$SIGNING_INPUT."; tampered algorithm 'alg none'
@@ -71,7 +98,7 @@ begin; HEADER=${HEADER/k1/../k1}; refuse key_id 'kid with other characters'
 begin; HEADER=${HEADER/k1/k2}; refuse unknown_key 'a key that is not known'
 begin; HEADER='{"alg":"HS256","typ":"sv-ticket+jwt","kid":"k1","crit":["exp"]}'; refuse header_members 'a fourth member, crit'
 begin; HEADER='{"alg":"HS256","typ":"sv-ticket+jwt","kid":"k1","jwk":{"kty":"oct","k":"AA"}}'; refuse header_members 'a fourth member, a key'
-begin; HEADER='{"alg":"none","alg":"HS256","typ":"sv-ticket+jwt","kid":"k1"}'; refuse header_malformed 'a member twice'
+begin; HEADER='{"alg":"none","alg":"HS256","typ":"sv-ticket+jwt","kid":"k1"}'; BREAKS=TRN-05; refuse header_malformed 'a member twice'
 begin; HEADER='["HS256"]'; refuse header_malformed 'a header that is no object'
 begin; HEADER='HS256'; refuse header_malformed 'a header that is no JSON'
 
@@ -85,7 +112,7 @@ begin; sign; TICKET="$SIGNING_INPUT.$(printf '%s' "$CLAIMS" | hmac "$KEY" | base
 # Claims of every ticket.
 begin; CLAIMS='[]'; refuse claims_malformed 'claims that are no object'
 begin; CLAIMS='{"iss":'; refuse claims_malformed 'claims that are no JSON'
-begin; MORE+=',"op":"credential"'; refuse claims_malformed 'a claim twice'
+begin; MORE+=',"op":"credential"'; BREAKS=TRN-05; refuse claims_malformed 'a claim twice'
 begin; ISS='"https://service.example/"'; refuse issuer 'the issuer with a slash'
 begin; ISS='"https://SERVICE.example"'; refuse issuer 'the issuer in other letter case'
 begin; ISS='"https://other.example"'; refuse issuer 'another issuer'
