@@ -20,7 +20,8 @@ export function createCredentialHandler(options: {
   readonly https: boolean;
 }): RequestHandler {
   const { access } = options;
-  const headers = (options.https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS).flat();
+  const standing = options.https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
+  const headers = standing.flat();
   const sendDenial = createDenialAnswers(headers);
   const refuseMethod = methodNotAllowed(['GET']);
 
@@ -41,7 +42,7 @@ export function createCredentialHandler(options: {
       .end(body);
   };
 
-  return async (req, res, next) => {
+  const handle: RequestHandler = async (req, res, next) => {
     if (req.method !== 'GET') return refuseMethod(req, res, next);
     const decision = await access.decide({
       key: presentedAgentKey(req),
@@ -51,6 +52,16 @@ export function createCredentialHandler(options: {
     if (decision.outcome === 'ticket') redirect(res, decision.url);
     else if (decision.outcome === 'denied') sendDenial(res, decision.denial);
     else sendGrants(res, decision.grants);
+  };
+
+  return async (req, res, next) => {
+    try {
+      await handle(req, res, next);
+    } catch (error) {
+      // The error handler writes this answer, and no cache may keep it either.
+      for (const [name, value] of standing) res.setHeader(name, value);
+      throw error;
+    }
   };
 }
 

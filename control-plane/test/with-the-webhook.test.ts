@@ -1,0 +1,91 @@
+import { type TestPair, startPair } from '@svault/test-kit/pair';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Call, clientOf } from './management-service.ts';
+import { agentOn, databasePath, inDatabase, storeOn } from './pair-agents.ts';
+
+// What fake-webhook.ts plays in other tests, with the program itself on the other side.
+describe('the link to the reference webhook', () => {
+  let pair: TestPair;
+  let admin: Call;
+
+  beforeAll(async () => {
+    pair = await startPair();
+    admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+    await storeOn(pair, 'github', { tokenType: 'PlainText', value: 'a value' });
+  });
+  afterAll(() => pair.close());
+
+  const chain = () =>
+    inDatabase(
+      databasePath(pair),
+      (db) =>
+        db.prepare('SELECT head_seq AS head, shipped_seq AS shipped FROM audit_chains').get() as {
+          head: number;
+          shipped: number;
+        },
+    );
+  const logHead = () =>
+    inDatabase(databasePath(pair), (db) =>
+      db.prepare('SELECT epoch, seq, hash FROM webhook_log_heads').get(),
+    );
+
+  const everythingShipped = () =>
+    vi.waitFor(
+      () => {
+        pair.clock.advance(1_000);
+        const { head, shipped } = chain();
+        expect(shipped).toBe(head);
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+
+  it('answers a probe with what it can do', async () => {
+    const { json } = await admin('GET', '/api/webhook');
+    expect(json).toMatchObject({ bound: true, reachable: true, url: pair.webhookUrl });
+    expect(json.capabilities).toEqual(expect.arrayContaining(['storage', 'credential', 'store']));
+  });
+
+  it('takes the whole log, and shows where its own stands', async () => {
+    const agent = await agentOn(pair, 'github');
+    expect((await agent.fetch('github')).json.token.accessToken).toBe('a value');
+    await everythingShipped();
+    expect(logHead()).toMatchObject({ epoch: expect.any(String), seq: expect.any(Number) });
+    const { json } = await admin('GET', '/api/audit?eventType=WEBHOOK_LOG_CONTRADICTION');
+    expect(json.items).toEqual([]);
+  });
+
+  it('takes the log after an outage', async () => {
+    const agent = await agentOn(pair, 'github');
+    await pair.stop('webhook');
+    await agent.ask('github');
+    await pair.start('webhook');
+    await everythingShipped();
+    expect((await agent.fetch('github')).status).toBe(200);
+  });
+
+  it('changes keys without a request that fails', async () => {
+    const agent = await agentOn(pair, 'github');
+    const former = (await admin('GET', '/api/webhook')).json.keyId as string;
+    const early = await agent.ask('github');
+    const { status, json } = await admin('POST', '/api/webhook/rotate-secret');
+    expect(status).toBe(200);
+    expect(json.keyId).not.toBe(former);
+    // The former key holds ten minutes, so a ticket that is on its way still opens.
+    expect((await fetch(pair.aroundTheTap(early.headers.get('location') ?? ''))).status).toBe(200);
+    expect((await agent.fetch('github')).status).toBe(200);
+    await everythingShipped();
+  });
+
+  it('gives an owner a ticket of their own', async () => {
+    const { json } = await admin('POST', '/api/tokens/github/credential-ticket', { body: {} });
+    const answer = await fetch(pair.aroundTheTap(json.url as string));
+    expect(await answer.json()).toMatchObject({ token: { accessToken: 'a value' } });
+    expect((await fetch(pair.aroundTheTap(json.url as string))).status).toBe(401);
+  });
+
+  it('takes no agent to a webhook that was unbound', async () => {
+    const agent = await agentOn(pair, 'github');
+    expect((await admin('DELETE', '/api/webhook')).status).toBe(204);
+    expect((await agent.ask('github')).status).toBe(502);
+  });
+});
