@@ -1,0 +1,87 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createLogger } from '@svault/server-kit/logger';
+import { openPlain } from '@svault/server-kit/sqlite';
+import { ManualClock } from '@svault/shared';
+import { LogSink } from '@svault/test-kit/log-sink';
+import { tracesOf } from '@svault/test-kit/secret-forms';
+import { controlPlaneConfig } from '../src/config/config.ts';
+import { startControlPlane } from '../src/serve.ts';
+import { type Place, clientOf, makePlace, startService } from './management-service.ts';
+
+test('no key, cookie or link stands in a file or a log of the service in a form that opens anything', async () => {
+  const place = await makePlace({ SV_LOG_LEVEL: 'trace' });
+  const { secrets, log } = await useEverySecretOnce(place);
+  expect(log).toContain('control plane serves');
+  const files = await readdir(place.folder);
+  const bytes = await Promise.all(files.map((file) => readFile(join(place.folder, file))));
+  for (const [what, secret] of Object.entries(secrets)) {
+    expect([what, tracesOf(secret, Buffer.from(log))]).toEqual([what, []]);
+    for (const [index, content] of bytes.entries())
+      expect([what, files[index], tracesOf(secret, content)]).toEqual([what, files[index], []]);
+  }
+  await place.remove();
+});
+
+/** Makes, uses and misuses every kind of secret that passes the management side. */
+async function useEverySecretOnce(
+  place: Place,
+): Promise<{ secrets: Readonly<Record<string, string>>; log: string }> {
+  const sink = new LogSink();
+  const logger = createLogger({ name: 'control-plane', level: 'trace', format: 'json', destination: sink });
+  const running = await startControlPlane({
+    config: controlPlaneConfig(place.env),
+    clock: new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
+    logger,
+  });
+  const admin = clientOf(running.url, { authorization: `Bearer ${place.adminKey}` });
+  const anyone = clientOf(running.url);
+  const { agent, apiKey } = (await admin('POST', '/api/agents', { body: { name: 'a' } })).json;
+  const { key: secondKey } = (await admin('POST', '/api/admin-keys', { body: { name: 'b' } })).json;
+  await admin('POST', `/api/agents/${agent.id}/reveal-key`);
+  const linkToken = new URL(running.ownerLink ?? '').searchParams.get('token') ?? '';
+  await anyone('GET', `/login/link?token=${linkToken}`);
+  const signIn = await anyone('POST', '/api/login/link', { body: { token: linkToken } });
+  const cookie = /=([^;]+)/.exec(signIn.headers.get('set-cookie') ?? '')?.[1] ?? '';
+  await anyone('GET', '/api/me', { headers: { cookie: `svault=${cookie}` } });
+  for (const path of [`/api/agents/${apiKey}`, `/api/agents?cursor=${secondKey}`, `/nowhere?key=${apiKey}`])
+    await admin('GET', path);
+  await anyone('GET', `/api/agents/credentials?key=${apiKey}`);
+  await anyone('GET', '/api/agents/credentials', { headers: { 'x-agent-key': apiKey } });
+  await running.close();
+  const masterKey = place.env['SV_MASTER_KEY'] ?? '';
+  const secrets = { apiKey, adminKey: place.adminKey, secondKey, linkToken, cookie, masterKey };
+  return { secrets, log: sink.text };
+}
+
+test('there is no column that could hold a credential: this is all that the service keeps', async () => {
+  const service = await startService();
+  const db = openPlain(service.place.databasePath);
+  const columns = db
+    .prepare<[], { name: string; columns: string }>(
+      `SELECT m.name, (SELECT group_concat(name, ' ') FROM pragma_table_info(m.name)) AS columns
+       FROM sqlite_schema m WHERE m.type = 'table' ORDER BY m.name`,
+    )
+    .all();
+  db.close();
+  await service.stop();
+  expect(Object.fromEntries(columns.map((table) => [table.name, table.columns]))).toMatchInlineSnapshot(`
+    {
+      "admin_keys": "id vault_id user_id name origin key_hash key_prefix created_at last_used_at",
+      "agents": "id vault_id owner_id name description status mcp_enabled sealing_key_thumbprint key_hash key_prefix key_wrapped created_at last_used_at",
+      "audit_chains": "vault_id head_seq head_hash start_seq start_hash shipped_seq",
+      "audit_events": "vault_id seq id event_type outcome occurred_at agent_id proxy_id user_id service_name event_count detail hash",
+      "grants": "id vault_id agent_id service_name grant_expires_at refresh_policy source_group_id created_at",
+      "login_links": "token_hash vault_id user_id expires_at",
+      "schema_migrations": "id name",
+      "sealing_keys": "id wrapped",
+      "sessions": "id vault_id user_id kind token_hash client created_at last_used_at expires_at",
+      "tokens": "vault_id service_name token_type display_name description notes tags created_at updated_at",
+      "users": "id vault_id email role is_owner created_at",
+      "vaults": "id created_at locked_at",
+      "webhook_links": "vault_id webhook_id url key_id key_wrapped pending_key_id pending_key_wrapped capabilities bound_at bound_by last_seen_at latency_ms",
+      "webhook_log_heads": "vault_id webhook_id epoch seq hash seen_at",
+    }
+  `);
+});
