@@ -19,7 +19,7 @@ import { createClaimStore } from './store/claim-store-sqlite.ts';
 import { createMasterKeyStore } from './store/master-key-store-sqlite.ts';
 import { createProxyConfigStore } from './store/proxy-config-store-sqlite.ts';
 import { createRecordStore } from './store/record-store-sqlite.ts';
-import { openVaultFile, peekMasterKeys, vaultPath } from './store/vault-file.ts';
+import { lockVault, openVaultFile, peekMasterKeys, vaultPath } from './store/vault-file.ts';
 import { type Keyring, createKeyring } from './vault/keyring.ts';
 import type { MasterKeyStore } from './vault/master-key-store.ts';
 import type { Rewrappable } from './vault/rewrappable.ts';
@@ -55,31 +55,34 @@ export interface Context extends Surroundings {
 /**
  * Opens the vault: finds the master key first, and only then touches the database.
  *
- * @param options.create whether to make a new vault where there is none; yes unless told otherwise
- * @throws WrongMasterKey with every byte as it was; NewerSchema
+ * @param options.serve takes the right to be the one serve on it, and makes a new vault where there is none
+ * @throws WrongMasterKey and AlreadyServing with every byte as it was; NewerSchema
  */
 export async function openContext(
   config: WebhookConfig,
   surroundings: Surroundings,
-  options: { readonly create: boolean } = { create: true },
+  options: { readonly serve: boolean } = { serve: false },
 ): Promise<Context> {
   await aeadReady();
-  const path = vaultPath(config.dataDir);
+  const { dataDir } = config;
+  const path = vaultPath(dataDir);
   const entries = peekMasterKeys(path);
-  if (entries.length === 0 && !options.create) throw new Error(`there is no vault in ${config.dataDir}`);
+  if (entries.length === 0 && !options.serve) throw new Error(`there is no vault in ${dataDir}`);
   const known = await unlock(entries, config);
   const first = entries.length === 0 ? await firstMasterKey(config.masterKey) : undefined;
 
-  const db = openVaultFile(path, config.dataDir);
+  const releases: (() => void)[] = [];
+  const close = (): void => {
+    for (const release of releases.splice(0).reverse()) release();
+  };
   try {
-    return buildContext(
-      config,
-      surroundings,
-      db,
-      first === undefined ? known : begin(db, surroundings, first),
-    );
+    if (options.serve) releases.push(lockVault(path, dataDir));
+    const db = openVaultFile(path, dataDir);
+    releases.push(() => void db.close());
+    const unlocked = first === undefined ? known : begin(db, surroundings, first);
+    return buildContext(config, surroundings, { db, unlocked, close });
   } catch (error) {
-    db.close();
+    close();
     throw error;
   }
 }
@@ -97,9 +100,9 @@ function begin(db: SqliteDatabase, { clock }: Surroundings, { key, entry }: Firs
 function buildContext(
   config: WebhookConfig,
   surroundings: Surroundings,
-  db: SqliteDatabase,
-  unlocked: UnlockedKeys,
+  opened: { readonly db: SqliteDatabase; readonly unlocked: UnlockedKeys; readonly close: () => void },
 ): Context {
+  const { db, unlocked, close } = opened;
   const { clock, logger } = surroundings;
   const commit = createGroupCommit(db);
   const masterKeys = createMasterKeyStore(db);
@@ -137,6 +140,6 @@ function buildContext(
     proxyConfigs: createProxyConfigs({ store: createProxyConfigStore(db), audit, commit }),
     door,
     isReady: () => db.open && probe.get() !== undefined,
-    close: () => void db.close(),
+    close,
   };
 }

@@ -2,7 +2,6 @@ import { startCheckpoints } from '@svault/server-kit/checkpoint';
 import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import { createMetrics, serveMetrics } from '@svault/server-kit/metrics';
-import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { type Clock, systemClock } from '@svault/shared';
 import { createApp } from './app.ts';
 import type { WebhookConfig } from './config/config.ts';
@@ -38,15 +37,13 @@ export async function startWebhook(
   const { clock = systemClock } = options;
   const logger =
     options.logger ?? createLogger({ name: 'webhook', level: config.logLevel, format: config.logFormat });
-  const context = await openContext(config, { clock, logger });
+  const context = await openContext(config, { clock, logger }, { serve: true });
   const { door, keyring, vault } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
-    const lock = holdServeLock(context.path);
-    stops.push(() => lock.release());
     const checkpoints = startCheckpoints(context.path);
     stops.push(() => checkpoints.stop());
     const firstSetupToken = await door.start();

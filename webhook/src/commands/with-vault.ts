@@ -10,7 +10,7 @@ export async function withVault<T>(
 ): Promise<T> {
   const destination = process.stderr;
   const logger = createLogger({ name: 'webhook', level: 'warn', format: config.logFormat, destination });
-  const context = await openContext(config, { clock: systemClock, logger }, { create: false });
+  const context = await openContext(config, { clock: systemClock, logger });
   try {
     return await run(context);
   } finally {

@@ -3,14 +3,13 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { vaultPath } from './vault-file.ts';
+import { makeDataDir, vaultPath } from './vault-file.ts';
 
 /**
  * Puts a backup into an empty data folder: copied beside its place, prepared there, and moved into place as the last
@@ -28,7 +27,7 @@ export async function placeRestoredFile(
   const made = !existsSync(dataDir);
   if (!made && readdirSync(dataDir).length > 0)
     throw new Error(`${dataDir} is not empty: a backup is restored into an empty folder`);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeDataDir(dataDir);
   const copy = join(dataDir, 'restoring.db');
   try {
     copyFileSync(backup, copy);

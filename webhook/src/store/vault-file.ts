@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
+import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import type { MasterKeyEntry } from '../vault/master-key-store.ts';
 import { readMasterKeys } from './master-key-store-sqlite.ts';
 import { MIGRATIONS } from './schema.ts';
@@ -27,9 +28,26 @@ export function peekMasterKeys(path: string): readonly MasterKeyEntry[] {
   }
 }
 
-/** Opens the database for reading and writing, making folder (only its owner may look inside) and tables. */
-export function openVaultFile(path: string, dataDir: string): SqliteDatabase {
+/** Only its owner may look inside. */
+export function makeDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Takes the right to be the one serve on a data folder, which is made where there is none.
+ *
+ * @returns gives it back
+ * @throws AlreadyServing
+ */
+export function lockVault(path: string, dataDir: string): () => void {
+  makeDataDir(dataDir);
+  const lock = holdServeLock(path);
+  return () => lock.release();
+}
+
+/** Opens the database for reading and writing, making folder and tables where there are none. */
+export function openVaultFile(path: string, dataDir: string): SqliteDatabase {
+  makeDataDir(dataDir);
   const db = openSqlite(path, { migrations: MIGRATIONS });
   // What was purged is overwritten, not only forgotten.
   db.pragma('secure_delete = ON');
