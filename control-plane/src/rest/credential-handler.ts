@@ -59,7 +59,7 @@ export function createCredentialHandler(options: {
       await handle(req, res, next);
     } catch (error) {
       // The error handler writes this answer, and no cache may keep it either.
-      for (const [name, value] of standing) res.setHeader(name, value);
+      if (!res.headersSent) for (const [name, value] of standing) res.setHeader(name, value);
       throw error;
     }
   };
