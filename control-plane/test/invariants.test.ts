@@ -1,184 +1,391 @@
-import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '@svault/server-kit/logger';
-import { openPlain } from '@svault/server-kit/sqlite';
-import { ManualClock, newKey, randomToken } from '@svault/shared';
-import { LogSink } from '@svault/test-kit/log-sink';
+import { ServerResponse } from 'node:http';
+import { parseRegistrationLink } from '@svault/compose/binding';
+import { type Pair, startPair as startProcesses } from '@svault/compose/pair';
+import { newKey, randomToken } from '@svault/shared';
+import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
+import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { controlPlaneConfig } from '../src/config/config.ts';
-import { startControlPlane } from '../src/serve.ts';
-import { type LinkedService, startLinkedService } from './linked-service.ts';
-import { BASE_URL, type Place, clientOf, makePlace, serveOn } from './management-service.ts';
+import { tempDir } from '@svault/test-kit/temp-dir';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { operationsOf } from './api-operations.ts';
+import { crashDrill } from './crash-drill.ts';
+import { type Call, clientOf, makePlace, serveOn } from './management-service.ts';
+import { databaseBytes, databasePath, inCopy, inDatabase } from './database-files.ts';
+import { CREDENTIALS, agentOn, grant, pathFor, storeOn } from './pair-agents.ts';
 
 /*
- * What the service promises, one test each. Other files test how each part behaves; what stands here must hold
- * whatever is changed elsewhere.
+ * What this server promises, by number, with both real programs. The tests beside this file go deeper into each.
+ *
+ *  1. It never sees a plaintext credential.                                   (whole: no-plaintext.test.ts)
+ *  2. A suspended or deleted agent is refused from the next request on.
+ *  3. A grant that has lapsed is deleted by the request that meets it.
+ *  4. Without valid credentials every management route gives the same 401.
+ *  5. Owner links and binding codes expire, and work once.
+ *  6. A key is shown once and kept as a hash, or wrapped.
+ *  7. No log line, at debug level either, holds a secret.                     (whole: no-plaintext.test.ts)
+ *  8. A wrong master key does not start it and changes no byte.               (whole: master-key.test.ts)
+ *  9. No ticket without its audit row, and the row is written before the redirect leaves.
+ * 10. kill -9 under load loses nothing that was answered.                     (whole: kill.hard.test.ts)
+ * 11. One database has one serve; other subcommands work beside it.
+ * 12. A lock is in force from the next request on.
+ * 13. A changed, missing or reordered row of the log is found.
+ * 14. A key in a query is neither accepted nor logged.
+ * 15. A page of another site cannot act in an owner's name.                  (whole: cross-site.test.ts)
  */
 
-let service: LinkedService;
-beforeAll(async () => {
-  service = await startLinkedService();
-  await service.bind();
-});
-afterAll(() => service.stop());
+const SECRET = `canary-${randomToken(24)}`;
 
-test('1. the key of a suspended or deleted agent opens nothing, from the moment that is answered', async () => {
-  const agent = await service.agent('github');
-  expect((await agent.get('github')).status).toBe(307);
-  await service.admin('POST', `/api/agents/${agent.id}/suspend`);
-  for (const answer of [await agent.get('github'), await agent.list()])
-    expect([answer.status, answer.json.code]).toEqual([403, 'AGENT_INACTIVE']);
-  await service.admin('POST', `/api/agents/${agent.id}/resume`);
-  expect((await agent.get('github')).status).toBe(307);
-  await service.admin('DELETE', `/api/agents/${agent.id}`);
-  for (const answer of [await agent.get('github'), await agent.list()])
-    expect([answer.status, answer.json.code]).toEqual([403, 'AGENT_INACTIVE']);
-});
+describe('the pair in one process', () => {
+  let pair: TestPair;
+  let anyone: Call;
+  let admin: Call;
 
-test('2. a key that was rotated away opens nothing', async () => {
-  const agent = await service.agent('github');
-  await service.admin('POST', `/api/agents/${agent.id}/rotate-key`);
-  const answer = await agent.get('github');
-  expect([answer.status, answer.json.code]).toEqual([403, 'INVALID_KEY']);
-});
-
-test('3. a revoked grant gives nothing, and an expired one is deleted by the request that meets it', async () => {
-  const agent = await service.agent('revoked');
-  await service.admin('DELETE', `/api/agents/${agent.id}/grants/revoked`);
-  expect((await agent.get('revoked')).json.code).toBe('NO_GRANT');
-
-  const body = { serviceName: 'expiring', expiresInSeconds: 3_600 };
-  await service.admin('POST', `/api/agents/${agent.id}/grants`, { body });
-  service.clock.advance(3_600_000);
-  expect((await agent.get('expiring')).json.code).toBe('GRANT_EXPIRED');
-  expect((await agent.get('expiring')).json.code).toBe('NO_GRANT');
-  expect((await service.admin('GET', `/api/agents/${agent.id}/grants`)).json.items).toEqual([]);
-});
-
-test('4. a locked vault gives no credential and takes no change', async () => {
-  const agent = await service.agent('github');
-  await service.admin('POST', '/api/vault/lock');
-  expect((await agent.get('github')).json.code).toBe('VAULT_LOCKED');
-  const change = await service.admin('POST', `/api/agents/${agent.id}/reveal-key`);
-  expect(change.json.code).toBe('VAULT_LOCKED');
-  await service.admin('POST', '/api/vault/unlock');
-  expect((await agent.get('github')).status).toBe(307);
-});
-
-test('5. whoever is not signed in hears the same bytes, whatever is wrong', async () => {
-  const wrong = [{}, { authorization: `Bearer ${newKey('svadmin')}` }, { authorization: 'Basic eDp5' }];
-  const answers = await Promise.all(
-    wrong.map((headers) => service.anyone('GET', '/api/agents', { headers })),
-  );
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-  expect(answers[0]?.status).toBe(401);
-});
-
-test('6. a sign-in link works once, across a restart too', async () => {
-  const place = await makePlace();
-  const first = await serveOn(place);
-  const token = new URL(first.running.ownerLink ?? '').searchParams.get('token');
-  expect((await first.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(200);
-  await first.running.close();
-  const second = await serveOn(place);
-  expect((await second.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
-  await second.stop();
-});
-
-test('7. under a wrong master key nothing starts and nothing changes', async () => {
-  const place = await makePlace();
-  await (await serveOn(place)).running.close();
-  const before = await readFile(place.databasePath);
-  const wrong = { ...place, env: { ...place.env, SV_MASTER_KEY: randomToken(32) } };
-  await expect(serveOn(wrong)).rejects.toThrow('SV_MASTER_KEY does not open this database');
-  expect((await readFile(place.databasePath)).equals(before)).toBe(true);
-  await place.remove();
-});
-
-test('8. no key, cookie or link of ours stands in a file or a log of the service in a form that opens anything', async () => {
-  const place = await makePlace({ SV_LOG_LEVEL: 'trace' });
-  const { secrets, log } = await useEverySecretOnce(place);
-  expect(log).toContain('control plane serves');
-  const files = await readdir(place.folder);
-  const bytes = await Promise.all(files.map((file) => readFile(join(place.folder, file))));
-  for (const [what, secret] of Object.entries(secrets)) {
-    expect([what, tracesOf(secret, Buffer.from(log))]).toEqual([what, []]);
-    for (const [index, content] of bytes.entries())
-      expect([what, files[index], tracesOf(secret, content)]).toEqual([what, files[index], []]);
-  }
-  await place.remove();
-});
-
-/** Makes, uses and misuses every kind of secret that passes the management side. */
-async function useEverySecretOnce(
-  place: Place,
-): Promise<{ secrets: Readonly<Record<string, string>>; log: string }> {
-  const sink = new LogSink();
-  const logger = createLogger({ name: 'control-plane', level: 'trace', format: 'json', destination: sink });
-  const running = await startControlPlane({
-    config: controlPlaneConfig(place.env),
-    clock: new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-    logger,
+  beforeAll(async () => {
+    pair = await startPair();
+    anyone = clientOf(pair.controlPlaneUrl());
+    admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+    await storeOn(pair, 'github', { tokenType: 'PlainText', value: SECRET });
   });
-  const admin = clientOf(running.url, { authorization: `Bearer ${place.adminKey}` });
-  const anyone = clientOf(running.url);
-  const { agent, apiKey } = (await admin('POST', '/api/agents', { body: { name: 'a' } })).json;
-  const { key: secondKey } = (await admin('POST', '/api/admin-keys', { body: { name: 'b' } })).json;
-  await admin('POST', `/api/agents/${agent.id}/reveal-key`);
-  const linkToken = new URL(running.ownerLink ?? '').searchParams.get('token') ?? '';
-  await anyone('GET', `/login/link?token=${linkToken}`);
-  const signIn = await anyone('POST', '/api/login/link', { body: { token: linkToken } });
-  const cookie = /=([^;]+)/.exec(signIn.headers.get('set-cookie') ?? '')?.[1] ?? '';
-  await anyone('GET', '/api/me', { headers: { cookie: `svault=${cookie}` } });
-  for (const path of [`/api/agents/${apiKey}`, `/api/agents?cursor=${secondKey}`, `/nowhere?key=${apiKey}`])
-    await admin('GET', path);
-  await anyone('GET', `/api/agents/credentials?key=${apiKey}`);
-  await anyone('GET', '/api/agents/credentials', { headers: { 'x-agent-key': apiKey } });
-  await running.close();
-  const masterKey = place.env['SV_MASTER_KEY'] ?? '';
-  const secrets = { apiKey, adminKey: place.adminKey, secondKey, linkToken, cookie, masterKey };
-  return { secrets, log: sink.text };
-}
+  afterAll(() => pair.close());
+  afterEach(() => vi.restoreAllMocks());
 
-test('9. there is no column that could hold a credential: this is all that the service keeps', () => {
-  const db = openPlain(service.place.databasePath);
-  const columns = db
-    .prepare<[], { name: string; columns: string }>(
-      `SELECT m.name, (SELECT group_concat(name, ' ') FROM pragma_table_info(m.name)) AS columns
-       FROM sqlite_schema m WHERE m.type = 'table' ORDER BY m.name`,
-    )
-    .all();
-  db.close();
-  expect(Object.fromEntries(columns.map((table) => [table.name, table.columns]))).toMatchInlineSnapshot(`
-    {
-      "admin_keys": "id vault_id user_id name origin key_hash key_prefix created_at last_used_at",
-      "agents": "id vault_id owner_id name description status mcp_enabled sealing_key_thumbprint key_hash key_prefix key_wrapped created_at last_used_at",
-      "audit_chains": "vault_id head_seq head_hash start_seq start_hash shipped_seq",
-      "audit_events": "vault_id seq id event_type outcome occurred_at agent_id proxy_id user_id service_name event_count detail hash",
-      "grants": "id vault_id agent_id service_name grant_expires_at refresh_policy source_group_id created_at",
-      "login_links": "token_hash vault_id user_id expires_at",
-      "schema_migrations": "id name",
-      "sealing_keys": "id wrapped",
-      "sessions": "id vault_id user_id kind token_hash client created_at last_used_at expires_at",
-      "tokens": "vault_id service_name token_type display_name description notes tags created_at updated_at",
-      "users": "id vault_id email role is_owner created_at",
-      "vaults": "id created_at locked_at",
-      "webhook_links": "vault_id webhook_id url key_id key_wrapped pending_key_id pending_key_wrapped capabilities bound_at bound_by last_seen_at latency_ms",
-      "webhook_log_heads": "vault_id webhook_id epoch seq hash seen_at",
+  /** Accesses of an agent that would be found after a crash at this moment. */
+  const successesInCopy = (agentId: string): number =>
+    inCopy(databasePath(pair), (db) =>
+      db
+        .prepare<[string], number>(
+          "SELECT count(*) FROM audit_events WHERE agent_id = ? AND event_type = 'AGENT_CREDENTIAL_ACCESS'",
+        )
+        .pluck()
+        .get(agentId),
+    ) ?? 0;
+
+  test('1: an agent gets the credential; this server has seen nothing of it', async () => {
+    const agent = await agentOn(pair, 'github');
+    expect((await agent.fetch('github')).json.token.accessToken).toBe(SECRET);
+    const seen = [
+      pair.recorded(),
+      Buffer.from(pair.logOf('control-plane')),
+      databaseBytes(databasePath(pair)),
+    ];
+    expect(seen.flatMap((bytes) => tracesOf(SECRET, bytes))).toEqual([]);
+  });
+
+  test('2: a suspended or deleted agent is refused from the next request on', async () => {
+    const agent = await agentOn(pair, 'github');
+    for (const [method, path] of [
+      ['POST', `/api/agents/${agent.id}/suspend`],
+      ['DELETE', `/api/agents/${agent.id}`],
+    ] as const) {
+      expect((await admin(method, path)).status).toBeLessThan(300);
+      for (const answer of [await agent.ask('github'), await agent.list()])
+        expect(answer).toMatchObject({ status: 403, json: { code: 'AGENT_INACTIVE' } });
     }
-  `);
+  });
+
+  test('2: requests that are under way while it is suspended get nothing after the answer to the suspension', async () => {
+    const agent = await agentOn(pair, 'github');
+    let suspended = false;
+    const late: number[] = [];
+    const callers = Array.from({ length: 8 }, async () => {
+      for (let turn = 0; turn < 20; turn++) {
+        const sentAfter = suspended;
+        const { status } = await agent.ask('github');
+        if (sentAfter) late.push(status);
+      }
+    });
+    await agent.ask('github');
+    await admin('POST', `/api/agents/${agent.id}/suspend`);
+    suspended = true;
+    await Promise.all(callers);
+    expect(new Set(late)).toEqual(new Set([403]));
+  });
+
+  test('3: a grant that has lapsed is deleted by the request that meets it', async () => {
+    const agent = await agentOn(pair);
+    await grant(pair, agent.id, { serviceName: 'github', expiresInSeconds: 3_600 });
+    pair.clock.advance(3_600_000);
+    expect((await agent.ask('github')).json.code).toBe('GRANT_EXPIRED');
+    const rows = inDatabase(databasePath(pair), (db) =>
+      db.prepare<[string], number>('SELECT count(*) FROM grants WHERE agent_id = ?').pluck().get(agent.id),
+    );
+    expect([rows, (await agent.ask('github')).json.code]).toEqual([0, 'NO_GRANT']);
+  });
+
+  test('4: without valid credentials every management route gives the same 401', async () => {
+    const agent = await agentOn(pair);
+    const revoked = (await admin('POST', '/api/admin-keys', { body: { name: 'short-lived' } })).json;
+    await admin('DELETE', `/api/admin-keys/${revoked.adminKey.id}`);
+    const impostors: readonly Record<string, string>[] = [
+      {},
+      { authorization: `Bearer ${newKey('svadmin')}` },
+      { authorization: `Bearer ${revoked.key}` },
+      { authorization: `Bearer ${agent.apiKey}` },
+      { authorization: `Basic ${Buffer.from(`admin:${pair.adminKey}`).toString('base64')}` },
+      { authorization: pair.adminKey },
+      { authorization: 'Bearer ' },
+      { 'x-agent-key': pair.adminKey },
+      { cookie: `svault=${randomToken(32)}` },
+      { cookie: `svault=${pair.adminKey}; svault=${pair.adminKey}` },
+    ];
+    const guarded = (await operationsOf(anyone)).filter(({ isPublic }) => !isPublic);
+    expect(guarded.length).toBeGreaterThan(20);
+    const answers = new Set<string>();
+    for (const { method, path } of guarded)
+      for (const headers of impostors) {
+        const { status, text, headers: head } = await anyone(method, path, { headers });
+        answers.add(`${status} ${head.get('www-authenticate')} ${head.get('set-cookie')} ${text}`);
+      }
+    expect([...answers]).toEqual([
+      expect.stringMatching(/^401 Bearer realm="svault" null .*UNAUTHENTICATED/),
+    ]);
+  });
+
+  test('4: only these routes answer without credentials', async () => {
+    const open = (await operationsOf(anyone)).filter(({ isPublic }) => isPublic);
+    expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'GET /api/openapi.json',
+      'POST /api/login/link',
+    ]);
+  });
+
+  test('6: a key is shown once and kept as a hash, or wrapped', async () => {
+    const agent = await agentOn(pair);
+    const made = (await admin('POST', '/api/admin-keys', { body: { name: 'automation' } })).json;
+    const rotated = (await admin('POST', `/api/agents/${agent.id}/rotate-key`)).json;
+    const keys = [agent.apiKey, rotated.apiKey, made.key, pair.adminKey] as string[];
+    const shown = await Promise.all(
+      (await operationsOf(anyone))
+        .filter(({ method }) => method === 'GET')
+        .map(({ path }) => admin('GET', path.replace(/agt_A+/, agent.id))),
+    );
+    for (const key of keys) {
+      expect(shown.filter(({ text }) => text.includes(key))).toEqual([]);
+      expect(tracesOf(key, databaseBytes(databasePath(pair)))).toEqual([]);
+    }
+  });
+
+  test('7: no log line at debug level holds a secret', async () => {
+    const agent = await agentOn(pair, 'github');
+    const location = (await agent.ask('github')).headers.get('location') ?? '';
+    const ticket = new URL(location).searchParams.get('ticket') ?? 'none';
+    await anyone('GET', `/api/agents?key=${agent.apiKey}`, { headers: { 'x-agent-key': agent.apiKey } });
+    await anyone('POST', `/api/login/link?token=${pair.adminKey}`, { rawBody: pair.adminKey });
+    const secrets = [agent.apiKey, pair.adminKey, ticket, SECRET, ...Object.values(pair.masterKeys)];
+    for (const program of ['control-plane', 'webhook'] as const) {
+      const log = Buffer.from(pair.logOf(program));
+      expect(log.length).toBeGreaterThan(0);
+      for (const secret of [...secrets, pair.setupToken]) expect(tracesOf(secret, log)).toEqual([]);
+    }
+  });
+
+  test('9: no ticket without its audit row, and no change without its event', async () => {
+    const agent = await agentOn(pair, 'github');
+    await grant(pair, agent.id, { serviceName: 'hourly', expiresInSeconds: 3_600 });
+    pair.clock.advance(3_600_000);
+    // What a log that takes no rows looks like to the program, however it came about.
+    inDatabase(databasePath(pair), (db) =>
+      db.exec(`CREATE TRIGGER no_row BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no row'); END`),
+    );
+    const refused = [await agent.ask('github'), await agent.ask('hourly'), await agent.ask('unheard-of')];
+    const locking = await admin('POST', '/api/vault/lock');
+    const suspending = await admin('POST', `/api/agents/${agent.id}/suspend`);
+    inDatabase(databasePath(pair), (db) => db.exec('DROP TRIGGER no_row'));
+    for (const answer of refused) {
+      expect(answer).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
+      expect(answer.headers.get('location')).toBeNull();
+      expect(answer.headers.get('retry-after')).toBe(String(answer.json.retryAfter));
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+    expect([locking.status, suspending.status]).toEqual([500, 500]);
+    // It heals by itself, and nothing of what was refused has happened: not locked, not suspended, not deleted.
+    expect((await agent.ask('github')).status).toBe(307);
+    expect((await agent.ask('hourly')).json.code).toBe('GRANT_EXPIRED');
+  });
+
+  test('9: the row is written before the redirect leaves', async () => {
+    const agent = await agentOn(pair, 'github');
+    const writeHead = ServerResponse.prototype.writeHead;
+    const atRedirect: number[] = [];
+    vi.spyOn(ServerResponse.prototype, 'writeHead').mockImplementation(function (
+      this: ServerResponse,
+      ...args: unknown[]
+    ) {
+      if (args[0] === 307) atRedirect.push(successesInCopy(agent.id));
+      return Reflect.apply(writeHead, this, args) as ServerResponse;
+    });
+    for (const atOnce of [1, 1, 5])
+      await Promise.all(Array.from({ length: atOnce }, () => agent.ask('github')));
+    expect(atRedirect).toHaveLength(7);
+    // The n-th redirect may leave when n rows can be read from the files as they lie on the disk.
+    for (const [index, rows] of atRedirect.entries()) expect(rows).toBeGreaterThan(index);
+  });
+
+  test('12: a lock is in force from the next request on', async () => {
+    const agent = await agentOn(pair, 'github');
+    await admin('POST', '/api/vault/lock');
+    expect((await agent.ask('github')).json.code).toBe('VAULT_LOCKED');
+    for (const path of ['/store-ticket', '/credential-ticket'])
+      expect((await admin('POST', `/api/tokens/github${path}`, { body: {} })).status).toBe(423);
+    expect((await admin('POST', `/api/agents/${agent.id}/reveal-key`)).status).toBe(423);
+    await admin('POST', '/api/vault/unlock');
+    expect((await agent.ask('github')).status).toBe(307);
+  });
+
+  test('14: a key in a query is neither accepted nor logged', async () => {
+    const agent = await agentOn(pair, 'github');
+    for (const name of ['key', 'apiKey', 'agent_key', 'x-agent-key', 'authorization', 'access_token']) {
+      const answer = await anyone('GET', `${pathFor('github')}&${name}=${agent.apiKey}`);
+      expect(answer).toMatchObject({ status: 401, json: { code: 'MISSING_KEY' } });
+    }
+    expect((await anyone('GET', `/api/me?key=${pair.adminKey}`)).status).toBe(401);
+    expect((await anyone('POST', `${CREDENTIALS}?key=${agent.apiKey}`)).status).toBe(405);
+    for (const key of [agent.apiKey, pair.adminKey])
+      expect(tracesOf(key, Buffer.from(pair.logOf('control-plane')))).toEqual([]);
+  });
 });
 
-test("10. a page of another site cannot act in an owner's name", async () => {
-  const place = await makePlace();
-  const own = await serveOn(place);
-  const token = new URL(own.running.ownerLink ?? '').searchParams.get('token');
-  const signIn = await own.anyone('POST', '/api/login/link', { body: { token } });
-  const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const from = (origin: string) =>
-    own.anyone('POST', '/api/vault/lock', { headers: { cookie, ...(origin !== '' && { origin }) } });
-  for (const origin of ['', 'null', 'https://evil.example']) expect((await from(origin)).status).toBe(403);
-  expect((await from(BASE_URL)).status).toBe(200);
-  await own.stop();
+describe('5: owner links and binding codes expire, and work once', () => {
+  let pair: TestPair;
+  beforeAll(async () => {
+    pair = await startPair({ bound: false });
+  });
+  afterAll(() => pair.close());
+
+  const offer = async () =>
+    parseRegistrationLink(await registrationLinkByPage(pair.aroundTheTap(pair.webhookUrl), pair.setupToken));
+  const bindBy = async (body: object) =>
+    clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` })(
+      'POST',
+      '/api/webhook/bind',
+      { body },
+    );
+
+  test('an owner link signs in once, over a restart too', async () => {
+    const place = await makePlace();
+    const first = await serveOn(place);
+    const token = new URL(first.running.ownerLink ?? '').searchParams.get('token');
+    const signIn = { body: { token } };
+    expect((await first.anyone('POST', '/api/login/link', signIn)).status).toBe(200);
+    await first.running.close();
+    const second = await serveOn(place);
+    expect((await second.anyone('POST', '/api/login/link', signIn)).status).toBe(401);
+    await second.stop();
+  });
+
+  test('an owner link of half an hour ago signs nobody in', async () => {
+    const service = await serveOn(await makePlace());
+    const token = new URL(service.running.ownerLink ?? '').searchParams.get('token');
+    service.clock.advance(30 * 60_000);
+    expect((await service.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
+    await service.stop();
+  });
+
+  test('a binding code of five minutes ago binds nothing, a fresh one once', async () => {
+    const old = await offer();
+    pair.clock.advance(5 * 60_000 + 1_000);
+    expect(await bindBy(old)).toMatchObject({ status: 502, json: { webhookCode: 'CODE_EXPIRED' } });
+    const fresh = await offer();
+    expect((await bindBy(old)).status).toBe(502);
+    expect((await bindBy(fresh)).status).toBe(201);
+    expect(await bindBy(fresh)).toMatchObject({ status: 409, json: { code: 'CONFLICT' } });
+    await pair.admin.call('DELETE', '/api/webhook');
+    expect(await bindBy(fresh)).toMatchObject({ status: 502, json: { webhookCode: 'CODE_USED' } });
+  });
+});
+
+describe('13: a row of the log that was changed, taken away or moved is found', () => {
+  let pair: TestPair;
+  beforeAll(async () => {
+    pair = await startPair({ bound: false });
+    const agent = await agentOn(pair, 'github');
+    for (const name of ['a', 'b', 'c', 'd']) await agent.ask(name);
+  });
+  afterAll(() => pair.close());
+
+  const verdict = () =>
+    pair.admin.call<{ intact: boolean; seq?: number; problem?: string }>('GET', '/api/audit/verify');
+  const tampered: readonly [what: string, sql: string, seq: number][] = [
+    ['an outcome is changed', "UPDATE audit_events SET outcome = 'success' WHERE seq = 6", 6],
+    [
+      'a time is changed',
+      "UPDATE audit_events SET occurred_at = '2026-01-01T00:00:00.000Z' WHERE seq = 6",
+      6,
+    ],
+    ['a detail is changed', 'UPDATE audit_events SET detail = NULL WHERE seq = 6', 6],
+    ['an agent is taken out', 'UPDATE audit_events SET agent_id = NULL WHERE seq = 6', 6],
+    ['a count is added', 'UPDATE audit_events SET event_count = 7 WHERE seq = 6', 6],
+    ['a row is taken away', 'DELETE FROM audit_events WHERE seq = 6', 6],
+    ['the first row is taken away', 'DELETE FROM audit_events WHERE seq = 1', 1],
+    ['the last rows are taken away', 'DELETE FROM audit_events WHERE seq > 6', 7],
+    [
+      'two rows change places',
+      'UPDATE audit_events SET seq = CASE seq WHEN 6 THEN -7 WHEN 7 THEN -6 END WHERE seq IN (6, 7); UPDATE audit_events SET seq = -seq WHERE seq < 0',
+      6,
+    ],
+    [
+      'a row is there twice',
+      'UPDATE audit_events SET seq = -seq - 1 WHERE seq > 6; UPDATE audit_events SET seq = -seq WHERE seq < 0; INSERT INTO audit_events SELECT vault_id, 7, id, event_type, outcome, occurred_at, agent_id, proxy_id, user_id, service_name, event_count, detail, hash FROM audit_events WHERE seq = 6',
+      7,
+    ],
+    [
+      'the head is moved back to hide the last rows',
+      'DELETE FROM audit_events WHERE seq > 6; UPDATE audit_chains SET head_seq = 6',
+      6,
+    ],
+  ];
+
+  test.each(tampered)('%s', async (_what, sql, seq) => {
+    expect(await verdict()).toMatchObject({ intact: true });
+    const path = databasePath(pair);
+    inDatabase(path, (db) =>
+      db.exec(
+        'CREATE TABLE kept_rows AS SELECT * FROM audit_events; CREATE TABLE kept_chains AS SELECT * FROM audit_chains',
+      ),
+    );
+    inDatabase(path, (db) => db.exec(sql));
+    const found = await verdict();
+    inDatabase(path, (db) =>
+      db.exec(`DELETE FROM audit_events; INSERT INTO audit_events SELECT * FROM kept_rows;
+        DELETE FROM audit_chains; INSERT INTO audit_chains SELECT * FROM kept_chains;
+        DROP TABLE kept_rows; DROP TABLE kept_chains`),
+    );
+    expect(found).toMatchObject({ intact: false, seq });
+  });
+});
+
+describe('the pair as two processes', () => {
+  const dir = tempDir();
+  let pair: Pair;
+  beforeAll(async () => {
+    pair = await startProcesses({ dir: dir.path, env: { SV_LOG_LEVEL: 'error' } });
+  });
+  afterAll(async () => {
+    await pair.stop();
+    dir.remove();
+  });
+
+  test('10: kill -9 under load loses nothing that was answered', async () => {
+    await crashDrill(pair, {
+      dir: dir.path,
+      callers: 8,
+      kills: 3,
+      answersBeforeKill: (round) => 20 + 200 * round,
+    });
+  });
+
+  test('11: a second serve is refused, other subcommands work beside the first', async () => {
+    await expect(pair.run('control-plane', 'serve')).rejects.toThrow('another process already serves');
+    const results = await Promise.all([
+      pair.run('control-plane', 'owner-link'),
+      pair.run('control-plane', 'audit', 'verify'),
+      pair.run('control-plane', 'backup', `${dir.path}/backup.db`),
+    ]);
+    expect(results).toEqual([
+      expect.stringContaining('/login/link?token='),
+      expect.stringContaining('intact'),
+      expect.stringContaining('Wrote'),
+    ]);
+    expect((await clientOf(pair.controlPlaneUrl)('GET', '/readyz')).status).toBe(200);
+  });
 });

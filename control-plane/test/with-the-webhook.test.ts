@@ -1,7 +1,8 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { databasePath, inDatabase } from './database-files.ts';
 import { type Call, clientOf } from './management-service.ts';
-import { agentOn, databasePath, inDatabase, storeOn } from './pair-agents.ts';
+import { agentOn, storeOn } from './pair-agents.ts';
 
 // What fake-webhook.ts plays in other tests, with the program itself on the other side.
 describe('the link to the reference webhook', () => {
