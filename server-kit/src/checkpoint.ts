@@ -18,6 +18,8 @@ export function startCheckpoints(databasePath: string): { stop(): Promise<void> 
   worker.on('error', () => undefined);
   return {
     stop: async () => {
+      // Until now it kept nobody alive; its end is waited for.
+      worker.ref();
       worker.postMessage('stop');
       await ended;
     },

@@ -9,16 +9,20 @@ export interface RecordingProxy {
   close(): Promise<void>;
 }
 
+type Target = () => { readonly port: number };
+
 /**
  * Forwards TCP to another address on this machine and keeps a copy of all that passes: what a wiretap would see.
  *
- * @param target asked at each connection, so that the other side may move
+ * @param target asked at each connection, so that the other side may move; where it throws, nobody is there
  */
-export async function startRecordingProxy(target: () => { readonly port: number }): Promise<RecordingProxy> {
+export async function startRecordingProxy(target: Target): Promise<RecordingProxy> {
   const chunks: Buffer[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    const upstream = connect(target().port, '127.0.0.1');
+    const port = portOf(target);
+    if (port === undefined) return void client.destroy();
+    const upstream = connect(port, '127.0.0.1');
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -45,4 +49,12 @@ export async function startRecordingProxy(target: () => { readonly port: number 
       await once(server, 'close');
     },
   };
+}
+
+function portOf(target: Target): number | undefined {
+  try {
+    return target().port;
+  } catch {
+    return undefined;
+  }
 }
