@@ -8,9 +8,10 @@ const INTERVAL_MS = 1_000;
  * for it. Passive while requests come; when the log stopped growing it is also cut back to nothing.
  */
 export function startCheckpoints(databasePath: string): { stop(): Promise<void> } {
-  const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), {
+  const worker = new Worker(new URL('./checkpoint-worker.mjs', import.meta.url), {
     workerData: { databasePath, intervalMs: INTERVAL_MS },
     execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   });
   worker.unref();
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));

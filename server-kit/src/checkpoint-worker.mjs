@@ -1,0 +1,30 @@
+// Plain JavaScript, since a worker that strips types loads a second compiler: 30 MB for forty lines.
+// oxlint-disable typescript/no-unsafe-assignment -- no types here to check
+import { parentPort, workerData } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+
+/** @type {{ databasePath: string, intervalMs: number }} */
+const { databasePath, intervalMs } = workerData;
+const db = new Database(databasePath, { timeout: 0 });
+db.pragma('wal_autocheckpoint = 0');
+
+let framesBefore = -1;
+
+/** A busy or failing checkpoint is no fault: the next round tries again. */
+function checkpoint() {
+  try {
+    const [{ log, checkpointed }] = db.pragma('wal_checkpoint(PASSIVE)');
+    const idle = log === framesBefore && log > 0;
+    framesBefore = log;
+    if (idle && checkpointed === log) db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch {
+    framesBefore = -1;
+  }
+}
+
+const timer = setInterval(checkpoint, intervalMs);
+parentPort.once('message', () => {
+  clearInterval(timer);
+  db.close();
+  parentPort.close();
+});
