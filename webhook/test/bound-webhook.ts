@@ -20,7 +20,7 @@ import { openContext } from '../src/context.ts';
 import { type RunningWebhook, startWebhook } from '../src/serve.ts';
 
 export const SERVICE_URL = 'https://service.test';
-export const AGENT = 'agt_AAAAAAAAAAAAAAAAAAAAAA';
+const AGENT = 'agt_AAAAAAAAAAAAAAAAAAAAAA';
 export const OWNER = 'usr_AAAAAAAAAAAAAAAAAAAAAA';
 const GRANT = 'grt_AAAAAAAAAAAAAAAAAAAAAA';
 const AUTHORITY = 'webhook.test';

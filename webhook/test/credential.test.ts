@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import Database from 'better-sqlite3';
 import { calculateJwkThumbprint, compactDecrypt, exportJWK, importJWK, type JWK } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { credentialEnvelopeSchema } from '@svault/shared/schemas';
@@ -157,6 +158,24 @@ describe('GET /v1/credential', () => {
     expect((await answer(jwt)).json.token).toMatchObject({ accessToken: 'at', expiryTime: at(30) });
     const { refreshToken: _, ...noRefresh } = jwt;
     expect((await answer({ ...noRefresh, provider: PROVIDER })).status).toBe(200);
+  });
+
+  it('delivers nothing of a record that was changed on the disk, and uses the ticket up', async () => {
+    await stored('tampered', {
+      tokenType: 'PlainText',
+      value: 'v',
+      delivery: 'proxy-only',
+      allowedHosts: ['a.test'],
+    });
+    const db = new Database(`${webhook.dataDir}/webhook.db`);
+    const opened = `replace(settings, '"proxy-only"', '"any"')`;
+    db.exec(`UPDATE records SET settings = ${opened} WHERE service_name = 'tampered'`);
+    db.close();
+    const path = `/v1/credential?ticket=${webhook.credentialTicket('tampered')}`;
+    expect(await webhook.send(path)).toMatchObject({ status: 500, json: { code: 'INTERNAL' } });
+    expect((await webhook.send(path)).json.code).toBe('TICKET_INVALID');
+    const { json } = await webhook.storage({ op: 'audit.list', serviceName: 'tampered', limit: 1 });
+    expect(json.items[0]).toMatchObject({ eventType: 'CREDENTIAL_DELIVERED', outcome: 'error' });
   });
 
   it('answers EMPTY_TOKEN for a record without a secret', async () => {

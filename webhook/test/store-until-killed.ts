@@ -112,7 +112,8 @@ export async function lossesOf(
       continue;
     }
     const { version } = (await webhook.storage({ op: 'tokens.get', serviceName })).json;
-    if (version !== (last?.version ?? 0) + 1) losses.push(`${serviceName}: version ${version} after ${last?.version}`);
+    if (version !== (last?.version ?? 0) + 1)
+      losses.push(`${serviceName}: version ${version} after ${last?.version}`);
     answered.push({ value: inFlight, version });
   }
   return losses;

@@ -60,6 +60,7 @@ export interface AuditLog {
 
 type Unchained = Omit<AuditEntry, 'epoch' | 'seq' | 'id'> & { readonly id?: string };
 
+/** The log over its store; times come from the clock, order from the chain. */
 export function createAuditLog(options: {
   readonly store: AuditStore;
   readonly commit: GroupCommit;

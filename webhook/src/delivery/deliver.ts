@@ -2,7 +2,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Clock, CredentialTicket } from '@svault/shared';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
 import { refusal } from '../http/errors.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { OpenRecord, Vault } from '../vault/vault.ts';
 import { envelopeOf } from './credential-envelope.ts';
 import { type DeliveryDecision, decideDelivery } from './delivery-decision.ts';
 import { sealFor } from './sealed-delivery.ts';
@@ -40,25 +40,48 @@ export function createDeliver(deps: {
   readonly clock: Clock;
 }): Deliver {
   const { vault, audit, commit, clock } = deps;
+
+  const prepare = (ticket: CredentialTicket): Prepared => {
+    try {
+      const record = vault.open(ticket.svc);
+      const decision = decideDelivery(record?.settings, ticket, clock.now());
+      const event = eventOf(ticket, decision, record?.version);
+      return { event, finish: () => finish(record, decision, ticket) };
+    } catch (error) {
+      // Such as a record that was changed outside this program: the ticket is used up all the same.
+      const event = { ...subjectOf(ticket), outcome: 'error', detail: { jti: ticket.jti } } as const;
+      return { event, finish: () => Promise.reject(error) };
+    }
+  };
+
   return async (usable) => {
-    const { ticket } = usable;
-    const record = vault.open(ticket.svc);
-    const decision = decideDelivery(record?.settings, ticket, clock.now());
-    const event = eventOf(ticket, decision, record?.version);
+    const { event, finish: deliver } = prepare(usable.ticket);
     const admission = await commit.run(() => {
       const outcome = usable.useNow();
       if (outcome === 'admitted') audit.appendNow(event);
       return outcome;
     });
-    if (admission !== 'admitted') return { unusable: admission };
-    if (record === undefined || decision.how === 'refused') throw refusalOf(decision);
-    const json = JSON.stringify(envelopeOf(record, ticket));
-    if (decision.how === 'plain') return { contentType: JSON_TYPE, body: json };
-    return {
-      contentType: 'application/jose',
-      body: await sealFor(decision.recipient, decision.thumbprint, json),
-    };
+    return admission === 'admitted' ? deliver() : { unusable: admission };
   };
+}
+
+/** Everything that is decided before the commit. */
+interface Prepared {
+  readonly event: OwnEvent;
+  /** What is left to do once the use is on the disk. */
+  readonly finish: () => Promise<Delivered>;
+}
+
+async function finish(
+  record: OpenRecord | undefined,
+  decision: DeliveryDecision,
+  ticket: CredentialTicket,
+): Promise<Delivered> {
+  if (record === undefined || decision.how === 'refused') throw refusalOf(decision);
+  const json = JSON.stringify(envelopeOf(record, ticket));
+  if (decision.how === 'plain') return { contentType: JSON_TYPE, body: json };
+  const body = await sealFor(decision.recipient, decision.thumbprint, json);
+  return { contentType: 'application/jose', body };
 }
 
 function eventOf(
@@ -66,22 +89,17 @@ function eventOf(
   decision: DeliveryDecision,
   version: number | undefined,
 ): OwnEvent {
-  const { svc, sub, jti, gnt, rfp } = ticket;
-  const denied = decision.how === 'refused';
-  return {
-    eventType: 'CREDENTIAL_DELIVERED',
-    outcome: denied ? 'denied' : 'success',
-    serviceName: svc,
-    ...(sub.startsWith('agt_') ? { agentId: sub } : { userId: sub }),
-    detail: {
-      jti,
-      gnt,
-      rfp,
-      version,
-      ...(denied ? { code: decision.code } : { how: decision.how }),
-      ...(decision.how === 'sealed' && { jkt: decision.thumbprint }),
-    },
-  };
+  const { jti, gnt, rfp } = ticket;
+  const use = { jti, gnt, rfp, version };
+  if (decision.how === 'refused')
+    return { ...subjectOf(ticket), outcome: 'denied', detail: { ...use, code: decision.code } };
+  const jkt = decision.how === 'sealed' ? decision.thumbprint : undefined;
+  return { ...subjectOf(ticket), outcome: 'success', detail: { ...use, how: decision.how, jkt } };
+}
+
+function subjectOf({ svc, sub }: CredentialTicket): Omit<OwnEvent, 'outcome'> {
+  const subject = sub.startsWith('agt_') ? { agentId: sub } : { userId: sub };
+  return { eventType: 'CREDENTIAL_DELIVERED', serviceName: svc, ...subject };
 }
 
 function refusalOf(decision: DeliveryDecision): Error {

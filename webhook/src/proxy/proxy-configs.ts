@@ -22,6 +22,7 @@ export interface ProxyConfigs {
   delete(proxyId: string, ifVersion: number | undefined): Promise<boolean>;
 }
 
+/** Configurations over their store; every change is one commit with its entry in the log. */
 export function createProxyConfigs(deps: {
   readonly store: ProxyConfigStore;
   readonly audit: Pick<AuditLog, 'appendNow'>;

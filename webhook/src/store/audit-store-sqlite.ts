@@ -25,6 +25,7 @@ interface EpochRow extends AuditHead {
   readonly restored: 0 | 1;
 }
 
+/** The log in tables `epochs` and `audit_log`. */
 export function createAuditStore(db: SqliteDatabase): AuditStore {
   const head = db.prepare<[], AuditHead>(
     'SELECT epoch, seq, hash FROM epochs ORDER BY position DESC LIMIT 1',

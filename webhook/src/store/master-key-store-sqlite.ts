@@ -11,6 +11,7 @@ interface Row {
 
 const SELECT = 'SELECT id, state, check_value, kdf, link FROM master_keys ORDER BY state';
 
+/** Entries of master keys in table `master_keys`. */
 export function createMasterKeyStore(db: SqliteDatabase): MasterKeyStore {
   const select = db.prepare<[], Row>(SELECT);
   const insert = db.prepare(

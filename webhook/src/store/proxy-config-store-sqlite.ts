@@ -12,6 +12,7 @@ interface Row {
 
 const COLUMNS = 'proxy_id, service_name, upstream_url, header_templates, version';
 
+/** Configurations in table `proxy_configs`, their counters in `versions`. */
 export function createProxyConfigStore(db: SqliteDatabase): ProxyConfigStore {
   const get = db.prepare<[string], Row>(`SELECT ${COLUMNS} FROM proxy_configs WHERE proxy_id = ?`);
   const page = db.prepare<[string, number], Row>(

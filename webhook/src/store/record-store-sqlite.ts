@@ -24,6 +24,7 @@ interface KeyRow {
 const COLUMNS = 'service_name, version, created_at, updated_at, expiry_time, settings, data_key, body';
 const LIVE = `SELECT ${COLUMNS} FROM records WHERE retired_at IS NULL`;
 
+/** Records in table `records`, their counters in `versions`; their data keys are what a rotation rewraps. */
 export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable {
   const live = db.prepare<[string], Row>(`${LIVE} AND service_name = ?`);
   const page = db.prepare<[string, number], Row>(

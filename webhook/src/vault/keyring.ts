@@ -22,6 +22,10 @@ export interface Keyring {
   refresh(): void;
 }
 
+/**
+ * @param options.keys those of the stored entries, as `unlock` found them
+ * @throws WrongMasterKey when an entry's key is neither among them nor linked to one of them
+ */
 export function createKeyring(options: {
   readonly store: MasterKeyStore;
   readonly keys: UnlockedKeys;

@@ -14,6 +14,7 @@ import type { Vault } from './vault.ts';
  */
 export type StoreByTicket = (ticket: StoreTicket, readBody: () => StoreBody) => Promise<StoreAnswer>;
 
+/** See {@link StoreByTicket}. */
 export function createStoreByTicket(deps: {
   readonly vault: Pick<Vault, 'put'>;
   readonly audit: Pick<AuditLog, 'append'>;

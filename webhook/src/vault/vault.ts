@@ -46,6 +46,7 @@ export interface Vault {
   purgeExpired(): Promise<number>;
 }
 
+/** The vault over a store of sealed records; every change is one commit with its entry in the log. */
 export function createVault(deps: {
   readonly records: RecordStore;
   readonly keys: KeyWrapper;
