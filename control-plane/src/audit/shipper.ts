@@ -51,10 +51,13 @@ export function createAuditShipper(options: {
     try {
       let from = shippedSeq;
       for (;;) {
-        const batch = cutBatch(await log.after(vaultId, from, MAX_BATCH_EVENTS));
+        const waiting = await log.after(vaultId, from, MAX_BATCH_EVENTS);
+        const batch = cutBatch(waiting);
         const last = batch.at(-1);
         if (last === undefined || stopping.signal.aborted) break;
         if (!(await destination.deliver(vaultId, batch, stopping.signal))) break;
+        // What came meanwhile goes with the next round: full batches cost the requests beside them least.
+        if (waiting.length < MAX_BATCH_EVENTS && batch.length === waiting.length) break;
         from = last.seq;
       }
       pauses.delete(vaultId);
