@@ -72,16 +72,14 @@ function afterLabel(value: string): string {
 }
 
 function parseOnlyInnerList(text: string): InnerList {
-  let members;
   try {
-    members = parseList(text);
+    const [member] = parseList(text);
+    // A second member shows here as well: it is in the text, and not in what the first one is written as.
+    if (member !== undefined && isInnerList(member) && serializeInnerList(member) === text) return member;
   } catch {
-    return refuse('signature_input_malformed');
+    // Not to be read; or, like a date without end, not to be written.
   }
-  const [member] = members;
-  if (member === undefined || members.length > 1 || !isInnerList(member)) refuse('signature_input_malformed');
-  if (serializeInnerList(member) !== text) refuse('signature_input_malformed');
-  return member;
+  return refuse('signature_input_malformed');
 }
 
 function isInnerList(member: InnerList | readonly [BareItem, unknown]): member is InnerList {

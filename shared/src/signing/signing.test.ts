@@ -283,6 +283,26 @@ describe('the parser', () => {
     expect(input((value) => value.replace(/created=\d+/, 'created=-1'))).toBe('mac');
   });
 
+  it('survives values that can be read and not be written', () => {
+    for (const odd of [
+      '@999999999999999',
+      '@-999999999999999',
+      '-0',
+      '-0.0004',
+      '%"%e2%82%ac"',
+      ':=:',
+      ':A:',
+    ]) {
+      const changed = withField(sign(), 'signature-input', (value) =>
+        value.replace(/created=\d+/, `created=${odd}`),
+      );
+      expect([odd, outcome(changed)]).toEqual([
+        odd,
+        expect.stringMatching(/^(signature_input_malformed|created)$/),
+      ]);
+    }
+  });
+
   it('is quick with very long headers', () => {
     const long = 'a'.repeat(1 << 20);
     expect(outcome(withField(sign(), 'signature-input', () => `sv=("${long}`))).toBe(

@@ -58,6 +58,17 @@ describe('a ticket', () => {
     expect(verifyTicket(issueTicket(claims, KEY), policyFor(claims.op))).toEqual(claims);
   });
 
+  it('for a credential names a grant, unless it is for an owner', () => {
+    const { gnt: _, ...ungranted } = CREDENTIAL;
+    const forSubject = (sub: string): string =>
+      outcome(issueTicket({ ...ungranted, sub }, KEY), policyFor('credential'));
+    expect([forSubject('usr_1'), forSubject('agt_1'), forSubject('prx_1')]).toEqual([
+      'accepted',
+      'grant',
+      'grant',
+    ]);
+  });
+
   it('has exactly three header members, in a header made once for each key id', () => {
     const headerOf = (id: string): unknown => {
       const [header = ''] = issueTicket(STORE, { ...KEY, id }).split('.');
