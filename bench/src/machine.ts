@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -61,6 +61,12 @@ export function machine(): Readonly<Record<string, unknown>> {
     kernel: release(),
     load: loadavg()[0],
     node: process.version,
-    commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+    commit: commit(),
   };
+}
+
+/** Undefined outside a checkout. */
+function commit(): string | undefined {
+  const { status, stdout } = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
 }
