@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
+import { sha256, toBase64, utf8 } from '@svault/shared';
+import { PAGE_STYLE } from './page-style.ts';
 
 type Page = Parameters<typeof helmet>[0];
 
@@ -30,9 +32,11 @@ export function apiHeaders(options: { readonly https: boolean }): RequestHandler
   };
 }
 
+const STYLE_SOURCE = `'sha256-${toBase64(sha256(utf8(PAGE_STYLE)))}'`;
+
 /**
- * Headers of a server-rendered page: no script at all, forms only to the page's own origin and to the
- * origins given, never inside a frame.
+ * Headers of a server-rendered page: no script, no style but the pages' own, forms only to the page's own origin and
+ * to the origins given, never inside a frame.
  *
  * @param formTargets further origins a form's answer may redirect to (CSP `form-action` covers redirects)
  */
@@ -45,8 +49,7 @@ export function pageHeaders(options: {
       useDefaults: false,
       directives: {
         defaultSrc: ["'none'"],
-        styleSrc: ["'self'", "'unsafe-inline'"],
-        imgSrc: ["'self'", 'data:'],
+        styleSrc: [STYLE_SOURCE],
         formAction: ["'self'", ...(options.formTargets ?? [])],
         frameAncestors: ["'none'"],
         baseUri: ["'none'"],

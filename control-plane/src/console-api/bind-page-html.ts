@@ -1,4 +1,4 @@
-import { escapeHtml } from '../http/html-page.ts';
+import { escapeHtml } from '@svault/server-kit/html-page';
 import { type BindOffer, fingerprintOf } from '../webhook-link/bind-offer.ts';
 
 /** A page's heading and the HTML below it. */
@@ -16,9 +16,12 @@ export function confirmPage(offer: BindOffer, account: string, action: string): 
     title: 'Bind this webhook?',
     body: `<p>It will hold the credentials of your vault. This service never sees them; it decides who may fetch them there.</p>
 <dl>
-<dt>Webhook</dt><dd><code>${escapeHtml(offer.webhookUrl)}</code></dd>
-<dt>Account</dt><dd><code>${escapeHtml(account)}</code></dd>
-<dt>Fingerprint</dt><dd><code>${fingerprintOf(offer.hmacHash)}</code></dd>
+<dt>Webhook</dt>
+<dd class="value">${escapeHtml(offer.webhookUrl)}</dd>
+<dt>Account</dt>
+<dd class="value">${escapeHtml(account)}</dd>
+<dt>Fingerprint</dt>
+<dd class="value fingerprint">${fingerprintOf(offer.hmacHash)}</dd>
 </dl>
 <p>Bind it only if you came here from your own webhook and it shows <strong>the same fingerprint</strong>.</p>
 <form method="post" action="${action}">

@@ -8,7 +8,7 @@ import { type ErrorCode, refusal } from '../errors.ts';
 import { readCookie } from '../http/cookies.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { readFormBody } from '../http/form-body.ts';
-import { htmlPage } from '../http/html-page.ts';
+import { htmlPage } from '@svault/server-kit/html-page';
 import { comesFromOrigin } from '../http/origin-check.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';

@@ -7,7 +7,7 @@ import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
 import { refusal } from '../errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { readFormBody } from '../http/form-body.ts';
-import { escapeHtml, htmlPage } from '../http/html-page.ts';
+import { escapeHtml, htmlPage } from '@svault/server-kit/html-page';
 import { comesFromOrigin } from '../http/origin-check.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 

@@ -11,7 +11,11 @@ async function replacedBy(role: Role): Promise<number | undefined> {
     storeTickets: {
       issue: async (_stores, _actor, _serviceName, version) => {
         replaces = version;
-        return { url: 'https://vault.example.org/v1/store', ticket: 't', expiresAt: '2026-11-20T12:00:00.000Z' };
+        return {
+          url: 'https://vault.example.org/v1/store',
+          ticket: 't',
+          expiresAt: '2026-11-20T12:00:00.000Z',
+        };
       },
     },
     tickets: { ownerCredentialUrl: () => ({ url: '', expiresAt: '' }) },

@@ -1,4 +1,4 @@
-import { BIND_PAGE_STYLE } from './bind-page-style.ts';
+import { escapeHtml, htmlPage } from '@svault/server-kit/html-page';
 import { fingerprintOf } from './registration-link.ts';
 
 /**
@@ -9,10 +9,9 @@ import { fingerprintOf } from './registration-link.ts';
 /** Asks for the set-up token. Says nothing about the service (protocol section 5.1). */
 export function setupTokenPage(options: { readonly problem?: string } = {}): string {
   const { problem } = options;
-  return page(
+  return htmlPage(
     'Bind this webhook',
-    `<h1>Bind this webhook</h1>
-${problem === undefined ? '' : `<p class="alert" role="alert" id="problem">${escapeHtml(problem)}</p>`}
+    `${problem === undefined ? '' : `<p class="alert" role="alert" id="problem">${escapeHtml(problem)}</p>`}
 <p>This page connects the webhook to the one service it is configured for. To show that the webhook is yours, enter its
 set-up token: it was printed when the webhook started for the first time, or is set in its environment.</p>
 <form method="post" action="">
@@ -30,10 +29,9 @@ export function connectPage(offer: {
   readonly hmacHash: string;
   readonly token: string;
 }): string {
-  return page(
+  return htmlPage(
     'Connect this webhook',
-    `<h1>Connect this webhook</h1>
-<dl>
+    `<dl>
 <dt>Service</dt>
 <dd class="value">${escapeHtml(offer.serviceUrl)}</dd>
 <dt>Fingerprint</dt>
@@ -50,41 +48,9 @@ export function connectPage(offer: {
 
 /** Says why nothing can be bound here now. */
 export function refusedPage(refused: { readonly code: string; readonly message: string }): string {
-  return page(
+  return htmlPage(
     'Not possible',
-    `<h1>Not possible</h1>
-<p class="alert" role="alert">${escapeHtml(refused.message)}</p>
+    `<p class="alert" role="alert">${escapeHtml(refused.message)}</p>
 <p class="dim">${escapeHtml(refused.code)}</p>`,
   );
-}
-
-function page(title: string, body: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(title)}</title>
-<style>${BIND_PAGE_STYLE}</style>
-</head>
-<body>
-<main>
-${body}
-</main>
-</body>
-</html>
-`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

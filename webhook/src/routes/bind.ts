@@ -1,10 +1,9 @@
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
 import { only, route } from '@svault/server-kit/request-handler';
+import { pageHeaders } from '@svault/server-kit/security-headers';
 import type { BindDesk } from '../binding/bind-desk.ts';
 import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
-import { BIND_PAGE_STYLE } from '../binding/bind-page-style.ts';
-import { bindPageHeaders } from '../http/bind-page-headers.ts';
 import { readForm } from '../http/form-body.ts';
 import { refusal } from '../http/errors.ts';
 
@@ -18,10 +17,11 @@ export function createBindRoutes(deps: {
   readonly webhookUrl: string;
 }): Router {
   const { desk, serviceUrl } = deps;
-  const style = BIND_PAGE_STYLE;
   const https = deps.webhookUrl.startsWith('https:');
-  const beforeToken = bindPageHeaders({ https, style });
-  const afterToken = bindPageHeaders({ https, style, serviceOrigin: new URL(serviceUrl).origin });
+  const beforeToken = pageHeaders({ https });
+  // Connect answers by a redirect to the service, which `form-action` covers too. Before the set-up token was given the
+  // header must not tell the service.
+  const afterToken = pageHeaders({ https, formTargets: [new URL(serviceUrl).origin] });
 
   const router = Router({ caseSensitive: true, strict: true });
   router.all('/bind', only(['GET', 'POST']), beforeToken);

@@ -1,5 +1,5 @@
-/** The whole style of the bind page. It stands in the page itself, and its hash in the page's policy. */
-export const BIND_PAGE_STYLE = `
+/** The whole style of both programs' pages. It stands in each page itself, and its hash in the page's policy. */
+export const PAGE_STYLE = `
 :root { color-scheme: light dark; --ink: #16202b; --dim: #5a6775; --line: #d5dce3; --paper: #fff; --ground: #f2f5f8;
   --accent: #1556b8; --on-accent: #fff; --warn: #a4231a; }
 @media (prefers-color-scheme: dark) {
@@ -12,12 +12,15 @@ main { width: 100%; max-width: 34rem; padding: 2rem; background: var(--paper); b
   border-radius: .75rem; }
 h1 { margin: 0 0 .75rem; font-size: 1.45rem; line-height: 1.25; }
 p { margin: 0 0 1rem; }
+form + .dim { margin: .9rem 0 0; }
 .dim { color: var(--dim); font-size: .925rem; }
 .alert { padding: .6rem .8rem; border: 1px solid var(--warn); border-radius: .4rem; color: var(--warn); }
 label, dt { display: block; font-weight: 600; margin: 0 0 .3rem; }
 dl { margin: 0 0 1.25rem; }
 dd { margin: 0 0 1rem; }
+code { font: .95em ui-monospace, monospace; overflow-wrap: anywhere; }
 .value { font: 1.05rem/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+a { color: var(--accent); }
 .fingerprint { font-size: 1.5rem; letter-spacing: .04em; word-spacing: .15em; }
 input { width: 100%; padding: .65rem .75rem; margin: 0 0 1rem; font: 1rem ui-monospace, monospace; color: inherit;
   background: var(--ground); border: 1px solid var(--dim); border-radius: .4rem; }
