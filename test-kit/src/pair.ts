@@ -35,6 +35,8 @@ export interface TestPair {
   readonly setupToken: string;
   /** Where the control plane listens now; another port after a restart. */
   readonly controlPlaneUrl: () => string;
+  /** Where a program shows its metrics now; undefined without `SV_METRICS_LISTEN`. */
+  readonly metricsUrl: (program: ProgramName) => string | undefined;
   /** The webhook's public address: the wiretap. What only the control plane sends there is what gets recorded. */
   readonly webhookUrl: string;
   /** The management routes with the owner's admin key. */
@@ -125,6 +127,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     masterKeys,
     setupToken,
     controlPlaneUrl: () => listening('control-plane'),
+    metricsUrl: (program) => running[program]?.metricsUrl,
     webhookUrl: tap.url,
     admin,
     aroundTheTap: (url) => url.replace(tap.url, listening('webhook')),

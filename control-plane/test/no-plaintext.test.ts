@@ -1,0 +1,297 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { StoreTicket } from '@svault/compose/admin-client';
+import { openPlain } from '@svault/server-kit/sqlite';
+import { backupSqlite } from '@svault/server-kit/sqlite-backup';
+import { secretForms, tracesOf } from '@svault/test-kit/secret-forms';
+import { type TestPair, startPair } from '@svault/test-kit/pair';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { operationsOf } from './api-operations.ts';
+import { type Canary, formsOfKey, makeCanaries } from './canaries.ts';
+import { databaseBytes, databasePath, inDatabase } from './database-files.ts';
+import { type Call, clientOf } from './management-service.ts';
+import { type PairAgent, agentOn, pathFor, putAroundTheTap, take } from './pair-agents.ts';
+
+/*
+ * R17: canary secrets of every type are stored, fetched, replaced and deleted, errors are provoked on the way, and
+ * then everything that the service wrote, logged, sent, received and answered is searched for them.
+ */
+
+const run = promisify(execFile);
+
+/** A place to search, by its name. */
+type Haystacks = Readonly<Record<string, Buffer>>;
+
+let pair: TestPair;
+let anyone: Call;
+let admin: Call;
+let agent: PairAgent;
+const answers: string[] = [];
+const tickets: string[] = [];
+const canaries = [...makeCanaries('first'), ...makeCanaries('second')];
+const marks = canaries.flatMap((canary) => canary.marks);
+/** What the service itself has; these must hold no canary. */
+let service: Haystacks;
+/** What both programs keep and log; these must hold no key either. */
+let kept: Haystacks;
+
+beforeAll(async () => {
+  pair = await startPair({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
+  const url = pair.controlPlaneUrl();
+  anyone = remembering(clientOf(url));
+  admin = remembering(clientOf(url, { authorization: `Bearer ${pair.adminKey}` }));
+  agent = await agentOn(pair);
+  await storeAndFetch();
+  await replaceAndDelete();
+  await provokeErrors();
+  await lookAtEverything();
+  await everythingShipped();
+  await collect();
+});
+afterAll(() => pair.close());
+
+/** A client whose every answer is kept, heads and bodies. */
+function remembering(call: Call): Call {
+  return async (method, path, options) => {
+    const answer = await call(method, path, options);
+    answers.push([...answer.headers].join('\n'), answer.text);
+    return answer;
+  };
+}
+
+async function store({ serviceName, body }: Canary): Promise<void> {
+  const { tokenType } = body;
+  const made = await admin('POST', '/api/tokens', { body: { serviceName, tokenType, tags: ['canary'] } });
+  const { store: address } = made.json as { store: StoreTicket };
+  tickets.push(address.ticket);
+  expect(await putAroundTheTap(pair, address, body)).toBe(200);
+}
+
+/** What each of the clients named in the specification's "must follow redirects" would be given. */
+async function storeAndFetch(): Promise<void> {
+  for (const canary of generation('first')) {
+    await store(canary);
+    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: canary.serviceName } });
+    const answer = await agent.ask(canary.serviceName);
+    answers.push([...answer.headers].join('\n'), answer.text);
+    const location = answer.headers.get('location') ?? '';
+    tickets.push(new URL(location).searchParams.get('ticket') ?? '');
+    expect((await take(pair, location)).json.token.accessToken).toBe(canary.delivered);
+    expect((await take(pair, location)).status).toBe(401);
+    expect(await throughCurl(canary.serviceName)).toBe(canary.delivered);
+  }
+}
+
+const generation = (generation: string): readonly Canary[] =>
+  canaries.filter(({ serviceName }) => serviceName.endsWith(generation));
+
+/** `curl -L` as an agent runs it; only that it reaches the webhook past the wiretap. */
+async function throughCurl(serviceName: string): Promise<string> {
+  const tap = new URL(pair.webhookUrl).host;
+  const { stdout } = await run('curl', [
+    ...['--silent', '--show-error', '--location', '--noproxy', '*'],
+    ...['--connect-to', `${tap}:${new URL(pair.aroundTheTap(pair.webhookUrl)).host}`],
+    ...['--header', `Authorization: Bearer ${agent.apiKey}`],
+    pair.controlPlaneUrl() + pathFor(serviceName),
+  ]);
+  return (JSON.parse(stdout) as { token: { accessToken: string } }).token.accessToken;
+}
+
+async function replaceAndDelete(): Promise<void> {
+  for (const [index, { body, delivered }] of generation('second').entries()) {
+    const { serviceName } = canaries[index] as Canary;
+    const path = `/api/tokens/${serviceName}`;
+    const { json } = await admin('POST', `${path}/store-ticket`);
+    tickets.push(json.ticket as string);
+    expect(await putAroundTheTap(pair, json as StoreTicket, body)).toBe(200);
+    const owners = await admin('POST', `${path}/credential-ticket`, { body: {} });
+    expect((await take(pair, owners.json.url as string)).json.token.accessToken).toBe(delivered);
+    await admin('PATCH', path, { body: { notes: 'replaced' } });
+    if (index % 2 === 1) expect((await admin('DELETE', path)).json.webhook).toBe('deleted');
+  }
+}
+
+/** Secrets at the wrong door, in the wrong form and at the wrong time: an error must not carry them on. */
+async function provokeErrors(): Promise<void> {
+  const [secret = ''] = marks;
+  const named = { serviceName: 'misplaced', tokenType: 'PlainText' };
+  for (const member of ['value', 'accessToken', 'privateKey', 'secret', 'notes\u0000'])
+    expect((await admin('POST', '/api/tokens', { body: { ...named, [member]: secret } })).status).toBe(422);
+  for (const rawBody of [secret, `{"value":"${secret}"`, `["${secret}"]`, secret.repeat(10_000)])
+    expect((await admin('POST', '/api/tokens', { rawBody, headers: JSON_TYPE })).status).toBeGreaterThan(399);
+  await admin('POST', '/api/tokens', { rawBody: secret, headers: { 'content-type': secret } });
+  await anyone('POST', '/api/login/link', { body: { token: secret } });
+  await anyone('GET', '/api/me', {
+    headers: { authorization: `Bearer ${secret}`, cookie: `svault=${secret}` },
+  });
+  await anyone('GET', pathFor('github'), { headers: { 'x-agent-key': secret } });
+
+  const { json } = await admin('POST', '/api/tokens', { body: { ...named, serviceName: 'refused' } });
+  const address = json.store as StoreTicket;
+  tickets.push(address.ticket);
+  const wrong = { ...address, ticket: `${address.ticket}x` };
+  for (const body of [
+    { tokenType: 'PlainText', value: secret },
+    { tokenType: 'PlainText', valeu: secret },
+  ])
+    expect(await putAroundTheTap(pair, wrong, body)).toBe(401);
+  expect(await putAroundTheTap(pair, address, { tokenType: 'PlainText', valeu: secret })).toBe(400);
+
+  await pair.stop('webhook');
+  await admin('GET', '/api/webhook');
+  expect((await agent.ask('plain-first')).status).toBe(503);
+  await pair.start('webhook');
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Asks every route that reads something, for what is there and for what is not. */
+async function lookAtEverything(): Promise<void> {
+  await admin('POST', '/api/webhook/rotate-secret');
+  await admin('POST', `/api/agents/${agent.id}/reveal-key`);
+  for (const { method, path } of await operationsOf(anyone)) {
+    if (method !== 'GET') continue;
+    for (const id of [agent.id, 'plain-first', 'jwt-first'])
+      await admin('GET', path.replace('agt_AAAAAAAAAAAAAAAAAAAAAA', id));
+  }
+}
+
+/** The webhook was away, so the shipper waits by the clock until it tries again. */
+const everythingShipped = (): Promise<void> =>
+  vi.waitFor(
+    () => {
+      pair.clock.advance(1_000);
+      const backlog = inDatabase(databasePath(pair), (db) =>
+        db.prepare<[], number>('SELECT sum(head_seq - shipped_seq) FROM audit_chains').pluck().get(),
+      );
+      expect(backlog).toBe(0);
+    },
+    { timeout: 20_000 },
+  );
+
+async function collect(): Promise<void> {
+  const backup = join(pair.dir, 'backup.db');
+  const db = openPlain(databasePath(pair));
+  await backupSqlite(db, backup);
+  db.close();
+  const metrics = await (await fetch(`${pair.metricsUrl('control-plane')}/metrics`)).text();
+  const openapi = (await anyone('GET', '/api/openapi.json')).text;
+  service = {
+    'its database and write-ahead log': databaseBytes(databasePath(pair)),
+    'its backup': readFileSync(backup),
+    'its log': Buffer.from(pair.logOf('control-plane')),
+    'its metrics': Buffer.from(metrics),
+    'its OpenAPI document': Buffer.from(openapi),
+    'its answers': Buffer.from(answers.join('\n')),
+    'its traffic with the webhook': pair.recorded(),
+  };
+  const { 'its answers': _shows, 'its traffic with the webhook': _carries, ...ofTheService } = service;
+  kept = {
+    ...ofTheService,
+    "the webhook's database and write-ahead log": databaseBytes(join(pair.dir, 'webhook', 'webhook.db')),
+    "the webhook's log": Buffer.from(pair.logOf('webhook')),
+    "the webhook's metrics": Buffer.from(await (await fetch(`${pair.metricsUrl('webhook')}/metrics`)).text()),
+  };
+}
+
+/** Where any of these texts was found, in any form. */
+function findings(haystacks: Haystacks, secrets: readonly string[]): string[] {
+  return Object.entries(haystacks).flatMap(([where, bytes]) =>
+    secrets.flatMap((secret) => tracesOf(secret, bytes).map((form) => `${where}: ${form}`)),
+  );
+}
+
+/** The HMAC secrets that the webhook gave the service: in the answers that the wiretap saw. */
+function hmacSecrets(): string[] {
+  const found = pair
+    .recorded()
+    .toString('latin1')
+    .matchAll(/"hmacSecret":"([A-Za-z0-9_-]{43})"/g);
+  return [...found].map(([, secret = '']) => secret);
+}
+
+test('there is something to search', () => {
+  for (const [where, bytes] of Object.entries({ ...service, ...kept }))
+    expect([where, bytes.length > 500]).toEqual([where, true]);
+  expect(service['its traffic with the webhook']?.includes('audit.append')).toBe(true);
+  expect(service['its log']?.includes('"level":"debug"')).toBe(true);
+  expect(marks.length).toBeGreaterThan(20);
+});
+
+test('no credential is anywhere at the service', () => {
+  expect(findings(service, marks)).toEqual([]);
+});
+
+test('no credential lies open at the webhook either', () => {
+  expect(findings(kept, marks)).toEqual([]);
+});
+
+describe('keys', () => {
+  test('no agent key, admin key, ticket or set-up token is kept or logged by either program', () => {
+    expect(findings(kept, [agent.apiKey, pair.adminKey, pair.setupToken, ...tickets])).toEqual([]);
+    // A signature alone would not open anything, but a ticket is not to be found in parts either.
+    const parts = tickets.flatMap((ticket) => ticket.split('.').slice(1));
+    expect(findings(kept, parts)).toEqual([]);
+  });
+
+  test('no agent key, admin key or ticket travels between the two', () => {
+    const { 'its traffic with the webhook': wire = Buffer.alloc(0) } = service;
+    expect(findings({ wire }, [agent.apiKey, pair.adminKey, ...tickets])).toEqual([]);
+  });
+
+  test('no HMAC secret and no master key is kept or logged by either program', () => {
+    const secrets = [...hmacSecrets(), ...Object.values(pair.masterKeys)];
+    expect(secrets).toHaveLength(4);
+    for (const [where, bytes] of Object.entries(kept))
+      for (const secret of secrets)
+        expect([where, formsOfKey(secret).filter((form) => bytes.includes(form))]).toEqual([where, []]);
+  });
+
+  test('a management answer shows a key only where it is made or revealed', () => {
+    const text = answers.join('\n');
+    expect(text.split(agent.apiKey)).toHaveLength(2);
+    expect(text).not.toContain(pair.adminKey);
+    for (const secret of hmacSecrets()) expect(text).not.toContain(secret);
+  });
+});
+
+describe('the search itself', () => {
+  test.each([0, 1, 2])('finds a planted canary in every form, at offset %i', (offset) => {
+    const [planted = ''] = marks;
+    const padding = 'x'.repeat(offset);
+    const forms = [
+      planted,
+      encodeURIComponent(planted),
+      Buffer.from(planted).toString('hex'),
+      Buffer.from(padding + planted + padding).toString('base64'),
+      Buffer.from(padding + planted).toString('base64url'),
+    ];
+    for (const form of forms)
+      for (const [where, bytes] of Object.entries(service))
+        expect([
+          where,
+          findings({ [where]: Buffer.concat([bytes, Buffer.from(form)]) }, [planted]).length,
+        ]).not.toEqual([where, 0]);
+  });
+
+  test('finds a key that is bytes', () => {
+    const [secret = ''] = hmacSecrets();
+    const planted = Buffer.concat([Buffer.alloc(100), Buffer.from(secret, 'base64url')]);
+    expect(formsOfKey(secret).some((form) => planted.includes(form))).toBe(true);
+    expect(secretForms(secret)).toContain(secret);
+  });
+
+  // Last, since from here on the wiretap has seen a credential: here fetch goes to the webhook's own address.
+  test('sees a credential on the wire as soon as an agent follows the redirect over the wiretap', async () => {
+    const { serviceName } = generation('first')[0] as Canary;
+    const { delivered: mark } = generation('second')[0] as Canary;
+    const before = pair.recorded().length;
+    const headers = { authorization: `Bearer ${agent.apiKey}` };
+    const answer = await fetch(pair.controlPlaneUrl() + pathFor(serviceName), { headers });
+    const { token } = (await answer.json()) as { token: { accessToken: string; tokenType: string } };
+    expect([answer.status, answer.redirected, token.accessToken]).toEqual([200, true, mark]);
+    expect(tracesOf(mark, pair.recorded().subarray(before))).toContain(mark);
+  });
+});
