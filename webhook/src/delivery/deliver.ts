@@ -50,7 +50,10 @@ export function createDeliver(deps: {
     } catch (error) {
       // Such as a record that was changed outside this program: the ticket is used up all the same.
       const event = { ...subjectOf(ticket), outcome: 'error', detail: { jti: ticket.jti } } as const;
-      return { event, finish: () => Promise.reject(error) };
+      const rethrow = (): never => {
+        throw error;
+      };
+      return { event, finish: rethrow };
     }
   };
 
