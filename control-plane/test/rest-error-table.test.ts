@@ -150,7 +150,7 @@ describe('every form of a condition', () => {
     ['an empty x-agent-key', { 'x-agent-key': '' }],
     ["another door's header", { 'x-mcp-key': newKey('mcp') }],
   ])(`MISSING_KEY: %s`, async (_what, headers) => {
-    expectRow(await get(pathFor('github'), headers as Record<string, string>), 'MISSING_KEY');
+    expectRow(await get(pathFor('github'), headers), 'MISSING_KEY');
   });
 
   test('INVALID_KEY: the Authorization header counts, whatever it holds, before x-agent-key', async () => {
