@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, sha256, utf8 } from '@svault/shared';
+import { type Clock, constantTimeEqual, sha256, utf8 } from '@svault/shared';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { TimeFloor } from '../replay/time-floor.ts';
 import { refusal } from '../http/errors.ts';
@@ -38,16 +38,22 @@ export function createBindingCodes(deps: {
   readonly commit: GroupCommit;
 }): BindingCodes {
   const { store, secrets, clock, floor, commit } = deps;
-  // Before the first binding no service has confirmed the wall clock, so there is no floor yet. A code minted here
-  // ends by the monotonic clock as well.
-  let minted: { readonly hash: Buffer; readonly endsAtMonotonicMs: number } | undefined;
+  // Before the first binding no service has confirmed the wall clock, so there is no floor yet. A code therefore ends
+  // by the monotonic clock as well, from when this process first saw it: `bind-link` mints in a process of its own.
+  let seen: { readonly hash: Uint8Array; readonly endsAtMonotonicMs: number } | undefined;
+  const endOf = ({ codeHash, expiresAtMs }: Pick<StoredCode, 'codeHash' | 'expiresAtMs'>): number => {
+    if (seen === undefined || !constantTimeEqual(seen.hash, codeHash)) {
+      const leftMs = Math.min(CODE_LIFETIME_MS, expiresAtMs - floor.latestMs());
+      seen = { hash: codeHash, endsAtMonotonicMs: clock.monotonic() + leftMs };
+    }
+    return seen.endsAtMonotonicMs;
+  };
 
   return {
     mint: async (secret) => {
       const code = randomUUID();
       const codeHash = codeHashOf(code);
       const expiresAtMs = floor.latestMs() + CODE_LIFETIME_MS;
-      const endsAtMonotonicMs = clock.monotonic() + CODE_LIFETIME_MS;
       const bound = await commit.run(() => {
         if (store.binding()?.complete === true) return true;
         store.erase();
@@ -55,12 +61,10 @@ export function createBindingCodes(deps: {
         return false;
       });
       if (bound) throw boundAlready();
-      minted = { hash: codeHash, endsAtMonotonicMs };
+      endOf({ codeHash, expiresAtMs });
       return { code, expiresAtMs };
     },
-    isLate: ({ codeHash, expiresAtMs }) =>
-      floor.latestMs() >= expiresAtMs ||
-      (minted?.hash.equals(codeHash) === true && clock.monotonic() >= minted.endsAtMonotonicMs),
+    isLate: (code) => floor.latestMs() >= code.expiresAtMs || clock.monotonic() >= endOf(code),
   };
 }
 
