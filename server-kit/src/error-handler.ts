@@ -78,15 +78,34 @@ const reasonOf = (error: unknown): string | undefined =>
 /** Express's router throws this for a path parameter whose percent-encoding is broken. */
 const isUriError = (error: unknown): boolean => error instanceof URIError;
 
+/** How long a refused client may go on sending before the connection is torn down. */
+const LINGER_MS = 1_000;
+
 /** Writes a refusal as JSON; a body that was too large is not read to its end, so the connection goes. */
 function sendRefusal(res: Response, { status, code, message, details }: Refusal): void {
   const { allow, ...shown } = details;
   if (typeof allow === 'string') res.setHeader('Allow', allow);
   if (typeof shown['retryAfter'] === 'number') res.setHeader('Retry-After', String(shown['retryAfter']));
-  if (status === 413 || (!res.req.complete && status >= 400)) res.setHeader('Connection', 'close');
+  const unread = !res.req.complete;
+  if (status === 413 || unread) res.setHeader('Connection', 'close');
   const body = JSON.stringify({ error: message, code, ...shown });
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   res.setHeader('Content-Length', Buffer.byteLength(body));
-  res.end(body);
+  if (unread) endWhenReceived(res, body);
+  else res.end(body);
+}
+
+/**
+ * Answers a request that is still on its way. What comes is dropped for a moment, then the connection goes: tearing
+ * it down at once would make the client's system throw the answer away unread (RFC 9112 section 9.6).
+ */
+function endWhenReceived(res: Response, body: string): void {
+  res.write(body);
+  const end = (): void => {
+    clearTimeout(teardown);
+    res.end();
+  };
+  const teardown = setTimeout(end, LINGER_MS);
+  res.req.once('end', end).once('close', end).resume();
 }

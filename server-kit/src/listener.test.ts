@@ -95,6 +95,13 @@ describe('bodies', () => {
     expect([res.status, res.headers.get('connection')]).toEqual([413, 'close']);
   });
 
+  it('lets a client that is still sending read its refusal', async () => {
+    const url = await start();
+    const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n';
+    for (let n = 0; n < 10; n++)
+      expect(await raw(url, head, Buffer.alloc(8_000_000))).toMatch(/^HTTP\/1\.1 413 [\s\S]*TOO_LARGE/);
+  });
+
   it('refuses a content coding, so that no small body becomes a large one', async () => {
     expect((await post(await start(), 'x', { 'content-encoding': 'gzip' })).status).toBe(400);
   });
