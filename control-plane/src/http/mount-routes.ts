@@ -9,6 +9,7 @@ import { refusal } from '../errors.ts';
 import { readJsonBody } from './json-body.ts';
 import { comesFromOrigin } from './origin-check.ts';
 import { parseInput } from './parse-input.ts';
+import { occursTwice } from './repeated-header.ts';
 import type { Change, Exchange, ManagementRoute } from './route-definition.ts';
 
 export interface MountDependencies {
@@ -52,7 +53,8 @@ async function answer(
   { authenticate, stores, unitOfWork, ownOrigin }: MountDependencies,
 ): Promise<void> {
   const exchange: Exchange = {
-    header: (name) => req.get(name),
+    // Two keys are no key, as on the agent's endpoint: what they authorise would depend on who reads them.
+    header: (name) => (name === 'authorization' && occursTwice(req.rawHeaders, name) ? '' : req.get(name)),
     setHeader: (name, value) => void res.setHeader(name, value),
   };
   if (route.role === 'public') {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { occursTwice } from '../http/repeated-header.ts';
 
 /**
  * The agent's key in a request's headers (specification, "Agent key on the REST endpoint"): `Authorization` with
@@ -10,7 +11,6 @@ import type { IncomingMessage } from 'node:http';
 export function presentedAgentKey({ headers, rawHeaders }: IncomingMessage): string | undefined {
   const { authorization } = headers;
   if (authorization !== undefined) {
-    // Node keeps the first of two `Authorization` headers and says nothing; only the raw ones show it.
     if (occursTwice(rawHeaders, 'authorization')) return '';
     const bearer = BEARER.exec(authorization);
     if (bearer !== null) return bearer[1] ?? '';
@@ -22,14 +22,3 @@ export function presentedAgentKey({ headers, rawHeaders }: IncomingMessage): str
 
 /** RFC 9110 section 11.1: the scheme's case does not matter. Without a space it is another scheme's name. */
 const BEARER = /^bearer(?: +(.*))?$/is;
-
-function occursTwice(rawHeaders: readonly string[], lowerCaseName: string): boolean {
-  let seen = false;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at];
-    if (name?.length !== lowerCaseName.length || name.toLowerCase() !== lowerCaseName) continue;
-    if (seen) return true;
-    seen = true;
-  }
-  return false;
-}

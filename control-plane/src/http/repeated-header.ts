@@ -1,0 +1,16 @@
+/**
+ * Whether a header occurs more than once. Node keeps the first of two `Authorization` headers and says nothing; only
+ * the raw headers show it, and nobody could tell which of them is meant.
+ *
+ * @param rawHeaders as Node gives them: name, value, name, value, …
+ */
+export function occursTwice(rawHeaders: readonly string[], lowerCaseName: string): boolean {
+  let seen = false;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length !== lowerCaseName.length || name.toLowerCase() !== lowerCaseName) continue;
+    if (seen) return true;
+    seen = true;
+  }
+  return false;
+}
