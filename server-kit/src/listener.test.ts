@@ -114,6 +114,11 @@ describe('broken requests', () => {
     expect(await raw(url, head)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"TOO_LARGE"/);
   });
 
+  it('answers 400 to HTTP/1.1 without Host, in the shape of every refusal', async () => {
+    const answer = await raw(await start(), 'GET /limited HTTP/1.1\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*Connection: close[\s\S]*"code":"INVALID_REQUEST"/);
+  });
+
   it('answers 400 to both Content-Length and Transfer-Encoding', async () => {
     const head =
       'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';

@@ -43,9 +43,13 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       noDelay: true,
-      requireHostHeader: true,
+      // Checked below: Node's own refusal has no body.
+      requireHostHeader: false,
     },
-    handler,
+    (req, res) => {
+      if (req.headers.host === undefined && req.httpVersion === '1.1') refuseWithoutHost(res);
+      else handler(req, res);
+    },
   );
   server.maxHeadersCount = 0;
   server.on('clientError', refuseBrokenRequest);
@@ -78,6 +82,13 @@ const MALFORMED = {
   code: 'INVALID_REQUEST',
   error: 'the request is no valid HTTP/1.1',
 };
+
+/** RFC 9112 section 3.2: a request of HTTP/1.1 without `Host` is answered 400. */
+function refuseWithoutHost(res: ServerResponse): void {
+  const body = JSON.stringify({ error: 'the request has no Host', code: MALFORMED.code });
+  const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
+  res.writeHead(400, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }).end(body);
+}
 
 /** How long a refused client may take to read its answer before the connection is torn down. */
 const LINGER_MS = 1_000;
