@@ -87,7 +87,9 @@ const MALFORMED = {
 function refuseWithoutHost(res: ServerResponse): void {
   const body = JSON.stringify({ error: 'the request has no Host', code: MALFORMED.code });
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
-  res.writeHead(400, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }).end(body);
+  res
+    .writeHead(400, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })
+    .end(body);
 }
 
 /** How long a refused client may take to read its answer before the connection is torn down. */
