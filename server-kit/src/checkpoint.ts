@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 /** Pages written since the last look are moved to the main file this often. */
-const INTERVAL_MS = 1_000;
+const INTERVAL_MS = 250;
 
 /**
  * Moves the WAL into the database file from a worker thread, with its own connection, so that no request waits

@@ -25,8 +25,9 @@ const BUSY_TIMEOUT_MS = 5_000;
 /**
  * Opens a SQLite file for one process's reads and writes.
  *
- * `synchronous=FULL` with WAL: what a commit answered survives a power cut. Checkpoints do not run on this
- * connection, they would set the tail latency; see checkpoint.ts.
+ * `synchronous=FULL` with WAL: what a commit answered survives a power cut. Checkpoints are a worker's work, here they
+ * would set the tail latency (see checkpoint.ts); but while writers never pause, only a writer itself can begin the log
+ * anew, so past 32 MiB it finishes what the worker has left over.
  *
  * @throws NewerSchema when the file's schema is ahead of `migrations`
  */
@@ -51,7 +52,7 @@ export function openPlain(path: string): SqliteDatabase {
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');
-  db.pragma('wal_autocheckpoint = 0');
+  db.pragma('wal_autocheckpoint = 8192');
   return db;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey } from './ids.ts';
+import { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey, newTimeOrderedId } from './ids.ts';
 
 describe('ids', () => {
   it('say what they name', () => {
@@ -42,5 +42,14 @@ describe('keys', () => {
   it('are shown by their first four characters', () => {
     expect(keyDisplayPrefix(`svagent_${'abcdefg'.repeat(6)}h`)).toBe('svagent_abcd…');
     expect(keyDisplayPrefix('mcp_WXYZ123')).toBe('mcp_WXYZ…');
+  });
+});
+
+describe('time-ordered ids', () => {
+  it('have the form of all ids, share their time, and differ', () => {
+    const ids = Array.from({ length: 100 }, () => newTimeOrderedId('evt', Date.UTC(2026, 10, 20)));
+    expect(ids.every((id) => isId('evt', id))).toBe(true);
+    expect(new Set(ids.map((id) => id.slice(0, 12))).size).toBe(1);
+    expect(new Set(ids).size).toBe(100);
   });
 });

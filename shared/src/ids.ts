@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { randomToken } from './bytes.ts';
+import { randomToken, timeOrderedToken } from './bytes.ts';
 
 /** Kinds of things that have an id (contract, "Management routes"). */
 export type IdPrefix = 'agt' | 'prx' | 'pol' | 'fld' | 'usr' | 'vlt' | 'grt' | 'evt' | 'adk' | 'ses' | 'whk';
@@ -19,6 +19,11 @@ const SHOWN_CHARACTERS = 4;
 /** A fresh id: the prefix and 128 random bits. */
 export function newId<P extends IdPrefix>(prefix: P): Id<P> {
   return `${prefix}_${randomToken(ID_BYTES)}` as Id<P>;
+}
+
+/** A fresh id for what is written often: the prefix, the time, and 80 random bits. */
+export function newTimeOrderedId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
+  return `${prefix}_${timeOrderedToken(nowMs)}` as Id<P>;
 }
 
 /** Whether a text has the form of an id of this kind. Says nothing about whether the thing exists. */

@@ -4,6 +4,7 @@ export {
   fromBase64url,
   randomToken,
   sha256,
+  timeOrderedToken,
   toBase64,
   toBase64url,
   toHex,
@@ -13,7 +14,7 @@ export { ManualClock, systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';
 export { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from './errors.ts';
 export type { WebhookErrorCode } from './errors.ts';
-export { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey } from './ids.ts';
+export { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey, newTimeOrderedId } from './ids.ts';
 export type { Id, IdPrefix, KeyPrefix } from './ids.ts';
 export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
 export type { JsonRefusalReason } from './json.ts';

@@ -1,4 +1,4 @@
-import { formatTime, newId } from '@svault/shared';
+import { formatTime, newTimeOrderedId } from '@svault/shared';
 import type { Id } from '@svault/shared';
 import { type Outcome, secretFieldIn } from '@svault/shared/schemas';
 import type { AuditEventType } from './event-types.ts';
@@ -47,7 +47,7 @@ const MAX_DETAIL_CHARACTERS = 1024;
  * @throws TypeError for a detail named like a secret field (a mistake in our code)
  */
 export function stampEvent(event: NewAuditEvent, nowMs: number): StampedAuditEvent {
-  const stamped = { ...event, id: newId('evt'), timestamp: formatTime(nowMs) };
+  const stamped = { ...event, id: newTimeOrderedId('evt', nowMs), timestamp: formatTime(nowMs) };
   if (event.detail === undefined) return stamped;
   return { ...stamped, detail: shippableDetail(event.detail) };
 }

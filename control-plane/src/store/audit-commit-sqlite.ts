@@ -41,5 +41,14 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
       moveHead.run(vaultId, seq, hash, EMPTY_CHAIN.seq, EMPTY_CHAIN.hash);
   };
 
-  return { commit: (take) => groupCommit.run(() => write(take())) };
+  return {
+    commit: (take) => {
+      let entries: readonly AuditEntry[] = [];
+      const writeTaken = (): void => {
+        entries = take();
+        write(entries);
+      };
+      return groupCommit.run(writeTaken, () => entries.length);
+    },
+  };
 }

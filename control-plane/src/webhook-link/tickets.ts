@@ -5,7 +5,7 @@ import {
   type StoreTicket,
   formatTime,
   issueTicket,
-  randomToken,
+  timeOrderedToken,
 } from '@svault/shared';
 import type { AccessSubject } from '../access/access-store.ts';
 import type { BoundWebhook } from '../access/access.ts';
@@ -73,7 +73,7 @@ export function createTickets(options: {
         sub: subject.agentId,
         op: 'credential',
         svc: serviceName,
-        jti: randomToken(),
+        jti: timeOrderedToken(iat * 1000),
         iat,
         exp,
         rfp: subject.refreshPolicy ?? 'none',
@@ -94,7 +94,7 @@ export function createTickets(options: {
         sub: userId,
         op: 'credential',
         svc: serviceName,
-        jti: randomToken(),
+        jti: timeOrderedToken(iat * 1000),
         iat,
         exp,
         rfp: 'none',
@@ -112,7 +112,7 @@ export function createTickets(options: {
         sub: userId,
         op: 'store',
         svc: serviceName,
-        jti: randomToken(),
+        jti: timeOrderedToken(iat * 1000),
         iat,
         exp,
         ...(replaces !== undefined && { ifv: replaces }),
