@@ -1,5 +1,4 @@
 import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
-import { refusal } from '../errors.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { openSession } from './sessions.ts';
 import type { User } from './user-store.ts';
@@ -42,20 +41,19 @@ export async function isLoginLinkLive(
 }
 
 /**
- * Uses a link up and opens a session.
+ * Uses a link up and opens a session. A link that comes too late is used up as well, so that it does not live again
+ * should the clock be set back (reliability R5).
  *
- * @returns the cookie's value, and whose session it is
- * @throws AppError UNAUTHENTICATED, the same for unknown, used and expired links
+ * @returns the cookie's value, and whose session it is; undefined for unknown, used and expired links alike
  */
 export async function signInByLink(
   stores: Pick<Stores, 'audit' | 'loginLinks' | 'sessions' | 'users'>,
   input: { readonly token: string; readonly client: string },
   clock: Clock,
-): Promise<{ readonly sessionToken: string; readonly user: User }> {
+): Promise<{ readonly sessionToken: string; readonly user: User } | undefined> {
   const link = await stores.loginLinks.take(hashKey(input.token));
   const user = link === undefined ? undefined : await stores.users.get(link.vaultId, link.userId);
-  if (link === undefined || user === undefined || link.expiresAt <= formatTime(clock.now()))
-    throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
+  if (link === undefined || user === undefined || link.expiresAt <= formatTime(clock.now())) return undefined;
   const { sessionId, sessionToken } = await openSession(stores, user, input.client, clock);
   await stores.audit.append({
     vaultId: user.vaultId,

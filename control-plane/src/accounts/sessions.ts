@@ -52,8 +52,12 @@ export function createSessions(stores: Pick<Stores, 'sessions'>, clock: Clock): 
       if (session === undefined) return undefined;
       const now = clock.now();
       const idleMs = now - (parseTime(session.lastUsedAt) ?? 0);
-      if (session.expiresAt <= formatTime(now) || idleMs >= SESSION_IDLE_MS) return undefined;
       const { id, vaultId, userId, role } = session;
+      if (session.expiresAt <= formatTime(now) || idleMs >= SESSION_IDLE_MS) {
+        // Forgotten, so that it does not live again should the clock be set back (R5); on a full disk, refused only.
+        await stores.sessions.remove(vaultId, id, userId).catch(() => undefined);
+        return undefined;
+      }
       await noteUse(session.lastUsedAt, clock, (usedAt) => stores.sessions.touch(id, usedAt));
       return { vaultId, userId, role, via: 'session', credentialId: id };
     },

@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from 'express';
-import { AppError, type Clock } from '@svault/shared';
+import type { Clock } from '@svault/shared';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { isLoginLinkLive, signInByLink } from '../accounts/login-link.ts';
@@ -39,14 +39,11 @@ export function createLoginPage(options: {
       throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
     const { token = '' } = await readFormBody(req);
     const input = { token, client: req.get('user-agent') ?? '' };
-    try {
-      const { sessionToken, user } = await unitOfWork.run((inside) => signInByLink(inside, input, clock));
-      res.setHeader('Set-Cookie', cookie.set(sessionToken, SESSION_LIFETIME_MS / 1_000));
-      sendPage(res, 200, 'You are signed in', `<p>as <code>${escapeHtml(user.email)}</code>.</p>`);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
-      sendPage(res, 401, 'This link is not valid any more', GONE);
-    }
+    const signedIn = await unitOfWork.run((inside) => signInByLink(inside, input, clock));
+    if (signedIn === undefined) return sendPage(res, 401, 'This link is not valid any more', GONE);
+    const { sessionToken, user } = signedIn;
+    res.setHeader('Set-Cookie', cookie.set(sessionToken, SESSION_LIFETIME_MS / 1_000));
+    sendPage(res, 200, 'You are signed in', `<p>as <code>${escapeHtml(user.email)}</code>.</p>`);
   };
 
   return Router({ caseSensitive: true, strict: true })

@@ -1,6 +1,7 @@
 import type { Clock, Id } from '@svault/shared';
 import { signInByLink } from '../accounts/login-link.ts';
 import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
+import { refusal } from '../errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { type ManagementRoute, definePublicRoute, defineRoute } from '../http/route-definition.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -28,7 +29,10 @@ export function createLoginRoutes({
       refusals: ['UNAUTHENTICATED', 'FORBIDDEN'],
       handle: async ({ body, exchange }) => {
         const input = { token: body.token, client: exchange.header('user-agent') ?? '' };
-        const { sessionToken, user } = await unitOfWork.run((stores) => signInByLink(stores, input, clock));
+        const signedIn = await unitOfWork.run((stores) => signInByLink(stores, input, clock));
+        if (signedIn === undefined)
+          throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
+        const { sessionToken, user } = signedIn;
         exchange.setHeader('Set-Cookie', cookie.set(sessionToken, SESSION_LIFETIME_MS / 1_000));
         return { ...user, via: 'session' as const };
       },
