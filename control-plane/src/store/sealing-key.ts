@@ -13,6 +13,14 @@ class WrongMasterKey extends Error {
   }
 }
 
+/** Secrets were wrapped in this database, and what they were wrapped under is gone. Nothing was changed. */
+class SealingKeyLost extends Error {
+  constructor() {
+    super('the database has lost the key that its secrets are under: restore a backup');
+    this.name = 'SealingKeyLost';
+  }
+}
+
 /** 32 bytes each, the one to come first. */
 export type OperatorKeys = readonly [Secret<Uint8Array>, ...Secret<Uint8Array>[]];
 
@@ -30,14 +38,18 @@ const KEY_BYTES = 32;
  * Opens the database's own key.
  *
  * @returns undefined for a database that has none yet
- * @throws WrongMasterKey when none of the keys opens it
+ * @throws WrongMasterKey when none of the keys opens it; SealingKeyLost where there are accounts without it, since a
+ *   new key in its place would hide the loss and let any master key in
  */
 export async function openSealingKey(
   db: Kysely<Schema>,
   operatorKeys: OperatorKeys,
 ): Promise<MasterKeys | undefined> {
   const row = await db.selectFrom('sealing_keys').select('wrapped').where('id', '=', ROW).executeTakeFirst();
-  return row && createMasterKeys([unwrap(row.wrapped, operatorKeys)]);
+  if (row !== undefined) return createMasterKeys([unwrap(row.wrapped, operatorKeys)]);
+  const account = await db.selectFrom('vaults').select('id').limit(1).executeTakeFirst();
+  if (account !== undefined) throw new SealingKeyLost();
+  return undefined;
 }
 
 /** Makes the database's own key, at first start. */

@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { randomToken } from '@svault/shared';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { inDatabase } from './database-files.ts';
+import { type ManagementService, type Place, makePlace, serveOn } from './management-service.ts';
+
+/*
+ * R20: under a wrong, missing or cut master key the service does not start and no byte of its database changes; a
+ * rotation that is killed leaves the former or the new key in force, and goes on.
+ */
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+let place: Place;
+let agentId: string;
+let apiKey: string;
+
+beforeEach(async () => {
+  place = await makePlace();
+  const service = await serveOn(place);
+  const { agent, apiKey: key } = (await service.admin('POST', '/api/agents', { body: { name: 'kept' } }))
+    .json;
+  [agentId, apiKey] = [agent.id, key];
+  await service.running.close();
+  return () => place.remove();
+});
+
+const key = (): string => place.env['SV_MASTER_KEY'] ?? '';
+const withSettings = (settings: Readonly<Record<string, string>>): Place => ({
+  ...place,
+  env: { ...place.env, ...settings },
+});
+
+/** Digest of everything in the place but locks, which hold no data. */
+function digest(): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(place.folder).sort())
+    if (!/-shm$|lock/.test(name)) hash.update(name).update(readFileSync(join(place.folder, name)));
+  return hash.digest('hex');
+}
+
+/** Starts, reveals the agent's key, stops: everything wrapped opens. */
+async function opensWith(settings: Readonly<Record<string, string>>): Promise<boolean> {
+  let service: ManagementService;
+  try {
+    service = await serveOn(withSettings(settings));
+  } catch (error) {
+    expect((error as Error).message).toContain('SV_MASTER_KEY does not open this database');
+    return false;
+  }
+  const revealed = await service.admin('POST', `/api/agents/${agentId}/reveal-key`);
+  expect(revealed.json).toEqual({ apiKey });
+  await service.running.close();
+  return true;
+}
+
+const flipped = (text: string): string => (text.startsWith('A') ? 'B' : 'A') + text.slice(1);
+
+describe('no start, and no byte changed', () => {
+  test.each([
+    ['another key', () => randomToken(32)],
+    ['a key with one bit changed', () => flipped(key())],
+    ['the key backwards', () => Buffer.from(key(), 'base64url').reverse().toString('base64url')],
+    ['zeros', () => 'A'.repeat(43)],
+  ])('%s', async (_what, wrong) => {
+    const before = digest();
+    expect(await opensWith({ SV_MASTER_KEY: wrong() })).toBe(false);
+    expect(await opensWith({ SV_MASTER_KEY: wrong(), SV_MASTER_KEY_NEXT: randomToken(32) })).toBe(false);
+    expect(digest()).toBe(before);
+    expect(await opensWith({})).toBe(true);
+  });
+
+  test.each([
+    ['missing', () => ''],
+    ['cut by one character', () => key().slice(0, 42)],
+    ['cut to half', () => key().slice(0, 21)],
+    ['one character longer', () => `${key()}A`],
+    ['not in its one spelling', () => `${key()}=`],
+    ['in hex', () => Buffer.from(key(), 'base64url').toString('hex')],
+  ])('a key that is %s, from the environment and from a file', async (_what, wrong) => {
+    const before = digest();
+    await expect(serveOn(withSettings({ SV_MASTER_KEY: wrong() }))).rejects.toThrow('SV_MASTER_KEY');
+    const other = await makePlace();
+    const file = join(other.folder, 'master.key');
+    writeFileSync(file, `${wrong()}\n`);
+    const { SV_MASTER_KEY: _inFile, ...env } = place.env;
+    await expect(serveOn({ ...place, env: { ...env, SV_MASTER_KEY_FILE: file } })).rejects.toThrow(
+      'SV_MASTER_KEY',
+    );
+    await expect(serveOn({ ...place, env: { ...env, SV_MASTER_KEY_FILE: `${file}.gone` } })).rejects.toThrow(
+      'SV_MASTER_KEY',
+    );
+    await other.remove();
+    expect(digest()).toBe(before);
+  });
+
+  test.each([
+    ['cut', 'UPDATE sealing_keys SET wrapped = substr(wrapped, 1, 40)'],
+    ['empty', "UPDATE sealing_keys SET wrapped = ''"],
+    ['changed', "UPDATE sealing_keys SET wrapped = 'AB' || substr(wrapped, 3)"],
+    ['no base64url', "UPDATE sealing_keys SET wrapped = '===='"],
+  ])('the wrapped key in the database is %s', async (_what, damage) => {
+    inDatabase(place.databasePath, (db) => db.exec(damage));
+    const before = digest();
+    expect(await opensWith({})).toBe(false);
+    expect(digest()).toBe(before);
+  });
+
+  // A second key made in its place would hide that everything wrapped under the first is lost.
+  test('the wrapped key in the database is gone', async () => {
+    inDatabase(place.databasePath, (db) => db.exec('DELETE FROM sealing_keys'));
+    const before = digest();
+    for (const settings of [{}, { SV_MASTER_KEY: randomToken(32) }])
+      await expect(serveOn(withSettings(settings))).rejects.toThrow('has lost the key');
+    expect(digest()).toBe(before);
+  });
+
+  test('but a first start that was killed before it had a key goes on', async () => {
+    inDatabase(place.databasePath, (db) =>
+      db.exec(`PRAGMA foreign_keys = OFF; DELETE FROM sealing_keys; DELETE FROM vaults; DELETE FROM users;
+        DELETE FROM admin_keys; DELETE FROM agents; DELETE FROM login_links`),
+    );
+    const service = await serveOn(place);
+    expect((await service.admin('GET', '/api/me')).status).toBe(200);
+    await service.running.close();
+  });
+});
+
+describe('rotation', () => {
+  const next = randomToken(32);
+
+  /** Runs `rotate-master-key` as an operator does, and lets `meanwhile` act on the process. */
+  async function rotate(meanwhile?: (child: ChildProcess) => Promise<void>): Promise<number | null> {
+    const env = { PATH: process.env['PATH'], ...place.env, SV_MASTER_KEY_NEXT: next };
+    const child = spawn(process.execPath, [MAIN, 'rotate-master-key'], { env, stdio: 'ignore' });
+    const ended = once(child, 'exit') as Promise<[number | null]>;
+    await meanwhile?.(child);
+    return (await ended)[0];
+  }
+
+  const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? -1;
+
+  test('either key opens while both are set, only the new one afterwards', async () => {
+    expect(await opensWith({ SV_MASTER_KEY_NEXT: next })).toBe(true);
+    expect(await rotate()).toBe(0);
+    expect(await opensWith({ SV_MASTER_KEY_NEXT: next })).toBe(true);
+    expect(await opensWith({ SV_MASTER_KEY: next })).toBe(true);
+    expect(await opensWith({})).toBe(false);
+  });
+
+  test('killed at any moment, the former or the new key is in force, and it goes on', async () => {
+    const wal = `${place.databasePath}-wal`;
+    const moments: readonly (() => boolean)[] = [
+      () => true,
+      () => sizeOf(wal) >= 0,
+      () => sizeOf(wal) > 0,
+      () => sizeOf(wal) > 5_000,
+    ];
+    for (const hasCome of moments) {
+      await rotate(async (child) => {
+        while (!hasCome() && child.exitCode === null) await nextTurn();
+        child.kill('SIGKILL');
+      });
+      const [former, present] = [await opensWith({}), await opensWith({ SV_MASTER_KEY: next })];
+      expect([former, present].filter(Boolean)).toHaveLength(1);
+    }
+    expect(await rotate()).toBe(0);
+    expect([await opensWith({}), await opensWith({ SV_MASTER_KEY: next })]).toEqual([false, true]);
+  });
+
+  test('is refused under a wrong present key, and changes no byte', async () => {
+    const before = digest();
+    place = withSettings({ SV_MASTER_KEY: randomToken(32) });
+    expect(await rotate()).toBe(1);
+    expect(digest()).toBe(before);
+  });
+});
