@@ -6,6 +6,7 @@ import {
   issueTicket,
   newId,
   randomToken,
+  timeOrderedToken,
   signedPath,
   signRequest,
   utf8,
@@ -124,7 +125,7 @@ function claims({ webhookId }: Bound): Omit<TicketClaims, 'op' | 'sub'> {
     iss: SERVICE_URL,
     aud: webhookId,
     svc: SERVICE_NAME,
-    jti: randomToken(),
+    jti: timeOrderedToken(iat * 1000),
     iat,
     exp: iat + TICKET_SECONDS,
   };

@@ -23,7 +23,7 @@ export function createAccessStore(db: SqliteDatabase): AccessStore {
     `SELECT service_name AS serviceName, grant_expires_at AS grantExpiresAt, refresh_policy AS refreshPolicy,
        source_group_id AS sourceGroupId
      FROM grants
-     WHERE agent_id = ? AND (grant_expires_at IS NULL OR grant_expires_at > (SELECT ?))
+     WHERE agent_id = (SELECT ?) AND (grant_expires_at IS NULL OR grant_expires_at > (SELECT ?))
      ORDER BY service_name`,
   );
   return {

@@ -10,7 +10,7 @@ import { AUDIT_COLUMNS, toAuditRow } from './audit-rows.ts';
 /** The hot path's log: prepared statements, one read and one write of a chain's head per vault and transaction. */
 export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, clock: Clock): AuditCommit {
   const head = db.prepare<[string], { seq: number; hash: string }>(
-    'SELECT head_seq AS seq, head_hash AS hash FROM audit_chains WHERE vault_id = ?',
+    'SELECT head_seq AS seq, head_hash AS hash FROM audit_chains WHERE vault_id = (SELECT ?)',
   );
   // By position: binding by name costs as much again as the insert itself.
   const insert = db.prepare<AuditEventRow[keyof AuditEventRow][]>(

@@ -40,7 +40,7 @@ export function createAuditStore(db: SqliteDatabase): AuditStore {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const moveHead = db.prepare('UPDATE epochs SET seq = ?, hash = ? WHERE epoch = ?');
-  const known = db.prepare(`SELECT 1 FROM audit_log WHERE id = ? AND source = 'service'`);
+  const known = db.prepare(`SELECT 1 FROM audit_log WHERE id = (SELECT ?) AND source = 'service'`);
   const epochs = db.prepare<[], EpochRow>('SELECT * FROM epochs ORDER BY position');
   const walk = db.prepare<[], LogRow>('SELECT * FROM audit_log ORDER BY row');
   const newestFirst = (condition: string) =>

@@ -39,7 +39,9 @@ export function createBindingStore(db: SqliteDatabase): BindingStore {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const readBinding = db.prepare<[], BindingRow>('SELECT * FROM binding');
   const readKeys = db.prepare<[], KeyRow>('SELECT * FROM binding_keys ORDER BY row');
-  const readKeyState = db.prepare<[string], KeyState>('SELECT state FROM binding_keys WHERE id = ?').pluck();
+  const readKeyState = db
+    .prepare<[string], KeyState>('SELECT state FROM binding_keys WHERE id = (SELECT ?)')
+    .pluck();
   const readCode = db.prepare<[], CodeRow>('SELECT * FROM binding_code');
   const readSetupToken = db.prepare<[], Uint8Array>('SELECT hash FROM setup_token').pluck();
 
