@@ -24,19 +24,22 @@ export async function crashDrill(
     readonly callers: number;
     readonly kills: number;
     readonly answersBeforeKill: (round: number) => number;
+    /** What else befalls the pair at each kill. */
+    readonly meanwhile?: () => Promise<void>;
   },
 ): Promise<void> {
-  const { dir, callers: count, kills, answersBeforeKill } = options;
+  const { dir, callers: count, kills, answersBeforeKill, meanwhile } = options;
   const callers = await Promise.all(Array.from({ length: count }, () => makeCaller(pair)));
   const books: Books = new Map(callers.map(({ id }) => [id, []]));
   for (let round = 0; round < kills; round++) {
     const killAt = answersBeforeKill(round);
-    let killed: Promise<void> | undefined;
+    let killed: Promise<unknown> | undefined;
     const reports = await loadUntilKilled(pair.controlPlaneUrl, callers, {
       granted: GRANTED,
       round,
       onAnswer: (answers) => {
-        if (answers >= killAt) killed ??= pair.process('control-plane').kill();
+        if (answers < killAt) return;
+        killed ??= Promise.all([pair.process('control-plane').kill(), meanwhile?.()]);
       },
     });
     await killed;
@@ -70,7 +73,9 @@ function discrepancies(path: string, books: Books): string[] {
       .all(),
   );
   const written = new Map(
-    rows.map(({ agent, service, outcome, rows: n }) => [`${agent} ${service} ${outcome}`, n]),
+    rows
+      .filter(({ agent }) => books.has(agent))
+      .map(({ agent, service, outcome, rows: n }) => [`${agent} ${service} ${outcome}`, n]),
   );
   const found: string[] = [];
   const check = (what: string, answered: number, lost: number): void => {
