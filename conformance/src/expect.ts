@@ -1,5 +1,5 @@
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode } from '@svault/shared';
-import { CheckFailed } from './check.ts';
+import { CheckFailed } from './check-outcome.ts';
 import type { Answer } from './http/client.ts';
 import { jsonObject } from './http/read-answer.ts';
 

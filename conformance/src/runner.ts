@@ -1,4 +1,5 @@
-import { CheckFailed, CheckSkipped, type Check } from './check.ts';
+import { CheckFailed, CheckSkipped } from './check-outcome.ts';
+import type { Check } from './check.ts';
 import { createClient, NoAnswer, type Answer, type Sent } from './http/client.ts';
 import type { Requirement } from './requirements.ts';
 import type { Target } from './target.ts';

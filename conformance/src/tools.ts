@@ -1,5 +1,5 @@
 import { randomToken, utf8, type HeaderPairs } from '@svault/shared';
-import { CheckSkipped } from './check.ts';
+import { CheckSkipped } from './check-outcome.ts';
 import { expectOk } from './expect.ts';
 import { forgeSignature, type SignatureDeviation } from './forge/signature.ts';
 import { forgeTicket, type TicketDeviation } from './forge/ticket.ts';

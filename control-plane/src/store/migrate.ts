@@ -2,14 +2,6 @@ import { type Kysely, sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
 import type { Schema } from './schema.ts';
 
-/** One step of the schema, in Kysely's builder so that it runs on SQLite and PostgreSQL alike. */
-export interface SchemaMigration {
-  /** Ascending and never reused; 001–099 management, 1xx decision and link. */
-  readonly id: number;
-  readonly name: string;
-  up(db: Kysely<Schema>): Promise<void>;
-}
-
 /** The database was written by a newer program. Nothing was changed. */
 class NewerSchema extends Error {
   constructor(found: { readonly id: number; readonly name: string }) {

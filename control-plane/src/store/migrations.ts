@@ -1,4 +1,4 @@
-import type { SchemaMigration } from './migrate.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 import { accounts } from './migrations/001-accounts.ts';
 import { agents } from './migrations/002-agents.ts';
 import { sealingKey } from './migrations/003-sealing-key.ts';
