@@ -41,7 +41,14 @@ export async function startWebhook(
   const { door, keyring, vault } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
   const close = async (): Promise<void> => {
-    for (const stop of stops.splice(0).reverse()) await stop();
+    for (const stop of stops.splice(0).reverse()) {
+      try {
+        await stop();
+      } catch (error) {
+        // A full disk must not keep the lock and the connections: the rest is given back all the same.
+        logger.error({ err: error }, 'something could not be stopped in order');
+      }
+    }
   };
   try {
     const checkpoints = startCheckpoints(context.path);
