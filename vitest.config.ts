@@ -38,6 +38,10 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
-    projects: projects({ include: ['**/*.test.ts'], exclude: ['**/*.hard.test.ts'], testTimeout: 30_000 }),
+    projects: projects({
+      include: ['**/*.test.ts'],
+      exclude: ['**/*.{hard,browser}.test.ts'],
+      testTimeout: 30_000,
+    }),
   },
 });
