@@ -46,6 +46,7 @@ beforeAll(async () => {
   await storeAndFetch();
   await replaceAndDelete();
   await provokeErrors();
+  await misplaceKeys();
   await lookAtEverything();
   await everythingShipped();
   await collect();
@@ -143,6 +144,28 @@ async function provokeErrors(): Promise<void> {
   await admin('GET', '/api/webhook');
   expect((await agent.ask('plain-first')).status).toBe(503);
   await pair.start('webhook');
+}
+
+/** Keys and tickets where they do not belong: in addresses, which programs like to log, and at the other program. */
+async function misplaceKeys(): Promise<void> {
+  const outside = clientOf(pair.aroundTheTap(pair.webhookUrl));
+  for (const key of [agent.apiKey, pair.adminKey, ...tickets.slice(0, 2)]) {
+    for (const path of [
+      `/nowhere/${key}`,
+      `/api/agents/${key}`,
+      `/api/agents?key=${key}`,
+      `/login/link?token=${key}`,
+    ])
+      await admin('GET', path);
+    await anyone('GET', `${pathFor('github')}&key=${key}`);
+    await anyone('POST', '/api/login/link', { body: { token: key } });
+    await outside('GET', `/nowhere/${key}?key=${key}`);
+    await outside('GET', `/v1/credential?ticket=${key}x&key=${key}`, { headers: { 'x-agent-key': key } });
+    await outside('POST', `/v1/storage?key=${key}`, {
+      body: { key },
+      headers: { authorization: `Bearer ${key}` },
+    });
+  }
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
