@@ -54,7 +54,7 @@ export interface Context {
 }
 
 /** How often what goes on beside the requests is looked after. */
-const SHIPPING_PAUSE_MS = 500;
+const SHIPPING_PAUSE_MS = 250;
 const PENDING_KEYS_PAUSE_MS = 5_000;
 const DENIALS_PAUSE_MS = 5_000;
 

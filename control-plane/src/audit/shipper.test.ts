@@ -46,10 +46,10 @@ const write = (count: number): void => {
 };
 
 describe('the shipper', () => {
-  it('ships the whole backlog, batch after batch, in order', async () => {
-    write(1201);
-    await shipper.ship();
-    expect(delivered.map((batch) => batch.length)).toEqual([500, 500, 201]);
+  it('ships the whole backlog in order, a batch a round', async () => {
+    write(601);
+    for (let round = 0; round < 4; round++) await shipper.ship();
+    expect(delivered.map((batch) => batch.length)).toEqual([250, 250, 101]);
     expect(delivered.flat()).toEqual(events.map(({ seq }) => seq));
   });
 
