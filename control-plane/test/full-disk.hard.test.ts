@@ -125,6 +125,15 @@ describe.skipIf(disk === undefined)('a full disk under the control plane', () =>
     await askUntilRefused();
     expect((await agent.list()).json.grants).toHaveLength(1);
     expect((await admin('GET', '/api/agents?limit=100')).json.items).toHaveLength(before);
+    for (const read of [
+      '/api/me',
+      '/api/vault',
+      '/api/webhook',
+      '/api/tokens',
+      '/api/audit',
+      '/api/audit/verify',
+    ])
+      expect([read, (await admin('GET', read)).status]).toEqual([read, 200]);
     expect((await agent.ask('hourly')).json.code).toBe('AUDIT_UNAVAILABLE');
     expect((await agent.ask('unheard-of')).json.code).toBe('AUDIT_UNAVAILABLE');
     for (const [method, change] of [
