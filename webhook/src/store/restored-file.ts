@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -31,6 +32,8 @@ export async function placeRestoredFile(
   const copy = join(dataDir, 'restoring.db');
   try {
     copyFileSync(backup, copy);
+    // The backup may have been carried about under another mode.
+    chmodSync(copy, 0o600);
     await prepare(copy);
     syncToDisk(copy);
     renameSync(copy, vaultPath(dataDir));

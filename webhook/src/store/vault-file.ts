@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
@@ -48,6 +48,8 @@ export function lockVault(path: string, dataDir: string): () => void {
 /** Opens the database for reading and writing, making folder and tables where there are none. */
 export function openVaultFile(path: string, dataDir: string): SqliteDatabase {
   makeDataDir(dataDir);
+  // Made by us and not by SQLite, for its mode: in a folder that stands open nobody else reads it. The WAL inherits that.
+  closeSync(openSync(path, 'a', 0o600));
   const db = openSqlite(path, { migrations: MIGRATIONS });
   // What was purged is overwritten, not only forgotten.
   db.pragma('secure_delete = ON');
