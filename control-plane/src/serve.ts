@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '@svault/shared';
 import { startCheckpoints } from '@svault/server-kit/checkpoint';
-import { listen } from '@svault/server-kit/listener';
+import { type Listener, listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
-import { createMetrics, serveMetrics } from '@svault/server-kit/metrics';
+import type { ListenAddress } from '@svault/server-kit/settings';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { ensureOwner } from './accounts/bootstrap.ts';
 import { makeLoginLink } from './accounts/login-link.ts';
@@ -29,12 +29,11 @@ export interface RunningControlPlane {
  *
  * @throws AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
  */
-export async function startControlPlane(options: {
-  readonly config: ControlPlaneConfig;
-  readonly clock?: Clock;
-  readonly logger?: Logger;
-}): Promise<RunningControlPlane> {
-  const { config, clock = systemClock } = options;
+export async function startControlPlane(
+  config: ControlPlaneConfig,
+  options: { readonly clock?: Clock; readonly logger?: Logger } = {},
+): Promise<RunningControlPlane> {
+  const { clock = systemClock } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -53,8 +52,7 @@ export async function startControlPlane(options: {
     undo.push(() => checkpoints.stop());
     const jobs = context.startJobs();
     undo.push(() => jobs.stop());
-    const metrics =
-      config.metricsListen && (await serveMetrics(createMetrics('control-plane'), config.metricsListen));
+    const metrics = config.metricsListen && (await startMetrics(config.metricsListen));
     undo.push(() => metrics?.close());
     const listener = await listen(createApp(context), config.listen);
     undo.push(() => listener.close());
@@ -64,6 +62,12 @@ export async function startControlPlane(options: {
     await close();
     throw error;
   }
+}
+
+/** Loaded only where metrics are asked for. */
+async function startMetrics(address: ListenAddress): Promise<Listener> {
+  const { createMetrics, serveMetrics } = await import('@svault/server-kit/metrics');
+  return serveMetrics(createMetrics('control-plane'), address);
 }
 
 async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string | undefined> {

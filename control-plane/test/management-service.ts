@@ -91,7 +91,7 @@ export interface ManagementService {
 /** Serves on a place; the clock stands still until a test moves it. */
 export async function serveOn(place: Place, clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))) {
   const config = controlPlaneConfig(place.env);
-  const running = await startControlPlane({ config, clock, logger: silentLogger });
+  const running = await startControlPlane(config, { clock, logger: silentLogger });
   return {
     place,
     clock,

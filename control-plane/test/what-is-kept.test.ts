@@ -30,11 +30,8 @@ async function useEverySecretOnce(
 ): Promise<{ secrets: Readonly<Record<string, string>>; log: string }> {
   const sink = new LogSink();
   const logger = createLogger({ name: 'control-plane', level: 'trace', format: 'json', destination: sink });
-  const running = await startControlPlane({
-    config: controlPlaneConfig(place.env),
-    clock: new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-    logger,
-  });
+  const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+  const running = await startControlPlane(controlPlaneConfig(place.env), { clock, logger });
   const admin = clientOf(running.url, { authorization: `Bearer ${place.adminKey}` });
   const anyone = clientOf(running.url);
   const { agent, apiKey } = (await admin('POST', '/api/agents', { body: { name: 'a' } })).json;

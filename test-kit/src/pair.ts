@@ -89,11 +89,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
   const start = async (program: ProgramName): Promise<void> => {
     const surroundings = { clock, logger: loggerOf(program) };
     if (program === 'webhook') running.webhook = await startWebhook(webhookConfig(env), surroundings);
-    else
-      running['control-plane'] = await startControlPlane({
-        config: controlPlaneConfig(env),
-        ...surroundings,
-      });
+    else running['control-plane'] = await startControlPlane(controlPlaneConfig(env), surroundings);
   };
   const stop = async (program: ProgramName): Promise<void> => {
     const { [program]: stopped } = running;

@@ -7,7 +7,7 @@ export const serve: Subcommand = {
   summary: 'run the service',
   operands: 0,
   run: async () => {
-    const running = await startControlPlane({ config: controlPlaneConfig(process.env) });
+    const running = await startControlPlane(controlPlaneConfig(process.env));
     onStop(() => running.close());
     // Printed, not logged: the log masks it, as it masks every key.
     if (running.ownerLink !== undefined)
