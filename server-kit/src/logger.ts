@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { type Logger, type LoggerOptions, pino } from 'pino';
-import pretty from 'pino-pretty';
+import type pretty from 'pino-pretty';
 import { scrub } from './scrub.ts';
 
 export type { Logger };
@@ -34,12 +35,14 @@ export function createLogger(options: {
 }
 
 function prettySink(out: NodeJS.WritableStream): Writable {
+  // Loaded only where it is used: production logs JSON.
+  const makePretty = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   const destination = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       out.write(chunk, () => done());
     },
   });
-  return pretty({ destination, colorize: false, singleLine: true, ignore: 'pid,hostname' });
+  return makePretty({ destination, colorize: false, singleLine: true, ignore: 'pid,hostname' });
 }
 
 /** A logger that writes nothing, for tests and tools. */

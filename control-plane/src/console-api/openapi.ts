@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, createDocument } from 'zod-openapi';
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ErrorCode } from '../errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { type ManagementRoute, definePublicRoute } from '../http/route-definition.ts';
@@ -21,14 +21,16 @@ const SECURITY = [{ adminKey: [] }, { session: [] }];
  *
  * @param baseUrl public address of the service
  */
-function openApiDocument(
+async function openApiDocument(
   routes: readonly ManagementRoute[],
   options: { readonly baseUrl: string; readonly cookieName: string },
-): ReturnType<typeof createDocument> {
+): Promise<Record<string, unknown>> {
+  // Loaded when somebody asks: most services are never asked, and what makes the document is large.
+  const { createDocument } = await import('zod-openapi');
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes)
     paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
-  return createDocument({
+  const document = createDocument({
     openapi: '3.1.0',
     info: {
       title: 'svault control plane',
@@ -45,6 +47,7 @@ function openApiDocument(
       },
     },
   });
+  return document as unknown as Record<string, unknown>;
 }
 
 function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
@@ -92,12 +95,12 @@ function refusalsByStatus(route: ManagementRoute): Record<string, unknown> {
   );
 }
 
-/** `GET /api/openapi.json`, itself in the document. */
+/** `GET /api/openapi.json`, itself in the document, which is made once. */
 export function createOpenApiRoute(
   routes: readonly ManagementRoute[],
   options: { readonly baseUrl: string; readonly cookieName: string },
 ): ManagementRoute {
-  const route = definePublicRoute({
+  const route: ManagementRoute = definePublicRoute({
     method: 'get',
     path: '/api/openapi.json',
     operation: 'getOpenApi',
@@ -105,8 +108,8 @@ export function createOpenApiRoute(
     summary: 'This document',
     audit: [],
     answer: { status: 200, schema: z.record(z.string(), z.unknown()) },
-    handle: () => Promise.resolve(document as unknown as Record<string, unknown>),
+    handle: () => (document ??= openApiDocument([...routes, route], options)),
   });
-  const document = openApiDocument([...routes, route], options);
+  let document: Promise<Record<string, unknown>> | undefined;
   return route;
 }

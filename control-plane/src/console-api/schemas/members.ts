@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import 'zod-openapi';
+import type {} from 'zod-openapi';
 import { parseTime } from '@svault/shared';
 import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
 

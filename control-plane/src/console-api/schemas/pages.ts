@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import 'zod-openapi';
+import type {} from 'zod-openapi';
 import { invalidArgument } from '../../errors.ts';
 import { type PageRequest, readCursor } from '../../paging.ts';
 
