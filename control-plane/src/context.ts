@@ -61,7 +61,7 @@ const DENIALS_PAUSE_MS = 5_000;
 /**
  * Builds all adapters.
  *
- * @throws WrongMasterKey, NewerSchema; RangeError for an entry of SV_EGRESS_ALLOW that is no address
+ * @throws WrongMasterKey, NewerSchema
  */
 export async function createContext(
   config: ControlPlaneConfig,

@@ -60,6 +60,21 @@ export const url = (options: SettingOptions<string>): Setting<string> =>
     return value;
   }, options);
 
+/**
+ * Any kind with a further condition.
+ *
+ * @param problemOf what is wrong with a value, completing "NAME …"; undefined where nothing is
+ */
+export const checked = <T>(kind: Setting<T>, problemOf: (value: T) => string | undefined): Setting<T> => ({
+  ...kind,
+  parse: (text) => {
+    const value = kind.parse(text);
+    const problem = problemOf(value);
+    if (problem !== undefined) throw new Error(problem);
+    return value;
+  },
+});
+
 export interface ListenAddress {
   readonly host: string;
   /** 0 asks the system for a free port. */

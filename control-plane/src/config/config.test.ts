@@ -52,7 +52,7 @@ describe('SV_BASE_URL', () => {
 
 test('says what it does not do yet', () => {
   expect(problemsOf({ ...BASE, SV_DATABASE_URL: 'postgres://db/svault' })).toEqual([
-    'SV_DATABASE_URL: this release keeps its state in SQLite only',
+    'SV_DATABASE_URL names PostgreSQL, but this release keeps its state in SQLite only',
   ]);
   const env = { ...BASE, SV_REDIS_URL: 'redis://cache', SV_OIDC_ISSUER: '', SV_LIMIT_KEY_REVEAL: '5' };
   expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_REDIS_URL', 'SV_LIMIT_KEY_REVEAL']);
@@ -64,5 +64,32 @@ test.each(['svadmin_short', 'admin_'.padEnd(60, 'x'), `svadmin_${'x'.repeat(40)}
     const problems = problemsOf({ ...BASE, SV_BOOTSTRAP_ADMIN_KEY: key });
     expect(problems).toHaveLength(1);
     expect(problems.join()).not.toContain(key);
+  },
+);
+
+test('lists what is malformed beside what is missing, in one round', () => {
+  const env = {
+    SV_BASE_URL: 'http://a.example',
+    SV_DATABASE_URL: 'mysql://db',
+    SV_BOOTSTRAP_EMAIL: 'nobody',
+    SV_BOOTSTRAP_ADMIN_KEY: 'svadmin_short',
+    SV_EGRESS_ALLOW: '10.0.0.0/8, 10.0.0.0/99',
+  };
+  expect(problemsOf(env).map((problem) => problem.split(' ')[0])).toEqual([
+    'SV_BASE_URL',
+    'SV_DATABASE_URL',
+    'SV_MASTER_KEY',
+    'SV_BOOTSTRAP_EMAIL',
+    'SV_BOOTSTRAP_ADMIN_KEY',
+    'SV_EGRESS_ALLOW',
+  ]);
+});
+
+test.each(['10.0.0.0/33', 'a b', '*.example.org', 'https://a.example', '127.1'])(
+  'refuses %j in SV_EGRESS_ALLOW',
+  (entry) => {
+    expect(problemsOf({ ...BASE, SV_EGRESS_ALLOW: `127.0.0.0/8,${entry}` })).toEqual([
+      'SV_EGRESS_ALLOW must list CIDR ranges, addresses or host names, with commas between',
+    ]);
   },
 );

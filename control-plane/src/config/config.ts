@@ -1,12 +1,12 @@
 import type { Secret } from '@svault/shared';
 import { isLoopbackHost } from './loopback.ts';
+import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { LIMIT_SETTING_PREFIX, WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
 import {
   type ListenAddress,
-  SettingsError,
+  checked,
   key32,
-  list,
   listenAddress,
   oneOf,
   optional,
@@ -36,6 +36,8 @@ export interface ControlPlaneConfig {
   readonly withoutEffect: readonly string[];
 }
 
+const SQLITE = 'sqlite:';
+
 /** Settings of features that are not part of this release. Known, so that one environment file serves all. */
 const RESERVED = [
   'SV_REDIS_URL',
@@ -51,26 +53,28 @@ const RESERVED = [
 const reserved = optionalText({ file: true, description: 'reserved' });
 
 const SETTINGS = {
-  SV_BASE_URL: url({ description: 'public address of this service' }),
+  SV_BASE_URL: checked(url({ description: 'public address of this service' }), problemOfBaseUrl),
   SV_LISTEN: listenAddress({
     default: { host: '127.0.0.1', port: 8080 },
     description: 'address to listen on',
   }),
-  SV_DATABASE_URL: text({
-    default: 'sqlite:.svault/control-plane.db',
-    file: true,
-    description: 'where the state is kept: sqlite:PATH',
-  }),
+  SV_DATABASE_URL: checked(
+    text({
+      default: 'sqlite:.svault/control-plane.db',
+      file: true,
+      description: 'where the state is kept: sqlite:PATH',
+    }),
+    problemOfDatabase,
+  ),
   SV_MASTER_KEY: key32({ description: 'wraps the keys kept for Reveal and the webhook secrets' }),
   SV_MASTER_KEY_NEXT: optional(
     key32({ file: true, description: 'the master key to come, during a rotation' }),
   ),
-  SV_BOOTSTRAP_EMAIL: optionalText({ description: 'the owner of the account' }),
-  SV_BOOTSTRAP_ADMIN_KEY: optional(secretText({ description: 'an admin key of that owner' })),
-  SV_EGRESS_ALLOW: list({
-    default: [],
-    description: 'addresses that outgoing calls may reach beside public ones',
-  }),
+  SV_BOOTSTRAP_EMAIL: checked(optionalText({ description: 'the owner of the account' }), problemOfEmail),
+  SV_BOOTSTRAP_ADMIN_KEY: optional(
+    checked(secretText({ description: 'an admin key of that owner' }), problemOfAdminKey),
+  ),
+  SV_EGRESS_ALLOW: egressAllow,
   SV_METRICS_LISTEN: optional(listenAddress({ description: 'address of GET /metrics' })),
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { default: 'info', description: 'least severe level that is logged' }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
@@ -91,13 +95,6 @@ const SETTINGS = {
  */
 export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
   const values = readSettings(SETTINGS, env, { foreign: WEBHOOK_SETTINGS });
-  const problems = [
-    ...problemOfBaseUrl(values.SV_BASE_URL),
-    ...problemOfDatabase(values.SV_DATABASE_URL),
-    ...problemOfEmail(values.SV_BOOTSTRAP_EMAIL),
-    ...problemOfAdminKey(values.SV_BOOTSTRAP_ADMIN_KEY),
-  ];
-  if (problems.length > 0) throw new SettingsError(problems);
   return {
     baseUrl: values.SV_BASE_URL,
     listen: values.SV_LISTEN,
@@ -113,34 +110,32 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
   };
 }
 
-const SQLITE = 'sqlite:';
-
 const limitSettings = (env: NodeJS.ProcessEnv): string[] =>
   Object.keys(env).filter((name) => name.startsWith(LIMIT_SETTING_PREFIX) && env[name] !== '');
 
 /** Session cookies and keys travel to this address, so plain http is for one machine only. */
-function problemOfBaseUrl(baseUrl: string): string[] {
+function problemOfBaseUrl(baseUrl: string): string | undefined {
   const { protocol, hostname, pathname } = new URL(baseUrl);
-  if (pathname !== '/') return ['SV_BASE_URL must have no path'];
-  if (protocol === 'https:' || isLoopbackHost(hostname)) return [];
-  return ['SV_BASE_URL must start with https:// unless its host is a loopback address'];
+  if (pathname !== '/') return 'must have no path';
+  if (protocol === 'https:' || isLoopbackHost(hostname)) return undefined;
+  return 'must start with https:// unless its host is a loopback address';
 }
 
-function problemOfDatabase(address: string): string[] {
+function problemOfDatabase(address: string): string | undefined {
   if (/^postgres(?:ql)?:/.test(address))
-    return ['SV_DATABASE_URL: this release keeps its state in SQLite only'];
+    return 'names PostgreSQL, but this release keeps its state in SQLite only';
   return address.length > SQLITE.length && address.startsWith(SQLITE)
-    ? []
-    : ['SV_DATABASE_URL must look like sqlite:PATH'];
+    ? undefined
+    : 'must look like sqlite:PATH';
 }
 
-const problemOfEmail = (email: string | undefined): string[] =>
-  email === undefined || /^[^\s@]+@[^\s@]+$/.test(email)
-    ? []
-    : ['SV_BOOTSTRAP_EMAIL must be an e-mail address'];
+function problemOfEmail(email: string | undefined): string | undefined {
+  return email === undefined || /^[^\s@]+@[^\s@]+$/.test(email) ? undefined : 'must be an e-mail address';
+}
 
 /** At least 192 bits, should somebody make one by hand. */
-const problemOfAdminKey = (key: Secret | undefined): string[] =>
-  key === undefined || /^svadmin_[A-Za-z0-9_-]{32,128}$/.test(key.reveal())
-    ? []
-    : ['SV_BOOTSTRAP_ADMIN_KEY must be svadmin_ and 32 to 128 base64url characters'];
+function problemOfAdminKey(key: Secret): string | undefined {
+  return /^svadmin_[A-Za-z0-9_-]{32,128}$/.test(key.reveal())
+    ? undefined
+    : 'must be svadmin_ and 32 to 128 base64url characters';
+}

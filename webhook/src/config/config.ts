@@ -1,11 +1,11 @@
 import { type Secret, parseWebhookUrl } from '@svault/shared';
+import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { CONTROL_PLANE_SETTINGS } from '@svault/server-kit/setting-names';
 import {
   type ListenAddress,
   SettingsError,
   key32,
-  list,
   listenAddress,
   oneOf,
   optional,
@@ -31,10 +31,7 @@ const SETTINGS = {
     description: 'the address of the service that this webhook may be bound to',
   }),
   SV_WEBHOOK_SETUP_TOKEN: optional(secretText({ description: 'what the bind page asks the owner for' })),
-  SV_EGRESS_ALLOW: list({
-    description: 'addresses that outgoing calls may reach although private',
-    default: [],
-  }),
+  SV_EGRESS_ALLOW: egressAllow,
   SV_AWS_STS_ENDPOINT: optional(url({ description: 'an STS endpoint other than the public ones' })),
   SV_METRICS_LISTEN: optional(listenAddress({ description: 'HOST:PORT of the metrics listener' })),
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { description: 'the least level that is logged', default: 'info' }),
