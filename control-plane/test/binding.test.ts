@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { sha256, toBase64url, toHex } from '@svault/shared';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
+import { inDatabase } from './database-files.ts';
 import type { Fault } from './fake-webhook.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 
@@ -91,6 +92,30 @@ describe('binding by the API', () => {
     expect((await service.bind()).status).toBe(status);
     service.webhook.fault = undefined;
     await expectNothingStored();
+  });
+
+  it.each<Fault>(['break', 'lose'])(
+    'keeps the key when the health call gets no answer (%s)',
+    async (fault) => {
+      service.webhook.fault = (path) => (path === '/v1/health' ? fault : undefined);
+      expect(await service.bind()).toMatchObject({ status: 201, json: { bound: true, reachable: false } });
+      service.webhook.fault = undefined;
+      const { json } = await service.admin('GET', '/api/webhook');
+      expect(json).toMatchObject({ bound: true, reachable: true, webhookId: service.webhook.webhookId });
+    },
+  );
+
+  it('has stored the key before the webhook seals its side', async () => {
+    let storedAtHealth: unknown;
+    service.webhook.fault = (path) => {
+      if (path === '/v1/health')
+        storedAtHealth ??= inDatabase(service.place.databasePath, (db) =>
+          db.prepare('SELECT webhook_id FROM webhook_links').pluck().get(),
+        );
+      return undefined;
+    };
+    await service.bind();
+    expect(storedAtHealth).toBe(service.webhook.webhookId);
   });
 
   it('never repeats an exchange', async () => {

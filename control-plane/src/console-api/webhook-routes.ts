@@ -50,8 +50,7 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       refusals: ['CONFLICT', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       body: bindRequestSchema,
       answer: { status: 201, schema: webhookSchema },
-      handle: async ({ actor, body, change }) =>
-        toWebhookView({ link: await binder.bind(actor, body, change), reachable: true }),
+      handle: async ({ actor, body, change }) => toWebhookView(await binder.bind(actor, body, change)),
     }),
     defineRoute({
       ...shared,

@@ -15,6 +15,7 @@ import type { BindOffer } from './bind-offer.ts';
 import { explainBindFailure } from './bind-failure.ts';
 import type { LinkedWebhook } from './linked-webhook.ts';
 import type { SignedClient } from './signed-client.ts';
+import { WebhookCallFailed } from './webhook-call-failed.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 import type { WebhookLink } from './webhook-link.ts';
 import type { WebhookLinkStore } from './webhook-link-store.ts';
@@ -22,22 +23,24 @@ import type { WebhookLinkStore } from './webhook-link-store.ts';
 /** Makes a webhook the one that holds a vault's credentials (protocol.md 5.1). */
 export interface WebhookBinder {
   /**
-   * Exchanges the code for a secret, checks it against the fingerprint that the owner saw, has the webhook answer
-   * under it, and only then stores anything.
+   * Exchanges the code for a secret, checks it against the fingerprint that the owner saw, stores the link, and has
+   * the webhook answer under the new key, which seals its side.
+   *
+   * The link is stored before that last call: a kill in between must not leave a webhook that is sealed to a key
+   * nobody has. For the same reason it stays when the call got no answer; the next signed call then seals.
    *
    * @param change one transaction, which looks at the vault's lock
+   * @returns the link, and whether the webhook answered under its key already
    * @throws AppError CONFLICT where one is bound, INVALID_ARGUMENT for an address that must not be called,
    *   WEBHOOK_REFUSED or WEBHOOK_UNAVAILABLE with what to do next; nothing is stored then
    */
-  bind(
-    actor: Actor,
-    offer: BindOffer,
-    change: <T>(work: (stores: Stores) => Promise<T>) => Promise<T>,
-  ): Promise<WebhookLink>;
+  bind(actor: Actor, offer: BindOffer, change: Change): Promise<{ link: WebhookLink; reachable: boolean }>;
 }
 
+type Change = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
+
 export function createWebhookBinder(options: {
-  readonly links: Pick<WebhookLinkStore, 'find'>;
+  readonly links: Pick<WebhookLinkStore, 'find' | 'noteSeen'>;
   readonly client: SignedClient;
   readonly webhook: LinkedWebhook;
   readonly keys: WebhookKeys;
@@ -74,12 +77,18 @@ export function createWebhookBinder(options: {
     };
   };
 
-  const confirm = async (link: WebhookLink): Promise<WebhookLink> => {
+  const explain = (error: unknown): never => {
+    throw explainBindFailure(error, baseUrl);
+  };
+
+  const confirm = async (link: WebhookLink): Promise<{ link: WebhookLink; reachable: true }> => {
     const { body, latencyMs } = await webhook.healthUnder(link, link.key);
     const health = signedHealthSchema.safeParse(body);
     if (!health.success || health.data.webhookId !== link.webhookId) throw notTheProtocol();
     const { capabilities } = health.data;
-    return { ...link, capabilities, lastSeenAt: formatTime(clock.now()), latencyMs };
+    const at = formatTime(clock.now());
+    await links.noteSeen(link.vaultId, { at, latencyMs, capabilities });
+    return { link: { ...link, capabilities, lastSeenAt: at, latencyMs }, reachable: true };
   };
 
   return {
@@ -88,23 +97,28 @@ export function createWebhookBinder(options: {
       underWay.add(actor.vaultId);
       try {
         if ((await links.find(actor.vaultId)) !== undefined) throw boundAlready();
-        const link = await exchange(actor, offer)
-          .then(confirm)
-          .catch((error: unknown) => {
-            throw explainBindFailure(error, baseUrl);
-          });
+        const link = await exchange(actor, offer).catch(explain);
         await change(async (stores) => {
           if (!(await stores.webhookLinks.insert(link))) throw boundAlready();
-          const detail = { webhookId: link.webhookId, url: link.url, keyId: link.key.id };
-          await stores.audit.append(changeBy(actor, 'WEBHOOK_BOUND', { detail }));
+          await stores.audit.append(changeBy(actor, 'WEBHOOK_BOUND', { detail: detailOf(link) }));
         });
-        return link;
+        return await confirm(link).catch(async (error: unknown) => {
+          if (error instanceof WebhookCallFailed && error.failure === 'unreachable')
+            return { link, reachable: false };
+          await change(async (stores) => {
+            await stores.webhookLinks.delete(link.vaultId);
+            await stores.audit.append(changeBy(actor, 'WEBHOOK_UNBOUND', { detail: detailOf(link) }));
+          });
+          return explain(error);
+        });
       } finally {
         underWay.delete(actor.vaultId);
       }
     },
   };
 }
+
+const detailOf = ({ webhookId, url, key }: WebhookLink) => ({ webhookId, url, keyId: key.id });
 
 /** The secret, if it is the one whose fingerprint the owner confirmed. */
 function checkedSecret(hmacSecret: string, hmacHash: string): Uint8Array {
