@@ -1,4 +1,4 @@
-import { type Clock, formatTime, hashKey, isServiceName, isWellFormedKey } from '@svault/shared';
+import { type Clock, type Id, formatTime, hashKey, isServiceName, isWellFormedKey } from '@svault/shared';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { AgentLimiter } from '../limits/limiter.ts';
@@ -39,8 +39,8 @@ export interface AccessDependencies {
   readonly audit: AuditWriter;
   readonly denials: DenialCounter;
   readonly expiredGrants: ExpiredGrants;
-  /** Seconds until a webhook that is known to be offline is asked again; 0 when it is not known to be. */
-  readonly offlineForSeconds: (webhookId: string) => number;
+  /** Seconds until a vault's webhook that is known to be offline is asked again; 0 when it is not known to be. */
+  readonly offlineForSeconds: (vaultId: Id<'vlt'>) => number;
   /** Signs a ticket for one use and puts it into the webhook's address. */
   readonly issueCredentialUrl: (
     subject: AccessSubject,
@@ -92,7 +92,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
 
     const webhook = boundWebhook(subject);
     if (webhook === undefined) return refuse(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
-    const retryAfterSeconds = dependencies.offlineForSeconds(webhook.webhookId);
+    const retryAfterSeconds = dependencies.offlineForSeconds(vaultId);
     if (retryAfterSeconds > 0)
       return refuse(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
 

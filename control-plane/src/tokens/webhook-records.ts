@@ -49,7 +49,7 @@ export function createWebhookRecords(options: {
   return {
     lookUp: async (vaultId, serviceNames) => {
       const link = serviceNames.length === 0 ? undefined : await links.find(vaultId);
-      if (link === undefined || status.offlineForSeconds(link.webhookId) > 0) return NONE;
+      if (link === undefined || status.offlineForSeconds(vaultId) > 0) return NONE;
       const batch = serviceNames.map((serviceName) => ({ op: 'tokens.get', serviceName }));
       // The call goes on when nobody waits for it any more: being slow here must not count as being offline.
       const answer = call(link, { batch }).then(

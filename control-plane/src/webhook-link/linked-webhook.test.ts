@@ -89,24 +89,30 @@ describe('being offline', () => {
   it('begins with a try that fails and ends with one that is answered', async () => {
     outcomes = [unreachable];
     await webhook.call(link, { ...storage, repeat: false }).catch(() => undefined);
-    expect(status.offlineForSeconds('whk_1')).toBe(15);
+    expect(status.offlineForSeconds(link.vaultId)).toBe(15);
     clock.advance(4_100);
-    expect(status.offlineForSeconds('whk_1')).toBe(11);
+    expect(status.offlineForSeconds(link.vaultId)).toBe(11);
     await webhook.call(link, storage);
-    expect(status.offlineForSeconds('whk_1')).toBe(0);
+    expect(status.offlineForSeconds(link.vaultId)).toBe(0);
   });
 
   it('lasts 15 s by a clock that does not jump', () => {
-    status.noteOffline('whk_1');
+    status.noteOffline(link.vaultId);
     clock.jump(3_600_000);
-    expect(status.offlineForSeconds('whk_1')).toBe(15);
+    expect(status.offlineForSeconds(link.vaultId)).toBe(15);
     clock.advance(15_000);
-    expect(status.offlineForSeconds('whk_1')).toBe(0);
+    expect(status.offlineForSeconds(link.vaultId)).toBe(0);
   });
 
   it('is not a refusal', async () => {
     outcomes = [refused];
     await webhook.call(link, storage).catch(() => undefined);
-    expect(status.offlineForSeconds('whk_1')).toBe(0);
+    expect(status.offlineForSeconds(link.vaultId)).toBe(0);
+  });
+
+  it("says nothing about another account's webhook that took the same id", async () => {
+    outcomes = [unreachable];
+    await webhook.call(link, { ...storage, repeat: false }).catch(() => undefined);
+    expect(status.offlineForSeconds('vlt_2' as Id<'vlt'>)).toBe(0);
   });
 });

@@ -43,15 +43,15 @@ export function createLinkedWebhook(options: {
   const { client, keys, status, wait = waitFor } = options;
 
   const noting = async (
-    { webhookId }: WebhookLink,
+    { vaultId }: WebhookLink,
     call: () => Promise<WebhookAnswer>,
   ): Promise<WebhookAnswer> => {
     try {
       const answer = await call();
-      status.noteOnline(webhookId);
+      status.noteOnline(vaultId);
       return answer;
     } catch (error) {
-      if (isUnreachable(error)) status.noteOffline(webhookId);
+      if (isUnreachable(error)) status.noteOffline(vaultId);
       throw error;
     }
   };

@@ -1,28 +1,33 @@
-import type { Clock } from '@svault/shared';
+import type { Clock, Id } from '@svault/shared';
 
 /** protocol.md section 2 and contract.md "Webhook offline": how long a failed call counts. */
 const OFFLINE_MS = 15_000;
 
-/** What the last calls said about which webhooks answer. Held by the process: it is knowledge of seconds. */
+/**
+ * What the last calls said about which vaults' webhooks answer. Held by the process: it is knowledge of seconds.
+ *
+ * By vault and not by the webhook's id, which the webhook chooses: one account's webhook could take the id of another's
+ * and make that one count as offline.
+ */
 export interface OnlineStatus {
-  noteOffline(webhookId: string): void;
-  noteOnline(webhookId: string): void;
-  /** Whole seconds for which the webhook still counts as offline; 0 when it is not known to be. */
-  offlineForSeconds(webhookId: string): number;
+  noteOffline(vaultId: Id<'vlt'>): void;
+  noteOnline(vaultId: Id<'vlt'>): void;
+  /** Whole seconds for which the vault's webhook still counts as offline; 0 when it is not known to be. */
+  offlineForSeconds(vaultId: Id<'vlt'>): number;
 }
 
 export function createOnlineStatus(clock: Clock): OnlineStatus {
-  /** Monotonic time in ms until which a webhook counts as offline. Only bound webhooks get here. */
-  const offlineUntil = new Map<string, number>();
+  /** Monotonic time in ms until which a vault's webhook counts as offline. */
+  const offlineUntil = new Map<Id<'vlt'>, number>();
   return {
-    noteOffline: (webhookId) => void offlineUntil.set(webhookId, clock.monotonic() + OFFLINE_MS),
-    noteOnline: (webhookId) => void offlineUntil.delete(webhookId),
-    offlineForSeconds: (webhookId) => {
-      const until = offlineUntil.get(webhookId);
+    noteOffline: (vaultId) => void offlineUntil.set(vaultId, clock.monotonic() + OFFLINE_MS),
+    noteOnline: (vaultId) => void offlineUntil.delete(vaultId),
+    offlineForSeconds: (vaultId) => {
+      const until = offlineUntil.get(vaultId);
       if (until === undefined) return 0;
       const leftMs = until - clock.monotonic();
       if (leftMs > 0) return Math.ceil(leftMs / 1000);
-      offlineUntil.delete(webhookId);
+      offlineUntil.delete(vaultId);
       return 0;
     },
   };
