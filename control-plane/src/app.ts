@@ -43,7 +43,7 @@ export function createApp(context: Context): Express {
   // First, and with headers of its own: this path is the one that has to be fast.
   app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, https }));
   app.use(apiHeaders({ https }));
-  app.use(createHealthRoutes({ stores }));
+  app.use(createHealthRoutes({ databaseAnswers: context.database.answers }));
   app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, ownOrigin }));
   app.use(createLoginPage({ stores, unitOfWork, clock, cookie, https, ownOrigin }));
   app.use(

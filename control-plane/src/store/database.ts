@@ -15,6 +15,8 @@ export interface Database {
   readonly kysely: Kysely<Schema>;
   /** Wraps this database's secrets. */
   readonly masterKeys: MasterKeys;
+  /** Rejects where the file cannot be read; costs the same however much is in it. */
+  answers(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,7 +40,9 @@ export async function openDatabase(path: string, operatorKeys: OperatorKeys): Pr
     const known = (await hasSealingKey(kysely)) ? await openSealingKey(kysely, operatorKeys) : undefined;
     await migrate(kysely);
     const masterKeys = known ?? (await makeSealingKey(kysely, operatorKeys));
-    return { sqlite, kysely, masterKeys, close };
+    const answers = async (): Promise<void> =>
+      void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute());
+    return { sqlite, kysely, masterKeys, answers, close };
   } catch (error) {
     await close();
     throw error;
