@@ -67,6 +67,9 @@ const flat = (prefix: 'known' | 'seen', { epoch, seq, hash }: LogHead): Record<s
   [`${prefix}Hash`]: hash,
 });
 
+/** Characters of an answer that the log quotes: a webhook must not fill it. */
+const MAX_QUOTED = 300;
+
 /** @returns the head of the webhook's log @throws WebhookCallFailed where not every event was taken */
 function readResults(body: Record<string, unknown>, sent: number): LogHead {
   const [appended, listed] = storageBatchAnswerSchema.safeParse(body).data?.results ?? [];
@@ -75,7 +78,7 @@ function readResults(body: Record<string, unknown>, sent: number): LogHead {
   if (!accepted.success || !list.success || accepted.data.accepted !== sent)
     throw new WebhookCallFailed(
       'garbage',
-      `the webhook did not take ${sent} events: ${JSON.stringify(appended)}`,
+      `the webhook did not take ${sent} events: ${(JSON.stringify(appended) ?? 'no result').slice(0, MAX_QUOTED)}`,
     );
   return list.data.head;
 }
