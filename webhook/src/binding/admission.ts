@@ -9,8 +9,11 @@ const FORMER_KEY_MS = 10 * 60_000;
 /** The floor is written with a claim when it rose by this much: a second's worth may be lost by a kill. */
 const FLOOR_SAVE_MS = 1_000;
 
-/** `replayed`: claimed before. `key_gone`: the key was erased or changed its state since it was looked up. */
-export type Admission = 'admitted' | 'replayed' | 'key_gone';
+/**
+ * `replayed`: claimed before. `key_gone`: the key was erased or changed its state since it was looked up.
+ * `below_time_floor`: its time ended since it was looked at, so that a former claim of its id may be forgotten by now.
+ */
+export type Admission = 'admitted' | 'replayed' | 'key_gone' | 'below_time_floor';
 
 /** Takes in what was verified: durably once, and only under a key that still stands at that moment. */
 export interface AdmissionDesk {
@@ -62,10 +65,17 @@ export function createAdmissionDesk(deps: {
     audit.appendNow({ eventType, outcome: 'success', detail: { keyId } });
   };
 
+  /** In the transaction that claims, since the sweep may have run between the look at the floor and this commit. */
+  const claimNow = (id: string, untilMs: number): Admission => {
+    if (untilMs < floor.nowMs()) return 'below_time_floor';
+    return claims.claim(id, untilMs) ? 'admitted' : 'replayed';
+  };
+
   const admitRequestNow = ({ keyId, keyState, nonce, untilMs, confirmedMs }: VerifiedRequest): Admission => {
     const stateNow = bindings.keyState(keyId);
     if (!leadsTo(keyState, stateNow)) return 'key_gone';
-    if (!claims.claim(nonceClaimId(keyId, nonce), untilMs)) return 'replayed';
+    const admission = claimNow(nonceClaimId(keyId, nonce), untilMs);
+    if (admission !== 'admitted') return admission;
     if (stateNow === 'pending') activatePendingKey(keyId);
     floor.confirm(confirmedMs);
     floor.saveIfRisen(FLOOR_SAVE_MS);
@@ -75,7 +85,8 @@ export function createAdmissionDesk(deps: {
   const admitTicketNow = ({ keyId, jti, untilMs }: VerifiedTicketId): Admission => {
     const stateNow = bindings.keyState(keyId);
     if (stateNow !== 'current' && stateNow !== 'former') return 'key_gone';
-    if (!claims.claim(ticketClaimId(jti), untilMs)) return 'replayed';
+    const admission = claimNow(ticketClaimId(jti), untilMs);
+    if (admission !== 'admitted') return admission;
     floor.saveIfRisen(FLOOR_SAVE_MS);
     return 'admitted';
   };
