@@ -43,6 +43,15 @@ afterEach(() => {
 const value = (name: string): string | undefined => vault.open(name)?.secret.reveal().accessToken;
 const stored = (): number => db.prepare<[], number>('SELECT count(*) FROM records').pluck().get()!;
 
+describe('deletion', () => {
+  it('asked for twice at once is answered like a repeated one, and logs no conflict', async () => {
+    await vault.put('a', plain('first'), options);
+    expect(await Promise.all([vault.delete('a', 1), vault.delete('a', 1)])).toEqual([true, false]);
+    const outcomes = db.prepare(`SELECT outcome FROM audit_log WHERE event_type = 'CREDENTIAL_DELETED'`);
+    expect(outcomes.pluck().all()).toEqual(['success']);
+  });
+});
+
 describe('former versions', () => {
   it('are kept for 7 days and then erased', async () => {
     await vault.put('a', plain('first'), options);

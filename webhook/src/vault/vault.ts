@@ -66,47 +66,49 @@ export function createVault(deps: {
     return version;
   };
 
-  /** A conflict is an entry in the log too, so it must not roll its transaction back: it is thrown afterwards. */
-  const unlessConflict = async <T>(
+  /**
+   * Whether another version is live than the one asked for. A conflict is an entry in the log too, so it must not roll
+   * its transaction back: it is thrown after the commit.
+   */
+  const conflictsNow = (
+    live: StoredRecord | undefined,
     ifVersion: number | undefined,
-    serviceName: string,
-    event: Omit<OwnEvent, 'outcome' | 'serviceName'>,
-    work: (live: StoredRecord | undefined) => T,
-  ): Promise<T> => {
-    const result = await commit.run(() => {
-      const live = records.live(serviceName);
-      const found = live?.version ?? 0;
-      if (ifVersion === undefined || ifVersion === found) return { value: work(live) };
-      const detail = { code: 'VERSION_CONFLICT', ifVersion, found };
-      audit.appendNow({ ...event, outcome: 'denied', serviceName, detail });
-      return 'conflict';
-    });
-    if (result === 'conflict') throw refusal('VERSION_CONFLICT', 'the record has another version');
-    return result.value;
+    event: Omit<OwnEvent, 'outcome'>,
+  ): boolean => {
+    const found = live?.version ?? 0;
+    if (ifVersion === undefined || ifVersion === found) return false;
+    const detail = { code: 'VERSION_CONFLICT', ifVersion, found };
+    audit.appendNow({ ...event, outcome: 'denied', detail });
+    return true;
   };
 
   return {
-    put: (serviceName, draft, { ifVersion, userId }) => {
-      const event = { eventType: 'CREDENTIAL_STORED', userId } as const;
-      return unlessConflict(ifVersion, serviceName, event, (live) => {
-        const version = writeNow(serviceName, draft, live?.createdAtMs ?? clock.now());
+    put: async (serviceName, draft, { ifVersion, userId }) => {
+      const event = { eventType: 'CREDENTIAL_STORED', serviceName, userId } as const;
+      const version = await commit.run(() => {
+        const live = records.live(serviceName);
+        if (conflictsNow(live, ifVersion, event)) return undefined;
+        const written = writeNow(serviceName, draft, live?.createdAtMs ?? clock.now());
         const { tokenType, delivery } = draft.settings;
-        const detail = { version, tokenType, delivery };
-        audit.appendNow({ ...event, outcome: 'success', serviceName, detail });
-        return { version };
+        audit.appendNow({ ...event, outcome: 'success', detail: { version: written, tokenType, delivery } });
+        return written;
       });
+      if (version === undefined) throw versionConflict();
+      return { version };
     },
     delete: async (serviceName, ifVersion) => {
-      // Deleting what is gone is no conflict, so that a repeated call is answered like the first.
-      if (records.live(serviceName) === undefined) return false;
-      const event = { eventType: 'CREDENTIAL_DELETED' } as const;
-      return unlessConflict(ifVersion, serviceName, event, (live) => {
+      const event = { eventType: 'CREDENTIAL_DELETED', serviceName } as const;
+      const deleted = await commit.run(() => {
+        const live = records.live(serviceName);
+        // Deleting what is gone is no conflict, so that a repeated call is answered like the first.
         if (live === undefined) return false;
+        if (conflictsNow(live, ifVersion, event)) return undefined;
         records.retire(serviceName, clock.now());
-        const detail = { version: live.version };
-        audit.appendNow({ ...event, outcome: 'success', serviceName, detail });
+        audit.appendNow({ ...event, outcome: 'success', detail: { version: live.version } });
         return true;
       });
+      if (deleted === undefined) throw versionConflict();
+      return deleted;
     },
     describe: (serviceName) => {
       const record = records.live(serviceName);
@@ -151,3 +153,5 @@ export function createVault(deps: {
       }),
   };
 }
+
+const versionConflict = (): Error => refusal('VERSION_CONFLICT', 'the record has another version');
