@@ -1,7 +1,8 @@
 import express, { type Express } from 'express';
 import type { Registry } from 'prom-client';
-import { WEBHOOK_ERROR_STATUS, parseWebhookUrl } from '@svault/shared';
+import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, parseWebhookUrl } from '@svault/shared';
 import { errorHandler } from '@svault/server-kit/error-handler';
+import { type RefusalCodes, createRefusalReader } from '@svault/server-kit/refusal';
 import { apiHeaders } from '@svault/server-kit/security-headers';
 import type { Context } from './context.ts';
 import { createDeliver } from './delivery/deliver.ts';
@@ -20,6 +21,12 @@ import { createStorageRoute } from './routes/storage.ts';
 import { createStoreRoute } from './routes/store.ts';
 import { createRunOperation } from './storage/run-operation.ts';
 import { createStoreByTicket } from './vault/store-by-ticket.ts';
+
+const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {
+  statusOf: WEBHOOK_ERROR_STATUS,
+  storageFailure: 'UNAVAILABLE',
+  internal: 'INTERNAL',
+};
 
 /** Everything a request passes, in order. */
 export function createApp(context: Context, metrics: Registry): Express {
@@ -53,7 +60,14 @@ export function createApp(context: Context, metrics: Registry): Express {
       countStrayCredentials: createStrayCredentialCounter(metrics),
     }),
   );
-  app.use(createStorageRoute({ authenticateRequest, runOperation: createRunOperation(context) }));
+  app.use(
+    createStorageRoute({
+      authenticateRequest,
+      runOperation: createRunOperation(context),
+      refusalOf: createRefusalReader(REFUSAL_CODES),
+      logger,
+    }),
+  );
   app.use(createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }) }));
   app.use(createHealthRoute({ authenticateRequest, binding, clock }));
   app.use(createProbeRoutes({ isReady: context.isReady }));
@@ -69,14 +83,7 @@ export function createApp(context: Context, metrics: Registry): Express {
   app.use(() => {
     throw refusal('NOT_FOUND', 'there is nothing here');
   });
-  app.use(
-    errorHandler({
-      statusOf: WEBHOOK_ERROR_STATUS,
-      storageFailure: 'UNAVAILABLE',
-      internal: 'INTERNAL',
-      logger,
-    }),
-  );
+  app.use(errorHandler({ ...REFUSAL_CODES, logger }));
   return app;
 }
 

@@ -1,7 +1,8 @@
 import { Router } from 'express';
+import type { Logger } from '@svault/server-kit/logger';
 import { readBody } from '@svault/server-kit/raw-body';
+import { type Refusal, refusalBody } from '@svault/server-kit/refusal';
 import { only, route } from '@svault/server-kit/request-handler';
-import { AppError } from '@svault/shared';
 import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
 import { sendJson } from '../http/answer.ts';
 import type { RequestAuthenticator } from '../http/authenticate-request.ts';
@@ -14,6 +15,8 @@ import type { RunOperation } from '../storage/run-operation.ts';
 export function createStorageRoute(deps: {
   readonly authenticateRequest: RequestAuthenticator;
   readonly runOperation: RunOperation;
+  readonly refusalOf: (error: unknown) => Refusal;
+  readonly logger: Pick<Logger, 'error'>;
 }): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.all(
@@ -33,7 +36,7 @@ export function createStorageRoute(deps: {
     return deps.runOperation(parseBody(storageOperationSchema, operation));
   }
 
-  /** In order, each on its own: one that is refused is answered in its place and stops no other. */
+  /** In order, each on its own: one that is refused or fails is answered in its place and stops no other. */
   async function runBatch({ batch: operations, ...others }: Record<string, unknown>): Promise<object> {
     refuseSecrets(others);
     const { batch } = parseBody(storageBatchSchema, { batch: operations });
@@ -41,17 +44,17 @@ export function createStorageRoute(deps: {
     for (const operation of batch) results.push(await runOne(operation).catch(toErrorBody));
     return { results };
   }
+
+  function toErrorBody(error: unknown): object {
+    const refusal = deps.refusalOf(error);
+    const { status, code, details } = refusal;
+    if (status >= 500) deps.logger.error({ code, ...details, err: error }, 'an operation of a batch failed');
+    return refusalBody(refusal);
+  }
 }
 
 function refuseSecrets(operation: unknown): void {
   const name = secretFieldIn(operation);
   if (name === undefined) return;
   throw refusal('SECRET_FIELD', 'a storage operation carries no secret', { reason: name });
-}
-
-/** Everything but a refusal ends the batch, which may be repeated as a whole. */
-function toErrorBody(error: unknown): object {
-  if (!(error instanceof AppError)) throw error;
-  const { message, code, details } = error as AppError;
-  return { error: message, code, ...details };
 }
