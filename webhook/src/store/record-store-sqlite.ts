@@ -1,15 +1,18 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { dataKeyPurpose } from '../vault/record-envelope.ts';
-import type { RecordStore, StoredRecord } from '../vault/record-store.ts';
+import type { RecordHead, RecordStore, StoredRecord } from '../vault/record-store.ts';
 import type { Rewrappable } from '../vault/rewrappable.ts';
 
-interface Row {
+interface HeadRow {
   readonly service_name: string;
   readonly version: number;
   readonly created_at: number;
   readonly updated_at: number;
   readonly expiry_time: number | null;
   readonly settings: string;
+}
+
+interface Row extends HeadRow {
   readonly data_key: Buffer;
   readonly body: Buffer;
 }
@@ -21,18 +24,20 @@ interface KeyRow {
   readonly data_key: Buffer;
 }
 
-const COLUMNS = 'service_name, version, created_at, updated_at, expiry_time, settings, data_key, body';
-const LIVE = `SELECT ${COLUMNS} FROM records WHERE retired_at IS NULL`;
+const HEAD_COLUMNS = 'service_name, version, created_at, updated_at, expiry_time, settings';
+const COLUMNS = `${HEAD_COLUMNS}, data_key, body`;
+const FROM_LIVE = 'FROM records WHERE retired_at IS NULL';
 
 /** Records in table `records`, their counters in `versions`; their data keys are what a rotation rewraps. */
 export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable {
   // In a subquery, so that SQLite does not plan the query anew for each value (see server-kit's sqlite.ts).
-  const live = db.prepare<[string], Row>(`${LIVE} AND service_name = (SELECT ?)`);
-  const page = db.prepare<[string, number], Row>(
-    `${LIVE} AND service_name > ? ORDER BY service_name LIMIT ?`,
+  const live = db.prepare<[string], Row>(`SELECT ${COLUMNS} ${FROM_LIVE} AND service_name = (SELECT ?)`);
+  const page = db.prepare<[string, number], HeadRow>(
+    `SELECT ${HEAD_COLUMNS} ${FROM_LIVE} AND service_name > ? ORDER BY service_name LIMIT ?`,
   );
-  const expiringPage = db.prepare<[string, number, number], Row>(
-    `${LIVE} AND service_name > ? AND expiry_time < ? ORDER BY service_name LIMIT ?`,
+  const expiringPage = db.prepare<[string, number, number], HeadRow>(
+    `SELECT ${HEAD_COLUMNS} ${FROM_LIVE} AND service_name > ? AND expiry_time < ?
+     ORDER BY service_name LIMIT ?`,
   );
   const nextVersion = db
     .prepare<[string], number>(
@@ -65,7 +70,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
         expiresBeforeMs === undefined
           ? page.all(after, limit)
           : expiringPage.all(after, expiresBeforeMs, limit);
-      return rows.map(toRecord);
+      return rows.map(toHead);
     },
     nextVersion: (serviceName) => {
       const version = nextVersion.get(serviceName);
@@ -104,7 +109,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   };
 }
 
-function toRecord(row: Row): StoredRecord {
+function toHead(row: HeadRow): RecordHead {
   return {
     serviceName: row.service_name,
     version: row.version,
@@ -112,7 +117,9 @@ function toRecord(row: Row): StoredRecord {
     updatedAtMs: row.updated_at,
     expiryTimeMs: row.expiry_time ?? undefined,
     settingsText: row.settings,
-    dataKey: row.data_key,
-    body: row.body,
   };
+}
+
+function toRecord(row: Row): StoredRecord {
+  return { ...toHead(row), dataKey: row.data_key, body: row.body };
 }

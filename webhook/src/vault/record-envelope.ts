@@ -4,12 +4,12 @@ import { canonicalJson } from '@svault/server-kit/hash-chain';
 import { Secret, parseTime, utf8 } from '@svault/shared';
 import type { Keyring } from './keyring.ts';
 import type { RecordSecret, SealedSettings } from './record.ts';
-import type { StoredRecord } from './record-store.ts';
+import type { RecordHead, StoredRecord } from './record-store.ts';
 
 const DATA_KEY_BYTES = 32;
 const decoder = new TextDecoder();
 
-type Label = Pick<StoredRecord, 'serviceName' | 'version' | 'createdAtMs' | 'settingsText'>;
+type Label = Pick<RecordHead, 'serviceName' | 'version' | 'createdAtMs' | 'settingsText'>;
 
 /** What stands beside a sealed body and must not change: protocol section 8. */
 const associatedData = ({ serviceName, version, createdAtMs, settingsText }: Label): Uint8Array =>
@@ -25,7 +25,7 @@ export type KeyWrapper = Pick<Keyring, 'wrap' | 'unwrap'>;
 /** Seals one version of a record under a data key of its own. */
 export function sealRecord(
   keys: KeyWrapper,
-  record: Pick<StoredRecord, 'serviceName' | 'version' | 'createdAtMs' | 'updatedAtMs'> & {
+  record: Pick<RecordHead, 'serviceName' | 'version' | 'createdAtMs' | 'updatedAtMs'> & {
     readonly settings: SealedSettings;
     readonly secret: RecordSecret;
   },
@@ -46,6 +46,6 @@ export function openSecret(keys: KeyWrapper, record: StoredRecord): Secret<Recor
 }
 
 /** The settings of a record. Lists read them as they stand; whoever uses the secret opens it, which checks them. */
-export function settingsOf(record: Pick<StoredRecord, 'settingsText'>): SealedSettings {
+export function settingsOf(record: Pick<RecordHead, 'settingsText'>): SealedSettings {
   return JSON.parse(record.settingsText) as SealedSettings;
 }

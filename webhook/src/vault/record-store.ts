@@ -1,5 +1,5 @@
-/** One version of a record at rest. */
-export interface StoredRecord {
+/** What is known of one version of a record without opening it. */
+export interface RecordHead {
   readonly serviceName: string;
   readonly version: number;
   /** Stays over replacements. Milliseconds since 1970, as the following. */
@@ -9,6 +9,10 @@ export interface StoredRecord {
   readonly expiryTimeMs: number | undefined;
   /** JSON of SealedSettings, authenticated byte for byte as it stands here. */
   readonly settingsText: string;
+}
+
+/** One version of a record at rest. */
+export interface StoredRecord extends RecordHead {
   /** Wrapped under the master key; one per version. */
   readonly dataKey: Uint8Array;
   /** The secret fields, sealed under the data key. */
@@ -25,7 +29,8 @@ export interface RecordPageQuery {
 /** Versions of records. Calls are synchronous; writing ones take part in the open transaction. */
 export interface RecordStore {
   live(serviceName: string): StoredRecord | undefined;
-  page(query: RecordPageQuery): readonly StoredRecord[];
+  /** Heads alone: a page of bodies could be a hundred megabytes. */
+  page(query: RecordPageQuery): readonly RecordHead[];
   /** Greater than every version this name ever had, after deletion and purge too. */
   nextVersion(serviceName: string): number;
   /** Writes the live version of a name that has none. */

@@ -1,10 +1,10 @@
 import { formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import { settingsOf } from './record-envelope.ts';
-import type { StoredRecord } from './record-store.ts';
+import type { RecordHead } from './record-store.ts';
 
 /** What the service may know about a record (protocol section 5.3). */
-export function describe(record: StoredRecord): TokenMetadata {
+export function describe(record: RecordHead): TokenMetadata {
   const settings = settingsOf(record);
   const { expiryTime, provider } = settings;
   return {

@@ -43,6 +43,16 @@ afterEach(() => {
 const value = (name: string): string | undefined => vault.open(name)?.secret.reveal().accessToken;
 const stored = (): number => db.prepare<[], number>('SELECT count(*) FROM records').pluck().get()!;
 
+describe('a page', () => {
+  it('is read without the sealed bodies, however large they are', async () => {
+    await vault.put('a', plain('first'), options);
+    const [head] = createRecordStore(db).page({ after: '', limit: 1, expiresBeforeMs: undefined });
+    expect(head).toMatchObject({ serviceName: 'a', version: 1 });
+    expect(head).not.toHaveProperty('body');
+    expect(head).not.toHaveProperty('dataKey');
+  });
+});
+
 describe('deletion', () => {
   it('asked for twice at once is answered like a repeated one, and logs no conflict', async () => {
     await vault.put('a', plain('first'), options);
