@@ -21,8 +21,11 @@ export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (item: T) =>
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   if (rows.length <= limit || last === undefined) return { items };
-  return { items, nextCursor: toBase64url(utf8(JSON.stringify(keyOf(last)))) };
+  return { items, nextCursor: cursorOf(keyOf(last)) };
 }
+
+/** The cursor of the page that follows a sort key. */
+export const cursorOf = (key: readonly string[]): string => toBase64url(utf8(JSON.stringify(key)));
 
 /** The sort key in a cursor, or undefined when it is none of ours or has another number of parts. */
 export function readCursor(cursor: string, parts: number): readonly string[] | undefined {

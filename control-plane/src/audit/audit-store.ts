@@ -36,12 +36,18 @@ export interface AuditStore {
    */
   append(event: NewAuditEvent): Promise<void>;
 
-  /** Newest first. @param before only events with a lower number */
-  list(
+  /**
+   * Newest first, the events among a bounded number of rows: a filter that hardly anything fits must not hold up the
+   * requests beside it. `findEvents` looks on for as many as are wanted.
+   *
+   * @param before only events with a lower number
+   * @returns the events, at most `limit`, and the number down to which was looked; undefined where nothing is left
+   */
+  look(
     vaultId: Id<'vlt'>,
     filter: AuditFilter,
     page: { readonly limit: number; readonly before?: number | undefined },
-  ): Promise<readonly AuditEvent[]>;
+  ): Promise<{ readonly events: readonly AuditEvent[]; readonly reached: number | undefined }>;
 
   /** Oldest first, the events above a number. */
   after(vaultId: Id<'vlt'>, seq: number, limit: number): Promise<readonly AuditEvent[]>;

@@ -1,8 +1,8 @@
 import type { AuditStore } from '../audit/audit-store.ts';
+import { findEvents } from '../audit/find-events.ts';
 import { verifyLog } from '../audit/verify-log.ts';
 import { invalidArgument } from '../errors.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
-import { pageOf } from '../paging.ts';
 import {
   auditPageSchema,
   auditQuery,
@@ -16,7 +16,7 @@ import { pageRequest } from './schemas/pages.ts';
 export function createAuditRoutes({
   log,
 }: {
-  readonly log: Pick<AuditStore, 'list' | 'after' | 'chainOf'>;
+  readonly log: Pick<AuditStore, 'look' | 'after' | 'chainOf'>;
 }): readonly ManagementRoute[] {
   const shared = { tag: 'Audit', method: 'get', role: 'member', whenLocked: 'answers', audit: [] } as const;
   return [
@@ -24,16 +24,15 @@ export function createAuditRoutes({
       ...shared,
       path: '/api/audit',
       operation: 'listAuditEvents',
-      summary: 'List what happened, newest first',
+      summary:
+        'List what happened, newest first; a page may hold less than asked for and still have a cursor',
       query: auditQuery,
       answer: { status: 200, schema: auditPageSchema },
       handle: async ({ actor, query }) => {
         const { limit, after } = pageRequest(query, 1);
-        const events = await log.list(actor.vaultId, toAuditFilter(query), {
-          limit: limit + 1,
-          before: after && eventNumber(after),
-        });
-        return pageOf(events.map(toAuditView), limit, ({ seq }) => [String(seq)]);
+        const before = after && eventNumber(after);
+        const page = await findEvents(log, actor.vaultId, toAuditFilter(query), { limit, before });
+        return { ...page, items: page.items.map(toAuditView) };
       },
     }),
     defineRoute({

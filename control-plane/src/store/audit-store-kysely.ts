@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Clock, Id } from '@svault/shared';
-import { stampEvent } from '../audit/audit-event.ts';
+import { type AuditEvent, stampEvent } from '../audit/audit-event.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../audit/audit-store.ts';
 import { EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
+import type { AuditEventRow } from './decision-schema.ts';
 import { fromAuditRow, toAuditRow } from './audit-rows.ts';
 import type { Schema } from './schema.ts';
 
@@ -42,11 +43,20 @@ export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
         .execute();
     },
 
-    list: async (vaultId, filter, { limit, before }) => {
-      let query = filtered(db, vaultId, filter);
-      if (before !== undefined) query = query.where('seq', '<', before);
-      const rows = await query.orderBy('seq', 'desc').limit(limit).execute();
-      return rows.map(fromAuditRow);
+    look: async (vaultId, filter, { limit, before }) => {
+      const inOrder = newestFirst(db, vaultId, filter.agentId, before);
+      const conditions = conditionsBeyondTheIndex(filter);
+      if (conditions.length === 0) return seen(await inOrder.selectAll().limit(limit).execute(), limit);
+      const { rows, oldest } = await db
+        .selectFrom(inOrder.select('seq').limit(MAX_LOOKED_AT).as('looked_at'))
+        .select(({ fn }) => [fn.countAll().as('rows'), fn.min('seq').as('oldest')])
+        .executeTakeFirstOrThrow();
+      if (Number(rows) === 0) return { events: [], reached: undefined };
+      let query = inOrder.selectAll().where('seq', '>=', Number(oldest));
+      for (const [column, comparison, value] of conditions) query = query.where(column, comparison, value);
+      const found = seen(await query.limit(limit).execute(), limit);
+      const lookedAt = Number(rows) < MAX_LOOKED_AT ? undefined : Number(oldest);
+      return { ...found, reached: found.reached ?? lookedAt };
     },
 
     after: async (vaultId, seq, limit) => {
@@ -89,13 +99,39 @@ export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
   };
 }
 
-function filtered(db: Kysely<Schema>, vaultId: Id<'vlt'>, filter: AuditFilter) {
-  const { agentId, serviceName, eventType, from, to } = filter;
-  let query = db.selectFrom('audit_events').selectAll().where('vault_id', '=', vaultId);
+/** Rows that one look reads: a millisecond or two. */
+const MAX_LOOKED_AT = 2_000;
+
+/** The order of the list by an index, so that a limit bounds what is read. */
+function newestFirst(
+  db: Kysely<Schema>,
+  vaultId: Id<'vlt'>,
+  agentId: Id<'agt'> | undefined,
+  before: number | undefined,
+) {
+  let query = db.selectFrom('audit_events').where('vault_id', '=', vaultId);
   if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
-  if (serviceName !== undefined) query = query.where('service_name', '=', serviceName);
-  if (eventType !== undefined) query = query.where('event_type', '=', eventType);
-  if (from !== undefined) query = query.where('occurred_at', '>=', from);
-  if (to !== undefined) query = query.where('occurred_at', '<', to);
-  return query;
+  if (before !== undefined) query = query.where('seq', '<', before);
+  return query.orderBy('seq', 'desc');
+}
+
+type Condition = readonly ['service_name' | 'event_type' | 'occurred_at', '=' | '>=' | '<', string];
+
+/** No index for these: each would be paid for by every credential request. */
+function conditionsBeyondTheIndex({ serviceName, eventType, from, to }: AuditFilter): readonly Condition[] {
+  const conditions: Condition[] = [];
+  if (serviceName !== undefined) conditions.push(['service_name', '=', serviceName]);
+  if (eventType !== undefined) conditions.push(['event_type', '=', eventType]);
+  if (from !== undefined) conditions.push(['occurred_at', '>=', from]);
+  if (to !== undefined) conditions.push(['occurred_at', '<', to]);
+  return conditions;
+}
+
+/** What a statement with a limit gave; one row short of it, and nothing is left where it looked. */
+function seen(
+  rows: readonly AuditEventRow[],
+  limit: number,
+): { readonly events: readonly AuditEvent[]; readonly reached: number | undefined } {
+  const events = rows.map(fromAuditRow);
+  return { events, reached: events.length < limit ? undefined : events.at(-1)?.seq };
 }

@@ -2,8 +2,18 @@ import type { SchemaMigration } from './schema-migration.ts';
 import { accounts } from './migrations/001-accounts.ts';
 import { agents } from './migrations/002-agents.ts';
 import { sealingKey } from './migrations/003-sealing-key.ts';
+import { indexes } from './migrations/004-indexes.ts';
 import { audit } from './migrations/101-audit.ts';
 import { webhookLinks } from './migrations/102-webhook-links.ts';
+import { dueWork } from './migrations/103-due-work.ts';
 
 /** Every step of the schema in the order of its number. */
-export const MIGRATIONS: readonly SchemaMigration[] = [accounts, agents, sealingKey, audit, webhookLinks];
+export const MIGRATIONS: readonly SchemaMigration[] = [
+  accounts,
+  agents,
+  sealingKey,
+  indexes,
+  audit,
+  webhookLinks,
+  dueWork,
+];

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock, Secret, newId } from '@svault/shared';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { AuditFilter } from '../audit/audit-store.ts';
+import { type Database, openDatabase } from './database.ts';
+import { createStores, createUnitOfWork } from './unit-of-work-kysely.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svault-audit-'));
+const clock = new ManualClock(Date.UTC(2026, 10, 20));
+const vaultId = newId('vlt');
+const agentId = newId('agt');
+let database: Database;
+
+beforeAll(async () => {
+  database = await openDatabase(join(folder, 'a.db'), [new Secret(new Uint8Array(32))]);
+  await createUnitOfWork(database.kysely, clock).run(async ({ audit }) => {
+    for (let seq = 1; seq <= 4_500; seq++)
+      await audit.append({
+        vaultId,
+        eventType: 'GRANT_CREATED',
+        outcome: 'success',
+        ...(seq % 2 === 0 && { agentId }),
+        serviceName: seq === 4 ? 'rare' : 'common',
+      });
+  });
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const look = async (filter: AuditFilter, limit: number, before?: number) => {
+  const { audit } = createStores(database.kysely, clock);
+  const { events, reached } = await audit.look(vaultId, filter, { limit, before });
+  return { seqs: events.map(({ seq }) => seq), reached };
+};
+
+it('looks at a bounded number of rows for what no index leads to', async () => {
+  expect(await look({ serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 2_501 });
+  expect(await look({ serviceName: 'rare' }, 10, 2_501)).toEqual({ seqs: [], reached: 501 });
+  expect(await look({ serviceName: 'rare' }, 10, 501)).toEqual({ seqs: [4], reached: undefined });
+  expect(await look({ serviceName: 'rare' }, 10, 1)).toEqual({ seqs: [], reached: undefined });
+});
+
+it("looks at an agent's own rows only", async () => {
+  expect(await look({ agentId, serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 502 });
+  expect(await look({ agentId, serviceName: 'rare' }, 10, 502)).toEqual({ seqs: [4], reached: undefined });
+});
+
+it('stops at the limit', async () => {
+  expect(await look({}, 2)).toEqual({ seqs: [4_500, 4_499], reached: 4_499 });
+  expect(await look({ serviceName: 'common' }, 2, 5)).toEqual({ seqs: [3, 2], reached: 2 });
+  expect(await look({}, 10, 3)).toEqual({ seqs: [2, 1], reached: undefined });
+});

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createGroupCommit } from '@svault/server-kit/group-commit';
+import { type Id, Secret, newId, systemClock } from '@svault/shared';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { PageRequest } from '../paging.ts';
+import { createAccessStore } from './access-store-sqlite.ts';
+import { createAuditCommit } from './audit-commit-sqlite.ts';
+import { type Database, openDatabase } from './database.ts';
+import { createStores } from './unit-of-work-kysely.ts';
+
+// What a statement reads must not grow with the tables: none may go through one, and those of grants, which an account
+// has by the hundred thousand, must take the index that leads to the few they are about.
+
+const folder = mkdtempSync(join(tmpdir(), 'svault-plans-'));
+const statements = new Set<string>();
+let database: Database;
+let plans: readonly (readonly [sql: string, plan: string])[];
+
+beforeAll(async () => {
+  database = await openDatabase(join(folder, 'a.db'), [new Secret(new Uint8Array(32))]);
+  const { sqlite } = database;
+  const prepare = sqlite.prepare.bind(sqlite);
+  const watched: (sql: string) => unknown = (sql) => (statements.add(sql), prepare(sql));
+  Object.assign(sqlite, { prepare: watched });
+  createAccessStore(sqlite);
+  createAuditCommit(sqlite, createGroupCommit(sqlite), systemClock);
+  await useEveryStore();
+  plans = [...statements].map((sql) => {
+    const values = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
+    const steps = prepare<string[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+    return [sql, steps.map(({ detail }) => detail).join('\n')] as const;
+  });
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function useEveryStore(): Promise<void> {
+  const stores = createStores(database.kysely, systemClock);
+  const { adminKeys, agents, audit, grants, loginLinks, sessions, tokens, users, vaults, webhookLinks } =
+    stores;
+  const [vault, user, agent] = [newId('vlt'), newId('usr'), newId('agt')];
+  const [key, session, grant]: [Id<'adk'>, Id<'ses'>, Id<'grt'>] = [newId('adk'), newId('ses'), newId('grt')];
+  const byTime: PageRequest = { limit: 10, after: ['a', 'b'] };
+  const byName: PageRequest = { limit: 10, after: ['a'] };
+  const log = { limit: 10, before: 5 };
+  await adminKeys.findByHash('h');
+  await adminKeys.list(vault, byTime);
+  await adminKeys.findFromSettings(user);
+  await adminKeys.touch(key, 't');
+  await adminKeys.remove(vault, key);
+  await agents.get(vault, agent);
+  await agents.list(vault, undefined, byTime);
+  await agents.list(vault, 'suspended', byTime);
+  await agents.setStatus(vault, agent, 'active');
+  await agents.markDeleted(vault, agent);
+  await agents.wrappedKey(vault, agent);
+  await audit.look(vault, {}, log);
+  await audit.look(vault, { agentId: agent }, log);
+  await audit.look(vault, { serviceName: 's', eventType: 'LOGIN', from: 'a', to: 'b' }, log);
+  await audit.look(vault, { agentId: agent, serviceName: 's' }, log);
+  await audit.after(vault, 1, 10);
+  await audit.backlog(10);
+  await audit.markShipped(vault, 1);
+  await grants.get(vault, agent, 's');
+  await grants.list(vault, agent, byName);
+  await grants.list(vault, agent, { limit: 10, after: undefined });
+  await grants.remove(vault, grant);
+  await grants.removeOfAgent(vault, agent);
+  await grants.removeOfService(vault, 's');
+  await loginLinks.find('h');
+  await loginLinks.take('h');
+  await loginLinks.removeExpired('t');
+  await sessions.findByHash('h');
+  await sessions.list(vault, undefined, byTime);
+  await sessions.list(vault, user, byTime);
+  await sessions.touch(session, 't');
+  await sessions.remove(vault, session, user);
+  await sessions.removeEnded({ expiresAt: 't', lastUsedAt: 't' });
+  await tokens.get(vault, 's');
+  await tokens.list(vault, byName);
+  await tokens.update(vault, 's', { notes: 'n' }, 't');
+  await tokens.remove(vault, 's');
+  await users.get(vault, user);
+  await users.findByEmail('e');
+  await users.owners();
+  await vaults.get(vault);
+  await vaults.setLockedAt(vault, undefined);
+  await webhookLinks.find(vault);
+  await webhookLinks.withPendingKey(10);
+  await webhookLinks.noteSeen(vault, { at: 't', latencyMs: 1 });
+  await webhookLinks.logHead(vault, 'w');
+  await webhookLinks.delete(vault);
+  await database.answers();
+}
+
+/** Indexes that hold due rows only, so that going through them is the point; and what is no table. */
+const SCANNED_ON_PURPOSE =
+  /^SCAN (audit_chains USING .*INDEX audit_chains_unshipped|webhook_links USING .*INDEX webhook_links_pending|looked_at|CONSTANT ROW|schema_migrations)/;
+
+it('goes through no table', () => {
+  expect(plans.length).toBeGreaterThan(50);
+  const scans = plans.flatMap(([sql, plan]) =>
+    plan
+      .split('\n')
+      .filter((step) => step.startsWith('SCAN') && !SCANNED_ON_PURPOSE.test(step))
+      .map((step) => `${step}: ${sql}`),
+  );
+  expect(scans).toEqual([]);
+});
+
+it("finds an agent's grants without looking at other agents'", () => {
+  const ofAgent = plans.filter(([sql]) => /"grants".*"agent_id" = /.test(sql));
+  expect(ofAgent.length).toBeGreaterThanOrEqual(4);
+  for (const [sql, plan] of ofAgent) expect([sql, plan]).toEqual([sql, expect.stringMatching(/agent_id=\?/)]);
+});
+
+it('sorts nothing: lists come in the order of an index', () => {
+  expect(plans.filter(([, plan]) => plan.includes('TEMP B-TREE'))).toEqual([]);
+});
