@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from './sqlite.ts';
+import { type SqliteDatabase, isBusy } from './sqlite.ts';
 
 export interface GroupCommit {
   /**
@@ -34,7 +34,8 @@ const GATHER_MS = 1;
  * PostgreSQL's commit_delay and commit_siblings do): requests are answered by the batch, and the commit is paid once.
  *
  * A work that throws rejects alone: its group is rolled back and each work runs once more in a transaction of
- * its own. While somebody else's transaction is open on the connection, the group waits for the next turn.
+ * its own. While somebody else's transaction is open on the connection, the group waits for the next turn. Where another
+ * process keeps the file for longer than the busy timeout, the whole group is rejected.
  */
 export function createGroupCommit(db: SqliteDatabase): GroupCommit {
   let queue: Job[] = [];
@@ -64,6 +65,8 @@ export function createGroupCommit(db: SqliteDatabase): GroupCommit {
     try {
       return inOneTransaction.immediate(jobs);
     } catch (error) {
+      // Another process holds the file, and this one waited for it as long as it may: not once more for each work.
+      if (isBusy(error)) return jobs.map((job) => () => job.reject(error));
       const [only, ...others] = jobs;
       if (only !== undefined && others.length === 0) return [() => only.reject(error)];
       return jobs.flatMap((job) => commitJobs([job]));

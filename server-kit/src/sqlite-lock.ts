@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { isBusy } from './sqlite.ts';
 
 /** Another process serves on the same file. */
 export class AlreadyServing extends Error {
@@ -23,8 +24,7 @@ export function holdServeLock(databasePath: string): { release(): void } {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))
-      throw new AlreadyServing(databasePath);
+    if (isBusy(error)) throw new AlreadyServing(databasePath);
     throw error;
   }
   return { release: () => void lock.close() };

@@ -88,6 +88,29 @@ describe('createGroupCommit', () => {
     expect(count()).toBe(1);
   });
 
+  it('waits once for a file that another process keeps, then refuses the whole group', async () => {
+    const other = openSqlite(join(dir, 'a.db'), { migrations });
+    db.pragma('busy_timeout = 20');
+    let attempts = 0;
+    const immediate = (work: (jobs: unknown) => unknown) => (jobs: unknown) => {
+      attempts += 1;
+      return db.transaction(work).immediate(jobs);
+    };
+    const transaction = (work: () => unknown) => ({ immediate: immediate(work) });
+    const group = createGroupCommit({ inTransaction: false, transaction } as unknown as SqliteDatabase);
+    const insert = db.prepare("INSERT INTO items (body) VALUES ('x')");
+    other.exec('BEGIN IMMEDIATE');
+    const refused = await Promise.allSettled(Array.from({ length: 3 }, () => group.run(() => insert.run())));
+    expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    for (const outcome of refused)
+      expect(outcome.status === 'rejected' && isStorageFailure(outcome.reason)).toBe(true);
+    expect(attempts).toBe(1);
+    other.exec('ROLLBACK');
+    await group.run(() => insert.run());
+    expect(count()).toBe(1);
+    other.close();
+  });
+
   it('says that storage failed when the database is full, and heals when there is room again', async () => {
     const group = createGroupCommit(db);
     const insert = db.prepare('INSERT INTO items (body) VALUES (?)');

@@ -91,3 +91,8 @@ export function isStorageFailure(error: unknown): boolean {
   if (!(error instanceof Database.SqliteError)) return false;
   return FAILURES.some((code) => error.code === code || error.code.startsWith(`${code}_`));
 }
+
+/** Whether another process held the file for longer than the busy timeout. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+}
