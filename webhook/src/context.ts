@@ -23,7 +23,13 @@ import { lockVault, openVaultFile, peekMasterKeys, vaultPath } from './store/vau
 import { type Keyring, createKeyring } from './vault/keyring.ts';
 import type { MasterKeyStore } from './vault/master-key-store.ts';
 import type { Rewrappable } from './vault/rewrappable.ts';
-import { type FirstMasterKey, type UnlockedKeys, firstMasterKey, unlock } from './vault/unlock.ts';
+import {
+  type FirstMasterKey,
+  type UnlockedKeys,
+  WrongMasterKey,
+  firstMasterKey,
+  unlock,
+} from './vault/unlock.ts';
 import { type Vault, createVault } from './vault/vault.ts';
 
 /** What a program brings along. */
@@ -87,9 +93,19 @@ export async function openContext(
   }
 }
 
-/** A new vault: its first key and the first entry of its log, in one transaction. */
+const LOST_ENTRY =
+  'this vault has lost what its master key is known by: restore a backup; nothing was changed';
+
+/**
+ * A new vault: its first key and the first entry of its log, in one transaction.
+ *
+ * @throws WrongMasterKey for a vault that is not new
+ */
 function begin(db: SqliteDatabase, { clock }: Surroundings, { key, entry }: FirstMasterKey): UnlockedKeys {
-  const audit = createAuditLog({ store: createAuditStore(db), clock, commit: createGroupCommit(db) });
+  const store = createAuditStore(db);
+  // A vault has a log from its first transaction on. A new key for one that lost its own would hide the loss.
+  if (store.head() !== undefined) throw new WrongMasterKey(LOST_ENTRY);
+  const audit = createAuditLog({ store, clock, commit: createGroupCommit(db) });
   db.transaction(() => {
     createMasterKeyStore(db).add(entry);
     audit.startEpochNow({ eventType: 'LOG_STARTED', outcome: 'success' }, { restored: false });

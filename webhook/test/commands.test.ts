@@ -93,6 +93,21 @@ describe('the master key', () => {
     expect(after).toEqual(data);
   });
 
+  it('is not made anew for a vault that lost what its own is known by', async () => {
+    const webhook = await bound();
+    await webhook.store('doc', PLAIN);
+    await webhook.stop();
+    const db = new Database(join(webhook.dataDir, 'webhook.db'));
+    db.exec('DELETE FROM master_keys');
+    const rows = (): unknown => db.prepare('SELECT * FROM epochs, audit_log').all();
+    const before = rows();
+    for (const env of [webhook.env, { ...webhook.env, SV_WEBHOOK_MASTER_KEY: newKey() }])
+      await expect(startWebhook(webhookConfig(env), { logger: silentLogger })).rejects.toThrow(/has lost/);
+    expect(rows()).toEqual(before);
+    expect(db.prepare('SELECT * FROM master_keys').all()).toEqual([]);
+    db.close();
+  });
+
   it('may come from a passphrase', async () => {
     const passphrase = 'correct horse battery staple';
     const webhook = await bound({ SV_WEBHOOK_MASTER_KEY: '', SV_WEBHOOK_PASSPHRASE: passphrase });
