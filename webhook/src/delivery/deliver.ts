@@ -1,6 +1,7 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Clock, CredentialTicket } from '@svault/shared';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
+import { subjectOf } from '../audit/subject.ts';
 import { refusal } from '../http/errors.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import { envelopeOf } from './credential-envelope.ts';
@@ -49,7 +50,7 @@ export function createDeliver(deps: {
       return { event, finish: () => finish(record, decision, ticket) };
     } catch (error) {
       // Such as a record that was changed outside this program: the ticket is used up all the same.
-      const event = { ...subjectOf(ticket), outcome: 'error', detail: { jti: ticket.jti } } as const;
+      const event = { ...useOf(ticket), outcome: 'error', detail: { jti: ticket.jti } } as const;
       const rethrow = (): never => {
         throw error;
       };
@@ -93,16 +94,15 @@ function eventOf(
   version: number | undefined,
 ): OwnEvent {
   const { jti, gnt, rfp } = ticket;
-  const use = { jti, gnt, rfp, version };
+  const told = { jti, gnt, rfp, version };
   if (decision.how === 'refused')
-    return { ...subjectOf(ticket), outcome: 'denied', detail: { ...use, code: decision.code } };
+    return { ...useOf(ticket), outcome: 'denied', detail: { ...told, code: decision.code } };
   const jkt = decision.how === 'sealed' ? decision.thumbprint : undefined;
-  return { ...subjectOf(ticket), outcome: 'success', detail: { ...use, how: decision.how, jkt } };
+  return { ...useOf(ticket), outcome: 'success', detail: { ...told, how: decision.how, jkt } };
 }
 
-function subjectOf({ svc, sub }: CredentialTicket): Omit<OwnEvent, 'outcome'> {
-  const subject = sub.startsWith('agt_') ? { agentId: sub } : { userId: sub };
-  return { eventType: 'CREDENTIAL_DELIVERED', serviceName: svc, ...subject };
+function useOf({ svc, sub }: CredentialTicket): Omit<OwnEvent, 'outcome'> {
+  return { eventType: 'CREDENTIAL_DELIVERED', serviceName: svc, ...subjectOf(sub) };
 }
 
 function refusalOf(decision: DeliveryDecision): Error {

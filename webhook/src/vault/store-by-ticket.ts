@@ -1,6 +1,7 @@
 import { AppError, type StoreTicket } from '@svault/shared';
 import type { StoreAnswer, StoreBody } from '@svault/shared/schemas';
 import type { AuditLog } from '../audit/audit-log.ts';
+import { subjectOf } from '../audit/subject.ts';
 import { draftFrom } from './draft.ts';
 import type { RecordDraft } from './record.ts';
 import type { Vault } from './vault.ts';
@@ -28,16 +29,16 @@ export function createStoreByTicket(deps: {
           eventType: 'CREDENTIAL_STORED',
           outcome: 'denied',
           serviceName: ticket.svc,
-          userId: ticket.sub,
+          ...subjectOf(ticket.sub),
           detail: { code: error.code },
         });
       throw error;
     }
   };
   return async (ticket, readBody) => {
-    const { svc: serviceName, sub: userId, ifv: ifVersion } = ticket;
+    const { svc: serviceName, sub, ifv: ifVersion } = ticket;
     const draft = await draftOrLog(ticket, readBody);
-    const { version } = await deps.vault.put(serviceName, draft, { ifVersion, userId });
+    const { version } = await deps.vault.put(serviceName, draft, { ifVersion, subject: subjectOf(sub) });
     return { serviceName, version };
   };
 }

@@ -16,7 +16,7 @@ import { draftFrom } from './draft.ts';
 import { type Vault, createVault } from './vault.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const options = { ifVersion: undefined, userId: 'usr_1' };
+const options = { ifVersion: undefined, subject: { userId: 'usr_1' } };
 const plain = (value: string) => draftFrom({ tokenType: 'PlainText', value });
 
 let dir: string;

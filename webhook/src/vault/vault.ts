@@ -2,6 +2,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Clock, Secret } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
+import type { Subject } from '../audit/subject.ts';
 import { refusal } from '../http/errors.ts';
 import { type KeyWrapper, openSecret, sealRecord, settingsOf } from './record-envelope.ts';
 import type { RecordStore, StoredRecord } from './record-store.ts';
@@ -24,7 +25,7 @@ export interface PutOptions {
   /** The version to be replaced; 0: there must be none. */
   readonly ifVersion: number | undefined;
   /** Who stores, for the log. */
-  readonly userId: string;
+  readonly subject: Subject;
 }
 
 /** The records of this webhook. What a promise resolved is on the disk, with its entry in the log. */
@@ -83,8 +84,8 @@ export function createVault(deps: {
   };
 
   return {
-    put: async (serviceName, draft, { ifVersion, userId }) => {
-      const event = { eventType: 'CREDENTIAL_STORED', serviceName, userId } as const;
+    put: async (serviceName, draft, { ifVersion, subject }) => {
+      const event = { eventType: 'CREDENTIAL_STORED', serviceName, ...subject } as const;
       const version = await commit.run(() => {
         const live = records.live(serviceName);
         if (conflictsNow(live, ifVersion, event)) return undefined;
