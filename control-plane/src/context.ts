@@ -108,8 +108,8 @@ export async function createContext(
     ];
     return {
       stop: async () => {
-        shipper.stop();
         await Promise.all(jobs.map((job) => job.stop()));
+        await shipper.stop();
         await denials
           .flush(true)
           .catch((error: unknown) => logger.error({ err: error }, 'counted denials could not be written'));

@@ -57,8 +57,11 @@ export interface AuditStore {
   /** Every vault that ever had an event. */
   vaultsWithEvents(): Promise<readonly Id<'vlt'>[]>;
 
-  /** Vaults with a bound webhook and events above their cursor, longest waiting first. */
-  backlog(limit: number): Promise<readonly ShippingBacklog[]>;
+  /** Vaults with a bound webhook and events above their cursor, by id; only those behind `after`. */
+  backlog(page: {
+    readonly after: Id<'vlt'> | undefined;
+    readonly limit: number;
+  }): Promise<readonly ShippingBacklog[]>;
 
   /** Moves a vault's cursor forward, never back. */
   markShipped(vaultId: Id<'vlt'>, seq: number): Promise<void>;

@@ -20,10 +20,15 @@ export interface AuditDestination {
  * and a cursor per vault, both in the database, so there is nothing to lose.
  */
 export interface AuditShipper {
-  /** Ships one batch of each vault that has something due, vaults side by side. To be called again and again. */
+  /**
+   * Begins a round: a batch each for vaults with events to ship, every one of them in its turn. To be called again and
+   * again. It waits for no webhook, since one account's slow webhook must not hold up another account's log.
+   */
   ship(): Promise<void>;
-  /** Ends calls in hand: what they carried is shipped again by the next process. */
-  stop(): void;
+  /** Waits for the calls in hand. */
+  settled(): Promise<void>;
+  /** Ends the calls in hand: what they carried is shipped again by the next process. */
+  stop(): Promise<void>;
 }
 
 /**
@@ -66,13 +71,33 @@ export function createAuditShipper(options: {
     }
   };
 
+  /** Vaults that a call is under way for: one at a time each, so that their events arrive in order. */
+  const inHand = new Map<Id<'vlt'>, Promise<void>>();
+  const isDue = (vaultId: Id<'vlt'>, nowMs: number): boolean =>
+    !inHand.has(vaultId) && (pauses.get(vaultId)?.untilMs ?? 0) <= nowMs;
+  /** The last vault whose turn it was. */
+  let turn: Id<'vlt'> | undefined;
+
   const ship = async (): Promise<void> => {
     const nowMs = clock.monotonic();
-    const due = (await log.backlog(VAULTS_AT_ONCE + pauses.size)).filter(
-      ({ vaultId }) => (pauses.get(vaultId)?.untilMs ?? 0) <= nowMs,
-    );
-    await Promise.all(due.map(({ vaultId, shippedSeq }) => shipVault(vaultId, shippedSeq)));
+    const waiting = await log.backlog({ after: turn, limit: VAULTS_AT_ONCE + pauses.size + inHand.size });
+    const due = waiting.filter(({ vaultId }) => isDue(vaultId, nowMs)).slice(0, VAULTS_AT_ONCE);
+    turn = due.length === VAULTS_AT_ONCE ? due.at(-1)?.vaultId : undefined;
+    for (const { vaultId, shippedSeq } of due)
+      inHand.set(
+        vaultId,
+        shipVault(vaultId, shippedSeq).finally(() => inHand.delete(vaultId)),
+      );
   };
 
-  return { ship, stop: () => stopping.abort() };
+  const settled = async (): Promise<void> => void (await Promise.all(inHand.values()));
+
+  return {
+    ship,
+    settled,
+    stop: async () => {
+      stopping.abort();
+      await settled();
+    },
+  };
 }

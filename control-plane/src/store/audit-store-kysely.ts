@@ -76,15 +76,14 @@ export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
       return rows.map((row) => row.vault_id);
     },
 
-    backlog: async (limit) => {
-      const rows = await db
+    backlog: async ({ after, limit }) => {
+      let query = db
         .selectFrom('audit_chains')
         .innerJoin('webhook_links', 'webhook_links.vault_id', 'audit_chains.vault_id')
         .select(['audit_chains.vault_id', 'shipped_seq'])
-        .whereRef('shipped_seq', '<', 'head_seq')
-        .orderBy('audit_chains.vault_id')
-        .limit(limit)
-        .execute();
+        .whereRef('shipped_seq', '<', 'head_seq');
+      if (after !== undefined) query = query.where('audit_chains.vault_id', '>', after);
+      const rows = await query.orderBy('audit_chains.vault_id').limit(limit).execute();
       return rows.map((row) => ({ vaultId: row.vault_id, shippedSeq: Number(row.shipped_seq) }));
     },
 

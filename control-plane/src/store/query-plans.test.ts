@@ -63,7 +63,8 @@ async function useEveryStore(): Promise<void> {
   await audit.look(vault, { serviceName: 's', eventType: 'LOGIN', from: 'a', to: 'b' }, log);
   await audit.look(vault, { agentId: agent, serviceName: 's' }, log);
   await audit.after(vault, 1, 10);
-  await audit.backlog(10);
+  await audit.backlog({ after: undefined, limit: 10 });
+  await audit.backlog({ after: vault, limit: 10 });
   await audit.markShipped(vault, 1);
   await grants.get(vault, agent, 's');
   await grants.list(vault, agent, byName);
