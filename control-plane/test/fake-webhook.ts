@@ -33,8 +33,8 @@ export interface FakeWebhook {
   readonly events: { id: string; eventType: string; [member: string]: unknown }[];
   /** Path and key id of every request that was answered without a fault. */
   readonly served: { path: string; keyId: string; op?: string }[];
-  /** Asked for every request; undefined lets it be answered. */
-  fault: ((path: string) => Fault | undefined) | undefined;
+  /** Asked for every request; undefined lets it be answered, a promise once it resolves. */
+  fault: ((path: string) => Fault | undefined | Promise<undefined>) | undefined;
   /** What it says of its own log; `seq` follows the events. */
   head: { epoch: string; hash?: string; seq?: number };
   /** A new registration link's parts. */
@@ -85,7 +85,7 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const path = req.url ?? '';
-    const fault = fake.fault?.(path);
+    const fault = await fake.fault?.(path);
     if (fault === 'hang') return;
     if (fault === 'break') return void res.destroy();
     if (typeof fault === 'object') return void res.writeHead(fault.status, fault.headers).end(fault.body);

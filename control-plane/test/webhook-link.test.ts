@@ -148,6 +148,35 @@ describe('rotation of the key', () => {
     expect(await view()).toMatchObject({ reachable: true, keyId: 'k1', rotationPending: false });
   });
 
+  it('lets one of two rotations at the same moment through, and the link works on', async () => {
+    const agent = await service.agent('github');
+    const answers = await Promise.all([rotate(), rotate()]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).not.toEqual([200, 200]);
+    expect(await view()).toMatchObject({ reachable: true });
+    expect(await rotate()).toMatchObject({ status: 200 });
+    const { keyId } = await view();
+    expect(await keyOfTicket(agent)).toBe(keyId);
+  });
+
+  it('never gives a key of a former webhook to the one that is bound meanwhile', async () => {
+    const release = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    service.webhook.fault = (path) => {
+      if (path !== '/v1/exchange') return undefined;
+      service.webhook.fault = undefined;
+      asked.resolve();
+      return release.promise.then(() => undefined);
+    };
+    const rotating = rotate();
+    await asked.promise;
+    await service.admin('DELETE', '/api/webhook');
+    expect((await service.bind()).status).toBe(201);
+    const { keyId } = await view();
+    release.resolve();
+    expect(await rotating).toMatchObject({ status: 409, json: { code: 'CONFLICT' } });
+    expect(await view()).toMatchObject({ keyId, rotationPending: false, reachable: true });
+  });
+
   it('502 WEBHOOK_NOT_CONFIGURED where none is bound', async () => {
     await service.admin('DELETE', '/api/webhook');
     expect(await rotate()).toMatchObject({ status: 502, json: { code: 'WEBHOOK_NOT_CONFIGURED' } });

@@ -32,12 +32,17 @@ export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
       return result.numDeletedRows === 1n;
     },
 
-    setPendingKey: async (vaultId, key) => {
-      await db
+    setPendingKey: async ({ vaultId, webhookId, key: inUse, pendingKey }, key) => {
+      const pending = pendingKey?.wrapped ?? null;
+      const result = await db
         .updateTable('webhook_links')
         .set({ pending_key_id: key.id, pending_key_wrapped: key.wrapped })
         .where('vault_id', '=', vaultId)
-        .execute();
+        .where('webhook_id', '=', webhookId)
+        .where('key_wrapped', '=', inUse.wrapped)
+        .where('pending_key_wrapped', pending === null ? 'is' : '=', pending)
+        .executeTakeFirstOrThrow();
+      return result.numUpdatedRows === 1n;
     },
 
     activatePendingKey: async (vaultId, keyId) => {

@@ -15,8 +15,12 @@ export interface KeyRotation {
    * Asks for a new key, keeps it as pending, and takes it into use with the first health call under it that is
    * answered. Until then everything is signed with the former one.
    *
+   * Of two rotations at once, one is refused: were both to keep their key, the one that the webhook makes void could be
+   * kept in place of the one that it has taken into use, and the link would end with the former key.
+   *
    * @returns the id of the key in use now
-   * @throws WebhookCallFailed; a key that was received stays pending and is taken into use later
+   * @throws WebhookCallFailed; a key that was received stays pending and is taken into use later. AppError CONFLICT
+   *   where the link changed meanwhile
    */
   rotate(link: WebhookLink, by: Id<'usr'>): Promise<string>;
 
@@ -66,7 +70,8 @@ export function createKeyRotation(options: {
     if (!parsed.success || secret === undefined)
       throw refusal('WEBHOOK_REFUSED', 'The webhook did not send a usable key. The one in use stays.');
     const key = keys.wrap(link.vaultId, { id: parsed.data.keyId, secret });
-    await unitOfWork.run(({ webhookLinks }) => webhookLinks.setPendingKey(link.vaultId, key));
+    const kept = await unitOfWork.run(({ webhookLinks }) => webhookLinks.setPendingKey(link, key));
+    if (!kept) throw changedMeanwhile();
     return key;
   };
 
@@ -86,10 +91,13 @@ export function createKeyRotation(options: {
     rotate: async (found, by) => {
       const link = await settle(found);
       const key = await receive(link);
-      if (!(await activate(link, key, by)))
-        throw refusal('CONFLICT', 'Another rotation or an unbinding came in between.');
-      return key.id;
+      if (await activate(link, key, by)) return key.id;
+      // The background job may have been faster; what counts is that the key is in use.
+      if ((await links.find(link.vaultId))?.key.wrapped === key.wrapped) return key.id;
+      throw changedMeanwhile();
     },
     complete,
   };
 }
+
+const changedMeanwhile = () => refusal('CONFLICT', 'Another rotation or an unbinding came in between.');

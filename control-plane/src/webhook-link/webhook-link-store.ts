@@ -11,8 +11,13 @@ export interface WebhookLinkStore {
   /** @returns whether there was one. What was seen of the webhook's log stays. */
   delete(vaultId: Id<'vlt'>): Promise<boolean>;
 
-  /** Keeps a key that the webhook has made but not yet taken into use, in place of an earlier such key. */
-  setPendingKey(vaultId: Id<'vlt'>, key: WrappedHmacKey): Promise<void>;
+  /**
+   * Keeps a key that the webhook has made but not yet taken into use, in place of the link's pending one.
+   *
+   * @param link as it was when the key was asked for
+   * @returns false, and keeps nothing, where its webhook or one of its keys is another by now
+   */
+  setPendingKey(link: WebhookLink, key: WrappedHmacKey): Promise<boolean>;
 
   /** Makes the pending key the one in use and forgets the former; false where that key is not pending any more. */
   activatePendingKey(vaultId: Id<'vlt'>, keyId: string): Promise<boolean>;
