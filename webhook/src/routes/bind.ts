@@ -32,9 +32,8 @@ export function createBindRoutes(deps: {
   router.post(
     '/bind',
     route(async (req, res) => {
-      const form = await readForm(req);
-      const offerToken = form.get('connect_token');
-      if (offerToken === undefined) enter(form.get('setup_token'), afterToken, res);
+      const { connect_token: offerToken, setup_token: setupToken } = await readForm(req);
+      if (offerToken === undefined) enter(setupToken, afterToken, res);
       else await connect(offerToken, res);
     }),
   );
