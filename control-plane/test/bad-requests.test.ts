@@ -4,10 +4,10 @@ import { type Pair, startPair } from '@svault/compose/pair';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RawAnswer, rawRequest } from '@svault/test-kit/raw-http';
 import { type Operation, operationsOf } from './api-operations.ts';
 import { type Call, clientOf } from './management-service.ts';
 import { CREDENTIALS, pathFor } from './pair-agents.ts';
-import { type RawAnswer, rawRequest } from './raw-http.ts';
 
 /*
  * R7 on the agent's and the management routes: what no honest client sends. Against a process of its own, whose

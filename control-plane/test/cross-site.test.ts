@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rawRequest } from '@svault/test-kit/raw-http';
 import { type Operation, operationsOf } from './api-operations.ts';
 import {
   type Answer,
@@ -9,7 +10,6 @@ import {
   clientOf,
   startService,
 } from './management-service.ts';
-import { rawRequest } from './raw-http.ts';
 
 /*
  * R10 and cross-site request forgery: an owner is signed in, and a page of another site, or a name of another site

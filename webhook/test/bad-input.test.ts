@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type HmacKey, authorityOf, randomToken, signRequest, utf8 } from '@svault/shared';
+import { type RawAnswer, rawRequest } from '@svault/test-kit/raw-http';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { type DoorFixture, startDoor } from './door-fixture.ts';
-import { type RawAnswer, rawRequest } from './raw-http.ts';
 
 let webhook: BoundWebhook;
 let door: DoorFixture;

@@ -34,13 +34,13 @@ import {
 import { LogSink } from '@svault/test-kit/log-sink';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { tempDir } from '@svault/test-kit/temp-dir';
+import { rawRequest, withoutDate } from '@svault/test-kit/raw-http';
 import { webhookConfig } from '../src/config/config.ts';
 import { openContext } from '../src/context.ts';
 import { startWebhook } from '../src/serve.ts';
 import { rotateMasterKey } from '../src/vault/master-key-rotation.ts';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { postForm, startDoor } from './door-fixture.ts';
-import { rawRequest, withoutDate } from './raw-http.ts';
 import { runWebhook, serveProcess } from './run-webhook.ts';
 import { lossesOf, newWriters, storeUntilKilled } from './store-until-killed.ts';
 import { raceTickets } from './ticket-race.ts';

@@ -4,7 +4,11 @@ import { connect } from 'node:net';
 /** What a peer that speaks bare TCP got back; status 0 where the connection ended without an answer. */
 export interface RawAnswer {
   readonly status: number;
+  /** All of it, byte for byte. */
   readonly text: string;
+  /** Status line and header. */
+  readonly head: string;
+  readonly body: string;
 }
 
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /;
@@ -37,7 +41,18 @@ export async function rawRequest(url: string, pieces: Iterable<string | Uint8Arr
   }
   await finished;
   socket.destroy();
-  return { status: Number(STATUS_LINE.exec(received)?.[1] ?? 0), text: received };
+  const end = received.indexOf('\r\n\r\n');
+  return {
+    status: Number(STATUS_LINE.exec(received)?.[1] ?? 0),
+    text: received,
+    head: received.slice(0, Math.max(end, 0)),
+    body: received.slice(end + 4),
+  };
+}
+
+/** Everything of an answer that a sender could tell refusals apart by: all bytes but the time of day. */
+export function withoutDate({ head, body }: RawAnswer): string {
+  return `${head.replace(/\r\ndate: [^\r]*/i, '')}\r\n\r\n${body}`;
 }
 
 function isComplete(received: string): boolean {
