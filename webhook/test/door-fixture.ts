@@ -88,6 +88,8 @@ export interface DoorFixture {
   restart(): Promise<void>;
   /** Another connection to the database, as another process has it. */
   query<T>(sql: string): T[];
+  /** Every row of every table, to be compared: whether anything was written, and not only a checkpoint made. */
+  rows(): unknown;
   stop(): Promise<void>;
 }
 
@@ -163,6 +165,18 @@ export async function startDoor(
       ...(nowMs !== undefined && { nowMs }),
     });
 
+  const query = <T>(sql: string): T[] => {
+    const db = new Database(`${dir.path}/webhook.db`);
+    try {
+      const statement = db.prepare(sql);
+      if (statement.reader) return statement.all() as T[];
+      statement.run();
+      return [];
+    } finally {
+      db.close();
+    }
+  };
+
   return {
     clock,
     folder: dir.path,
@@ -187,17 +201,11 @@ export async function startDoor(
       await webhook.close();
       webhook = await start();
     },
-    query: <T>(sql: string): T[] => {
-      const db = new Database(`${dir.path}/webhook.db`);
-      try {
-        const statement = db.prepare(sql);
-        if (statement.reader) return statement.all() as T[];
-        statement.run();
-        return [];
-      } finally {
-        db.close();
-      }
-    },
+    query,
+    rows: () =>
+      query<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).map(
+        ({ name }) => [name, query(`SELECT * FROM ${name}`)],
+      ),
     stop: async () => {
       agent.destroy();
       await webhook.close();
