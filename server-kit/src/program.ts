@@ -7,6 +7,8 @@ export interface Subcommand {
   readonly summary: string;
   /** How many words of its own it is called with (`audit verify` is one name of two words). */
   readonly operands: number;
+  /** How many more it may be called with; none unless given. */
+  readonly optionalOperands?: number;
   /** @returns the exit code; nothing means 0 */
   run(operands: readonly string[]): Promise<number | void>;
 }
@@ -36,7 +38,7 @@ async function runChosen(program: Program, argv: readonly string[]): Promise<num
   const name = argv.length === 0 ? program.fallback : matchName(program, argv);
   const subcommand = name === undefined ? undefined : program.subcommands[name];
   const operands = name === undefined ? [] : argv.slice(argv.length === 0 ? 0 : name.split(' ').length);
-  if (subcommand === undefined || operands.length !== subcommand.operands) {
+  if (subcommand === undefined || !takes(subcommand, operands.length)) {
     const what =
       subcommand === undefined
         ? `unknown subcommand: ${argv.join(' ')}`
@@ -51,6 +53,9 @@ async function runChosen(program: Program, argv: readonly string[]): Promise<num
     return error instanceof SettingsError ? USAGE : 1;
   }
 }
+
+const takes = ({ operands, optionalOperands = 0 }: Subcommand, given: number): boolean =>
+  given >= operands && given <= operands + optionalOperands;
 
 /** The longest subcommand name that the arguments start with. */
 function matchName(program: Program, argv: readonly string[]): string | undefined {

@@ -197,7 +197,7 @@ describe('former versions', () => {
     const value = async () => (await webhook.credential('doc')).json.token.accessToken;
     expect(await runWebhook(webhook.env, 'restore', 'doc')).toMatchObject({
       code: 0,
-      stdout: 'doc is back as version 3\n',
+      stdout: 'doc is back as version 3; kept were 1\n',
     });
     expect(await value()).toBe('first');
     await runWebhook(webhook.env, 'restore', 'doc');
@@ -209,6 +209,23 @@ describe('former versions', () => {
     expect((await runWebhook(webhook.env, 'purge', 'doc')).stdout).toMatch(/erased \d+ former versions/);
     expect(await value()).toBe('second');
     expect(await runWebhook(webhook.env, 'restore', 'doc')).toMatchObject({ code: 1 });
+  });
+});
+
+describe('a record replaced again and again by whoever holds the service’s key', () => {
+  it('comes back by the number of its version', async () => {
+    const webhook = await bound();
+    await webhook.store('doc', PLAIN);
+    for (const value of ['evil', 'more evil']) await webhook.store('doc', { ...PLAIN, value });
+    await webhook.storage({ op: 'tokens.delete', serviceName: 'doc' });
+    expect(await runWebhook(webhook.env, 'restore', 'doc', '9')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('kept are 3, 2, 1'),
+    });
+    expect(await runWebhook(webhook.env, 'restore', 'doc', 'first')).toMatchObject({ code: 1 });
+    expect(await runWebhook(webhook.env, 'restore', 'doc', '1')).toMatchObject({ code: 0 });
+    expect((await webhook.credential('doc')).json.token.accessToken).toBe('first');
+    expect(await runWebhook(webhook.env, 'restore', 'doc', '1', '2')).toMatchObject({ code: 2 });
   });
 });
 

@@ -2,13 +2,16 @@ import type { Subcommand } from '@svault/server-kit/program';
 import { say, withVault } from './with-vault.ts';
 
 export const restoreCommand: Subcommand = {
-  usage: 'NAME',
-  summary: 'Bring back the version of a record that was replaced or deleted last.',
+  usage: 'NAME [VERSION]',
+  summary: 'Bring back a version of a record: the one replaced or deleted last, unless named.',
   operands: 1,
-  run: ([serviceName = '']) =>
+  optionalOperands: 1,
+  run: ([serviceName = '', version]) =>
     withVault(async ({ vault }) => {
-      const version = await vault.restore(serviceName);
-      if (version === undefined) throw new Error(`no former version of ${serviceName} is kept`);
-      say(`${serviceName} is back as version ${version}`);
+      const kept = vault.keptVersions(serviceName).join(', ');
+      const restored = await vault.restore(serviceName, version === undefined ? undefined : Number(version));
+      if (restored !== undefined) say(`${serviceName} is back as version ${restored}; kept were ${kept}`);
+      else if (kept === '') throw new Error(`no former version of ${serviceName} is kept`);
+      else throw new Error(`version ${version} of ${serviceName} is not kept; kept are ${kept}`);
     }),
 };

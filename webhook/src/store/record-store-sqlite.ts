@@ -49,9 +49,13 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   const retire = db.prepare(
     'UPDATE records SET retired_at = ? WHERE service_name = ? AND retired_at IS NULL',
   );
-  const latestRetired = db.prepare<[string, number], Row>(
-    `SELECT ${COLUMNS} FROM records WHERE service_name = ? AND retired_at >= ?
-     ORDER BY version DESC LIMIT 1`,
+  const retiredVersions = db
+    .prepare<[string, number], number>(
+      'SELECT version FROM records WHERE service_name = ? AND retired_at >= ? ORDER BY version DESC',
+    )
+    .pluck();
+  const retired = db.prepare<[string, number], Row>(
+    `SELECT ${COLUMNS} FROM records WHERE service_name = ? AND version = ? AND retired_at IS NOT NULL`,
   );
   const eraseName = db.prepare('DELETE FROM records WHERE service_name = ? AND retired_at IS NOT NULL');
   const eraseOld = db.prepare('DELETE FROM records WHERE retired_at < ?');
@@ -90,8 +94,9 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
       );
     },
     retire: (serviceName, atMs) => void retire.run(atMs, serviceName),
-    latestRetired: (serviceName, sinceMs) => {
-      const row = latestRetired.get(serviceName, sinceMs);
+    retiredVersions: (serviceName, sinceMs) => retiredVersions.all(serviceName, sinceMs),
+    retired: (serviceName, version) => {
+      const row = retired.get(serviceName, version);
       return row && toRecord(row);
     },
     erase: (which) =>

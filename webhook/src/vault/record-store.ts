@@ -37,8 +37,10 @@ export interface RecordStore {
   insert(record: StoredRecord): void;
   /** The live version, if any, becomes a former one, kept until it is purged. */
   retire(serviceName: string, atMs: number): void;
-  /** The former version that was live last, which is the greatest, among those retired at this moment or later. */
-  latestRetired(serviceName: string, sinceMs: number): StoredRecord | undefined;
+  /** Numbers of former versions that were retired at this moment or later; the one that was live last comes first. */
+  retiredVersions(serviceName: string, sinceMs: number): readonly number[];
+  /** A former version. */
+  retired(serviceName: string, version: number): StoredRecord | undefined;
   /** Erases former versions of a name, or of all names when they were retired before a moment. */
   erase(which: { readonly serviceName: string } | { readonly retiredBeforeMs: number }): number;
 }

@@ -39,8 +39,15 @@ export interface Vault {
   list(query: Parameters<RecordStore['page']>[0]): readonly TokenMetadata[];
   /** @throws AeadFailed when the record was changed outside this program */
   open(serviceName: string): OpenRecord | undefined;
-  /** Makes the version that was live before live again, under a new version; undefined when none is kept. */
-  restore(serviceName: string): Promise<number | undefined>;
+  /** Numbers of the former versions that are kept; the one that was live last comes first. */
+  keptVersions(serviceName: string): readonly number[];
+  /**
+   * Makes a kept version live again, under a new version; undefined when it is not kept. Any of them can be named:
+   * otherwise whoever replaces a record twice would put the first one out of reach (protocol section 1, c).
+   *
+   * @param version the one that was live last unless given
+   */
+  restore(serviceName: string, version?: number): Promise<number | undefined>;
   /** Erases all kept former versions of a name; the live one stays. */
   purge(serviceName: string): Promise<number>;
   /** Erases what was retired more than 7 days ago. */
@@ -82,6 +89,9 @@ export function createVault(deps: {
     audit.appendNow({ ...event, outcome: 'denied', detail });
     return true;
   };
+
+  const keptVersions = (serviceName: string): readonly number[] =>
+    records.retiredVersions(serviceName, clock.now() - KEPT_MS);
 
   return {
     put: async (serviceName, draft, { ifVersion, subject }) => {
@@ -128,14 +138,20 @@ export function createVault(deps: {
         secret: openSecret(keys, record),
       };
     },
-    restore: (serviceName) =>
+    keptVersions,
+    restore: (serviceName, asked) =>
       commit.run(() => {
-        const former = records.latestRetired(serviceName, clock.now() - KEPT_MS);
+        const from = keptVersions(serviceName).find((kept) => asked === undefined || kept === asked);
+        const former = from === undefined ? undefined : records.retired(serviceName, from);
         if (former === undefined) return undefined;
         const draft = { settings: settingsOf(former), secret: openSecret(keys, former).reveal() };
         const version = writeNow(serviceName, draft, former.createdAtMs);
-        const detail = { version, from: former.version };
-        audit.appendNow({ eventType: 'CREDENTIAL_RESTORED', outcome: 'success', serviceName, detail });
+        audit.appendNow({
+          eventType: 'CREDENTIAL_RESTORED',
+          outcome: 'success',
+          serviceName,
+          detail: { version, from },
+        });
         return version;
       }),
     purge: (serviceName) =>
