@@ -1,6 +1,7 @@
 import { type Id, ManualClock, hashKey, newKey } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { AuditWriter } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { LimiterVerdict } from '../limits/limiter.ts';
 import type { PolicyVerdict } from '../policies/policy-evaluator.ts';
@@ -19,6 +20,8 @@ let admit: LimiterVerdict;
 let admitMiss: LimiterVerdict;
 let policy: PolicyVerdict;
 let offline: number;
+/** Happens after an access was decided and before it is written down. */
+let meanwhile: (() => void) | undefined;
 let asked: string[];
 let events: NewAuditEvent[];
 let deleted: boolean;
@@ -45,10 +48,17 @@ beforeEach(() => {
   admit = admitMiss = { allowed: true };
   policy = { allowed: true };
   offline = 0;
+  meanwhile = undefined;
   asked = [];
   events = [];
   deleted = true;
-  const audit = { record: async (event: NewAuditEvent) => void events.push(event) };
+  const audit: AuditWriter = {
+    record: async (event, { provided } = {}) => {
+      if (provided !== undefined && meanwhile !== undefined) return (meanwhile(), false);
+      events.push(event);
+      return true;
+    },
+  };
   const denials = createDenialCounter({ audit, clock });
   flush = () => denials.flush(true);
   access = createAccess({
@@ -212,5 +222,27 @@ describe('grants', () => {
     subject = { ...subject, grantExpiresAt: '2026-11-20T12:00:00.000Z' };
     deleted = false;
     expect(await denialOf()).toEqual({ code: 'NO_GRANT' });
+  });
+});
+
+describe('an access that is withdrawn before it is written down', () => {
+  const withdrawals: readonly (readonly [string, Partial<AccessSubject>])[] = [
+    ['AGENT_INACTIVE', { status: 'suspended' }],
+    ['VAULT_LOCKED', { vaultLockedAt: '2026-11-20T12:00:00.000Z' }],
+    ['NO_GRANT', { grantId: null }],
+    ['WEBHOOK_NOT_CONFIGURED', { webhookId: null }],
+  ];
+  it.each(withdrawals)('is answered %s, with no ticket and no success in the log', async (code, change) => {
+    meanwhile = () => (subject = { ...subject, ...change });
+    expect(await denialOf()).toEqual({ code });
+    expect(events).toMatchObject([{ detail: { code } }]);
+    expect(asked).not.toContain('ticket');
+    expect(asked.filter((what) => what === 'limiter' || what === 'policies')).toHaveLength(2);
+  });
+
+  it('is asked for again where it was given again at once, and the new grant stays', async () => {
+    meanwhile = () => (subject = { ...subject, grantId: 'grt_2' as Id<'grt'> });
+    await expect(ask()).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE', details: { retryAfter: 1 } });
+    expect(events).toEqual([]);
   });
 });

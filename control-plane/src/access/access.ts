@@ -3,6 +3,7 @@ import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { AgentLimiter } from '../limits/limiter.ts';
 import type { PolicyEvaluator } from '../policies/policy-evaluator.ts';
+import { refusal } from '../errors.ts';
 import { accessEvent } from './access-event.ts';
 import type { AccessStore, AccessSubject } from './access-store.ts';
 import { type Decision, type Denial, denied, plainDenial } from './decision.ts';
@@ -56,8 +57,9 @@ const LAST_USED_RESOLUTION_MS = 60_000;
  * Decides who gets a credential. Everything that can refuse stands in `decide` in the order in which it is asked
  * (contract.md, "Order of answers on a credential request"); nothing else in the service hands out agents' tickets.
  *
- * The state is read once, at the request, and from the database: a suspend, revoke or lock that was answered before
- * is in force. Every decision about a known agent is on the disk before it is answered.
+ * The state is read from the database, at the request and again in the transaction that writes an access down: a
+ * suspend, revoke, lock or unbinding that was answered by then is in force, and no access stands behind it in the log.
+ * Every decision about a known agent is on the disk before it is answered.
  */
 export function createAccess(dependencies: AccessDependencies): Access {
   const { store, limiter, policies, audit, denials, expiredGrants, clock } = dependencies;
@@ -67,7 +69,8 @@ export function createAccess(dependencies: AccessDependencies): Access {
     if (!isWellFormedKey('svagent', key)) return denied(plainDenial('INVALID_KEY'));
     const nowMs = clock.now();
     const serviceName = soleServiceName(services);
-    const subject = await store.findByKeyHash(hashKey(key), serviceName ?? '');
+    const keyHash = hashKey(key);
+    const subject = await store.findByKeyHash(keyHash, serviceName ?? '');
     if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
     // Not yet limited at this point, so counted: a suspended agent that keeps asking must not fill the disk.
     if (subject.status !== 'active') return refuseInactive(subject, serviceName);
@@ -78,10 +81,8 @@ export function createAccess(dependencies: AccessDependencies): Access {
     if (services.length === 0) return listGrants(subject, nowMs);
     if (serviceName === undefined) return refuse(subject, undefined, plainDenial('INVALID_SERVICE'));
     if (subject.vaultLockedAt !== null) return refuse(subject, serviceName, plainDenial('VAULT_LOCKED'));
-
-    if (subject.grantId === null) return refuseMiss(subject, serviceName);
-    if (subject.grantExpiresAt !== null && subject.grantExpiresAt <= formatTime(nowMs))
-      return refuseMiss(subject, serviceName);
+    const grantId = liveGrant(subject, nowMs);
+    if (grantId === undefined) return refuseMiss(subject, serviceName);
 
     const { vaultId, agentId } = subject;
     const verdict = await policies.evaluate({ vaultId, agentId, serviceName, sourceAddress });
@@ -97,11 +98,30 @@ export function createAccess(dependencies: AccessDependencies): Access {
       return refuse(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
 
     const touchAgent = isStale(subject.lastUsedAt, nowMs);
-    await audit.record(
+    const recorded = await audit.record(
       { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
-      { touchAgent },
+      { touchAgent, provided: { keyHash, grantId, webhookId: webhook.webhookId } },
     );
+    if (!recorded) return refuseWithdrawn(keyHash, serviceName);
     return { outcome: 'ticket', ...dependencies.issueCredentialUrl(subject, webhook, serviceName) };
+  }
+
+  /**
+   * The access was withdrawn after it was decided and before it was written down. What withdrew it is the answer;
+   * limits and policies have counted this request already.
+   */
+  async function refuseWithdrawn(keyHash: string, serviceName: string): Promise<Decision> {
+    const subject = await store.findByKeyHash(keyHash, serviceName);
+    if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
+    if (subject.status !== 'active') return refuseInactive(subject, serviceName);
+    if (subject.vaultLockedAt !== null) return refuse(subject, serviceName, plainDenial('VAULT_LOCKED'));
+    if (boundWebhook(subject) === undefined)
+      return refuse(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
+    if (liveGrant(subject, clock.now()) === undefined) return refuseMiss(subject, serviceName);
+    // Withdrawn and given again within a moment: what stands now is the next request's.
+    throw refusal('AUDIT_UNAVAILABLE', 'The access changed while it was being recorded; ask again.', {
+      details: { retryAfter: 1 },
+    });
   }
 
   async function listGrants(subject: AccessSubject, nowMs: number): Promise<Decision> {
@@ -152,6 +172,12 @@ export function createAccess(dependencies: AccessDependencies): Access {
 function soleServiceName(services: readonly string[]): string | undefined {
   const [name] = services;
   return services.length === 1 && name !== undefined && isServiceName(name) ? name : undefined;
+}
+
+/** The grant that a request rests on; undefined where there is none, or one that has lapsed. */
+function liveGrant({ grantId, grantExpiresAt }: AccessSubject, nowMs: number): Id<'grt'> | undefined {
+  const lapsed = grantExpiresAt !== null && grantExpiresAt <= formatTime(nowMs);
+  return grantId === null || lapsed ? undefined : grantId;
 }
 
 function boundWebhook(subject: AccessSubject): BoundWebhook | undefined {

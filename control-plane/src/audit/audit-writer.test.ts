@@ -13,11 +13,17 @@ const event = (serviceName: string): NewAuditEvent => ({
 
 /** A log whose transactions begin and end when the test says so. */
 function manualLog() {
-  const waiting: { take: () => readonly AuditEntry[]; end: (error?: Error) => void }[] = [];
+  const waiting: {
+    take: () => readonly AuditEntry[];
+    end: (error?: Error, leftOut?: ReadonlySet<AuditEntry>) => void;
+  }[] = [];
   const log = {
     commit: (take: () => readonly AuditEntry[]) =>
-      new Promise<void>((resolve, reject) => {
-        waiting.push({ take, end: (error) => (error === undefined ? resolve() : reject(error)) });
+      new Promise<ReadonlySet<AuditEntry>>((resolve, reject) => {
+        waiting.push({
+          take,
+          end: (error, leftOut = new Set()) => (error === undefined ? resolve(leftOut) : reject(error)),
+        });
       }),
   };
   return { waiting, writer: createAuditWriter({ log, logger: silentLogger }) };
@@ -61,5 +67,13 @@ describe('the audit writer', () => {
     expect(names(waiting[1]!.take())).toEqual(['b']);
     waiting[1]!.end();
     await next;
+  });
+
+  it('tells each caller whether its own event was written', async () => {
+    const { waiting, writer } = manualLog();
+    const records = [writer.record(event('a')), writer.record(event('b'))];
+    const [, second] = waiting[0]!.take();
+    waiting[0]!.end(undefined, new Set([second!]));
+    expect(await Promise.all(records)).toEqual([true, false]);
   });
 });

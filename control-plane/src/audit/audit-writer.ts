@@ -1,4 +1,5 @@
 import type { Logger } from '@svault/server-kit/logger';
+import type { Id } from '@svault/shared';
 import { refusal } from '../errors.ts';
 import type { NewAuditEvent } from './audit-event.ts';
 
@@ -7,6 +8,16 @@ export interface AuditEntry {
   readonly event: NewAuditEvent;
   /** Write the event's time to its agent's `lastUsedAt` as well, in the same transaction. */
   readonly touchAgent: boolean;
+  /** Write the event only if this still holds within the transaction. */
+  readonly provided: StandingAccess | undefined;
+}
+
+/** What an access that was granted rests on. */
+export interface StandingAccess {
+  /** Of the key that was presented: the agent has it still, and is active; its vault is not locked. */
+  readonly keyHash: string;
+  readonly grantId: Id<'grt'>;
+  readonly webhookId: string;
 }
 
 /** Where entries become durable. */
@@ -15,8 +26,10 @@ export interface AuditCommit {
    * Writes the entries that `take` hands over in one durable transaction, each behind the head of its vault's chain.
    * `take` is called once the transaction begins, so whatever has come by then travels with it; called again it
    * hands over the same entries.
+   *
+   * @returns the entries that were left out, since what they were provided with does not hold any more
    */
-  commit(take: () => readonly AuditEntry[]): Promise<void>;
+  commit(take: () => readonly AuditEntry[]): Promise<ReadonlySet<AuditEntry>>;
 }
 
 /** The hot path's way into the log. */
@@ -24,9 +37,15 @@ export interface AuditWriter {
   /**
    * Resolves when the event is on the disk: only then may the answer that it reports go out.
    *
+   * @param options.provided for an access: between decision and log a suspend, revoke, lock or unbinding may have been
+   *   answered, and then neither the log nor the agent may be told of an access
+   * @returns whether it was written; false only where what it was provided with does not hold any more
    * @throws AppError `AUDIT_UNAVAILABLE` when it could not be written: no audit row, no ticket
    */
-  record(event: NewAuditEvent, options?: { readonly touchAgent?: boolean }): Promise<void>;
+  record(
+    event: NewAuditEvent,
+    options?: { readonly touchAgent?: boolean; readonly provided?: StandingAccess },
+  ): Promise<boolean>;
 }
 
 /** Seconds after which a caller may try again when the log could not be written. */
@@ -37,7 +56,8 @@ export function createAuditWriter(options: {
   readonly log: AuditCommit;
   readonly logger: Logger;
 }): AuditWriter {
-  let open: { readonly entries: AuditEntry[]; readonly written: Promise<void> } | undefined;
+  let open:
+    { readonly entries: AuditEntry[]; readonly leftOut: Promise<ReadonlySet<AuditEntry>> } | undefined;
 
   const begin = (): NonNullable<typeof open> => {
     const entries: AuditEntry[] = [];
@@ -45,7 +65,7 @@ export function createAuditWriter(options: {
       if (open?.entries === entries) open = undefined;
       return entries;
     };
-    const written = options.log.commit(take).catch((cause: unknown) => {
+    const leftOut = options.log.commit(take).catch((cause: unknown) => {
       // A transaction that never began took nothing: its entries are refused, not left for a later one.
       take();
       options.logger.error({ err: cause, events: entries.length }, 'the audit log could not be written');
@@ -54,14 +74,15 @@ export function createAuditWriter(options: {
         details: { retryAfter: RETRY_AFTER_SECONDS },
       });
     });
-    return { entries, written };
+    return { entries, leftOut };
   };
 
   return {
-    record: (event, { touchAgent = false } = {}) => {
+    record: async (event, { touchAgent = false, provided } = {}) => {
       open ??= begin();
-      open.entries.push({ event, touchAgent });
-      return open.written;
+      const entry: AuditEntry = { event, touchAgent, provided };
+      open.entries.push(entry);
+      return !(await open.leftOut).has(entry);
     },
   };
 }

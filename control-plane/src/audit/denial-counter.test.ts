@@ -20,9 +20,10 @@ beforeEach(() => {
   clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
   written = [];
   failing = false;
-  const record = async (event: NewAuditEvent): Promise<void> => {
+  const record = async (event: NewAuditEvent): Promise<boolean> => {
     if (failing) throw new Error('disk full');
     written.push(event);
+    return true;
   };
   counter = createDenialCounter({ audit: { record }, clock });
 });

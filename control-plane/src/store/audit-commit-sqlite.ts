@@ -25,10 +25,28 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     'UPDATE agents SET last_used_at = ? WHERE vault_id = ? AND id = ?',
   );
 
-  const write = (entries: readonly AuditEntry[]): void => {
+  const standing = db.prepare<[string, string, string]>(
+    `SELECT 1 FROM agents a
+     JOIN vaults v ON v.id = a.vault_id
+     JOIN grants g ON g.id = (SELECT ?) AND g.agent_id = a.id
+     JOIN webhook_links w ON w.vault_id = a.vault_id
+     WHERE a.key_hash = (SELECT ?) AND a.status = 'active' AND v.locked_at IS NULL AND w.webhook_id = (SELECT ?)`,
+  );
+  const holds = ({ provided }: AuditEntry): boolean =>
+    provided === undefined ||
+    standing.get(provided.grantId, provided.keyHash, provided.webhookId) !== undefined;
+
+  /** @returns the entries that do not hold any more */
+  const write = (entries: readonly AuditEntry[]): ReadonlySet<AuditEntry> => {
+    const leftOut = new Set<AuditEntry>();
     const nowMs = clock.now();
     const heads = new Map<Id<'vlt'>, ChainHead>();
-    for (const { event, touchAgent } of entries) {
+    for (const entry of entries) {
+      if (!holds(entry)) {
+        leftOut.add(entry);
+        continue;
+      }
+      const { event, touchAgent } = entry;
       const { vaultId, agentId } = event;
       const before = heads.get(vaultId) ?? head.get(vaultId) ?? EMPTY_CHAIN;
       const linked = linkEvent(before, stampEvent(event, nowMs));
@@ -39,14 +57,15 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     }
     for (const [vaultId, { seq, hash }] of heads)
       moveHead.run(vaultId, seq, hash, EMPTY_CHAIN.seq, EMPTY_CHAIN.hash);
+    return leftOut;
   };
 
   return {
     commit: (take) => {
       let entries: readonly AuditEntry[] = [];
-      const writeTaken = (): void => {
+      const writeTaken = (): ReadonlySet<AuditEntry> => {
         entries = take();
-        write(entries);
+        return write(entries);
       };
       return groupCommit.run(writeTaken, () => entries.length);
     },
