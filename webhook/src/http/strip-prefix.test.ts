@@ -8,6 +8,10 @@ it.each([
   ['/hook', '/hooks/v1/health', '/hooks/v1/health'],
   ['/hook', '/hook/v1/credential?ticket=/hook/', '/v1/credential?ticket=/hook/'],
   ['/hook', '/hook', '/hook'],
+  ['/v1', '/v1/health', '/v1/health'],
+  ['/v1', '/v1/v1/health', '/v1/health'],
+  ['/bind', '/bind', '/bind'],
+  ['/bind', '/bind/bind', '/bind'],
   ['', '/v1/health', '/v1/health'],
 ])('under %j takes %s for %s', (prefix, target, expected) => {
   const req = { url: target } as Request;
