@@ -1,55 +1,63 @@
 import { resolve } from 'node:path';
-import { startPair } from './pair.ts';
+import { type Pair, startPair } from './pair.ts';
+import { mustBeFree, startPorts } from './start-addresses.ts';
+import { startInstructions } from './start-instructions.ts';
 
 /**
  * `npm start`: both programs on this machine, bound to each other, with their files under `.svault/`.
- * Prints where the console is, a one-time link for the owner, and a line that makes a first agent.
+ * Prints where the console is, a one-time link for the owner, and lines that make a first agent and fetch a first
+ * credential. Ctrl-C (or SIGTERM) stops both and exits with 0.
  */
-const CONTROL_PLANE_PORT = 8080;
-const WEBHOOK_PORT = 8090;
-
 const dir = resolve('.svault');
-const pair = await startPair({
-  dir,
-  controlPlanePort: CONTROL_PLANE_PORT,
-  webhookPort: WEBHOOK_PORT,
-  env: { SV_LOG_FORMAT: 'pretty', SV_LOG_LEVEL: process.env['SV_LOG_LEVEL'] ?? 'warn' },
-  onLine: (program, line) => process.stderr.write(`${program}: ${line}\n`),
-}).catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
-});
+/** What the control plane says at its very first start; the link printed here is as good, and one is enough. */
+const FIRST_OWNER_LINK = /^Sign in as the owner/;
 
-const ownerLink = /https?:\S+/.exec(await pair.run('control-plane', 'owner-link'))?.[0] ?? '';
-
-process.stdout.write(`
-svault is running; its files are in ${dir}
-
-  control plane  ${pair.controlPlaneUrl}
-  webhook        ${pair.webhookUrl}  (bound)
-  owner link     ${ownerLink}
-                 (works once)
-
-Make a first agent; the answer shows its key once:
-
-  curl -sS -X POST ${pair.controlPlaneUrl}/api/agents -H "Authorization: Bearer $(cat .svault/admin.key)" -H 'Content-Type: application/json' -d '{"name":"first"}'
-
-Ctrl-C stops both.
-`);
-
-for (const program of ['control-plane', 'webhook'] as const) {
-  pair.process(program).child.once('exit', (code, signal) => {
-    if (stopping) return;
-    process.stderr.write(`${program} ended (${code ?? signal}); stopping the other one\n`);
-    process.exitCode = 1;
-    stop();
-  });
-}
-
+let pair: Pair | undefined;
 let stopping = false;
-function stop(): void {
+const stop = (): void => {
   if (stopping) return;
   stopping = true;
-  void pair.stop();
+  void pair?.stop();
+};
+// Not `once`: a further Ctrl-C reaches the programs and ends them at once, and this process is to see them gone.
+process.on('SIGINT', stop).on('SIGTERM', stop);
+
+// While they start, a failure is told with their last lines; from then on each line is passed on.
+const early: string[] = [];
+let pass = (line: string): void => void early.push(line);
+try {
+  const ports = startPorts(process.env);
+  await mustBeFree(ports);
+  pair = await startPair({
+    dir,
+    controlPlanePort: ports.controlPlane,
+    webhookPort: ports.webhook,
+    env: { SV_LOG_FORMAT: 'pretty', SV_LOG_LEVEL: process.env['SV_LOG_LEVEL'] ?? 'warn' },
+    onLine: (program, line) => {
+      if (!FIRST_OWNER_LINK.test(line)) pass(`${program}: ${line}\n`);
+    },
+  });
+  if (stopping) await pair.stop();
+  else await announce(pair);
+} catch (error) {
+  // Ctrl-C reaches the programs too; that one of them ended before it was ready is no news then.
+  if (!stopping) process.stderr.write(`svault: ${error instanceof Error ? error.message : String(error)}\n`);
+  await pair?.stop();
+  process.exit(stopping ? 0 : 1);
 }
-process.once('SIGINT', stop).once('SIGTERM', stop);
+
+async function announce(running: Pair): Promise<void> {
+  pass = (line) => void process.stderr.write(line);
+  for (const line of early) pass(line);
+  for (const program of ['control-plane', 'webhook'] as const) {
+    running.process(program).child.once('exit', (code, signal) => {
+      if (stopping) return;
+      process.stderr.write(`svault: the ${program} ended (${code ?? signal}); stopping the other one\n`);
+      process.exitCode = 1;
+      stop();
+    });
+  }
+  const { controlPlaneUrl, webhookUrl } = running;
+  const ownerLink = /https?:\S+/.exec(await running.run('control-plane', 'owner-link'))?.[0] ?? '';
+  process.stdout.write(startInstructions({ dir, controlPlaneUrl, webhookUrl, ownerLink }));
+}

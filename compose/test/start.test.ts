@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { freePort } from '../src/free-port.ts';
+import { type Place, type Started, inShell, refusedStart, started } from './started-pair.ts';
+
+let folder: string;
+let place: Place;
+let urls: readonly string[];
+const running: Started[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'svault-test-'));
+  const [port, webhookPort] = [await freePort(), await freePort()];
+  urls = [port, webhookPort].map((number) => `http://127.0.0.1:${number}`);
+  place = { cwd: folder, env: { SVAULT_PORT: String(port), SVAULT_WEBHOOK_PORT: String(webhookPort) } };
+});
+afterEach(() => {
+  for (const one of running.splice(0)) one.endAll();
+  rmSync(folder, { recursive: true });
+});
+
+async function start(): Promise<Started> {
+  const one = await started(place);
+  running.push(one);
+  return one;
+}
+
+/** The lines to copy, in their order. */
+const linesIn = (told: string): readonly string[] =>
+  told
+    .split('\n')
+    .filter((line) => /^ {2}(?:curl|TICKET=)/.test(line))
+    .map((line) => line.trim());
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(`${url}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+describe('npm start', { timeout: 120_000 }, () => {
+  test('prints lines that lead to a first credential; Ctrl-C stops both, and a restart keeps it', async () => {
+    const first = await start();
+    expect(first.told.match(/owner link +http\S+\/login\/link\?token=\S+/g)).toHaveLength(1);
+    const [makeAgent = '', ticket = '', store = '', grant = '', fetchIt = ''] = linesIn(first.told);
+    const { agent, apiKey } = JSON.parse(inShell(makeAgent)) as { agent: { id: string }; apiKey: string };
+    inShell(`${ticket}; ${store}`);
+    const variables = { AGENT: agent.id, KEY: apiKey };
+    inShell(grant, variables);
+    const credential = { token: { accessToken: 'my first secret', serviceName: 'github' } };
+    expect(JSON.parse(inShell(fetchIt, variables))).toMatchObject(credential);
+
+    expect(await first.interrupt()).toEqual({ code: 0, err: '' });
+    expect(await Promise.all(urls.map(answers))).toEqual([false, false]);
+
+    const second = await start();
+    expect(linesIn(second.told)).toEqual(linesIn(first.told));
+    expect(JSON.parse(inShell(fetchIt, variables))).toMatchObject(credential);
+    expect((await second.interrupt()).code).toBe(0);
+  });
+
+  test('a second start says in one line that it runs, and disturbs nothing', async () => {
+    const first = await start();
+    const { code, out, err } = await refusedStart(place);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toBe(
+      `svault: svault runs already at ${urls[0]}: use it, or stop it with Ctrl-C where it was started\n`,
+    );
+    expect(await Promise.all(urls.map(answers))).toEqual([true, true]);
+    expect((await first.interrupt()).code).toBe(0);
+  });
+
+  test.each(['SVAULT_PORT', 'SVAULT_WEBHOOK_PORT'])('says in one line that %s is taken', async (name) => {
+    const other = createServer((socket) => socket.destroy()).listen(Number(place.env[name]), '127.0.0.1');
+    await once(other, 'listening');
+    const { code, out, err } = await refusedStart(place);
+    other.close();
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(new RegExp(`^svault: port ${place.env[name]} .* is taken .*${name}=…\\n$`));
+  });
+
+  test('says in one line what is no port', async () => {
+    const { code, err } = await refusedStart({ ...place, env: { ...place.env, SVAULT_PORT: '99999' } });
+    expect({ code, err }).toEqual({ code: 1, err: 'svault: SVAULT_PORT must be a port from 1 to 65535\n' });
+  });
+});
