@@ -97,11 +97,18 @@ describe('binding by the API', () => {
   it.each<Fault>(['break', 'lose'])(
     'keeps the key when the health call gets no answer (%s)',
     async (fault) => {
-      service.webhook.fault = (path) => (path === '/v1/health' ? fault : undefined);
+      service.webhook.fault = (path) => (path === '/v1/exchange' ? undefined : fault);
+      const agent = await service.agent('github');
       expect(await service.bind()).toMatchObject({ status: 201, json: { bound: true, reachable: false } });
+      service.clock.advance(15_000);
+      expect(await agent.get('github')).toMatchObject({
+        status: 502,
+        json: { code: 'WEBHOOK_NOT_CONFIGURED' },
+      });
       service.webhook.fault = undefined;
       const { json } = await service.admin('GET', '/api/webhook');
       expect(json).toMatchObject({ bound: true, reachable: true, webhookId: service.webhook.webhookId });
+      expect((await agent.get('github')).status).toBe(307);
     },
   );
 

@@ -19,7 +19,10 @@ export interface AccessSubject {
   readonly grantExpiresAt: string | null;
   readonly refreshPolicy: 'none' | 'auto' | null;
 
-  /** The vault's webhook; all null where none is bound. */
+  /**
+   * The vault's webhook; all null where none is bound, or where none of its answers came under its key yet: until then
+   * it refuses tickets, and none is signed (protocol.md 5.1).
+   */
   readonly webhookId: string | null;
   readonly webhookUrl: string | null;
   readonly keyId: string | null;

@@ -16,7 +16,7 @@ export function createAccessStore(db: SqliteDatabase): AccessStore {
      FROM agents a
      JOIN vaults v ON v.id = a.vault_id
      LEFT JOIN grants g ON g.agent_id = a.id AND g.service_name = (SELECT ?)
-     LEFT JOIN webhook_links w ON w.vault_id = a.vault_id
+     LEFT JOIN webhook_links w ON w.vault_id = a.vault_id AND w.last_seen_at IS NOT NULL
      WHERE a.key_hash = (SELECT ?)`,
   );
   const list = db.prepare<[string, string], ListedGrant>(

@@ -3,12 +3,18 @@ import { refusal } from '../errors.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { WebhookLink } from './webhook-link.ts';
 
-/** @throws AppError WEBHOOK_NOT_CONFIGURED where the vault has no webhook */
+/**
+ * The webhook that tickets may be signed for: one that has answered under its key (protocol.md 5.1).
+ *
+ * @throws AppError WEBHOOK_NOT_CONFIGURED where the vault has none
+ */
 export async function boundWebhookOf(
   stores: Pick<Stores, 'webhookLinks'>,
   vaultId: Id<'vlt'>,
 ): Promise<WebhookLink> {
   const link = await stores.webhookLinks.find(vaultId);
   if (link === undefined) throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault.');
+  if (link.lastSeenAt === undefined)
+    throw refusal('WEBHOOK_NOT_CONFIGURED', 'The webhook of this vault has not answered since it was bound.');
   return link;
 }
