@@ -3,20 +3,19 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LinkedService, startLinkedService } from './linked-service.ts';
-import { serveOn } from './management-service.ts';
+import { clientOf } from './management-service.ts';
+import { type PairedService, startPairedService } from './paired-service.ts';
 
 describe('the audit log', () => {
-  let service: LinkedService;
+  let service: PairedService;
 
   beforeAll(async () => {
-    service = await startLinkedService();
-    await service.bind();
+    service = await startPairedService();
   });
   afterAll(() => service.stop());
 
   const change = (sql: string, ...parameters: unknown[]): void => {
-    const db = new Database(service.place.databasePath);
+    const db = new Database(service.databasePath);
     db.prepare(sql).run(...parameters);
     db.close();
   };
@@ -110,7 +109,7 @@ describe('the audit log', () => {
   });
 
   it('knows an event of another account by no filter', async () => {
-    const other = await startLinkedService();
+    const other = await startPairedService();
     const agent = await other.agent();
     const { json } = await service.admin('GET', `/api/audit?agentId=${agent.id}`);
     expect(json).toEqual({ items: [] });
@@ -130,34 +129,40 @@ describe('the audit log', () => {
     change(sql);
     expect((await service.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: false, problem });
     const main = new URL('../src/main.ts', import.meta.url).pathname;
-    const run = promisify(execFile)(process.execPath, [main, 'audit', 'verify'], { env: service.place.env });
+    const env = {
+      SV_BASE_URL: 'http://127.0.0.1:1',
+      SV_DATABASE_URL: `sqlite:${service.databasePath}`,
+      SV_MASTER_KEY: service.pair.masterKeys['control-plane'],
+    };
+    const run = promisify(execFile)(process.execPath, [main, 'audit', 'verify'], { env });
     await expect(run).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('BROKEN') });
   });
 });
 
 describe('the log over a stop', () => {
   it('counts what a suspended agent keeps asking into one event a minute, after the first', async () => {
-    const service = await startLinkedService();
+    const service = await startPairedService();
     const agent = await service.agent('github');
     await service.admin('POST', `/api/agents/${agent.id}/suspend`);
     for (let tries = 0; tries < 5; tries++) await agent.get('github');
     expect(await service.log(`&agentId=${agent.id}&eventType=AGENT_CREDENTIAL_ACCESS`)).toHaveLength(1);
-    await service.running.close();
-    const again = await serveOn(service.place, service.clock);
-    const { json } = await again.admin('GET', `/api/audit?eventType=AGENT_CREDENTIAL_ACCESS`);
+    const { pair } = service;
+    await pair.stop('control-plane');
+    await pair.start('control-plane');
+    const again = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+    const { json } = await again('GET', `/api/audit?eventType=AGENT_CREDENTIAL_ACCESS`);
     expect(json.items).toMatchObject([
       { count: 4, detail: { code: 'AGENT_INACTIVE' } },
       { outcome: 'denied' },
     ]);
-    await service.webhook.shut();
-    await again.stop();
+    await service.stop();
   });
 
   it('has its head from the same transaction as its events', async () => {
-    const service = await startLinkedService();
+    const service = await startPairedService();
     const agent = await service.agent();
     await Promise.all(Array.from({ length: 10 }, () => agent.get(randomBytes(4).toString('hex'))));
-    const db = new Database(service.place.databasePath, { readonly: true });
+    const db = new Database(service.databasePath, { readonly: true });
     const head = db.prepare('SELECT head_seq FROM audit_chains').pluck().get();
     const last = db.prepare('SELECT max(seq) FROM audit_events').pluck().get();
     db.close();

@@ -4,7 +4,7 @@ import { sha256, toBase64url, toHex } from '@svault/shared';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { inDatabase } from './database-files.ts';
-import type { Fault } from './fake-webhook.ts';
+import type { Fault } from './faulty-webhook.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 
 describe('binding by the API', () => {

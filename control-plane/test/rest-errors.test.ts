@@ -1,16 +1,16 @@
 import { newKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CREDENTIALS, type LinkedService, type TestAgent, startLinkedService } from './linked-service.ts';
+import { type PairedService, startPairedService } from './paired-service.ts';
+import { CREDENTIALS, type TestAgent } from './service-steps.ts';
 
 // The specification's "Errors: REST credential endpoint", a test per row. The rows of limits and policies stand at
 // their interfaces: src/access/access.test.ts and src/rest/denial-answer.test.ts.
 describe('errors of the REST credential endpoint', () => {
-  let service: LinkedService;
+  let service: PairedService;
   let agent: TestAgent;
 
   beforeAll(async () => {
-    service = await startLinkedService();
-    await service.bind();
+    service = await startPairedService();
     agent = await service.agent('github');
   });
   afterAll(() => service.stop());
@@ -132,7 +132,7 @@ describe('errors of the REST credential endpoint', () => {
 
 describe('a vault without a webhook', () => {
   it('502 WEBHOOK_NOT_CONFIGURED', async () => {
-    const service = await startLinkedService();
+    const service = await startPairedService({ bound: false });
     const agent = await service.agent('github');
     expect(await agent.get('github')).toMatchObject({
       status: 502,

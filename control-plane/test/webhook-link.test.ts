@@ -1,6 +1,6 @@
 import { verifyTicket } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Fault } from './fake-webhook.ts';
+import type { Fault } from './faulty-webhook.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { BASE_URL } from './management-service.ts';
 

@@ -4,7 +4,7 @@ import { databasePath, inDatabase } from './database-files.ts';
 import { type Call, clientOf } from './management-service.ts';
 import { agentOn, storeOn } from './pair-agents.ts';
 
-// What fake-webhook.ts plays in other tests, with the program itself on the other side.
+// What faulty-webhook.ts plays where a test wants a fault, with the program itself on the other side.
 describe('the link to the reference webhook', () => {
   let pair: TestPair;
   let admin: Call;

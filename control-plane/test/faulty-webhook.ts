@@ -24,7 +24,7 @@ export type Fault =
   /** Breaks the connection before anything is done. */
   | 'break';
 
-export interface FakeWebhook {
+export interface FaultyWebhook {
   readonly url: string;
   readonly webhookId: string;
   /** Keys by their id; `current` is the one that the last activated exchange gave. */
@@ -47,7 +47,7 @@ export interface FakeWebhook {
 }
 
 /** A webhook of a few lines, for what the real one does not do on demand: being away, slow, wrong, or rewritten. */
-export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
+export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
   const server = createServer((req, res) => void serve(req, res));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -55,7 +55,7 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
   const authority = `127.0.0.1:${port}`;
   let code = '';
 
-  const fake: FakeWebhook = {
+  const webhook: FaultyWebhook = {
     url: `http://${authority}`,
     webhookId: `whk_${toBase64url(randomBytes(16))}`,
     keys: new Map(),
@@ -66,7 +66,7 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
     secret: randomBytes(32),
     offer: () => {
       code = randomUUID();
-      return { code, webhookUrl: fake.url, hmacHash: toHex(sha256(fake.secret)) };
+      return { code, webhookUrl: webhook.url, hmacHash: toHex(sha256(webhook.secret)) };
     },
     shut: async () => {
       if (!server.listening) return;
@@ -85,7 +85,7 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const path = req.url ?? '';
-    const fault = await fake.fault?.(path);
+    const fault = await webhook.fault?.(path);
     if (fault === 'hang') return;
     if (fault === 'break') return void res.destroy();
     if (typeof fault === 'object') return void res.writeHead(fault.status, fault.headers).end(fault.body);
@@ -104,7 +104,7 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
       body,
     };
     const parsed = parseSignature(message);
-    const key = parsed.keyId === 'bind' ? Buffer.from(code) : fake.keys.get(parsed.keyId);
+    const key = parsed.keyId === 'bind' ? Buffer.from(code) : webhook.keys.get(parsed.keyId);
     if (key === undefined) return refused(401, 'SIGNATURE_INVALID');
     try {
       verifySignature(message, parsed, { key, nowMs: clock.now(), skewSeconds: 30, maxLifetimeSeconds: 60 });
@@ -112,7 +112,7 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
       return refused(401, 'SIGNATURE_INVALID');
     }
     const content = JSON.parse(body.toString()) as Content;
-    fake.served.push({ path, keyId: parsed.keyId, ...(content.op !== undefined && { op: content.op }) });
+    webhook.served.push({ path, keyId: parsed.keyId, ...(content.op !== undefined && { op: content.op }) });
     if (path === '/v1/exchange') return { status: 200, answer: exchange(content) };
     if (path === '/v1/health') return { status: 200, answer: health() };
     return { status: 200, answer: { results: (content.batch ?? [content]).map(operate) } };
@@ -120,15 +120,17 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
 
   function exchange(content: Content): object {
     const rotating = content.op === 'rotate';
-    const secret = rotating ? randomBytes(32) : fake.secret;
-    const keyId = `k${fake.keys.size + 1}`;
-    fake.keys.set(keyId, secret);
+    const secret = rotating ? randomBytes(32) : webhook.secret;
+    const keyId = `k${webhook.keys.size + 1}`;
+    webhook.keys.set(keyId, secret);
     const key = { keyId, hmacSecret: toBase64url(secret) };
-    return rotating ? key : { ...key, webhookId: fake.webhookId, protocol: 'v1', capabilities: ['storage'] };
+    return rotating
+      ? key
+      : { ...key, webhookId: webhook.webhookId, protocol: 'v1', capabilities: ['storage'] };
   }
 
   function health(): object {
-    const { webhookId } = fake;
+    const { webhookId } = webhook;
     const capabilities = ['storage', 'credential', 'store'];
     return {
       status: 'ok',
@@ -142,23 +144,23 @@ export async function startFakeWebhook(clock: Clock): Promise<FakeWebhook> {
 
   function operate(operation: Content): object {
     if (operation.op === 'audit.append') {
-      const known = new Set(fake.events.map(({ id }) => id));
-      fake.events.push(...(operation.events ?? []).filter(({ id }) => !known.has(id)));
+      const known = new Set(webhook.events.map(({ id }) => id));
+      webhook.events.push(...(operation.events ?? []).filter(({ id }) => !known.has(id)));
       return { accepted: operation.events?.length ?? 0 };
     }
-    const { epoch, seq = fake.events.length, hash = `hash-${seq}` } = fake.head;
+    const { epoch, seq = webhook.events.length, hash = `hash-${seq}` } = webhook.head;
     return operation.op === 'audit.list'
       ? { items: [], head: { epoch, seq, hash } }
       : { error: 'no such record', code: 'NOT_FOUND' };
   }
 
-  return fake;
+  return webhook;
 }
 
 interface Content {
   readonly op?: string;
   readonly batch?: readonly Content[];
-  readonly events?: FakeWebhook['events'];
+  readonly events?: FaultyWebhook['events'];
 }
 
 const refused = (status: number, code: string) => ({ status, answer: { error: 'refused', code } });

@@ -1,0 +1,30 @@
+import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pair';
+import type { ManualClock } from '@svault/shared';
+import { databasePath } from './database-files.ts';
+import { type Call, clientOf } from './management-service.ts';
+import { type ServiceSteps, stepsOn } from './service-steps.ts';
+
+/** A service with the reference webhook beside it. */
+export interface PairedService extends ServiceSteps {
+  readonly pair: TestPair;
+  readonly clock: ManualClock;
+  readonly databasePath: string;
+  readonly admin: Call;
+  readonly anyone: Call;
+  stop(): Promise<void>;
+}
+
+export async function startPairedService(options: Pick<PairOptions, 'bound'> = {}): Promise<PairedService> {
+  const pair = await startPair({ logLevel: 'silent', ...options });
+  const url = pair.controlPlaneUrl();
+  const admin = clientOf(url, { authorization: `Bearer ${pair.adminKey}` });
+  return {
+    ...stepsOn(url, admin),
+    pair,
+    clock: pair.clock,
+    databasePath: databasePath(pair),
+    admin,
+    anyone: clientOf(url),
+    stop: () => pair.close(),
+  };
+}
