@@ -11,7 +11,7 @@ export interface StartPorts {
 const DEFAULT_PORTS: StartPorts = { controlPlane: 8080, webhook: 8090 };
 
 /** What keeps the pair from starting, in one line for the terminal. */
-export class CannotStart extends Error {}
+class CannotStart extends Error {}
 
 /** @throws CannotStart for what is no port */
 export function startPorts(env: NodeJS.ProcessEnv): StartPorts {
