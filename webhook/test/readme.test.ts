@@ -21,7 +21,7 @@ function namesTold(): readonly string[] {
   const rows = README.split('\n').flatMap((line) => {
     const [, name] = /^\| `(SV_\w+)` /.exec(line) ?? [];
     if (name === undefined) return [];
-    return / yes \|$/.test(line) ? [name, `${name}_FILE`] : [name];
+    return line.endsWith(' yes |') ? [name, `${name}_FILE`] : [name];
   });
   return rows.toSorted();
 }
