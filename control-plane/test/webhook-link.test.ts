@@ -148,6 +148,31 @@ describe('rotation of the key', () => {
     expect(await view()).toMatchObject({ reachable: true, keyId: 'k1', rotationPending: false });
   });
 
+  /** The next exchange is answered when the test says so. */
+  const heldExchange = (): { asked: Promise<void>; release: () => void } => {
+    const release = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    service.webhook.fault = (path) => {
+      if (path !== '/v1/exchange') return undefined;
+      service.webhook.fault = undefined;
+      asked.resolve();
+      return release.promise.then(() => undefined);
+    };
+    return { asked: asked.promise, release: release.resolve };
+  };
+
+  it('keeps no key that came after the vault was locked', async () => {
+    const { asked, release } = heldExchange();
+    const rotating = rotate();
+    await asked;
+    await service.admin('POST', '/api/vault/lock');
+    release();
+    expect(await rotating).toMatchObject({ status: 423, json: { code: 'VAULT_LOCKED' } });
+    expect(await view()).toMatchObject({ keyId: 'k1', rotationPending: false, reachable: true });
+    await service.admin('POST', '/api/vault/unlock');
+    expect((await rotate()).status).toBe(200);
+  });
+
   it('lets one of two rotations at the same moment through, and the link works on', async () => {
     const agent = await service.agent('github');
     const answers = await Promise.all([rotate(), rotate()]);
@@ -159,20 +184,13 @@ describe('rotation of the key', () => {
   });
 
   it('never gives a key of a former webhook to the one that is bound meanwhile', async () => {
-    const release = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
-    service.webhook.fault = (path) => {
-      if (path !== '/v1/exchange') return undefined;
-      service.webhook.fault = undefined;
-      asked.resolve();
-      return release.promise.then(() => undefined);
-    };
+    const { asked, release } = heldExchange();
     const rotating = rotate();
-    await asked.promise;
+    await asked;
     await service.admin('DELETE', '/api/webhook');
     expect((await service.bind()).status).toBe(201);
     const { keyId } = await view();
-    release.resolve();
+    release();
     expect(await rotating).toMatchObject({ status: 409, json: { code: 'CONFLICT' } });
     expect(await view()).toMatchObject({ keyId, rotationPending: false, reachable: true });
   });

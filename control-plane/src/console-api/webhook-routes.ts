@@ -80,10 +80,10 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       audit: ['WEBHOOK_SECRET_ROTATED'],
       refusals: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       answer: { status: 200, schema: keyRotatedSchema },
-      handle: async ({ actor }) => {
+      handle: async ({ actor, change }) => {
         const link = await boundWebhookOf(stores, actor.vaultId);
         try {
-          return { keyId: await rotation.rotate(link, actor.userId) };
+          return { keyId: await rotation.rotate(link, actor.userId, change) };
         } catch (error) {
           throw asRefusal(error);
         }
