@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type HmacKey, authorityOf, randomToken, signRequest, utf8 } from '@svault/shared';
+import { memoryInUse } from '@svault/test-kit/memory-in-use';
 import { type RawAnswer, rawRequest } from '@svault/test-kit/raw-http';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { type DoorFixture, startDoor } from './door-fixture.ts';
@@ -372,20 +373,16 @@ test('a form that is none, or asks for a field twice, is refused', async () => {
 });
 
 test('memory stays flat under bodies that would fill it', async () => {
-  const used = (): number => {
-    const { heapUsed, arrayBuffers, external } = process.memoryUsage();
-    return heapUsed + arrayBuffers + external;
-  };
-  const before = used();
+  const before = memoryInUse();
   let peak = 0;
   const start = (path: string): string => head('POST', path, JSON_TYPE, 'transfer-encoding: chunked');
   for (let round = 0; round < 4; round += 1) {
     const floods = BODY_ROUTES.flatMap(([path, , url]) =>
       Array.from({ length: 8 }, () => rawRequest(url(), endless(start(path), 256 * MIB))),
     );
-    peak = Math.max(peak, used());
+    peak = Math.max(peak, memoryInUse());
     const answers = await Promise.all(floods);
-    peak = Math.max(peak, used());
+    peak = Math.max(peak, memoryInUse());
     expect(new Set(answers.map(({ status }) => status === 413 || status === 400))).toEqual(new Set([true]));
   }
   // 160 senders of up to 256 MiB: 40 GiB offered, of which at most 1 MiB each is ever held, 40 at a time.
