@@ -90,7 +90,9 @@ export async function startPair(options: PairOptions): Promise<Pair> {
   };
   const admin = createAdminClient(urls['control-plane'], secrets.adminKey);
   try {
-    await Promise.all([start('control-plane'), start('webhook')]);
+    // Both are waited for, also where one fails: what did start must be known to `stop`.
+    const starts = await Promise.allSettled([start('control-plane'), start('webhook')]);
+    for (const started of starts) if (started.status === 'rejected') throw started.reason;
     if (!(await isBound(admin))) await bind(admin, parseRegistrationLink(await run('webhook', 'bind-link')));
   } catch (error) {
     await stop();

@@ -68,10 +68,11 @@ export async function startProgram(
 async function ready(child: ChildProcess, url: string): Promise<void> {
   const deadline = Date.now() + READY_TIMEOUT_MS;
   while (Date.now() < deadline) {
-    if (child.exitCode !== null || child.signalCode !== null)
-      throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
     const answer = await fetch(`${url}/readyz`).catch(() => undefined);
     await answer?.body?.cancel();
+    // Looked at after the answer: it may have come from somebody else who has the port.
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
     if (answer?.status === 200) return;
     await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
   }

@@ -23,7 +23,9 @@ const SETTINGS = {
   }),
   SV_WEBHOOK_DATA_DIR: text({ description: 'the folder of the database', default: '.svault/webhook' }),
   SV_WEBHOOK_MASTER_KEY: optional(key32({ description: '32 bytes that wrap every data key' })),
-  SV_WEBHOOK_MASTER_KEY_NEXT: optional(key32({ description: 'the key that rotate-master-key moves to' })),
+  SV_WEBHOOK_MASTER_KEY_NEXT: optional(
+    key32({ description: 'the key that rotate-master-key moves to', file: true }),
+  ),
   SV_WEBHOOK_PASSPHRASE: optional(
     secretText({ description: 'the master key is derived from this', file: true }),
   ),
