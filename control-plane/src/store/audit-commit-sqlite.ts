@@ -60,14 +60,5 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     return leftOut;
   };
 
-  return {
-    commit: (take) => {
-      let entries: readonly AuditEntry[] = [];
-      const writeTaken = (): ReadonlySet<AuditEntry> => {
-        entries = take();
-        return write(entries);
-      };
-      return groupCommit.run(writeTaken, () => entries.length);
-    },
-  };
+  return { commit: (take) => groupCommit.run(() => write(take())) };
 }
