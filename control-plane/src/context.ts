@@ -5,6 +5,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { type Access, createAccess } from './access/access.ts';
 import { createExpiredGrants } from './access/expired-grants.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
+import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
 import { type Sessions, createSessions } from './accounts/sessions.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
@@ -55,6 +56,7 @@ export interface Context {
 
 /** How often what goes on beside the requests is looked after. */
 const SHIPPING_PAUSE_MS = 250;
+const ENDED_SIGN_INS_PAUSE_MS = 60_000;
 const PENDING_KEYS_PAUSE_MS = 5_000;
 const DENIALS_PAUSE_MS = 5_000;
 
@@ -105,6 +107,10 @@ export async function createContext(
       startJob('audit shipping', () => shipper.ship(), { pauseMs: SHIPPING_PAUSE_MS, logger }),
       startJob('denial counts', () => denials.flush(), { pauseMs: DENIALS_PAUSE_MS, logger }),
       startJob('key rotation', rotations, { pauseMs: PENDING_KEYS_PAUSE_MS, logger }),
+      startJob('ended sign-ins', () => forgetEndedSignIns(stores, clock), {
+        pauseMs: ENDED_SIGN_INS_PAUSE_MS,
+        logger,
+      }),
     ];
     return {
       stop: async () => {

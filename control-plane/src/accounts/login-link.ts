@@ -20,7 +20,6 @@ export async function makeLoginLink(
 ): Promise<string> {
   const token = randomToken(TOKEN_BYTES);
   const now = options.clock.now();
-  await stores.loginLinks.removeExpired(formatTime(now));
   await stores.loginLinks.add({
     tokenHash: hashKey(token),
     vaultId: user.vaultId,
