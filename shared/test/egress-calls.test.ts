@@ -6,7 +6,7 @@ import { EgressFailed, createEgress } from '@svault/shared/egress';
 import type { Egress, EgressRequest } from '@svault/shared/egress';
 import { countingServer } from './counting-server.ts';
 import type { CountingServer } from './counting-server.ts';
-import { TEST_CERTIFICATE } from './test-certificate.ts';
+import { testCertificate } from './test-certificate.ts';
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
@@ -215,7 +215,8 @@ describe('egress', () => {
   });
 
   it('refuses a certificate that nobody vouches for, whatever the environment says', async () => {
-    const server = await serverOf((_req, res) => res.end('secret'), { tls: TEST_CERTIFICATE });
+    const certificate = await testCertificate();
+    const server = await serverOf((_req, res) => res.end('secret'), { tls: certificate });
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     cleanups.push(() => {
@@ -228,8 +229,9 @@ describe('egress', () => {
   });
 
   it('checks the certificate against the name, not against the address it connects to', async () => {
-    setDefaultCACertificates([TEST_CERTIFICATE.cert]);
-    const server = await serverOf((_req, res) => res.end('by name'), { tls: TEST_CERTIFICATE });
+    const certificate = await testCertificate();
+    setDefaultCACertificates([certificate.cert]);
+    const server = await serverOf((_req, res) => res.end('by name'), { tls: certificate });
     const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve(['127.0.0.1']) });
     const answer = await egress.request(get(`https://hook.test:${server.port}/`));
     expect(answer.body.toString()).toBe('by name');

@@ -1,24 +1,15 @@
-/**
- * A self-signed certificate for `hook.test` with its key, good for nothing but these tests; made by `openssl req -x509`
- * and valid for a hundred years.
- */
-export const TEST_CERTIFICATE = {
-  key: `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjxh4zYZ6SobBvcfZ
-HtnQOMDuS8I09tkttITiXb0DkTmhRANCAAQDjLtBxyiWLhM3FJR3KwdD55Fqn3Ll
-j055T2Y4I9PNJf6VvNR1ZqIriI3CVr0vbXO4fiKCBeaRIkiAwTcN67Ac
------END PRIVATE KEY-----
-`,
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBlDCCATugAwIBAgIUEQnbtGdIBIZUDzPoBrxkbnia6uYwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJaG9vay50ZXN0MCAXDTI2MTEyMDE5NTQyMVoYDzIxMjYxMDI3
-MTk1NDIxWjAUMRIwEAYDVQQDDAlob29rLnRlc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAQDjLtBxyiWLhM3FJR3KwdD55Fqn3Llj055T2Y4I9PNJf6VvNR1ZqIr
-iI3CVr0vbXO4fiKCBeaRIkiAwTcN67Aco2kwZzAdBgNVHQ4EFgQUZXAbp5pGVHtP
-IiF3btkhNbxtv0kwHwYDVR0jBBgwFoAUZXAbp5pGVHtPIiF3btkhNbxtv0kwFAYD
-VR0RBA0wC4IJaG9vay50ZXN0MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwID
-RwAwRAIgMTqZZB+6tr5K7+m3/jEubTKRpUAJfn86Vyar3rc4TzQCIAJgi01BRH3B
-s7LD86VX3HtbLFFYF2PBLr3g949EMc2z
------END CERTIFICATE-----
-`,
-} as const;
+import { generate } from 'selfsigned';
+
+const DNS_NAME = 2;
+
+/** A self-signed certificate for `hook.test` with its key, made anew for each run. */
+export async function testCertificate(): Promise<{ readonly key: string; readonly cert: string }> {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'hook.test' }], {
+    keyType: 'ec',
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'subjectAltName', altNames: [{ type: DNS_NAME, value: 'hook.test' }] },
+    ],
+  });
+  return { key, cert };
+}
