@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPair } from '@svault/compose/pair';
-import { freePort } from './free-port.ts';
+import { freePort } from '@svault/compose/free-port';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { table, writeResults } from './report.ts';
 import { controlPlaneContenders, pidOf } from './rows/control-plane.ts';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
 /**
- * A port that was free a moment ago. Both programs must know both addresses before either starts, so the pair
- * cannot simply listen on port 0.
+ * A port that was free a moment ago, for a program that must know its address before it starts and so cannot simply
+ * listen on port 0.
  */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
