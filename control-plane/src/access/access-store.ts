@@ -13,6 +13,11 @@ export interface AccessSubject {
   /** RFC 7638 thumbprint of the key that sealed records are delivered to. */
   readonly sealingKeyThumbprint: string | null;
   readonly vaultLockedAt: string | null;
+  /** Of the account, for its ceiling; counted no further than matters for it (`limits/aggregate.ts`). */
+  readonly activeAgents: number;
+  readonly proxies: number;
+  /** Enabled policies of the agent and of the token asked for, as JSON; null where there are none. */
+  readonly policies: string | null;
 
   /** The grant for the service asked for; null where there is none. */
   readonly grantId: Id<'grt'> | null;

@@ -1,8 +1,9 @@
 import { type Clock, type Id, formatTime, hashKey, isServiceName, isWellFormedKey } from '@svault/shared';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
-import type { AgentLimiter } from '../limits/limiter.ts';
-import type { PolicyEvaluator } from '../policies/policy-evaluator.ts';
+import type { Counter, Limiter, LimiterVerdict } from '../limits/limiter.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { LifetimeUse, PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import { refusal } from '../errors.ts';
 import { accessEvent } from './access-event.ts';
 import type { AccessStore, AccessSubject } from './access-store.ts';
@@ -35,7 +36,8 @@ export interface BoundWebhook {
 
 export interface AccessDependencies {
   readonly store: AccessStore;
-  readonly limiter: AgentLimiter;
+  readonly limiter: Limiter;
+  readonly limits: Limits;
   readonly policies: PolicyEvaluator;
   readonly audit: AuditWriter;
   readonly denials: DenialCounter;
@@ -53,6 +55,28 @@ export interface AccessDependencies {
 
 const LAST_USED_RESOLUTION_MS = 60_000;
 
+type Refused = Extract<LimiterVerdict, { readonly allowed: false }>;
+
+/** A request that grant and policies allow, and what of it is still to be counted. */
+interface ForeseenAccess {
+  readonly serviceName: string;
+  readonly sourceAddress: string | undefined;
+  readonly grantId: Id<'grt'>;
+  readonly rates: readonly RateUse[];
+  readonly uses: readonly LifetimeUse[];
+}
+
+/** What stands behind the limits; `further` is what the limiter counts with it. */
+type Outlook = { readonly further: readonly Counter[] } & (
+  | { readonly kind: 'list' }
+  | { readonly kind: 'denied'; readonly denial: Denial }
+  | { readonly kind: 'miss'; readonly serviceName: string }
+  | ({ readonly kind: 'access' } & ForeseenAccess)
+);
+
+const NONE: readonly Counter[] = [];
+const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, further: NONE });
+
 /**
  * Decides who gets a credential. Everything that can refuse stands in `decide` in the order in which it is asked
  * (contract.md, "Order of answers on a credential request"); nothing else in the service hands out agents' tickets.
@@ -62,7 +86,7 @@ const LAST_USED_RESOLUTION_MS = 60_000;
  * Every decision about a known agent is on the disk before it is answered.
  */
 export function createAccess(dependencies: AccessDependencies): Access {
-  const { store, limiter, policies, audit, denials, expiredGrants, clock } = dependencies;
+  const { store, limiter, limits, policies, audit, denials, expiredGrants, clock } = dependencies;
 
   async function decide({ key, services, sourceAddress }: AccessRequest): Promise<Decision> {
     if (key === undefined) return denied(plainDenial('MISSING_KEY'));
@@ -72,37 +96,78 @@ export function createAccess(dependencies: AccessDependencies): Access {
     const keyHash = hashKey(key);
     const subject = await store.findByKeyHash(keyHash, serviceName ?? '');
     if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
-    // Not yet limited at this point, so counted: a suspended agent that keeps asking must not fill the disk.
+    // Not limited before this point, so counted: a suspended agent that keeps asking must not fill the disk.
     if (subject.status !== 'active') return refuseInactive(subject, serviceName);
 
-    const admitted = await limiter.admit(subject);
-    if (!admitted.allowed) return refuseLimited(subject, admitted.retryAfterSeconds);
+    const outlook = foresee(subject, { services, serviceName, sourceAddress, nowMs });
+    const admitted = await limiter.admit({
+      vaultId: subject.vaultId,
+      callerId: subject.agentId,
+      traffic: 'agent_credentials',
+      aggregateLimit: limits.aggregate(subject),
+      further: outlook.further,
+    });
+    if (!admitted.allowed) return refuseLimited(subject, serviceName, admitted, outlook);
 
-    if (services.length === 0) return listGrants(subject, nowMs);
-    if (serviceName === undefined) return refuse(subject, undefined, plainDenial('INVALID_SERVICE'));
-    if (subject.vaultLockedAt !== null) return refuse(subject, serviceName, plainDenial('VAULT_LOCKED'));
+    if (outlook.kind === 'list') return listGrants(subject, nowMs);
+    if (outlook.kind === 'denied') return refuse(subject, serviceName, outlook.denial);
+    if (outlook.kind === 'miss') return refuseMiss(subject, outlook.serviceName);
+    return provide(subject, keyHash, outlook);
+  }
+
+  /**
+   * What a request comes to once the limits let it through, in the contract's order. Looked at before they are asked, since
+   * a miss and a policy's own rate are counted in the same step as the floor; answered only behind them.
+   */
+  function foresee(
+    subject: AccessSubject,
+    asked: {
+      readonly services: readonly string[];
+      readonly serviceName: string | undefined;
+      readonly sourceAddress: string | undefined;
+      readonly nowMs: number;
+    },
+  ): Outlook {
+    const { serviceName, sourceAddress, nowMs } = asked;
+    if (asked.services.length === 0) return { kind: 'list', further: NONE };
+    if (serviceName === undefined) return foreseenDenial(plainDenial('INVALID_SERVICE'));
+    if (subject.vaultLockedAt !== null) return foreseenDenial(plainDenial('VAULT_LOCKED'));
     const grantId = liveGrant(subject, nowMs);
-    if (grantId === undefined) return refuseMiss(subject, serviceName);
-
-    const { vaultId, agentId } = subject;
-    const verdict = await policies.evaluate({ vaultId, agentId, serviceName, sourceAddress });
+    if (grantId === undefined)
+      return { kind: 'miss', serviceName, further: [limits.counter('agent_no_grant', subject.agentId)] };
+    const verdict = policies.evaluate({ policies: subject.policies, sourceAddress, nowMs });
     if (!verdict.allowed) {
       const { allowed: _, ...particulars } = verdict;
-      return refuse(subject, serviceName, { code: 'POLICY_DENIED', ...particulars });
+      return foreseenDenial({ code: 'POLICY_DENIED', ...particulars });
     }
+    const { rates, uses } = verdict;
+    return {
+      kind: 'access',
+      serviceName,
+      sourceAddress,
+      grantId,
+      rates,
+      uses,
+      further: rates.map(({ counter }) => counter),
+    };
+  }
 
+  /** All that is left once limits and policies allow: a webhook, and the line in the log. */
+  async function provide(subject: AccessSubject, keyHash: string, access: ForeseenAccess): Promise<Decision> {
+    const { vaultId, agentId } = subject;
+    const { serviceName, grantId, uses } = access;
     const webhook = boundWebhook(subject);
     if (webhook === undefined) return refuse(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
     const retryAfterSeconds = dependencies.offlineForSeconds(vaultId);
     if (retryAfterSeconds > 0)
       return refuse(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
 
-    const touchAgent = isStale(subject.lastUsedAt, nowMs);
+    const touchAgent = isStale(subject.lastUsedAt, clock.now());
     const recorded = await audit.record(
       { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
-      { touchAgent, provided: { keyHash, grantId, webhookId: webhook.webhookId } },
+      { touchAgent, provided: { keyHash, grantId, webhookId: webhook.webhookId, uses } },
     );
-    if (!recorded) return refuseWithdrawn(keyHash, serviceName);
+    if (!recorded) return refuseWithdrawn(keyHash, access);
     return { outcome: 'ticket', ...dependencies.issueCredentialUrl(subject, webhook, serviceName) };
   }
 
@@ -110,14 +175,19 @@ export function createAccess(dependencies: AccessDependencies): Access {
    * The access was withdrawn after it was decided and before it was written down. What withdrew it is the answer;
    * limits and policies have counted this request already.
    */
-  async function refuseWithdrawn(keyHash: string, serviceName: string): Promise<Decision> {
+  async function refuseWithdrawn(
+    keyHash: string,
+    { serviceName, sourceAddress }: ForeseenAccess,
+  ): Promise<Decision> {
     const subject = await store.findByKeyHash(keyHash, serviceName);
     if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
     if (subject.status !== 'active') return refuseInactive(subject, serviceName);
-    if (subject.vaultLockedAt !== null) return refuse(subject, serviceName, plainDenial('VAULT_LOCKED'));
+    const asked = { services: [serviceName], serviceName, sourceAddress, nowMs: clock.now() };
+    const outlook = foresee(subject, asked);
+    if (outlook.kind === 'denied') return refuse(subject, serviceName, outlook.denial);
+    if (outlook.kind === 'miss') return refuseCountedMiss(subject, serviceName);
     if (boundWebhook(subject) === undefined)
       return refuse(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
-    if (liveGrant(subject, clock.now()) === undefined) return refuseMiss(subject, serviceName);
     // Withdrawn and given again within a moment: what stands now is the next request's.
     throw refusal('AUDIT_UNAVAILABLE', 'The access changed while it was being recorded; ask again.', {
       details: { retryAfter: 1 },
@@ -145,8 +215,17 @@ export function createAccess(dependencies: AccessDependencies): Access {
     return refuse(subject, serviceName, denial);
   }
 
-  /** One event per agent, code and minute (contract.md, "Events"). */
-  function refuseLimited(subject: AccessSubject, retryAfterSeconds: number): Decision {
+  /** One event per agent, code and minute (contract.md, "Events"); a policy's own rate is a denial of that policy. */
+  async function refuseLimited(
+    subject: AccessSubject,
+    serviceName: string | undefined,
+    { key, retryAfterSeconds }: Refused,
+    outlook: Outlook,
+  ): Promise<Decision> {
+    const rates = outlook.kind === 'access' ? outlook.rates : [];
+    const rate = rates.find(({ counter }) => counter.key === key);
+    if (rate !== undefined)
+      return refuse(subject, serviceName, { code: 'POLICY_DENIED', ...rate.denial, retryAfterSeconds });
     const denial: Denial = { code: 'RATE_LIMITED', retryAfterSeconds };
     denials.count(accessEvent(subject, undefined, denial));
     return denied(denial);
@@ -154,8 +233,6 @@ export function createAccess(dependencies: AccessDependencies): Access {
 
   /** No grant, or one that has lapsed: that one is deleted now, and answered as lapsed by the request that does it. */
   async function refuseMiss(subject: AccessSubject, serviceName: string): Promise<Decision> {
-    const admitted = await limiter.admitMiss(subject);
-    if (!admitted.allowed) return refuseLimited(subject, admitted.retryAfterSeconds);
     if (subject.grantId === null) return refuse(subject, serviceName, plainDenial('NO_GRANT'));
     const lapsed = plainDenial('GRANT_EXPIRED');
     const deleted = await expiredGrants.remove(subject, [
@@ -163,6 +240,15 @@ export function createAccess(dependencies: AccessDependencies): Access {
       accessEvent(subject, serviceName, lapsed),
     ]);
     return deleted ? denied(lapsed) : refuse(subject, serviceName, plainDenial('NO_GRANT'));
+  }
+
+  /** A miss that shows only after the request was admitted. */
+  async function refuseCountedMiss(subject: AccessSubject, serviceName: string): Promise<Decision> {
+    const admitted = await limiter.take(limits.counter('agent_no_grant', subject.agentId));
+    if (admitted.allowed) return refuseMiss(subject, serviceName);
+    const denial: Denial = { code: 'RATE_LIMITED', retryAfterSeconds: admitted.retryAfterSeconds };
+    denials.count(accessEvent(subject, undefined, denial));
+    return denied(denial);
   }
 
   return { decide };

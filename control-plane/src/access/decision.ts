@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
-import type { RuleType } from '../policies/policy-evaluator.ts';
+import type { PolicyDenial } from '../policies/policy-verdict.ts';
 import type { ListedGrant } from './access-store.ts';
 
 /** Denials that say nothing beyond their code. */
@@ -19,13 +19,8 @@ export type PlainDenialCode = Extract<
 export type Denial =
   | { readonly code: PlainDenialCode }
   | { readonly code: 'RATE_LIMITED' | 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
-  | {
-      readonly code: 'POLICY_DENIED';
-      readonly policy: string;
-      readonly rule: RuleType;
-      readonly reason: string;
-      readonly retryAfterSeconds?: number;
-    };
+  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */
+  | ({ readonly code: 'POLICY_DENIED'; readonly retryAfterSeconds?: number } & PolicyDenial);
 
 export type Decision =
   | { readonly outcome: 'denied'; readonly denial: Denial }

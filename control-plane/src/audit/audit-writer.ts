@@ -1,6 +1,7 @@
 import type { Logger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
 import { refusal } from '../errors.ts';
+import type { LifetimeUse } from '../policies/policy-verdict.ts';
 import type { NewAuditEvent } from './audit-event.ts';
 
 /** One line of what is to be written before an answer goes out. */
@@ -18,6 +19,8 @@ export interface StandingAccess {
   readonly keyHash: string;
   readonly grantId: Id<'grt'>;
   readonly webhookId: string;
+  /** Counted with the event, all or none; where one has no room left the access does not stand. */
+  readonly uses: readonly LifetimeUse[];
 }
 
 /** Where entries become durable. */
