@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { isWithin, parseAddress } from './address.ts';
 
 /** What an address is for. Everything but `public` is refused unless the operator named it. */
 export type AddressVerdict =
@@ -59,29 +59,6 @@ const RANGES: ReadonlyArray<readonly [range: string, verdict: AddressVerdict]> =
 ];
 
 const PARSED_RANGES = RANGES.map(([range, verdict]) => ({ cidr: ipaddr.parseCIDR(range), verdict }));
-
-/** An address in a form that can be held against a range. */
-export type Address = ipaddr.IPv4 | ipaddr.IPv6;
-export type Cidr = [Address, number];
-
-/**
- * Reads an address in its usual notation, and takes an IPv4-mapped one for the IPv4 address it stands for.
- * @returns undefined for anything else: a zone id, `127.1`, `0x7f000001`, a name
- */
-export function parseAddress(text: string): Address | undefined {
-  // node:net first: ipaddr.js also reads short, octal and hexadecimal forms.
-  const version = isIP(text);
-  if (version === 0 || text.includes('%')) return undefined;
-  // Then the URL parser: ipaddr.js takes `::1.2.3.4`, which is IPv4-compatible, for an IPv4-mapped address.
-  return version === 4
-    ? ipaddr.parse(text)
-    : ipaddr.process(new URL(`http://[${text}]`).hostname.slice(1, -1));
-}
-
-/** Whether an address lies in a range; never across IPv4 and IPv6. */
-export function isWithin(address: Address, [network, bits]: Cidr): boolean {
-  return address.kind() === network.kind() && address.match(network, bits);
-}
 
 /**
  * Protocol section 6: what an address is for, IPv4-mapped forms included. Pure.

@@ -1,6 +1,5 @@
-import ipaddr from 'ipaddr.js';
-import { isWithin, parseAddress } from './address-verdict.ts';
-import type { Cidr } from './address-verdict.ts';
+import { isWithin, parseAddress, parseCidr } from './address.ts';
+import type { Cidr } from './address.ts';
 
 /** What the operator named in `SV_EGRESS_ALLOW` (protocol section 6). */
 export interface AllowList {
@@ -10,7 +9,6 @@ export interface AllowList {
 }
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
-const CIDR = /^([0-9a-fA-F:.]+)\/([0-9]{1,3})$/;
 
 /**
  * Reads the entries: a range (`10.1.0.0/16`, `fd00::/8`), an address, or a host name.
@@ -20,7 +18,7 @@ export function parseAllowList(entries: readonly string[]): AllowList {
   const hosts = new Set<string>();
   const ranges: Cidr[] = [];
   for (const entry of entries) {
-    const range = parseRange(entry);
+    const range = parseCidr(entry);
     if (range !== undefined) ranges.push(range);
     else if (isHostName(entry.toLowerCase())) hosts.add(entry.toLowerCase());
     else
@@ -31,14 +29,6 @@ export function parseAllowList(entries: readonly string[]): AllowList {
     return address !== undefined && ranges.some((range) => isWithin(address, range));
   };
   return { namesHost: (host) => hosts.has(host) || namesAddress(host), namesAddress };
-}
-
-function parseRange(entry: string): Cidr | undefined {
-  const alone = parseAddress(entry);
-  if (alone !== undefined) return [alone, alone.kind() === 'ipv4' ? 32 : 128];
-  const [, network = '', bits = ''] = CIDR.exec(entry) ?? [];
-  const isRange = parseAddress(network) !== undefined && ipaddr.isValidCIDR(entry);
-  return isRange ? [ipaddr.parse(network), Number(bits)] : undefined;
 }
 
 /** A name whose last label is a number would be an address to a URL parser, so it names no host. */

@@ -1,3 +1,5 @@
+export { canonicalAddress, isWithin, parseAddress, parseCidr } from './address.ts';
+export type { Address, Cidr } from './address.ts';
 export { addressVerdict } from './address-verdict.ts';
 export type { AddressVerdict } from './address-verdict.ts';
 export { parseAllowList } from './allow-list.ts';

@@ -1,0 +1,51 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** An address in a form that can be held against a range. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type Cidr = [Address, number];
+
+const CIDR = /^([0-9a-fA-F:.]+)\/(0|[1-9][0-9]{0,2})$/;
+
+/**
+ * Reads an address in its usual notation, and takes an IPv4-mapped one for the IPv4 address it stands for.
+ * @returns undefined for anything else: a zone id, `127.1`, `0x7f000001`, a name
+ */
+export function parseAddress(text: string): Address | undefined {
+  // node:net first: ipaddr.js also reads short, octal and hexadecimal forms.
+  const version = isIP(text);
+  if (version === 0 || text.includes('%')) return undefined;
+  // Then the URL parser: ipaddr.js takes `::1.2.3.4`, which is IPv4-compatible, for an IPv4-mapped address.
+  return version === 4
+    ? ipaddr.parse(text)
+    : ipaddr.process(new URL(`http://[${text}]`).hostname.slice(1, -1));
+}
+
+/**
+ * The one notation of an address: RFC 5952 for IPv6, dotted decimal for IPv4 and for IPv4-mapped IPv6.
+ * @returns undefined for anything that {@link parseAddress} does not read
+ */
+export function canonicalAddress(text: string): string | undefined {
+  // Of an IPv4 address node:net takes no other notation than this one.
+  return isIP(text) === 4 ? text : parseAddress(text)?.toString();
+}
+
+/**
+ * Reads a range (`10.1.0.0/16`, `fd00::/8`) or a single address. A range of IPv4-mapped addresses is the IPv4 range it
+ * stands for.
+ * @returns undefined for anything else
+ */
+export function parseCidr(text: string): Cidr | undefined {
+  const [, network = text, bits] = CIDR.exec(text) ?? [];
+  const address = parseAddress(network);
+  if (address === undefined) return undefined;
+  const width = address.kind() === 'ipv4' ? 32 : 128;
+  if (bits === undefined) return [address, width];
+  const unmapped = width === 32 && network.includes(':') ? Number(bits) - 96 : Number(bits);
+  return unmapped >= 0 && unmapped <= width ? [address, unmapped] : undefined;
+}
+
+/** Whether an address lies in a range; never across IPv4 and IPv6. */
+export function isWithin(address: Address, [network, bits]: Cidr): boolean {
+  return address.kind() === network.kind() && address.match(network, bits);
+}
