@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { randomToken, timeOrderedToken } from './bytes.ts';
 
 /** Kinds of things that have an id (contract, "Management routes"). */
-export type IdPrefix = 'agt' | 'prx' | 'pol' | 'fld' | 'usr' | 'vlt' | 'grt' | 'evt' | 'adk' | 'ses' | 'whk';
+export type IdPrefix = 'agt' | 'prx' | 'pol' | 'rul' | 'fld' | 'usr' | 'vlt' | 'grt' | 'evt' | 'adk' | 'ses' | 'whk';
 
 /** An id that says what it names; ids of different kinds do not mix. */
 export type Id<P extends IdPrefix> = `${P}_${string}` & { readonly __brand: P };

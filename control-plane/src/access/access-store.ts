@@ -16,8 +16,12 @@ export interface AccessSubject {
   /** Of the account, for its ceiling; counted no further than matters for it (`limits/aggregate.ts`). */
   readonly activeAgents: number;
   readonly proxies: number;
-  /** Enabled policies of the agent and of the token asked for, as JSON; null where there are none. */
+  /** Enabled policies of the agent and of the token asked for, in the form of `PolicyQuestion`; null where there are none. */
   readonly policies: string | null;
+  /** What was counted of these policies' rules so far, in the form of `PolicyQuestion`; null where nothing was. */
+  readonly policyUsage: string | null;
+  /** Of the vault; it moves with every change of a policy or an attachment. */
+  readonly policyRevision: number;
 
   /** The grant for the service asked for; null where there is none. */
   readonly grantId: Id<'grt'> | null;

@@ -19,6 +19,8 @@ export interface StandingAccess {
   readonly keyHash: string;
   readonly grantId: Id<'grt'>;
   readonly webhookId: string;
+  /** Of the vault: no policy or attachment has changed since the decision. */
+  readonly policyRevision: number;
   /** Counted with the event, all or none; where one has no room left the access does not stand. */
   readonly uses: readonly LifetimeUse[];
 }

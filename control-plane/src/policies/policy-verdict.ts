@@ -46,10 +46,19 @@ export type PolicyVerdict =
 /** What the rules look at. */
 export interface PolicyQuestion {
   /**
-   * The enabled policies attached to the agent or proxy and to the token, as the store reads them with the subject: JSON,
-   * null where there are none. Compiled once for each text.
+   * The enabled policies attached to the agent or proxy and to the token, as the store reads them with the subject; null
+   * where there are none: `[{"target":"agent","id":"pol_…","name":"…","rules":[…]}]`, with the rules as they are stored.
+   * The order does not matter. Compiled once for each text.
    */
   readonly policies: string | null;
+  /**
+   * How often `max_usage` rules were used at these targets, as the store reads it; null where none was:
+   * `{"agent rul_…":3}`. Rules of disabled policies may be among them.
+   */
+  readonly usage: string | null;
+  /** The agent or proxy that asks, and the token that it asks for: what the counts of a rule belong to. */
+  readonly caller: { readonly type: 'agent' | 'proxy'; readonly id: string };
+  readonly serviceName: string;
   /** The caller's IP address, where it is known. */
   readonly sourceAddress: string | undefined;
   readonly nowMs: number;

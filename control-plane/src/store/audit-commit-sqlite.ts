@@ -5,6 +5,7 @@ import { stampEvent } from '../audit/audit-event.ts';
 import type { AuditCommit, AuditEntry } from '../audit/audit-writer.ts';
 import { type ChainHead, EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
 import type { AuditEventRow } from './decision-schema.ts';
+import { createUseCount } from './use-count-sqlite.ts';
 import { AUDIT_COLUMNS, toAuditRow } from './audit-rows.ts';
 
 /** The hot path's log: prepared statements, one read and one write of a chain's head per vault and transaction. */
@@ -25,16 +26,21 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     'UPDATE agents SET last_used_at = ? WHERE vault_id = ? AND id = ?',
   );
 
-  const standing = db.prepare<[string, string, string]>(
+  const standing = db.prepare<[string, string, string, number]>(
     `SELECT 1 FROM agents a
      JOIN vaults v ON v.id = a.vault_id
      JOIN grants g ON g.id = (SELECT ?) AND g.agent_id = a.id
      JOIN webhook_links w ON w.vault_id = a.vault_id
-     WHERE a.key_hash = (SELECT ?) AND a.status = 'active' AND v.locked_at IS NULL AND w.webhook_id = (SELECT ?)`,
+     WHERE a.key_hash = (SELECT ?) AND a.status = 'active' AND v.locked_at IS NULL AND w.webhook_id = (SELECT ?)
+       AND v.policy_revision = (SELECT ?)`,
   );
-  const holds = ({ provided }: AuditEntry): boolean =>
-    provided === undefined ||
-    standing.get(provided.grantId, provided.keyHash, provided.webhookId) !== undefined;
+  const countUses = createUseCount(db);
+  const holds = ({ event, provided }: AuditEntry): boolean => {
+    if (provided === undefined) return true;
+    const { grantId, keyHash, webhookId, policyRevision, uses } = provided;
+    const stands = standing.get(grantId, keyHash, webhookId, policyRevision) !== undefined;
+    return stands && countUses(event.vaultId, uses);
+  };
 
   /** @returns the entries that do not hold any more */
   const write = (entries: readonly AuditEntry[]): ReadonlySet<AuditEntry> => {

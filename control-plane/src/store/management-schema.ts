@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import type { Role } from '../accounts/actor.ts';
@@ -13,6 +14,8 @@ interface VaultRow {
   id: Id<'vlt'>;
   created_at: TimeText;
   locked_at: TimeText | null;
+  /** Moves with every change of a policy or an attachment. */
+  policy_revision: Generated<number>;
 }
 
 interface UserRow {

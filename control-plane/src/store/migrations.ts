@@ -6,6 +6,8 @@ import { indexes } from './migrations/004-indexes.ts';
 import { audit } from './migrations/101-audit.ts';
 import { webhookLinks } from './migrations/102-webhook-links.ts';
 import { dueWork } from './migrations/103-due-work.ts';
+import { policies } from './migrations/201-policies.ts';
+import { proxies } from './migrations/202-proxies.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -16,4 +18,6 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   audit,
   webhookLinks,
   dueWork,
+  policies,
+  proxies,
 ];

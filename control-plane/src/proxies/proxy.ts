@@ -1,0 +1,23 @@
+import type { Id } from '@svault/shared';
+
+/** Specification, "MCP proxy". */
+export type UpstreamAuthType = 'Token' | 'sv_session';
+
+export type ProxyStatus = 'active' | 'revoked';
+
+export interface Proxy {
+  readonly id: Id<'prx'>;
+  readonly vaultId: Id<'vlt'>;
+  readonly name: string;
+  readonly upstreamUrl: string;
+  readonly upstreamAuthType: UpstreamAuthType;
+  /** Of the credential that the webhook injects; undefined for `sv_session`. */
+  readonly serviceName: string | undefined;
+  readonly agentId: Id<'agt'> | undefined;
+  readonly headerTemplates: Readonly<Record<string, string>> | undefined;
+  readonly status: ProxyStatus;
+  readonly keyPrefix: string;
+  readonly createdAt: string;
+  readonly revokedAt: string | undefined;
+  readonly lastUsedAt: string | undefined;
+}

@@ -1,0 +1,65 @@
+import type { SchemaMigration } from '../schema-migration.ts';
+
+/**
+ * Policies, what they are attached to, and how often each rule with a lifetime limit was used there. A target is an
+ * agent's id, a proxy's id, or a token's service name.
+ *
+ * `vaults.policy_revision` moves with every change of a policy or an attachment: an access that was decided at another
+ * revision than the one it is written down at is decided anew.
+ */
+export const policies: SchemaMigration = {
+  id: 201,
+  name: 'policies',
+  up: async (db) => {
+    await db.schema
+      .createTable('policies')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('enabled', 'integer', (column) => column.notNull())
+      .addColumn('rules', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'text', (column) => column.notNull())
+      .addColumn('updated_at', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('policies_by_vault')
+      .on('policies')
+      .columns(['vault_id', 'created_at', 'id'])
+      .execute();
+
+    await db.schema
+      .createTable('policy_attachments')
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('target_type', 'text', (column) => column.notNull())
+      .addColumn('target_id', 'text', (column) => column.notNull())
+      .addColumn('policy_id', 'text', (column) => column.notNull().references('policies.id'))
+      .addPrimaryKeyConstraint('policy_attachments_primary', [
+        'vault_id',
+        'target_type',
+        'target_id',
+        'policy_id',
+      ])
+      .execute();
+    await db.schema
+      .createIndex('policy_attachments_by_policy')
+      .on('policy_attachments')
+      .columns(['policy_id', 'target_type', 'target_id'])
+      .execute();
+
+    await db.schema
+      .createTable('policy_usage')
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('target_type', 'text', (column) => column.notNull())
+      .addColumn('target_id', 'text', (column) => column.notNull())
+      .addColumn('rule_id', 'text', (column) => column.notNull())
+      .addColumn('used', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('policy_usage_primary', ['vault_id', 'target_type', 'target_id', 'rule_id'])
+      .execute();
+    await db.schema.createIndex('policy_usage_by_rule').on('policy_usage').column('rule_id').execute();
+
+    await db.schema
+      .alterTable('vaults')
+      .addColumn('policy_revision', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute();
+  },
+};
