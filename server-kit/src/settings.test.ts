@@ -60,7 +60,15 @@ describe('readSettings', () => {
       SV_LIMIT_KEY_REVEAL: '5',
       PATH: '/bin',
     };
-    expect(read({}, env, foreign)).toEqual({});
+    expect(readSettings({}, env, { foreign, foreignPrefix: 'SV_LIMIT_' })).toEqual({});
+  });
+
+  it('says what the program has to say of a name that it does not know', () => {
+    const explainUnknown = (name: string): string | undefined =>
+      name === 'SV_LIMIT_X' ? 'there is no such limit' : undefined;
+    const reading = (): unknown =>
+      readSettings({}, { SV_LIMIT_X: '1', SV_Y: '1' }, { foreign: [], explainUnknown });
+    expect(reading).toThrow(/there is no such limit\n {2}SV_Y is not known/);
   });
 
   it('reads a key, secret or token from its file, and refuses both ways at once', () => {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { Secret, fromBase64url } from '@svault/shared';
-import { LIMIT_SETTING_PREFIX } from './setting-names.ts';
 
 /** One setting: how its text becomes a value. `parse` throws an Error whose message completes "NAME …". */
 export interface Setting<T> {
@@ -144,13 +143,18 @@ const FILE_SUFFIX = '_FILE';
  * Reads all settings of one program from its environment, once, at start.
  *
  * @param spec the program's own settings; a name ending in `_KEY`, `_SECRET` or `_TOKEN` also comes as `…_FILE`
- * @param foreign names that another program reads from the same environment
+ * @param foreign names that another program reads from the same environment, and with `foreignPrefix` all that begin so
+ * @param explainUnknown the problem that an unknown name is, where there is more to say than that it is unknown
  * @throws SettingsError listing every unknown, missing or malformed `SV_…` name; values are never repeated in it
  */
 export function readSettings<S extends Spec>(
   spec: S,
   env: NodeJS.ProcessEnv,
-  options: { readonly foreign: readonly string[] },
+  options: {
+    readonly foreign: readonly string[];
+    readonly foreignPrefix?: string;
+    readonly explainUnknown?: (name: string) => string | undefined;
+  },
 ): SettingValues<S> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
@@ -165,14 +169,18 @@ export function readSettings<S extends Spec>(
     }
   }
   const known = (name: string): boolean =>
-    Object.hasOwn(spec, name) || options.foreign.includes(name) || name.startsWith(LIMIT_SETTING_PREFIX);
+    Object.hasOwn(spec, name) ||
+    options.foreign.includes(name) ||
+    (options.foreignPrefix !== undefined && name.startsWith(options.foreignPrefix));
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SV_') || known(name)) continue;
     const base = name.endsWith(FILE_SUFFIX) ? name.slice(0, -FILE_SUFFIX.length) : undefined;
     const own = base === undefined ? undefined : spec[base];
     const fileTwin =
       base !== undefined && (own === undefined ? options.foreign.includes(base) : comesFromFile(base, own));
-    if (!fileTwin) problems.push(`${name} is not known to this program: is it misspelt?`);
+    if (fileTwin) continue;
+    const problem = options.explainUnknown?.(name);
+    problems.push(problem ?? `${name} is not known to this program: is it misspelt?`);
   }
   if (problems.length > 0) throw new SettingsError(problems);
   return values as SettingValues<S>;

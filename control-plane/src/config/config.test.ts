@@ -22,6 +22,9 @@ test('defaults', () => {
     masterKeyNext: undefined,
     bootstrap: { email: undefined, adminKey: undefined },
     egressAllow: [],
+    trustedProxies: [],
+    redisUrl: undefined,
+    limitOverrides: {},
     metricsListen: undefined,
     logLevel: 'info',
     logFormat: 'json',
@@ -54,8 +57,56 @@ test('says what it does not do yet', () => {
   expect(problemsOf({ ...BASE, SV_DATABASE_URL: 'postgres://db/svault' })).toEqual([
     'SV_DATABASE_URL names PostgreSQL, but this release keeps its state in SQLite only',
   ]);
-  const env = { ...BASE, SV_REDIS_URL: 'redis://cache', SV_OIDC_ISSUER: '', SV_LIMIT_KEY_REVEAL: '5' };
-  expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_REDIS_URL', 'SV_LIMIT_KEY_REVEAL']);
+  const env = { ...BASE, SV_MCP_ALLOWED_ORIGINS: 'https://a.example', SV_OIDC_ISSUER: '' };
+  expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_MCP_ALLOWED_ORIGINS']);
+});
+
+describe('limits', () => {
+  test('each scope of the specification has a setting, and what is not set stays as it is', () => {
+    const env = { ...BASE, SV_LIMIT_KEY_REVEAL: '5', SV_LIMIT_USER_AGGREGATE: '1', SV_LIMIT_OAUTH_TOKEN: '' };
+    expect(controlPlaneConfig(env).limitOverrides).toEqual({ key_reveal: 5, user_aggregate: 1 });
+  });
+  test.each(['0', '-1', '1.5', '1e3', ' 5', 'many', '99999999999'])('refuses %j', (value) => {
+    expect(problemsOf({ ...BASE, SV_LIMIT_KEY_REVEAL: value })).toEqual([
+      'SV_LIMIT_KEY_REVEAL must be a whole number from 1 to 1000000000',
+    ]);
+  });
+  test.each(['SV_LIMIT_KEY_REVEALS', 'SV_LIMIT_', 'SV_LIMIT_key_reveal', 'SV_LIMIT_OAUTH_TOKEN_FILE'])(
+    'refuses %s and says which there are',
+    (name) => {
+      const [problem = '', ...others] = problemsOf({ ...BASE, [name]: '5' });
+      expect(others).toEqual([]);
+      expect(problem).toContain(`${name} names no limit`);
+      expect(problem).toContain('SV_LIMIT_AGENT_CREDENTIALS');
+      expect(problem).toContain('SV_LIMIT_USER_AGGREGATE');
+    },
+  );
+});
+
+test.each(['redis://127.0.0.1:6379', 'rediss://:secret@cache.example:6380/1'])(
+  'takes the Redis at %s',
+  (address) => {
+    const { redisUrl } = controlPlaneConfig({ ...BASE, SV_REDIS_URL: address });
+    expect(redisUrl?.reveal()).toBe(address);
+  },
+);
+
+test.each(['cache:6379', 'http://cache', 'redis://', 'unix:///tmp/redis'])(
+  'refuses the Redis at %j without repeating it',
+  (address) => {
+    expect(problemsOf({ ...BASE, SV_REDIS_URL: address })).toEqual([
+      'SV_REDIS_URL must look like redis://HOST:PORT, or rediss:// for TLS',
+    ]);
+  },
+);
+
+test('trusted proxies are ranges and addresses, nothing else', () => {
+  const env = { ...BASE, SV_TRUSTED_PROXIES: '10.0.0.0/8, ::1' };
+  expect(controlPlaneConfig(env).trustedProxies).toEqual(['10.0.0.0/8', '::1']);
+  for (const entry of ['10.0.0.0/33', '127.1', 'proxy.internal', 'loopback', '*'])
+    expect(problemsOf({ ...BASE, SV_TRUSTED_PROXIES: `127.0.0.1,${entry}` })).toEqual([
+      'SV_TRUSTED_PROXIES must list CIDR ranges or addresses, with commas between',
+    ]);
 });
 
 test.each(['svadmin_short', 'admin_'.padEnd(60, 'x'), `svadmin_${'x'.repeat(40)} `])(

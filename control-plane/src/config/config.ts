@@ -1,12 +1,15 @@
 import type { Secret } from '@svault/shared';
+import { parseCidr } from '@svault/shared/egress';
+import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
 import { isLoopbackHost } from './loopback.ts';
 import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
-import { LIMIT_SETTING_PREFIX, WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
+import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
 import {
   type ListenAddress,
   checked,
   key32,
+  list,
   listenAddress,
   oneOf,
   optional,
@@ -29,6 +32,11 @@ export interface ControlPlaneConfig {
   readonly masterKeyNext: Secret<Uint8Array> | undefined;
   readonly bootstrap: { readonly email: string | undefined; readonly adminKey: Secret | undefined };
   readonly egressAllow: readonly string[];
+  /** Ranges and addresses whose `X-Forwarded-For` counts. */
+  readonly trustedProxies: readonly string[];
+  /** Unset: limits live in the process. It may hold a password. */
+  readonly redisUrl: Secret | undefined;
+  readonly limitOverrides: ReturnType<typeof limitOverrides>;
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -40,11 +48,9 @@ const SQLITE = 'sqlite:';
 
 /** Settings of features that are not part of this release. Known, so that one environment file serves all. */
 const RESERVED = [
-  'SV_REDIS_URL',
   'SV_OIDC_ISSUER',
   'SV_OIDC_CLIENT_ID',
   'SV_OIDC_CLIENT_SECRET',
-  'SV_TRUSTED_PROXIES',
   'SV_GEOIP_DB',
   'SV_MCP_ALLOWED_ORIGINS',
   'SV_AUDIT_RETENTION_DAYS',
@@ -75,14 +81,24 @@ const SETTINGS = {
     checked(secretText({ description: 'an admin key of that owner' }), problemOfAdminKey),
   ),
   SV_EGRESS_ALLOW: egressAllow,
+  SV_TRUSTED_PROXIES: list({
+    default: [],
+    description: 'addresses and CIDR ranges of the reverse proxies whose X-Forwarded-For counts',
+    entry: checkRange,
+  }),
+  SV_REDIS_URL: optional(
+    checked(
+      secretText({ file: true, description: 'where limits are kept for all processes' }),
+      problemOfRedis,
+    ),
+  ),
+  ...LIMIT_SETTINGS,
   SV_METRICS_LISTEN: optional(listenAddress({ description: 'address of GET /metrics' })),
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { default: 'info', description: 'least severe level that is logged' }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
-  SV_REDIS_URL: reserved,
   SV_OIDC_ISSUER: reserved,
   SV_OIDC_CLIENT_ID: reserved,
   SV_OIDC_CLIENT_SECRET: reserved,
-  SV_TRUSTED_PROXIES: reserved,
   SV_GEOIP_DB: reserved,
   SV_MCP_ALLOWED_ORIGINS: reserved,
   SV_AUDIT_RETENTION_DAYS: reserved,
@@ -94,7 +110,10 @@ const SETTINGS = {
  * @throws SettingsError listing every problem at once
  */
 export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
-  const values = readSettings(SETTINGS, env, { foreign: WEBHOOK_SETTINGS });
+  const values = readSettings(SETTINGS, env, {
+    foreign: WEBHOOK_SETTINGS,
+    explainUnknown: explainUnknownLimit,
+  });
   return {
     baseUrl: values.SV_BASE_URL,
     listen: values.SV_LISTEN,
@@ -103,15 +122,15 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
     masterKeyNext: values.SV_MASTER_KEY_NEXT,
     bootstrap: { email: values.SV_BOOTSTRAP_EMAIL?.toLowerCase(), adminKey: values.SV_BOOTSTRAP_ADMIN_KEY },
     egressAllow: values.SV_EGRESS_ALLOW,
+    trustedProxies: values.SV_TRUSTED_PROXIES,
+    redisUrl: values.SV_REDIS_URL,
+    limitOverrides: limitOverrides(values),
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
-    withoutEffect: [...RESERVED.filter((name) => values[name] !== undefined), ...limitSettings(env)],
+    withoutEffect: RESERVED.filter((name) => values[name] !== undefined),
   };
 }
-
-const limitSettings = (env: NodeJS.ProcessEnv): string[] =>
-  Object.keys(env).filter((name) => name.startsWith(LIMIT_SETTING_PREFIX) && env[name] !== '');
 
 /** Session cookies and keys travel to this address, so plain http is for one machine only. */
 function problemOfBaseUrl(baseUrl: string): string | undefined {
@@ -127,6 +146,18 @@ function problemOfDatabase(address: string): string | undefined {
   return address.length > SQLITE.length && address.startsWith(SQLITE)
     ? undefined
     : 'must look like sqlite:PATH';
+}
+
+function problemOfRedis(address: Secret): string | undefined {
+  const url = URL.canParse(address.reveal()) ? new URL(address.reveal()) : undefined;
+  return (url?.protocol === 'redis:' || url?.protocol === 'rediss:') && url.hostname !== ''
+    ? undefined
+    : 'must look like redis://HOST:PORT, or rediss:// for TLS';
+}
+
+function checkRange(entry: string): void {
+  if (parseCidr(entry) === undefined)
+    throw new Error('must list CIDR ranges or addresses, with commas between');
 }
 
 function problemOfEmail(email: string | undefined): string | undefined {

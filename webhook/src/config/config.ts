@@ -1,7 +1,7 @@
 import { type Secret, parseWebhookUrl } from '@svault/shared';
 import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
-import { CONTROL_PLANE_SETTINGS } from '@svault/server-kit/setting-names';
+import { CONTROL_PLANE_SETTINGS, LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
 import {
   type ListenAddress,
   SettingsError,
@@ -71,7 +71,10 @@ const PASSPHRASE_CHARACTERS = 12;
  * @throws SettingsError with all problems; nothing else has happened by then
  */
 export function webhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
-  const values = readSettings(SETTINGS, env, { foreign: CONTROL_PLANE_SETTINGS });
+  const values = readSettings(SETTINGS, env, {
+    foreign: CONTROL_PLANE_SETTINGS,
+    foreignPrefix: LIMIT_SETTING_PREFIX,
+  });
   const problems: string[] = [];
 
   const masterKey = masterKeySource(values.SV_WEBHOOK_MASTER_KEY, values.SV_WEBHOOK_PASSPHRASE);
