@@ -17,10 +17,12 @@ import { createWebhookRoutes } from './console-api/webhook-routes.ts';
 import type { Context } from './context.ts';
 import { notFound } from './errors.ts';
 import { createManagementAuthenticator } from './http/authenticate-management.ts';
+import { createClientAddress } from './http/client-address.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { ERROR_STATUS } from './http/errors.ts';
 import { mountRoutes } from './http/mount-routes.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
+import { createRouteLimits } from './http/route-limits.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
 
 /** All middleware in the order in which a request meets it. */
@@ -36,15 +38,18 @@ export function createApp(context: Context): Express {
     ownOrigin,
   });
 
+  const clientAddress = createClientAddress(config.trustedProxies);
+  const limits = createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress });
+
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.enable('case sensitive routing').enable('strict routing');
 
   // First, and with headers of its own: this path is the one that has to be fast.
-  app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, https }));
+  app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, clientAddress, https }));
   app.use(apiHeaders({ https }));
   app.use(createHealthRoutes({ databaseAnswers: context.database.answers }));
-  app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, ownOrigin }));
+  app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, limits, ownOrigin }));
   app.use(createLoginPage({ stores, unitOfWork, clock, cookie, https, ownOrigin }));
   app.use(
     createBindPage({

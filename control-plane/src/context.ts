@@ -12,7 +12,8 @@ import { createDenialCounter } from './audit/denial-counter.ts';
 import { createAuditShipper } from './audit/shipper.ts';
 import { startJob } from './background.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
-import { withoutLimits } from './limits/without-limits.ts';
+import type { Limiter } from './limits/limiter.ts';
+import { type Limits, createLimits } from './limits/limits.ts';
 import { withoutPolicies } from './policies/without-policies.ts';
 import { createAccessStore } from './store/access-store-sqlite.ts';
 import { createAuditCommit } from './store/audit-commit-sqlite.ts';
@@ -43,6 +44,8 @@ export interface Context {
   readonly adminKeys: AdminKeys;
   readonly sessions: Sessions;
   readonly access: Access;
+  readonly limiter: Limiter;
+  readonly limits: Limits;
   readonly webhook: LinkedWebhook;
   readonly binder: WebhookBinder;
   readonly rotation: KeyRotation;
@@ -87,9 +90,16 @@ export async function createContext(
   const auditCommit = createAuditCommit(sqlite, createGroupCommit(sqlite), clock);
   const audit = createAuditWriter({ log: auditCommit, logger });
   const denials = createDenialCounter({ audit, clock });
+  const limits = createLimits(config.limitOverrides);
+  const limiter: Limiter = {
+    admit: () => ({ allowed: true }),
+    take: () => ({ allowed: true }),
+    lockouts: () => [],
+  };
   const access = createAccess({
     store: createAccessStore(sqlite),
-    limiter: withoutLimits,
+    limiter,
+    limits,
     policies: withoutPolicies,
     audit,
     denials,
@@ -133,6 +143,8 @@ export async function createContext(
     adminKeys: createAdminKeys(stores, clock),
     sessions: createSessions(stores, clock),
     access,
+    limiter,
+    limits,
     webhook,
     binder: createWebhookBinder({ links, client, webhook, keys, clock, baseUrl }),
     rotation,

@@ -4,6 +4,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { AGENT_STATUSES } from '../agents/agent.ts';
 import {
   agentOf,
+  agentToChange,
   createAgent,
   deleteAgent,
   revealAgentKey,
@@ -128,6 +129,10 @@ export function createAgentRoutes({
       summary: "Show an agent's key once more; audited",
       whenLocked: 'refused',
       audit: ['KEY_REVEALED'],
+      limit: {
+        scope: 'key_reveal',
+        target: async ({ actor, params }) => (await agentToChange(stores, actor, params.id)).id,
+      },
       answer: { status: 200, schema: apiKeySchema },
       refusals: ['CONFLICT'],
       handle: async ({ actor, change, params }) => ({

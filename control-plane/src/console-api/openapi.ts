@@ -82,6 +82,7 @@ function refusalsByStatus(route: ManagementRoute): Record<string, unknown> {
   if (route.role !== 'public') codes.add('UNAUTHENTICATED').add('FORBIDDEN');
   if (route.role !== 'public' && route.whenLocked === 'refused') codes.add('VAULT_LOCKED');
   if (route.params !== undefined) codes.add('NOT_FOUND');
+  if (route.limit !== undefined) codes.add('RATE_LIMITED');
   codes.add('INVALID_ARGUMENT');
   if (route.method !== 'get')
     codes.add('INVALID_REQUEST').add('TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE').add('UNAVAILABLE');

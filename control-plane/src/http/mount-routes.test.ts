@@ -9,16 +9,25 @@ import type { Actor, Role } from '../accounts/actor.ts';
 import { refusal } from '../errors.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { ERROR_STATUS } from './errors.ts';
+import { createLimits } from '../limits/limits.ts';
+import type { LimiterVerdict } from '../limits/limiter.ts';
+import { createClientAddress } from './client-address.ts';
 import { mountRoutes } from './mount-routes.ts';
 import { definePublicRoute, defineRoute } from './route-definition.ts';
+import { createRouteLimits } from './route-limits.ts';
 
 const shared = { tag: 'Test', summary: 'Test', audit: [] } as const;
 const vaultId = newId('vlt');
 
 /** What the service looks like to the next request. */
 let state: { role: Role | undefined; lockedAt: string | undefined; lockedInside: string | undefined };
+/** What was counted, and what the limiter says to it. */
+let counted: string[];
+let verdict: LimiterVerdict;
 beforeEach(() => {
   state = { role: 'admin', lockedAt: undefined, lockedInside: undefined };
+  counted = [];
+  verdict = { allowed: true };
 });
 
 const routes = [
@@ -44,6 +53,44 @@ const routes = [
     role: 'member',
     whenLocked: 'answers',
     params: z.object({ id: z.string() }),
+    answer: { status: 204 },
+    handle: () => Promise.resolve(),
+  }),
+  defineRoute({
+    ...shared,
+    method: 'post',
+    path: '/api/export',
+    operation: 'export',
+    role: 'member',
+    whenLocked: 'refused',
+    limit: 'account_export',
+    body: z.strictObject({ name: z.string() }),
+    answer: { status: 204 },
+    handle: () => Promise.resolve(),
+  }),
+  defineRoute({
+    ...shared,
+    method: 'post',
+    path: '/api/things/{id}/reveal',
+    operation: 'reveal',
+    role: 'member',
+    whenLocked: 'refused',
+    params: z.object({ id: z.string() }),
+    limit: {
+      scope: 'key_reveal',
+      target: ({ params }) =>
+        params.id === 'there' ? Promise.resolve('agt_there') : Promise.reject(refusal('NOT_FOUND', 'no')),
+    },
+    answer: { status: 204 },
+    handle: () => Promise.resolve(),
+  }),
+  definePublicRoute({
+    ...shared,
+    method: 'post',
+    path: '/api/sign-in',
+    operation: 'signIn',
+    limit: 'password_login',
+    body: z.strictObject({ name: z.string() }),
     answer: { status: 204 },
     handle: () => Promise.resolve(),
   }),
@@ -78,6 +125,16 @@ const app = express()
       stores,
       unitOfWork: { run: (work) => work(storesOf(state.lockedInside)) },
       ownOrigin: 'https://svault.example',
+      limits: createRouteLimits({
+        limits: createLimits({}),
+        clientAddress: createClientAddress([]),
+        limiter: {
+          take: ({ scope, key }, account) => {
+            counted.push(`${scope} ${key === vaultId ? 'account' : key} ${account === vaultId}`);
+            return verdict;
+          },
+        },
+      }),
       authenticate: () =>
         role === undefined ? Promise.reject(refusal('UNAUTHENTICATED', 'who?')) : Promise.resolve(actor),
     })(req, res, next);
@@ -140,4 +197,41 @@ test('a public route needs nobody, but is not for pages of other sites', async (
   expect(own.status).toBe(200);
   const foreign = await supertest(app).get('/api/open').set('origin', 'https://evil.example');
   expect([foreign.status, codeOf(foreign)]).toEqual([403, 'FORBIDDEN']);
+});
+
+describe('the limit of a route', () => {
+  const full = { allowed: false, scope: 'account_export', retryAfterSeconds: 7 } as const;
+  const send = (path: string, body: object) => supertest(app).post(path).send(body);
+
+  test('an account is counted behind everything that refuses a request for its form', async () => {
+    state.lockedAt = 'now';
+    expect(codeOf(await send('/api/export', { name: 'a' }))).toBe('VAULT_LOCKED');
+    state.lockedAt = undefined;
+    expect(codeOf(await send('/api/export', {}))).toBe('INVALID_ARGUMENT');
+    expect(counted).toEqual([]);
+    expect((await send('/api/export', { name: 'a' })).status).toBe(204);
+    expect(counted).toEqual(['account_export account true']);
+  });
+
+  test('a refusal is 429 with the seconds in the body and in Retry-After', async () => {
+    verdict = full;
+    const answer = await send('/api/export', { name: 'a' });
+    expect([answer.status, answer.headers['retry-after']]).toEqual([429, '7']);
+    expect(answer.body).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 7 });
+  });
+
+  test('a target is counted where the account has it; what is not there counts nothing', async () => {
+    expect(codeOf(await send('/api/things/elsewhere/reveal', {}))).toBe('NOT_FOUND');
+    expect(counted).toEqual([]);
+    expect((await send('/api/things/there/reveal', {})).status).toBe(204);
+    expect(counted).toEqual(['key_reveal agt_there true']);
+  });
+
+  test('an address is counted before the body is read, and not where a page of another site sends', async () => {
+    const foreign = await send('/api/sign-in', { name: 'a' }).set('origin', 'https://evil.example');
+    expect([codeOf(foreign), counted]).toEqual(['FORBIDDEN', []]);
+    verdict = full;
+    expect((await send('/api/sign-in', {})).status).toBe(429);
+    expect(counted).toEqual(['password_login 127.0.0.1 false']);
+  });
 });

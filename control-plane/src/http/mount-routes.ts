@@ -11,22 +11,26 @@ import { comesFromOrigin } from './origin-check.ts';
 import { parseInput } from './parse-input.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { Change, Exchange, ManagementRoute } from './route-definition.ts';
+import type { RouteLimits } from './route-limits.ts';
 
 export interface MountDependencies {
   readonly authenticate: ManagementAuthenticator;
   readonly stores: Pick<Stores, 'vaults'>;
   readonly unitOfWork: UnitOfWork;
+  readonly limits: RouteLimits;
   /** Scheme, host and port of the service's public address. */
   readonly ownOrigin: string;
 }
+
+type SignedInRoute = Extract<ManagementRoute, { readonly role: Role }>;
 
 const NOTHING = z.strictObject({});
 
 /**
  * Mounts declared routes, and on each of their paths a 405 for every other method.
  *
- * The order of answers is the same on all of them: 405, 401, 403, 413, 415, 400, 423, 422, then what the handler
- * finds. The body is read before the lock is looked at, so that a slow body cannot carry a change past a lock.
+ * The order of answers is the same on all of them: 405, 401, 403, 413, 415, 400, 423, 422, 429, then what the handler
+ * finds; where anybody may call, 429 comes right after 403. The body is read before the lock is looked at, so that a slow body cannot carry a change past a lock.
  */
 export function mountRoutes(routes: readonly ManagementRoute[], dependencies: MountDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -50,7 +54,7 @@ async function answer(
   route: ManagementRoute,
   req: Request,
   res: Response,
-  { authenticate, stores, unitOfWork, ownOrigin }: MountDependencies,
+  { authenticate, stores, unitOfWork, limits, ownOrigin }: MountDependencies,
 ): Promise<void> {
   const exchange: Exchange = {
     // Two keys are no key, as on the agent's endpoint: what they authorise would depend on who reads them.
@@ -59,6 +63,7 @@ async function answer(
   };
   if (route.role === 'public') {
     refuseForeignPage(exchange, ownOrigin);
+    if (route.limit !== undefined) await limits.countAddress(route.limit, req);
     const body = await readJsonBody(req);
     return send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
   }
@@ -72,7 +77,20 @@ async function answer(
       if (refused) await refuseWhileLocked(inside, actor.vaultId);
       return work(inside);
     });
-  send(res, route, await route.handle({ ...parseParts(route, req, body), exchange, actor, change }));
+  const input = { ...parseParts(route, req, body), exchange, actor };
+  if (route.limit !== undefined) await countSignedIn(route.limit, input, limits);
+  send(res, route, await route.handle({ ...input, change }));
+}
+
+/** A management route's limit: of the account, or of the thing that the request names. */
+async function countSignedIn(
+  limit: NonNullable<SignedInRoute['limit']>,
+  input: Parameters<Exclude<typeof limit, string>['target']>[0],
+  limits: RouteLimits,
+): Promise<void> {
+  const { vaultId } = input.actor;
+  if (typeof limit === 'string') return limits.countAccount(limit, vaultId);
+  return limits.countTarget(limit.scope, vaultId, await limit.target(input));
 }
 
 /** Nothing is signed in here, so programs need no Origin; but a page of another site has no business here. */

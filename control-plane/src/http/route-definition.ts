@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Actor, Role } from '../accounts/actor.ts';
 import type { AuditEventType } from '../audit/event-types.ts';
+import type { AccountScope, AddressScope, TargetScope } from '../limits/scopes.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { ErrorCode } from '../errors.ts';
 
@@ -43,6 +44,15 @@ interface RouteCommon<Params, Query, Body, Result> {
   readonly refusals?: readonly ErrorCode[];
 }
 
+/**
+ * A limit per thing that the request names. `target` answers its id, having seen that the account has it and that the
+ * request may go on: what it throws is the answer, and counts nothing.
+ */
+interface TargetLimit<Params, Query, Body> {
+  readonly scope: TargetScope;
+  target(input: Parsed<Params, Query, Body> & { readonly actor: Actor }): Promise<string>;
+}
+
 /** A management route of an authenticated caller: everything there is to know about it, in one place. */
 export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<
   Params,
@@ -56,6 +66,8 @@ export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommo
   readonly whenLocked: 'answers' | 'refused';
   /** Events it can write, each in the transaction of its change. */
   readonly audit: readonly AuditEventType[];
+  /** What it counts against, right before the handler: nothing that is refused for its form is counted. */
+  readonly limit?: AccountScope | TargetLimit<Params, Query, Body>;
   handle(
     input: Parsed<Params, Query, Body> & { readonly actor: Actor; readonly change: Change },
   ): Promise<Result>;
@@ -69,6 +81,8 @@ export interface PublicRouteDefinition<Params, Query, Body, Result> extends Rout
   Result
 > {
   readonly audit: readonly AuditEventType[];
+  /** What it counts against per address, before the body is read: a flood of bodies is one too. */
+  readonly limit?: AddressScope;
   handle(input: Parsed<Params, Query, Body>): Promise<Result>;
 }
 

@@ -7,7 +7,7 @@ export interface LimitedCaller {
   readonly callerId: Id<'agt'> | Id<'prx'>;
 }
 
-/** A fixed window that begins with the first use; `key` is unique within the account. */
+/** A fixed window that begins with the first use; `key` is unique within the account and the scope. */
 export interface Counter {
   /** A scope of the specification, or a policy's own rule. */
   readonly scope: CountedScope | 'rate_limit';
@@ -56,8 +56,13 @@ export interface Limiter {
   /** Penalty box → floor → aggregate → `further`. What refuses counts nothing behind it. */
   admit(admission: Admission): LimiterVerdict | Promise<LimiterVerdict>;
 
-  /** One counter alone, with neither floor nor penalty box: `key_reveal`, `setup_step`, everything per address. */
-  take(counter: Counter): LimiterVerdict | Promise<LimiterVerdict>;
+  /**
+   * One counter alone, with neither floor nor penalty box: `key_reveal`, `setup_step`, everything per address.
+   *
+   * @param vaultId the account that the counter belongs to, so that it is the same one that `admit` counts; none for
+   *   counters per address
+   */
+  take(counter: Counter, vaultId?: Id<'vlt'>): LimiterVerdict | Promise<LimiterVerdict>;
 
   /** Who of an account is locked out now. */
   lockouts(vaultId: Id<'vlt'>): readonly Lockout[] | Promise<readonly Lockout[]>;

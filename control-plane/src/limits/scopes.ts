@@ -50,6 +50,18 @@ export const SCOPES = { ...PER_ENTITY, ...PER_ACCOUNT, ...PER_ADDRESS } as const
 
 export type CountedScope = keyof typeof SCOPES;
 
+/** Counted per account. */
+export type AccountScope = keyof typeof PER_ACCOUNT;
+
+/** Counted per address, on endpoints that ask for no credentials. */
+export type AddressScope = keyof typeof PER_ADDRESS;
+
+/** Counted per thing of an account that a management request names. */
+export type TargetScope = 'key_reveal' | 'token_refresh';
+
+/** Whether a scope counts addresses, of which there is no end, and not callers that we know. */
+export const isAddressScope = (scope: string): scope is AddressScope => Object.hasOwn(PER_ADDRESS, scope);
+
 /** Scopes whose excess is a strike (specification, "Pipeline order for credential access"). */
 export type FloorScope = 'agent_credentials' | 'proxy_mcp';
 

@@ -4,6 +4,7 @@ import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { API_HEADERS, STRICT_TRANSPORT } from '@svault/server-kit/security-headers';
 import type { Access } from '../access/access.ts';
 import type { ListedGrant } from '../access/access-store.ts';
+import type { ClientAddress } from '../http/client-address.ts';
 import { presentedAgentKey } from './agent-key.ts';
 import { createDenialAnswers } from './denial-answer.ts';
 
@@ -16,10 +17,11 @@ export const CREDENTIALS_PATH = '/api/agents/credentials';
  */
 export function createCredentialHandler(options: {
   readonly access: Access;
+  readonly clientAddress: ClientAddress;
   /** The public address is https. */
   readonly https: boolean;
 }): RequestHandler {
-  const { access } = options;
+  const { access, clientAddress } = options;
   const standing = options.https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
   const headers = standing.flat();
   const sendDenial = createDenialAnswers(headers);
@@ -47,7 +49,7 @@ export function createCredentialHandler(options: {
     const decision = await access.decide({
       key: presentedAgentKey(req),
       services: requestedServices(req),
-      sourceAddress: req.socket.remoteAddress,
+      sourceAddress: clientAddress(req),
     });
     if (decision.outcome === 'ticket') redirect(res, decision.url);
     else if (decision.outcome === 'denied') sendDenial(res, decision.denial);

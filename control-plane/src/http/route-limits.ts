@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http';
+import type { Id } from '@svault/shared';
+import { refusal } from '../errors.ts';
+import { addressKey } from '../limits/address-key.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { AccountScope, AddressScope, CountedScope, TargetScope } from '../limits/scopes.ts';
+import type { ClientAddress } from './client-address.ts';
+
+/** Counts a request against a limit of its route. Each rejects with RATE_LIMITED and `retryAfter` where there is no room. */
+export interface RouteLimits {
+  countAccount(scope: AccountScope, vaultId: Id<'vlt'>): Promise<void>;
+  /** @param target id of a thing of the account */
+  countTarget(scope: TargetScope, vaultId: Id<'vlt'>, target: string): Promise<void>;
+  countAddress(scope: AddressScope, req: IncomingMessage): Promise<void>;
+}
+
+export function createRouteLimits({
+  limiter,
+  limits,
+  clientAddress,
+}: {
+  readonly limiter: Pick<Limiter, 'take'>;
+  readonly limits: Pick<Limits, 'counter'>;
+  readonly clientAddress: ClientAddress;
+}): RouteLimits {
+  const count = async (scope: CountedScope, key: string, vaultId?: Id<'vlt'>): Promise<void> => {
+    const verdict = await limiter.take(limits.counter(scope, key), vaultId);
+    if (verdict.allowed) return;
+    throw refusal('RATE_LIMITED', 'Too many requests; try again later.', {
+      details: { retryAfter: verdict.retryAfterSeconds },
+      reason: scope,
+    });
+  };
+  return {
+    countAccount: (scope, vaultId) => count(scope, vaultId, vaultId),
+    countTarget: (scope, vaultId, target) => count(scope, target, vaultId),
+    countAddress: (scope, req) => count(scope, addressKey(clientAddress(req))),
+  };
+}
