@@ -71,9 +71,10 @@ async function startMetrics(address: ListenAddress): Promise<Listener> {
 }
 
 async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string | undefined> {
-  return unitOfWork.run(async (stores) => {
+  return unitOfWork.runAcross(async (stores) => {
     const { owner, created } = await ensureOwner(stores, config.bootstrap, clock);
-    return created ? makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock }) : undefined;
+    if (!created) return undefined;
+    return (await makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock })).url;
   });
 }
 

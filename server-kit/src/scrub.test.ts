@@ -10,6 +10,8 @@ it.each([
   `Authorization: Bearer svsess_${SECRET}`,
   `x-mcp-key: mcp_${SECRET}`,
   `{"key":"svadmin_${SECRET}"}`,
+  `Authorization: Bearer svcli_${SECRET}`,
+  `"refreshToken":"svclir_${SECRET}"`,
   `GET /v1/credential?ticket=eyJhbGciOi.${SECRET}.x`,
   `/api/agents/credentials?service=a&key=${SECRET}`,
   `eyJhbGciOiJIUzI1NiJ9.${SECRET}.${SECRET}`,

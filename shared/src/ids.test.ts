@@ -25,7 +25,7 @@ describe('ids', () => {
 });
 
 describe('keys', () => {
-  it.each(['svagent', 'svsess', 'mcp', 'svadmin'] as const)('of kind %s have 256 bits', (prefix) => {
+  it.each(['svagent', 'svsess', 'mcp', 'svadmin', 'svcli', 'svclir'] as const)('of kind %s have 256 bits', (prefix) => {
     const key = newKey(prefix);
     expect(key).toMatch(new RegExp(`^${prefix}_[A-Za-z0-9_-]{43}$`));
     expect(isWellFormedKey(prefix, key)).toBe(true);

@@ -2,13 +2,17 @@ import { hash } from 'node:crypto';
 import { randomToken, timeOrderedToken } from './bytes.ts';
 
 /** Kinds of things that have an id (contract, "Management routes"). */
-export type IdPrefix = 'agt' | 'prx' | 'pol' | 'rul' | 'fld' | 'usr' | 'vlt' | 'grt' | 'evt' | 'adk' | 'ses' | 'whk';
+export type IdPrefix =
+  'agt' | 'prx' | 'pol' | 'rul' | 'fld' | 'usr' | 'vlt' | 'grt' | 'evt' | 'adk' | 'ses' | 'clr' | 'whk';
 
 /** An id that says what it names; ids of different kinds do not mix. */
 export type Id<P extends IdPrefix> = `${P}_${string}` & { readonly __brand: P };
 
-/** Kinds of keys a caller shows (specification, "Neutral prefixes"; `svadmin` is the contract's). */
-export type KeyPrefix = 'svagent' | 'svsess' | 'mcp' | 'svadmin';
+/**
+ * Kinds of keys a caller shows (specification, "Neutral prefixes"; `svadmin` is the contract's). `svcli` and `svclir` are the
+ * access and the refresh token of a signed-in command-line client.
+ */
+export type KeyPrefix = 'svagent' | 'svsess' | 'mcp' | 'svadmin' | 'svcli' | 'svclir';
 
 const ID_BYTES = 16;
 const ID_BODY = /^[A-Za-z0-9_-]{22}$/;

@@ -1,5 +1,6 @@
 import { type Clock, type Secret, formatTime, hashKey, keyDisplayPrefix, newId } from '@svault/shared';
 import type { Stores } from '../unit-of-work.ts';
+import { createAccount } from './new-account.ts';
 import type { User } from './user-store.ts';
 
 /** The first owner's address until the operator names one; a later SV_BOOTSTRAP_EMAIL takes its place. */
@@ -21,12 +22,20 @@ class BootstrapKeyTaken extends Error {
   }
 }
 
+/** SV_BOOTSTRAP_EMAIL is the address of somebody who owns no account. */
+class BootstrapEmailTaken extends Error {
+  constructor() {
+    super('SV_BOOTSTRAP_EMAIL is a member of an account and owns none: name an owner, or a new address');
+    this.name = 'BootstrapEmailTaken';
+  }
+}
+
 /**
  * Sees to it that the owner account of the settings exists, with the settings' admin key. Running it again changes
  * nothing; a changed key takes the former one's place.
  *
  * @returns the owner, and whether the account was made now
- * @throws BootstrapKeyTaken
+ * @throws BootstrapKeyTaken, BootstrapEmailTaken
  */
 export async function ensureOwner(
   stores: Pick<Stores, 'adminKeys' | 'audit' | 'users' | 'vaults'>,
@@ -36,24 +45,31 @@ export async function ensureOwner(
   const now = formatTime(clock.now());
   const existing = await findOwner(stores, input.email);
   const owner = existing ?? (await createAccount(stores, input.email ?? PLACEHOLDER_EMAIL, now));
+  await stores.vaults.hold(owner.vaultId);
   if (input.adminKey !== undefined) await ensureAdminKey(stores, owner, input.adminKey.reveal(), now);
   return { owner, created: existing === undefined };
 }
 
 async function findOwner(
-  stores: Pick<Stores, 'audit' | 'users'>,
+  stores: Pick<Stores, 'audit' | 'users' | 'vaults'>,
   email: string | undefined,
 ): Promise<User | undefined> {
   if (email === undefined) return (await stores.users.owners())[0];
-  return (await stores.users.findByEmail(email)) ?? (await namePlaceholder(stores, email));
+  const known = await stores.users.findByEmail(email);
+  if (known?.isOwner === false) throw new BootstrapEmailTaken();
+  return known ?? (await namePlaceholder(stores, email));
 }
 
 async function namePlaceholder(
-  stores: Pick<Stores, 'audit' | 'users'>,
+  stores: Pick<Stores, 'audit' | 'users' | 'vaults'>,
   email: string,
 ): Promise<User | undefined> {
   const placeholder = await stores.users.findByEmail(PLACEHOLDER_EMAIL);
   if (placeholder === undefined) return undefined;
+  await stores.vaults.hold(placeholder.vaultId);
+  // Another process that starts at the same time may have been first.
+  const named = await stores.users.findByEmail(email);
+  if (named !== undefined) return named;
   await stores.users.setEmail(placeholder.vaultId, placeholder.id, email);
   await stores.audit.append({
     vaultId: placeholder.vaultId,
@@ -62,19 +78,6 @@ async function namePlaceholder(
     outcome: 'success',
   });
   return { ...placeholder, email };
-}
-
-async function createAccount(
-  stores: Pick<Stores, 'audit' | 'users' | 'vaults'>,
-  email: string,
-  createdAt: string,
-): Promise<User> {
-  const vaultId = newId('vlt');
-  const owner: User = { id: newId('usr'), vaultId, email, role: 'admin', isOwner: true, createdAt };
-  await stores.vaults.add({ id: vaultId, createdAt });
-  await stores.users.add(owner);
-  await stores.audit.append({ vaultId, userId: owner.id, eventType: 'MEMBER_CREATED', outcome: 'success' });
-  return owner;
 }
 
 async function ensureAdminKey(

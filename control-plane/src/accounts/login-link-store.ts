@@ -11,5 +11,6 @@ export interface LoginLinkStore {
   find(tokenHash: string): Promise<LoginLink | undefined>;
   /** Takes the link out: given at most once per token, whatever runs beside it. */
   take(tokenHash: string): Promise<LoginLink | undefined>;
+  removeOfUser(userId: Id<'usr'>): Promise<void>;
   removeExpired(now: string): Promise<void>;
 }

@@ -1,12 +1,19 @@
 import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
 import type { Stores } from '../unit-of-work.ts';
-import { openSession } from './sessions.ts';
+import { type SignedIn, signInBrowser } from './sessions.ts';
 import type { User } from './user-store.ts';
 
 /** Long enough to copy it from a terminal, short enough that a forgotten one is worthless. */
-const LOGIN_LINK_LIFETIME_MS = 30 * 60_000;
+const OWNER_LINK_LIFETIME_MS = 30 * 60_000;
+/** Somebody has to send it on, and somebody to find it. */
+export const INVITATION_LIFETIME_MS = 24 * 60 * 60_000;
 
 const TOKEN_BYTES = 32;
+
+export interface MadeLink {
+  readonly url: string;
+  readonly expiresAt: string;
+}
 
 /**
  * Makes a link that signs its user in once.
@@ -16,17 +23,14 @@ const TOKEN_BYTES = 32;
 export async function makeLoginLink(
   stores: Pick<Stores, 'loginLinks'>,
   user: User,
-  options: { readonly baseUrl: string; readonly clock: Clock },
-): Promise<string> {
+  options: { readonly baseUrl: string; readonly clock: Clock; readonly lifetimeMs?: number },
+): Promise<MadeLink> {
+  const { baseUrl, clock, lifetimeMs = OWNER_LINK_LIFETIME_MS } = options;
   const token = randomToken(TOKEN_BYTES);
-  const now = options.clock.now();
-  await stores.loginLinks.add({
-    tokenHash: hashKey(token),
-    vaultId: user.vaultId,
-    userId: user.id,
-    expiresAt: formatTime(now + LOGIN_LINK_LIFETIME_MS),
-  });
-  return `${options.baseUrl}/login/link?token=${token}`;
+  const expiresAt = formatTime(clock.now() + lifetimeMs);
+  const { id: userId, vaultId } = user;
+  await stores.loginLinks.add({ tokenHash: hashKey(token), vaultId, userId, expiresAt });
+  return { url: `${baseUrl}/login/link?token=${token}`, expiresAt };
 }
 
 /** Whether a link would sign somebody in now; uses nothing up. */
@@ -43,23 +47,16 @@ export async function isLoginLinkLive(
  * Uses a link up and opens a session. A link that comes too late is used up as well, so that it does not live again
  * should the clock be set back (reliability R5).
  *
- * @returns the cookie's value, and whose session it is; undefined for unknown, used and expired links alike
+ * @returns undefined for unknown, used and expired links alike
  */
 export async function signInByLink(
-  stores: Pick<Stores, 'audit' | 'loginLinks' | 'sessions' | 'users'>,
+  stores: Pick<Stores, 'audit' | 'loginLinks' | 'sessions' | 'users' | 'vaults'>,
   input: { readonly token: string; readonly client: string },
   clock: Clock,
-): Promise<{ readonly sessionToken: string; readonly user: User } | undefined> {
+): Promise<SignedIn | undefined> {
   const link = await stores.loginLinks.take(hashKey(input.token));
-  const user = link === undefined ? undefined : await stores.users.get(link.vaultId, link.userId);
-  if (link === undefined || user === undefined || link.expiresAt <= formatTime(clock.now())) return undefined;
-  const { sessionId, sessionToken } = await openSession(stores, user, input.client, clock);
-  await stores.audit.append({
-    vaultId: user.vaultId,
-    userId: user.id,
-    eventType: 'LOGIN',
-    outcome: 'success',
-    detail: { method: 'link', sessionId },
-  });
-  return { sessionToken, user };
+  if (link === undefined || link.expiresAt <= formatTime(clock.now())) return undefined;
+  await stores.vaults.hold(link.vaultId);
+  const user = await stores.users.get(link.vaultId, link.userId);
+  return user && signInBrowser(stores, user, { method: 'link', client: input.client }, clock);
 }

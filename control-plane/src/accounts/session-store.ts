@@ -2,12 +2,21 @@ import type { Id } from '@svault/shared';
 import type { Page, PageRequest } from '../paging.ts';
 import type { Role } from './actor.ts';
 
-/** A signed-in browser. The cookie's value is kept as a hash only. */
+/** A browser, or the command-line client. */
+export const SESSION_KINDS = ['console', 'cli'] as const;
+export type SessionKind = (typeof SESSION_KINDS)[number];
+
+/** The ways to sign in. */
+export const SIGN_IN_METHODS = ['link', 'password', 'oidc', 'cli'] as const;
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
+
+/** A signed-in browser or command-line client. What it shows is kept as a hash only. */
 export interface Session {
   readonly id: Id<'ses'>;
   readonly vaultId: Id<'vlt'>;
   readonly userId: Id<'usr'>;
-  readonly kind: 'console';
+  readonly kind: SessionKind;
+  readonly method: SignInMethod;
   /** What the client called itself, so that an owner recognises it; shown, never trusted. */
   readonly client: string;
   readonly createdAt: string;
@@ -16,13 +25,17 @@ export interface Session {
   readonly expiresAt: string;
 }
 
+/** Nothing here finds a session whose user was removed. */
 export interface SessionStore {
   add(session: Session & { readonly tokenHash: string }): Promise<void>;
-  findByHash(tokenHash: string): Promise<(Session & { readonly role: Role }) | undefined>;
+  findByHash(kind: SessionKind, tokenHash: string): Promise<(Session & { readonly role: Role }) | undefined>;
+  get(vaultId: Id<'vlt'>, id: Id<'ses'>): Promise<Session | undefined>;
   /** Oldest first. @param userId only this user's */
   list(vaultId: Id<'vlt'>, userId: Id<'usr'> | undefined, page: PageRequest): Promise<Page<Session>>;
   /** @returns whether there was one. @param userId only when it is this user's */
   remove(vaultId: Id<'vlt'>, id: Id<'ses'>, userId: Id<'usr'> | undefined): Promise<boolean>;
+  /** Ends every session of a user, of either kind, but for one. */
+  removeOfUser(userId: Id<'usr'>, but: Id<'ses'> | undefined): Promise<void>;
   touch(id: Id<'ses'>, usedAt: string): Promise<void>;
   /** Forgets what ended before a time. */
   removeEnded(before: { readonly expiresAt: string; readonly lastUsedAt: string }): Promise<void>;

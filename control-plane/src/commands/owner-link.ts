@@ -17,7 +17,7 @@ export const ownerLink: Subcommand = {
       if (owner === undefined) throw new Error('there is no such account yet: start the service once');
       if (email === undefined && owners.length > 1)
         throw new Error('there are several accounts: set SV_BOOTSTRAP_EMAIL to choose one');
-      return makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock: systemClock });
+      return (await makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock: systemClock })).url;
     });
     process.stdout.write(`${link}\n`);
   },

@@ -43,6 +43,7 @@ async function prepare(path: string, config: ReturnType<typeof controlPlaneConfi
       throw new Error('the backup is damaged: SQLite finds it inconsistent');
     await kysely.deleteFrom('sessions').execute();
     await kysely.deleteFrom('login_links').execute();
+    await kysely.deleteFrom('cli_logins').execute();
     sqlite.pragma('wal_checkpoint(TRUNCATE)');
   } finally {
     await close();

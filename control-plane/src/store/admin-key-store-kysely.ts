@@ -27,6 +27,7 @@ export function createAdminKeyStore(db: Kysely<Schema>): AdminKeyStore {
         .selectAll('admin_keys')
         .select('users.role')
         .where('key_hash', '=', keyHash)
+        .where('users.deleted_at', 'is', null)
         .executeTakeFirst();
       return row && { ...toAdminKey(row), role: row.role };
     },
@@ -49,6 +50,10 @@ export function createAdminKeyStore(db: Kysely<Schema>): AdminKeyStore {
         .where('id', '=', id)
         .executeTakeFirstOrThrow();
       return numDeletedRows > 0n;
+    },
+    idsOfUser: async (userId) => {
+      const rows = await db.selectFrom('admin_keys').select('id').where('user_id', '=', userId).execute();
+      return rows.map(({ id }) => id);
     },
     findFromSettings: async (userId) => {
       const row = await db

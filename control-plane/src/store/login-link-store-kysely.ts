@@ -20,6 +20,9 @@ export function createLoginLinkStore(db: Kysely<Schema>): LoginLinkStore {
           .returningAll()
           .executeTakeFirst(),
       ),
+    removeOfUser: async (userId) => {
+      await db.deleteFrom('login_links').where('user_id', '=', userId).execute();
+    },
     removeExpired: async (now) => {
       await db.deleteFrom('login_links').where('expires_at', '<=', now).execute();
     },

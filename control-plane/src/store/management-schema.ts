@@ -2,6 +2,7 @@ import type { Generated } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import type { Role } from '../accounts/actor.ts';
+import type { SessionKind, SignInMethod } from '../accounts/session-store.ts';
 import type { AgentStatus } from '../agents/agent.ts';
 import type { RefreshPolicy } from '../grants/grant.ts';
 
@@ -25,6 +26,7 @@ interface UserRow {
   role: Role;
   is_owner: Flag;
   created_at: TimeText;
+  deleted_at: TimeText | null;
 }
 
 interface AdminKeyRow {
@@ -50,7 +52,9 @@ interface SessionRow {
   id: Id<'ses'>;
   vault_id: Id<'vlt'>;
   user_id: Id<'usr'>;
-  kind: 'console';
+  kind: SessionKind;
+  /** Null for one from before there was more than one way. */
+  method: SignInMethod | null;
   token_hash: string;
   client: string;
   created_at: TimeText;
@@ -99,6 +103,14 @@ interface TokenRow {
   updated_at: TimeText;
 }
 
+interface FolderRow {
+  id: Id<'fld'>;
+  vault_id: Id<'vlt'>;
+  name: string;
+  created_at: TimeText;
+  updated_at: TimeText;
+}
+
 export interface ManagementSchema {
   vaults: VaultRow;
   users: UserRow;
@@ -108,6 +120,8 @@ export interface ManagementSchema {
   agents: AgentRow;
   grants: GrantRow;
   tokens: TokenRow;
+  folders: FolderRow;
+  folder_tokens: { vault_id: Id<'vlt'>; folder_id: Id<'fld'>; service_name: string };
   /** `wrapped` is base64url. */
   sealing_keys: { id: number; wrapped: string };
 }

@@ -3,6 +3,9 @@ import { accounts } from './migrations/001-accounts.ts';
 import { agents } from './migrations/002-agents.ts';
 import { sealingKey } from './migrations/003-sealing-key.ts';
 import { indexes } from './migrations/004-indexes.ts';
+import { people } from './migrations/011-people.ts';
+import { cliLogin } from './migrations/012-cli-login.ts';
+import { folders } from './migrations/021-folders.ts';
 import { audit } from './migrations/101-audit.ts';
 import { webhookLinks } from './migrations/102-webhook-links.ts';
 import { dueWork } from './migrations/103-due-work.ts';
@@ -15,6 +18,9 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   agents,
   sealingKey,
   indexes,
+  folders,
+  people,
+  cliLogin,
   audit,
   webhookLinks,
   dueWork,

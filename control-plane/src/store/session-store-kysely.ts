@@ -1,8 +1,9 @@
-import type { Kysely, Selectable } from 'kysely';
-import type { Session, SessionStore } from '../accounts/session-store.ts';
+import type { Kysely } from 'kysely';
+import type { SessionStore } from '../accounts/session-store.ts';
 import { pageOf } from '../paging.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from './schema.ts';
+import { toSession } from './session-rows.ts';
 
 export function createSessionStore(db: Kysely<Schema>): SessionStore {
   return {
@@ -12,6 +13,7 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
         vault_id: session.vaultId,
         user_id: session.userId,
         kind: session.kind,
+        method: session.method,
         token_hash: session.tokenHash,
         client: session.client,
         created_at: session.createdAt,
@@ -20,15 +22,26 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
       };
       await db.insertInto('sessions').values(row).execute();
     },
-    findByHash: async (tokenHash) => {
+    findByHash: async (kind, tokenHash) => {
       const row = await db
         .selectFrom('sessions')
         .innerJoin('users', 'users.id', 'sessions.user_id')
         .selectAll('sessions')
         .select('users.role')
         .where('token_hash', '=', tokenHash)
+        .where('kind', '=', kind)
+        .where('users.deleted_at', 'is', null)
         .executeTakeFirst();
       return row && { ...toSession(row), role: row.role };
+    },
+    get: async (vaultId, id) => {
+      const row = await db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return row && toSession(row);
     },
     list: async (vaultId, userId, page) => {
       let query = db
@@ -50,6 +63,11 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
       const { numDeletedRows } = await query.executeTakeFirstOrThrow();
       return numDeletedRows > 0n;
     },
+    removeOfUser: async (userId, but) => {
+      let query = db.deleteFrom('sessions').where('user_id', '=', userId);
+      if (but !== undefined) query = query.where('id', '!=', but);
+      await query.execute();
+    },
     touch: async (id, usedAt) => {
       await db.updateTable('sessions').set({ last_used_at: usedAt }).where('id', '=', id).execute();
     },
@@ -59,18 +77,5 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
         .where((eb) => eb.or([eb('expires_at', '<=', expiresAt), eb('last_used_at', '<=', lastUsedAt)]))
         .execute();
     },
-  };
-}
-
-function toSession(row: Selectable<Schema['sessions']>): Session {
-  return {
-    id: row.id,
-    vaultId: row.vault_id,
-    userId: row.user_id,
-    kind: row.kind,
-    client: row.client,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at,
   };
 }

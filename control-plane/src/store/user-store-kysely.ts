@@ -1,9 +1,12 @@
-import type { Kysely, Selectable } from 'kysely';
-import type { User, UserStore } from '../accounts/user-store.ts';
+import type { Kysely } from 'kysely';
+import type { UserStore } from '../accounts/user-store.ts';
+import { pageOf } from '../paging.ts';
+import { afterKey } from './keyset.ts';
 import type { Schema } from './schema.ts';
+import { toUser } from './user-rows.ts';
 
 export function createUserStore(db: Kysely<Schema>): UserStore {
-  const users = db.selectFrom('users').selectAll();
+  const users = db.selectFrom('users').selectAll().where('deleted_at', 'is', null);
   return {
     add: async (user) => {
       const row = {
@@ -16,9 +19,24 @@ export function createUserStore(db: Kysely<Schema>): UserStore {
       } as const;
       await db.insertInto('users').values(row).execute();
     },
-    get: async (vaultId, id) =>
-      firstOf(await users.where('vault_id', '=', vaultId).where('id', '=', id).execute()),
-    findByEmail: async (email) => firstOf(await users.where('email', '=', email).execute()),
+    get: async (vaultId, id) => {
+      const row = await users.where('vault_id', '=', vaultId).where('id', '=', id).executeTakeFirst();
+      return row && toUser(row);
+    },
+    findByEmail: async (email) => {
+      const row = await users.where('email', '=', email).executeTakeFirst();
+      return row && toUser(row);
+    },
+    list: async (vaultId, page) => {
+      const rows = await users
+        .where('vault_id', '=', vaultId)
+        .where(afterKey(['created_at', 'id'], page))
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(page.limit + 1)
+        .execute();
+      return pageOf(rows.map(toUser), page.limit, ({ createdAt, id }) => [createdAt, id]);
+    },
     owners: async () => {
       const rows = await users.where('is_owner', '=', 1).orderBy('created_at').orderBy('id').execute();
       return rows.map(toUser);
@@ -31,20 +49,22 @@ export function createUserStore(db: Kysely<Schema>): UserStore {
         .where('id', '=', id)
         .execute();
     },
-  };
-}
-
-type Row = Selectable<Schema['users']>;
-
-const firstOf = ([row]: readonly Row[]): User | undefined => row && toUser(row);
-
-function toUser(row: Row): User {
-  return {
-    id: row.id,
-    vaultId: row.vault_id,
-    email: row.email,
-    role: row.role,
-    isOwner: row.is_owner === 1,
-    createdAt: row.created_at,
+    setRole: async (vaultId, id, role) => {
+      await db
+        .updateTable('users')
+        .set({ role })
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id)
+        .execute();
+    },
+    markDeleted: async (vaultId, id, deletedAt) => {
+      await db
+        .updateTable('users')
+        // An id has no at sign, so that nobody's address is ever equal to it.
+        .set({ email: id, role: 'member', deleted_at: deletedAt })
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id)
+        .execute();
+    },
   };
 }

@@ -1,0 +1,72 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { CliLogin, CliLoginStore } from '../cli-login/cli-login-store.ts';
+import type { Schema } from './schema.ts';
+
+export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
+  return {
+    add: async (login) => {
+      const row = {
+        id: login.id,
+        code_challenge: login.codeChallenge,
+        redirect_uri: login.redirectUri ?? null,
+        user_code: login.userCode,
+        client: login.client,
+        address: login.address ?? null,
+        expires_at: login.expiresAt,
+      };
+      await db.insertInto('cli_logins').values(row).execute();
+    },
+    findPending: async (id, now) => {
+      const row = await db
+        .selectFrom('cli_logins')
+        .selectAll()
+        .where('id', '=', id)
+        .where('user_id', 'is', null)
+        .where('expires_at', '>', now)
+        .executeTakeFirst();
+      return row && toLogin(row);
+    },
+    approve: async (id, now, { vaultId, userId, codeHash, expiresAt }) => {
+      const { numUpdatedRows } = await db
+        .updateTable('cli_logins')
+        .set({ vault_id: vaultId, user_id: userId, code_hash: codeHash, expires_at: expiresAt })
+        .where('id', '=', id)
+        .where('user_id', 'is', null)
+        .where('expires_at', '>', now)
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
+    },
+    deny: async (id) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('cli_logins')
+        .where('id', '=', id)
+        .where('user_id', 'is', null)
+        .executeTakeFirstOrThrow();
+      return numDeletedRows > 0n;
+    },
+    take: async (codeHash) => {
+      const row = await db
+        .deleteFrom('cli_logins')
+        .where('code_hash', '=', codeHash)
+        .returningAll()
+        .executeTakeFirst();
+      if (row === undefined || row.vault_id === null || row.user_id === null) return undefined;
+      return { ...toLogin(row), vaultId: row.vault_id, userId: row.user_id };
+    },
+    removeExpired: async (now) => {
+      await db.deleteFrom('cli_logins').where('expires_at', '<=', now).execute();
+    },
+  };
+}
+
+function toLogin(row: Selectable<Schema['cli_logins']>): CliLogin {
+  return {
+    id: row.id,
+    codeChallenge: row.code_challenge,
+    redirectUri: row.redirect_uri ?? undefined,
+    userCode: row.user_code,
+    client: row.client,
+    address: row.address ?? undefined,
+    expiresAt: row.expires_at,
+  };
+}

@@ -1,0 +1,48 @@
+import type { SchemaMigration } from '../schema-migration.ts';
+
+/** The command-line client: sign-ins on their way through a browser, and the keys of those that got through. */
+export const cliLogin: SchemaMigration = {
+  id: 12,
+  name: 'cli-login',
+  up: async (db) => {
+    await db.schema
+      .createTable('cli_logins')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('code_challenge', 'text', (column) => column.notNull())
+      .addColumn('redirect_uri', 'text')
+      .addColumn('user_code', 'text', (column) => column.notNull())
+      .addColumn('client', 'text', (column) => column.notNull())
+      .addColumn('address', 'text')
+      .addColumn('expires_at', 'text', (column) => column.notNull())
+      .addColumn('vault_id', 'text', (column) => column.references('vaults.id'))
+      .addColumn('user_id', 'text', (column) => column.references('users.id'))
+      .addColumn('code_hash', 'text', (column) => column.unique())
+      .execute();
+    await db.schema.createIndex('cli_logins_by_end').on('cli_logins').column('expires_at').execute();
+
+    await db.schema
+      .createTable('cli_sessions')
+      .addColumn('session_id', 'text', (column) =>
+        column.primaryKey().references('sessions.id').onDelete('cascade'),
+      )
+      .addColumn('refresh_hash', 'text', (column) => column.notNull())
+      .addColumn('access_hash', 'text')
+      .addColumn('access_expires_at', 'text', (column) => column.notNull())
+      .addColumn('former_refresh_hash', 'text')
+      .addColumn('former_access_hash', 'text')
+      .addColumn('former_access_expires_at', 'text')
+      .addColumn('rotated_at', 'text')
+      .addColumn('rotation_seed', 'text')
+      .execute();
+    await db.schema
+      .createIndex('cli_sessions_by_access_end')
+      .on('cli_sessions')
+      .column('access_expires_at')
+      .execute();
+    await db.schema
+      .createIndex('cli_sessions_by_former_access_end')
+      .on('cli_sessions')
+      .column('former_access_expires_at')
+      .execute();
+  },
+};
