@@ -1,9 +1,15 @@
+import type { Id } from '@svault/shared';
 import type { AdminKeyStore } from './accounts/admin-key-store.ts';
+import type { IdentityStore } from './accounts/identity-store.ts';
 import type { LoginLinkStore } from './accounts/login-link-store.ts';
+import type { PasswordStore } from './accounts/password-store.ts';
 import type { SessionStore } from './accounts/session-store.ts';
 import type { UserStore } from './accounts/user-store.ts';
 import type { AgentStore } from './agents/agent-store.ts';
 import type { AuditStore } from './audit/audit-store.ts';
+import type { CliLoginStore } from './cli-login/cli-login-store.ts';
+import type { CliSessionStore } from './cli-login/cli-session-store.ts';
+import type { FolderStore } from './folders/folder-store.ts';
 import type { GrantStore } from './grants/grant-store.ts';
 import type { TokenStore } from './tokens/token-store.ts';
 import type { VaultStore } from './vault/vault-store.ts';
@@ -14,8 +20,13 @@ export interface Stores {
   readonly adminKeys: AdminKeyStore;
   readonly agents: AgentStore;
   readonly audit: AuditStore;
+  readonly cliLogins: CliLoginStore;
+  readonly cliSessions: CliSessionStore;
+  readonly folders: FolderStore;
   readonly grants: GrantStore;
+  readonly identities: IdentityStore;
   readonly loginLinks: LoginLinkStore;
+  readonly passwords: PasswordStore;
   readonly sessions: SessionStore;
   readonly tokens: TokenStore;
   readonly users: UserStore;
@@ -23,13 +34,24 @@ export interface Stores {
   readonly webhookLinks: WebhookLinkStore;
 }
 
+/** One transaction over the stores; what it is about was settled by whoever hands it on. */
+export type Change = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
+
 /** How a change and its audit event become one: both are there after a crash, or neither. */
 export interface UnitOfWork {
   /**
-   * Runs `work` in one transaction, durable when the promise resolves, undone when it rejects. Transactions of one
-   * process follow one another.
+   * Runs `work` in one transaction, durable when the promise resolves, undone when it rejects. Transactions of one account
+   * follow one another, whichever process runs them: what `work` reads of the account stays so until its end.
    *
-   * @param work awaits nothing but the stores it is given: other I/O would hold up every other change
+   * @param vaultId the account that it reads and changes
+   * @param work awaits nothing but the stores it is given: other I/O would hold up every other change. It may be run
+   *   again from its beginning, where another account's transaction came in between (an address taken by both)
    */
-  run<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
+  run<T>(vaultId: Id<'vlt'>, work: (stores: Stores) => Promise<T>): Promise<T>;
+
+  /**
+   * The same where only reading shows which account it is about: `work` calls `stores.vaults.hold` as soon as it knows,
+   * and reads again what it rests on.
+   */
+  runAcross<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
   const config = controlPlaneConfig(place.env);
   context = await createContext(config, { clock, logger: silentLogger });
-  await context.unitOfWork.run((stores) => ensureOwner(stores, config.bootstrap, clock));
+  await context.unitOfWork.runAcross((stores) => ensureOwner(stores, config.bootstrap, clock));
   const listener = await listen(createApp(context), config.listen);
   admin = clientOf(listener.url, { authorization: `Bearer ${place.adminKey}` });
   stop = async () => {

@@ -18,7 +18,7 @@ export function createExpiredGrants(unitOfWork: UnitOfWork): ExpiredGrants {
   return {
     remove: ({ vaultId, grantId }, events) =>
       unitOfWork
-        .run(async ({ grants, audit }) => {
+        .run(vaultId, async ({ grants, audit }) => {
           // By its id: a grant made anew in the meantime is another one and stays.
           if (grantId === null || !(await grants.remove(vaultId, grantId))) return false;
           for (const event of events) await audit.append(event);

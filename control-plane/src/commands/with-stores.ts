@@ -26,5 +26,5 @@ export async function withDatabase<T>(
 
 /** The same, in one transaction over all stores. */
 export function withStores<T>(config: ControlPlaneConfig, work: (stores: Stores) => Promise<T>): Promise<T> {
-  return withDatabase(config, ({ kysely }) => createUnitOfWork(kysely, systemClock).run(work));
+  return withDatabase(config, ({ kysely }) => createUnitOfWork(kysely, systemClock).runAcross(work));
 }

@@ -76,7 +76,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     if (offer === undefined) return send(res, 400, html.noOfferPage);
     await refuseWhileLocked(stores, actor.vaultId);
     await binder.bind(actor, offer, (work) =>
-      unitOfWork.run(async (inside) => {
+      unitOfWork.run(actor.vaultId, async (inside) => {
         await refuseWhileLocked(inside, actor.vaultId);
         return work(inside);
       }),

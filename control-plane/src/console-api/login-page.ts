@@ -39,7 +39,7 @@ export function createLoginPage(options: {
       throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
     const { token = '' } = await readFormBody(req);
     const input = { token, client: req.get('user-agent') ?? '' };
-    const signedIn = await unitOfWork.run((inside) => signInByLink(inside, input, clock));
+    const signedIn = await unitOfWork.runAcross((inside) => signInByLink(inside, input, clock));
     if (signedIn === undefined) return sendPage(res, 401, 'This link is not valid any more', GONE);
     const { sessionToken, user } = signedIn;
     res.setHeader('Set-Cookie', cookie.set(sessionToken, SESSION_LIFETIME_MS / 1_000));

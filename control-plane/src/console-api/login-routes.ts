@@ -29,7 +29,7 @@ export function createLoginRoutes({
       refusals: ['UNAUTHENTICATED', 'FORBIDDEN'],
       handle: async ({ body, exchange }) => {
         const input = { token: body.token, client: exchange.header('user-agent') ?? '' };
-        const signedIn = await unitOfWork.run((stores) => signInByLink(stores, input, clock));
+        const signedIn = await unitOfWork.runAcross((stores) => signInByLink(stores, input, clock));
         if (signedIn === undefined)
           throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
         const { sessionToken, user } = signedIn;

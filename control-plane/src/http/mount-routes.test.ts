@@ -123,7 +123,10 @@ const app = express()
     } as Actor;
     return mountRoutes(routes, {
       stores,
-      unitOfWork: { run: (work) => work(storesOf(state.lockedInside)) },
+      unitOfWork: {
+        run: (_vaultId, work) => work(storesOf(state.lockedInside)),
+        runAcross: (work) => work(storesOf(state.lockedInside)),
+      },
       ownOrigin: 'https://svault.example',
       limits: createRouteLimits({
         limits: createLimits({}),

@@ -73,7 +73,7 @@ async function answer(
   const refused = route.whenLocked === 'refused';
   if (refused) await refuseWhileLocked(stores, actor.vaultId);
   const change: Change = (work) =>
-    unitOfWork.run(async (inside) => {
+    unitOfWork.run(actor.vaultId, async (inside) => {
       if (refused) await refuseWhileLocked(inside, actor.vaultId);
       return work(inside);
     });

@@ -23,7 +23,7 @@ const stored = (hash: string) => ({ keyHash: hash, keyPrefix: 'svagent_', keyWra
 
 beforeAll(async () => {
   database = await openDatabase(join(folder, 'a.db'), [new Secret(new Uint8Array(32))]);
-  change = (work) => createUnitOfWork(database.kysely, clock).run(work);
+  change = (work) => createUnitOfWork(database.kysely, clock).runAcross(work);
 });
 afterAll(async () => {
   await database.close();
@@ -50,16 +50,18 @@ beforeEach(async () => {
       lastUsedAt: undefined,
       ...stored(keyHash),
     });
-    await grants.add({
-      id: grantId,
-      vaultId,
-      agentId,
-      serviceName: 'github',
-      grantExpiresAt: undefined,
-      refreshPolicy: 'none',
-      sourceGroupId: undefined,
-      createdAt: NOW,
-    });
+    await grants.addAll([
+      {
+        id: grantId,
+        vaultId,
+        agentId,
+        serviceName: 'github',
+        grantExpiresAt: undefined,
+        refreshPolicy: 'none',
+        sourceGroupId: undefined,
+        createdAt: NOW,
+      },
+    ]);
     await webhookLinks.insert({
       vaultId,
       webhookId,

@@ -15,7 +15,7 @@ let database: Database;
 
 beforeAll(async () => {
   database = await openDatabase(join(folder, 'a.db'), [new Secret(new Uint8Array(32))]);
-  await createUnitOfWork(database.kysely, clock).run(async ({ audit }) => {
+  await createUnitOfWork(database.kysely, clock).run(vaultId, async ({ audit }) => {
     for (let seq = 1; seq <= 4_500; seq++)
       await audit.append({
         vaultId,

@@ -26,7 +26,7 @@ const countVaults = (): unknown => database.sqlite.prepare('SELECT count(*) FROM
 describe('unit of work', () => {
   test('undoes everything when the work throws', async () => {
     const unitOfWork = createUnitOfWork(database.kysely, new ManualClock());
-    const failed = unitOfWork.run(async ({ vaults }) => {
+    const failed = unitOfWork.runAcross(async ({ vaults }) => {
       await vaults.add({ id: newId('vlt'), createdAt: NOW });
       throw new Error('no');
     });
@@ -40,13 +40,13 @@ describe('unit of work', () => {
     const plain = createStores(database.kysely, clock);
     const id = newId('vlt');
     const steps: string[] = [];
-    const first = unitOfWork.run(async ({ vaults }) => {
+    const first = unitOfWork.run(id, async ({ vaults }) => {
       await vaults.add({ id, createdAt: NOW });
       for (let turn = 0; turn < 20; turn++) await Promise.resolve();
       steps.push('first done');
       throw new Error('undone');
     });
-    const second = unitOfWork.run(async ({ vaults }) => {
+    const second = unitOfWork.run(id, async ({ vaults }) => {
       steps.push(`second sees ${(await vaults.get(id)) === undefined ? 'nothing' : 'something'}`);
     });
     const reader = plain.vaults.get(id).then((vault) => steps.push(`reader sees ${vault?.id ?? 'nothing'}`));
@@ -56,13 +56,13 @@ describe('unit of work', () => {
 
   test('goes on after a failed commit', async () => {
     const unitOfWork = createUnitOfWork(database.kysely, new ManualClock());
-    const orphan = unitOfWork.run(async ({ loginLinks }) => {
+    const orphan = unitOfWork.runAcross(async ({ loginLinks }) => {
       // The check waits for the commit, and so fails there.
       database.sqlite.pragma('defer_foreign_keys = ON');
       await loginLinks.add({ tokenHash: 'x', vaultId: newId('vlt'), userId: newId('usr'), expiresAt: NOW });
     });
     await expect(orphan).rejects.toThrow('FOREIGN KEY');
-    await unitOfWork.run(({ vaults }) => vaults.add({ id: newId('vlt'), createdAt: NOW }));
+    await unitOfWork.runAcross(({ vaults }) => vaults.add({ id: newId('vlt'), createdAt: NOW }));
     expect(countVaults()).toBe(1);
   });
 });

@@ -4,8 +4,13 @@ import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { createAdminKeyStore } from './admin-key-store-kysely.ts';
 import { createAgentStore } from './agent-store-kysely.ts';
 import { createAuditStore } from './audit-store-kysely.ts';
+import { createCliLoginStore } from './cli-login-store-kysely.ts';
+import { createCliSessionStore } from './cli-session-store-kysely.ts';
+import { createFolderStore } from './folder-store-kysely.ts';
 import { createGrantStore } from './grant-store-kysely.ts';
+import { createIdentityStore } from './identity-store-kysely.ts';
 import { createLoginLinkStore } from './login-link-store-kysely.ts';
+import { createPasswordStore } from './password-store-kysely.ts';
 import type { Schema } from './schema.ts';
 import { createSessionStore } from './session-store-kysely.ts';
 import { createTokenStore } from './token-store-kysely.ts';
@@ -19,8 +24,13 @@ export function createStores(db: Kysely<Schema>, clock: Clock): Stores {
     adminKeys: createAdminKeyStore(db),
     agents: createAgentStore(db),
     audit: createAuditStore(db, clock),
+    cliLogins: createCliLoginStore(db),
+    cliSessions: createCliSessionStore(db),
+    folders: createFolderStore(db),
     grants: createGrantStore(db),
+    identities: createIdentityStore(db),
     loginLinks: createLoginLinkStore(db),
+    passwords: createPasswordStore(db),
     sessions: createSessionStore(db),
     tokens: createTokenStore(db),
     users: createUserStore(db),
@@ -30,7 +40,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock): Stores {
 }
 
 export function createUnitOfWork(db: Kysely<Schema>, clock: Clock): UnitOfWork {
-  return {
-    run: (work) => db.transaction().execute((transaction) => work(createStores(transaction, clock))),
-  };
+  const runAcross: UnitOfWork['runAcross'] = (work) =>
+    db.transaction().execute((transaction) => work(createStores(transaction, clock)));
+  return { run: (_vaultId, work) => runAcross(work), runAcross };
 }

@@ -4,6 +4,8 @@ import type { Schema } from './schema.ts';
 
 export function createVaultStore(db: Kysely<Schema>): VaultStore {
   return {
+    // SQLite's transactions follow one another anyway.
+    hold: () => Promise.resolve(),
     add: async ({ id, createdAt }) => {
       await db.insertInto('vaults').values({ id, created_at: createdAt, locked_at: null }).execute();
     },

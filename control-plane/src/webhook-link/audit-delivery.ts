@@ -41,7 +41,7 @@ export function createAuditDelivery(options: {
       if (link === undefined || last === undefined) return false;
       const { head, latencyMs } = await send(link, events, signal);
       const at = formatTime(clock.now());
-      await unitOfWork.run(async ({ audit, webhookLinks }) => {
+      await unitOfWork.run(vaultId, async ({ audit, webhookLinks }) => {
         const { webhookId } = link;
         const known = await webhookLinks.logHead(vaultId, webhookId);
         const contradiction = contradictionBetween(known, head);

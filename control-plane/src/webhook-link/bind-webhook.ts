@@ -10,7 +10,7 @@ import {
 import { exchangeAnswerSchema, signedHealthSchema } from '@svault/shared/schemas';
 import { type Actor, changeBy } from '../accounts/actor.ts';
 import { refusal } from '../errors.ts';
-import type { Stores } from '../unit-of-work.ts';
+import type { Change } from '../unit-of-work.ts';
 import type { BindOffer } from './bind-offer.ts';
 import { explainBindFailure } from './bind-failure.ts';
 import type { LinkedWebhook } from './linked-webhook.ts';
@@ -36,8 +36,6 @@ export interface WebhookBinder {
    */
   bind(actor: Actor, offer: BindOffer, change: Change): Promise<{ link: WebhookLink; reachable: boolean }>;
 }
-
-type Change = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 
 export function createWebhookBinder(options: {
   readonly links: Pick<WebhookLinkStore, 'find' | 'noteSeen'>;

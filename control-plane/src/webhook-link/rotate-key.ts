@@ -2,7 +2,7 @@ import { type Id, fromBase64url } from '@svault/shared';
 import { rotateAnswerSchema } from '@svault/shared/schemas';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { refusal } from '../errors.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { Change, UnitOfWork } from '../unit-of-work.ts';
 import { WebhookCallFailed } from './webhook-call-failed.ts';
 import type { WebhookLinkStore } from './webhook-link-store.ts';
 import type { LinkedWebhook } from './linked-webhook.ts';
@@ -24,7 +24,7 @@ export interface KeyRotation {
    * @throws WebhookCallFailed; a key that was received stays pending and is taken into use later. AppError CONFLICT
    *   where the link changed meanwhile
    */
-  rotate(link: WebhookLink, by: Id<'usr'>, change: UnitOfWork['run']): Promise<string>;
+  rotate(link: WebhookLink, by: Id<'usr'>, change: Change): Promise<string>;
 
   /**
    * Takes a pending key into use if the webhook knows it. It may have done so already: then the answer to the health
@@ -58,14 +58,14 @@ export function createKeyRotation(options: {
       ...(by !== undefined && { userId: by }),
       detail,
     };
-    return unitOfWork.run(async ({ webhookLinks, audit }) => {
+    return unitOfWork.run(vaultId, async ({ webhookLinks, audit }) => {
       if (!(await webhookLinks.activatePendingKey(vaultId, key.id))) return false;
       await audit.append(event);
       return true;
     });
   };
 
-  const receive = async (link: WebhookLink, change: UnitOfWork['run']): Promise<WrappedHmacKey> => {
+  const receive = async (link: WebhookLink, change: Change): Promise<WrappedHmacKey> => {
     const { body } = await webhook.requestNewKey(link);
     const parsed = rotateAnswerSchema.safeParse(body);
     const secret = parsed.success ? fromBase64url(parsed.data.hmacSecret) : undefined;
