@@ -1,0 +1,198 @@
+/**
+ * A small model of the specification's section "Limits", written from its words and from DIVERGENCES.md alone, to hold the
+ * limiters against. It is slow and obvious: it keeps every use and every violation, and works out from them what holds.
+ * It shares no code with src/limits, not even the numbers.
+ */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+type Message = 'initialize' | 'tools/list' | 'notifications/x' | 'tools/call';
+
+/** What a caller may send, as far as limits tell one from another. */
+export type Traffic =
+  /** `GET /api/agents/credentials` */
+  | { readonly kind: 'rest' }
+  /** One JSON-RPC message at `/api/agents/mcp`, or at the proxy. */
+  | { readonly kind: 'message'; readonly message: Message }
+  /** `tools/call` of `credential_history` */
+  | { readonly kind: 'history' }
+  /** A request that comes to NO_GRANT or GRANT_EXPIRED. */
+  | { readonly kind: 'miss' }
+  /** A request that a policy's `rate_limit` rules have the last word on. */
+  | { readonly kind: 'ruled'; readonly rules: readonly Rule[] }
+  /** The proxy's SSE GET probe. */
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'batch'; readonly messages: readonly Message[] };
+
+export interface Rule {
+  readonly id: string;
+  readonly limit: number;
+  readonly windowSeconds: number;
+}
+
+export interface Request {
+  readonly account: string;
+  readonly caller: { readonly kind: 'agent' | 'proxy'; readonly id: string };
+  /** Of the account, now. */
+  readonly activeAgents: number;
+  readonly proxies: number;
+  readonly traffic: Traffic;
+  readonly atMs: number;
+}
+
+/** What refused, and for how many seconds; undefined where nothing did. */
+export type Refusal = { readonly by: string; readonly retryAfter: number } | undefined;
+
+/** "`initialize`, `tools/list` and `notifications/*`"; of a batch, every message. */
+function isExempt(traffic: Traffic): boolean {
+  const exempt = (message: Message): boolean => message !== 'tools/call';
+  if (traffic.kind === 'message') return exempt(traffic.message);
+  return traffic.kind === 'batch' && traffic.messages.length > 0 && traffic.messages.every(exempt);
+}
+
+/** When each use of a counter was; a window begins with the first use after the one before has ended. */
+class Uses {
+  #window: number[] = [];
+
+  /** Milliseconds until the window ends; 0 where none runs. */
+  left(atMs: number, lengthMs: number): number {
+    const [first] = this.#window;
+    if (first === undefined || atMs >= first + lengthMs) this.#window = [];
+    return this.#window.length === 0 ? 0 : (first ?? 0) + lengthMs - atMs;
+  }
+
+  isFull(atMs: number, limit: number, lengthMs: number): boolean {
+    this.left(atMs, lengthMs);
+    return this.#window.length >= limit;
+  }
+
+  add(atMs: number): void {
+    this.#window.push(atMs);
+  }
+}
+
+/** "Strike 1 locks out for 1 second, strike 2 for 2 seconds … A strike decays after an hour with no further violation." */
+class PenaltyBox {
+  #strikes = 0;
+  #quietSince = 0;
+  #lockedUntil = 0;
+
+  strikes(atMs: number): number {
+    while (this.#strikes > 0 && atMs >= this.#quietSince + HOUR) {
+      this.#strikes -= 1;
+      this.#quietSince += HOUR;
+    }
+    return this.#strikes;
+  }
+
+  left(atMs: number): number {
+    return Math.max(0, this.#lockedUntil - atMs);
+  }
+
+  /** @param atLeastMs what is left of the floor's window */
+  strike(atMs: number, atLeastMs: number): void {
+    const strikes = this.strikes(atMs) + 1;
+    let lockout = 1 * SECOND;
+    for (let strike = 2; strike <= strikes && lockout < 15 * MINUTE; strike += 1) lockout *= 2;
+    if (lockout > 15 * MINUTE) lockout = 15 * MINUTE;
+    this.#strikes = strikes;
+    this.#quietSince = atMs;
+    this.#lockedUntil = atMs + Math.max(lockout, atLeastMs);
+  }
+}
+
+/** "clamp(ceil(1.5 x (60 x active_agents + 300 x proxies)), 600, 3000) per minute" */
+function aggregateOf({ activeAgents, proxies }: Request): number {
+  const scaled = Math.ceil(1.5 * (60 * activeAgents + 300 * proxies));
+  if (scaled < 600) return 600;
+  return scaled > 3_000 ? 3_000 : scaled;
+}
+
+export class LimitsModel {
+  readonly #uses = new Map<string, Uses>();
+  readonly #boxes = new Map<string, PenaltyBox>();
+
+  request(request: Request): Refusal {
+    const { account, caller, traffic, atMs } = request;
+    const who = `${account} ${caller.id}`;
+    const box = entry(this.#boxes, who, () => new PenaltyBox());
+
+    // "1. Penalty box. A locked-out agent gets 429 at once for every service, on both REST and MCP."
+    if (box.left(atMs) > 0) return refusal('penalty_box', box.left(atMs));
+
+    if (isExempt(traffic)) {
+      // "skip the floor … and the strikes. They count against `mcp_handshake`": 120 per minute per agent or proxy.
+      const full = this.#take(`mcp_handshake ${who}`, atMs, 120, MINUTE);
+      if (full > 0) return refusal('mcp_handshake', full);
+    } else {
+      // "2. Floor limit. Exceeding it strikes the penalty box. The resulting lockout is at least the floor window's own."
+      const [scope, limit] =
+        caller.kind === 'agent' ? (['agent_credentials', 60] as const) : (['proxy_mcp', 300] as const);
+      const full = this.#take(`${scope} ${who}`, atMs, limit, MINUTE);
+      if (full > 0) {
+        box.strike(atMs, full);
+        return refusal(scope, box.left(atMs));
+      }
+    }
+
+    // "3. Account aggregate", which exempt traffic counts against too, "with no strike".
+    const full = this.#take(`user_aggregate ${account}`, atMs, aggregateOf(request), MINUTE);
+    if (full > 0) return refusal('user_aggregate', full);
+
+    // "4. Then grant and policy checks": misses, the extra cap of credential_history, policies' own rates.
+    if (traffic.kind === 'miss') return this.#cap('agent_no_grant', who, atMs, 10);
+    if (traffic.kind === 'history') return this.#cap('credential_history', who, atMs, 20);
+    if (traffic.kind === 'ruled') return this.#rates(account, traffic.rules, atMs);
+    return undefined;
+  }
+
+  /** Who of an account is locked out, with how many strikes. */
+  lockedOut(account: string, atMs: number): { id: string; strikes: number; retryAfter: number }[] {
+    return [...this.#boxes]
+      .filter(([who, box]) => who.startsWith(`${account} `) && box.left(atMs) > 0)
+      .map(([who, box]) => ({
+        id: who.slice(account.length + 1),
+        strikes: box.strikes(atMs),
+        retryAfter: refusal('', box.left(atMs)).retryAfter,
+      }));
+  }
+
+  #cap(scope: string, who: string, atMs: number, perMinute: number): Refusal {
+    const full = this.#take(`${scope} ${who}`, atMs, perMinute, MINUTE);
+    return full > 0 ? refusal(scope, full) : undefined;
+  }
+
+  /** All rules must have room; only then each of them counts. */
+  #rates(account: string, rules: readonly Rule[], atMs: number): Refusal {
+    const usesOf = ({ id }: Rule): Uses => this.#of(`rate_limit ${account} ${id}`);
+    for (const rule of rules)
+      if (usesOf(rule).isFull(atMs, rule.limit, rule.windowSeconds * SECOND))
+        return refusal(`rate_limit ${rule.id}`, usesOf(rule).left(atMs, rule.windowSeconds * SECOND));
+    for (const rule of rules) usesOf(rule).add(atMs);
+    return undefined;
+  }
+
+  /** Counts a use, or says for how many milliseconds there is no room. */
+  #take(name: string, atMs: number, limit: number, lengthMs: number): number {
+    const uses = this.#of(name);
+    if (uses.isFull(atMs, limit, lengthMs)) return uses.left(atMs, lengthMs);
+    uses.add(atMs);
+    return 0;
+  }
+
+  #of = (name: string): Uses => entry(this.#uses, name, () => new Uses());
+}
+
+function entry<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const there = map.get(key) ?? make();
+  map.set(key, there);
+  return there;
+}
+
+/** "Clients wait the indicated number of seconds": whole ones, so never fewer than are left. */
+const refusal = (by: string, leftMs: number): NonNullable<Refusal> => ({
+  by,
+  retryAfter: Math.ceil(leftMs / SECOND),
+});
