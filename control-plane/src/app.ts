@@ -5,6 +5,7 @@ import { createAccountRoutes } from './console-api/account-routes.ts';
 import { createAgentRoutes } from './console-api/agent-routes.ts';
 import { createAuditRoutes } from './console-api/audit-routes.ts';
 import { createBindPage } from './console-api/bind-page.ts';
+import { createFolderRoutes } from './console-api/folder-routes.ts';
 import { createGrantRoutes } from './console-api/grant-routes.ts';
 import { createHealthRoutes } from './console-api/health-routes.ts';
 import { createLoginPage } from './console-api/login-page.ts';
@@ -49,7 +50,7 @@ export function createApp(context: Context): Express {
   app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, clientAddress, https }));
   app.use(apiHeaders({ https }));
   app.use(createHealthRoutes({ databaseAnswers: context.database.answers }));
-  app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, limits, ownOrigin }));
+  app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, limits, clientAddress, ownOrigin }));
   app.use(createLoginPage({ stores, unitOfWork, clock, cookie, https, ownOrigin }));
   app.use(
     createBindPage({
@@ -81,6 +82,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
     ...createLoginRoutes({ clock, cookie, unitOfWork }),
     ...createAccountRoutes({ clock, stores }),
     ...createAgentRoutes({ clock, masterKeys: database.masterKeys, stores }),
+    ...createFolderRoutes({ clock, stores }),
     ...createGrantRoutes({ clock, stores }),
     ...createTokenRoutes({ clock, records, storeTickets, stores }),
     ...createTokenTicketRoutes({ storeTickets, tickets }),

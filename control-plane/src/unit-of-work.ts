@@ -11,6 +11,8 @@ import type { CliLoginStore } from './cli-login/cli-login-store.ts';
 import type { CliSessionStore } from './cli-login/cli-session-store.ts';
 import type { FolderStore } from './folders/folder-store.ts';
 import type { GrantStore } from './grants/grant-store.ts';
+import type { PolicyStore } from './policies/policy-store.ts';
+import type { ProxyStore } from './proxies/proxy-store.ts';
 import type { TokenStore } from './tokens/token-store.ts';
 import type { VaultStore } from './vault/vault-store.ts';
 import type { WebhookLinkStore } from './webhook-link/webhook-link-store.ts';
@@ -27,6 +29,8 @@ export interface Stores {
   readonly identities: IdentityStore;
   readonly loginLinks: LoginLinkStore;
   readonly passwords: PasswordStore;
+  readonly policies: PolicyStore;
+  readonly proxies: ProxyStore;
   readonly sessions: SessionStore;
   readonly tokens: TokenStore;
   readonly users: UserStore;

@@ -19,6 +19,8 @@ export interface AuditChain {
   readonly head: ChainHead;
   /** What the oldest kept event follows: retention removes from the old end and leaves the hash it stopped at. */
   readonly start: ChainHead;
+  /** The last event that the webhook acknowledged; 0 where none was. */
+  readonly shippedSeq: number;
 }
 
 /** A vault with events that its webhook has not acknowledged. */
@@ -35,6 +37,9 @@ export interface AuditStore {
    * unit of work, the event and the change it reports are both there after a crash, or neither.
    */
   append(event: NewAuditEvent): Promise<void>;
+
+  /** The same for several events of one vault, in their order, with one look at the chain. */
+  appendAll(events: readonly NewAuditEvent[]): Promise<void>;
 
   /**
    * Newest first, the events among a bounded number of rows: a filter that hardly anything fits must not hold up the
@@ -56,6 +61,19 @@ export interface AuditStore {
 
   /** Every vault that ever had an event. */
   vaultsWithEvents(): Promise<readonly Id<'vlt'>[]>;
+
+  /** When the oldest kept event of each vault was written, by the vault's id; only those behind `after`. */
+  oldest(page: {
+    readonly after: Id<'vlt'> | undefined;
+    readonly limit: number;
+  }): Promise<readonly { readonly vaultId: Id<'vlt'>; readonly oldestAt: string | undefined }[]>;
+
+  /**
+   * Removes the events from the old end of a vault's chain up to `to`, which is what the oldest kept event then follows.
+   *
+   * @returns false, with nothing removed, where the chain does not begin at `from` any more
+   */
+  cutStart(vaultId: Id<'vlt'>, from: ChainHead, to: ChainHead): Promise<boolean>;
 
   /** Vaults with a bound webhook and events above their cursor, by id; only those behind `after`. */
   backlog(page: {

@@ -12,7 +12,7 @@ const PAGE = 500;
 
 /**
  * Follows a vault's chain from its oldest kept event to the head that stands beside it, and says where it breaks.
- * Events that are written meanwhile are not looked at.
+ * Events that are written meanwhile are not looked at; those that retention removes meanwhile are not missed.
  */
 export async function verifyLog(
   log: Pick<AuditStore, 'after' | 'chainOf'>,
@@ -20,15 +20,25 @@ export async function verifyLog(
 ): Promise<LogVerdict> {
   const { start, head } = await log.chainOf(vaultId);
   let at = start;
+  let events = 0;
   while (at.seq < head.seq) {
     const page = await log.after(vaultId, at.seq, Math.min(PAGE, head.seq - at.seq));
-    if (page.length === 0) return { intact: false, seq: at.seq + 1, problem: 'cut' };
-    const reached = followChain(at, page);
-    if ('problem' in reached) return { intact: false, ...reached };
-    at = reached;
+    const reached = page.length === 0 ? cutBehind(at) : followChain(at, page);
+    if ('problem' in reached) {
+      const movedTo = (await log.chainOf(vaultId)).start;
+      // What begins no later than where the break was seen did not cause it.
+      if (movedTo.seq <= at.seq) return { intact: false, ...reached };
+      at = movedTo;
+    } else {
+      events += page.length;
+      at = reached;
+    }
     // The database answers within the turn, so without this nobody else would be served before the end of the chain.
     await nextTurn();
   }
-  if (at.hash !== head.hash) return { intact: false, seq: head.seq, problem: 'changed' };
-  return { intact: true, events: head.seq - start.seq, head };
+  if (at.seq === head.seq && at.hash !== head.hash)
+    return { intact: false, seq: head.seq, problem: 'changed' };
+  return { intact: true, events, head };
 }
+
+const cutBehind = ({ seq }: ChainHead): ChainBreak => ({ seq: seq + 1, problem: 'cut' });

@@ -1,16 +1,15 @@
 import type { AuditStore } from '../audit/audit-store.ts';
 import { findEvents } from '../audit/find-events.ts';
 import { verifyLog } from '../audit/verify-log.ts';
-import { invalidArgument } from '../errors.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import {
   auditPageSchema,
   auditQuery,
+  logPageRequest,
   logVerdictSchema,
   toAuditFilter,
   toAuditView,
 } from './schemas/audit.ts';
-import { pageRequest } from './schemas/pages.ts';
 
 /** The account's log, newest first, and the proof that nobody changed it. */
 export function createAuditRoutes({
@@ -29,9 +28,7 @@ export function createAuditRoutes({
       query: auditQuery,
       answer: { status: 200, schema: auditPageSchema },
       handle: async ({ actor, query }) => {
-        const { limit, after } = pageRequest(query, 1);
-        const before = after && eventNumber(after);
-        const page = await findEvents(log, actor.vaultId, toAuditFilter(query), { limit, before });
+        const page = await findEvents(log, actor.vaultId, toAuditFilter(query), logPageRequest(query));
         return { ...page, items: page.items.map(toAuditView) };
       },
     }),
@@ -44,10 +41,4 @@ export function createAuditRoutes({
       handle: async ({ actor }) => verifyLog(log, actor.vaultId),
     }),
   ];
-}
-
-function eventNumber([text = '']: readonly string[]): number {
-  if (!/^[1-9][0-9]{0,14}$/.test(text))
-    throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
-  return Number(text);
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type Clock, formatTime } from '@svault/shared';
 import { agentOf } from '../agents/manage-agents.ts';
-import { createGrant, revokeGrant } from '../grants/manage-grants.ts';
+import { createGrant, createGrantsFromFolder, revokeGrant } from '../grants/manage-grants.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
-import { idParams, serviceNameSchema } from './schemas/members.ts';
+import { idParams, serviceNameParams } from './schemas/members.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
-import { grantSchema, newGrantSchema, toGrantView } from './schemas/grants.ts';
+import { grantSchema, grantedSchema, newGrantSchema, toGrantView } from './schemas/grants.ts';
 
 export function createGrantRoutes({
   clock,
@@ -40,16 +40,25 @@ export function createGrantRoutes({
       method: 'post',
       path: '/api/agents/{id}/grants',
       operation: 'createGrant',
-      summary: 'Let an agent have a credential',
+      summary: 'Let an agent have a credential, or each of those that are in a folder now',
       whenLocked: 'refused',
       audit: ['GRANT_CREATED', 'GRANT_EXPIRED'],
       params: idParams,
       body: newGrantSchema,
-      answer: { status: 201, schema: grantSchema },
+      answer: { status: 201, schema: grantedSchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change, params }) => {
-        const grant = await change((inside) => createGrant(inside, actor, params.id, body, clock));
-        return toGrantView(grant, grant.createdAt);
+      handle: async ({ actor, body, change, params: { id } }) => {
+        const { serviceName, folderId, ...terms } = body;
+        if (serviceName !== undefined) {
+          const grant = await change((inside) =>
+            createGrant(inside, actor, id, { ...terms, serviceName }, clock),
+          );
+          return toGrantView(grant, grant.createdAt);
+        }
+        const { grants, skipped } = await change((inside) =>
+          createGrantsFromFolder(inside, actor, id, { ...terms, folderId: folderId ?? '' }, clock),
+        );
+        return { grants: grants.map((grant) => toGrantView(grant, grant.createdAt)), skipped: [...skipped] };
       },
     }),
     defineRoute({
@@ -60,7 +69,7 @@ export function createGrantRoutes({
       summary: 'Take a credential away from an agent',
       whenLocked: 'refused',
       audit: ['GRANT_REVOKED'],
-      params: z.object({ id: z.string(), serviceName: serviceNameSchema }),
+      params: idParams.extend(serviceNameParams.shape),
       answer: { status: 204 },
       handle: ({ actor, change, params }) =>
         change((inside) => revokeGrant(inside, actor, params.id, params.serviceName)),

@@ -1,13 +1,16 @@
 import { z } from 'zod';
-import type { Clock } from '@svault/shared';
-import { changeBy } from '../accounts/actor.ts';
+import { type Clock, isServiceName } from '@svault/shared';
+import { type Actor, changeBy } from '../accounts/actor.ts';
+import { findEvents } from '../audit/find-events.ts';
 import { notFound } from '../errors.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import { createToken, removeToken, tokenOf, updateToken } from '../tokens/manage-tokens.ts';
+import type { TokenMetadata } from '../tokens/token.ts';
 import type { WebhookRecords } from '../tokens/webhook-records.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { StoreTickets } from '../webhook-link/store-tickets.ts';
-import { serviceNameSchema } from './schemas/members.ts';
+import { auditPageSchema, logPageRequest, toAuditView } from './schemas/audit.ts';
+import { serviceNameParams } from './schemas/members.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 import {
   newTokenSchema,
@@ -22,7 +25,7 @@ export interface TokenRoutesOptions {
   readonly clock: Clock;
   readonly records: WebhookRecords;
   readonly storeTickets: StoreTickets;
-  readonly stores: Pick<Stores, 'tokens'>;
+  readonly stores: Pick<Stores, 'audit' | 'folders' | 'tokens'>;
 }
 
 export function createTokenRoutes({
@@ -35,8 +38,22 @@ export function createTokenRoutes({
   const byName = {
     ...shared,
     path: '/api/tokens/{serviceName}',
-    params: z.object({ serviceName: serviceNameSchema }),
+    params: serviceNameParams,
   } as const;
+  /** Metadata with what stands around it: its folders, and what the webhook says. */
+  const viewsOf = async ({ vaultId }: Actor, tokens: readonly TokenMetadata[]) => {
+    const names = tokens.map(({ serviceName }) => serviceName);
+    const folders = await stores.folders.ofTokens(vaultId, names);
+    const held = await records.lookUp(vaultId, names);
+    return tokens.map((token) => {
+      const { serviceName: name } = token;
+      return toTokenView(token, { folderIds: folders.get(name), webhook: held.get(name) });
+    });
+  };
+  const viewOf = async (actor: Actor, token: TokenMetadata) => {
+    const [view] = await viewsOf(actor, [token]);
+    return view ?? toTokenView(token);
+  };
   return [
     defineRoute({
       ...shared,
@@ -55,7 +72,7 @@ export function createTokenRoutes({
           const token = await createToken(inside, actor, body, clock);
           // 0: it may fill the token, and not replace what is there (protocol 5.5).
           const store = await storeTickets.issue(inside, actor, token.serviceName, 0);
-          return { token: toTokenView(token, undefined), store };
+          return { token: toTokenView(token), store };
         }),
     }),
     defineRoute({
@@ -71,11 +88,7 @@ export function createTokenRoutes({
       answer: { status: 200, schema: pageSchema(tokenSchema) },
       handle: async ({ actor, query }) => {
         const page = await stores.tokens.list(actor.vaultId, pageRequest(query, 1));
-        const held = await records.lookUp(
-          actor.vaultId,
-          page.items.map(({ serviceName }) => serviceName),
-        );
-        return { ...page, items: page.items.map((token) => toTokenView(token, held.get(token.serviceName))) };
+        return { ...page, items: await viewsOf(actor, page.items) };
       },
     }),
     defineRoute({
@@ -87,10 +100,24 @@ export function createTokenRoutes({
       whenLocked: 'answers',
       audit: [],
       answer: { status: 200, schema: tokenSchema },
-      handle: async ({ actor, params: { serviceName } }) => {
-        const token = await tokenOf(stores, actor, serviceName);
-        const held = await records.lookUp(actor.vaultId, [serviceName]);
-        return toTokenView(token, held.get(serviceName));
+      handle: async ({ actor, params }) => viewOf(actor, await tokenOf(stores, actor, params.serviceName)),
+    }),
+    defineRoute({
+      ...byName,
+      path: '/api/tokens/{serviceName}/history',
+      method: 'get',
+      operation: 'listTokenHistory',
+      summary:
+        'List what happened with a token, newest first; a page may hold less than asked for and still have a cursor',
+      role: 'member',
+      whenLocked: 'answers',
+      audit: [],
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, schema: auditPageSchema },
+      handle: async ({ actor, params: { serviceName }, query }) => {
+        await tokenOf(stores, actor, serviceName);
+        const page = await findEvents(stores.audit, actor.vaultId, { serviceName }, logPageRequest(query));
+        return { ...page, items: page.items.map(toAuditView) };
       },
     }),
     defineRoute({
@@ -104,9 +131,7 @@ export function createTokenRoutes({
       body: tokenChangesSchema,
       answer: { status: 200, schema: tokenSchema },
       handle: async ({ actor, body, change, params: { serviceName } }) => {
-        const token = await change((inside) => updateToken(inside, actor, serviceName, body, clock));
-        const held = await records.lookUp(actor.vaultId, [serviceName]);
-        return toTokenView(token, held.get(serviceName));
+        return viewOf(actor, await change((inside) => updateToken(inside, actor, serviceName, body, clock)));
       },
     }),
     defineRoute({
@@ -121,6 +146,7 @@ export function createTokenRoutes({
       // Access ends first and at once; then the record goes. When the webhook is away the owner sees that, and a
       // repeat reaches the record although the token is gone here: only when neither side has it is it not found.
       handle: async ({ actor, change, params: { serviceName } }) => {
+        if (!isServiceName(serviceName)) throw notFound();
         const removed = await change((inside) => removeToken(inside, actor, serviceName));
         const webhook = await records.remove(actor.vaultId, serviceName);
         if (!removed && webhook !== 'deleted') throw notFound();

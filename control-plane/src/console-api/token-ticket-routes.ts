@@ -1,15 +1,12 @@
-import { z } from 'zod';
 import { changeBy } from '../accounts/actor.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import { tokenOf } from '../tokens/manage-tokens.ts';
 import type { StoreTickets } from '../webhook-link/store-tickets.ts';
 import type { Tickets } from '../webhook-link/tickets.ts';
 import { boundWebhookOf } from '../webhook-link/bound-webhook.ts';
+import { serviceNameParams } from './schemas/members.ts';
 import { storeAddressSchema } from './schemas/tokens.ts';
 import { credentialTicketRequestSchema, credentialTicketSchema } from './schemas/webhook.ts';
-
-/** Any text is let through: a name that is no service name is not found, like an unknown one. */
-const tokenParams = z.object({ serviceName: z.string() });
 
 /** Tickets for owners: the secret goes between them and the webhook, past this service. */
 export function createTokenTicketRoutes({
@@ -23,7 +20,7 @@ export function createTokenTicketRoutes({
     tag: 'Tokens',
     method: 'post',
     whenLocked: 'refused',
-    params: tokenParams,
+    params: serviceNameParams,
     refusals: ['NOT_FOUND', 'WEBHOOK_NOT_CONFIGURED'],
   } as const;
   return [

@@ -1,16 +1,25 @@
-import { type Clock, formatTime, newId } from '@svault/shared';
+import { type Clock, type Id, formatTime, newId } from '@svault/shared';
 import { type Actor, changeBy } from '../accounts/actor.ts';
 import { agentOf, agentToChange } from '../agents/manage-agents.ts';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { notFound, refusal } from '../errors.ts';
+import { folderOf } from '../folders/manage-folders.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { type ExpiryInput, grantExpiry } from './expiry.ts';
 import { type Grant, type RefreshPolicy, isExpired } from './grant.ts';
 
 type GrantStores = Pick<Stores, 'agents' | 'audit' | 'grants'>;
 
-export interface NewGrant extends ExpiryInput {
-  readonly serviceName: string;
+interface GrantTerms extends ExpiryInput {
   readonly refreshPolicy?: RefreshPolicy | undefined;
+}
+
+export interface NewGrant extends GrantTerms {
+  readonly serviceName: string;
+}
+
+export interface NewFolderGrants extends GrantTerms {
+  readonly folderId: string;
 }
 
 /**
@@ -26,42 +35,40 @@ export async function createGrant(
   clock: Clock,
 ): Promise<Grant> {
   const { id: agentId } = await agentToChange(stores, actor, agentRef);
-  const nowMs = clock.now();
   const { serviceName } = input;
-  const grant: Grant = {
-    id: newId('grt'),
-    vaultId: actor.vaultId,
-    agentId,
-    serviceName,
-    grantExpiresAt: grantExpiry(input, nowMs),
-    refreshPolicy: input.refreshPolicy ?? 'none',
-    sourceGroupId: undefined,
-    createdAt: formatTime(nowMs),
-  };
+  const grant = grantOn({ actor, agentId, serviceName, sourceGroupId: undefined }, input, clock.now());
   const former = await stores.grants.get(actor.vaultId, agentId, serviceName);
-  if (former !== undefined) await makeWay(stores, actor, former, grant.createdAt);
-  await stores.grants.add(grant);
-  const detail = {
-    grantId: grant.id,
-    grantExpiresAt: grant.grantExpiresAt ?? 'never',
-    refreshPolicy: grant.refreshPolicy,
-  };
-  await stores.audit.append(changeBy(actor, 'GRANT_CREATED', { agentId, serviceName, detail }));
+  if (former !== undefined && !isExpired(former, grant.createdAt))
+    throw refusal('CONFLICT', 'This agent has a grant for this service already.');
+  await replace(stores, actor, former === undefined ? [] : [former], [grant]);
   return grant;
 }
 
-async function makeWay(
-  stores: Pick<Stores, 'audit' | 'grants'>,
+/**
+ * A grant for each token that is in the folder now; tokens that come into it later are not granted (contract.md,
+ * "Grants"). Tokens with a live grant keep that one and are named as skipped; expired grants make way.
+ *
+ * @throws AppError NOT_FOUND for an unknown agent or folder; CONFLICT for a deleted agent
+ */
+export async function createGrantsFromFolder(
+  stores: GrantStores & Pick<Stores, 'folders'>,
   actor: Actor,
-  former: Grant,
-  now: string,
-): Promise<void> {
-  if (!isExpired(former, now)) throw refusal('CONFLICT', 'This agent has a grant for this service already.');
-  const { id, agentId, serviceName } = former;
-  await stores.grants.remove(actor.vaultId, id);
-  await stores.audit.append(
-    changeBy(actor, 'GRANT_EXPIRED', { agentId, serviceName, detail: { grantId: id } }),
-  );
+  agentRef: string,
+  input: NewFolderGrants,
+  clock: Clock,
+): Promise<{ readonly grants: readonly Grant[]; readonly skipped: readonly string[] }> {
+  const { id: agentId } = await agentToChange(stores, actor, agentRef);
+  const { id: sourceGroupId, serviceNames } = await folderOf(stores, actor, input.folderId);
+  const nowMs = clock.now();
+  const now = formatTime(nowMs);
+  const former = await stores.grants.ofServices(actor.vaultId, agentId, serviceNames);
+  const expired = former.filter((grant) => isExpired(grant, now));
+  const live = new Set(former.filter((grant) => !isExpired(grant, now)).map((grant) => grant.serviceName));
+  const grants = serviceNames
+    .filter((name) => !live.has(name))
+    .map((serviceName) => grantOn({ actor, agentId, serviceName, sourceGroupId }, input, nowMs));
+  await replace(stores, actor, expired, grants);
+  return { grants, skipped: serviceNames.filter((name) => live.has(name)) };
 }
 
 /** active (or expired) → removed; the agent's next request finds no grant. */
@@ -78,4 +85,56 @@ export async function revokeGrant(
   await stores.audit.append(
     changeBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: grant.id } }),
   );
+}
+
+function grantOn(
+  target: {
+    readonly actor: Actor;
+    readonly agentId: Id<'agt'>;
+    readonly serviceName: string;
+    readonly sourceGroupId: Id<'fld'> | undefined;
+  },
+  terms: GrantTerms,
+  nowMs: number,
+): Grant {
+  const { actor, agentId, serviceName, sourceGroupId } = target;
+  return {
+    id: newId('grt'),
+    vaultId: actor.vaultId,
+    agentId,
+    serviceName,
+    grantExpiresAt: grantExpiry(terms, nowMs),
+    refreshPolicy: terms.refreshPolicy ?? 'none',
+    sourceGroupId,
+    createdAt: formatTime(nowMs),
+  };
+}
+
+/** Expired grants make way for new ones; the events say both. */
+async function replace(
+  stores: Pick<Stores, 'audit' | 'grants'>,
+  actor: Actor,
+  expired: readonly Grant[],
+  grants: readonly Grant[],
+): Promise<void> {
+  await stores.grants.removeAll(
+    actor.vaultId,
+    expired.map(({ id }) => id),
+  );
+  await stores.grants.addAll(grants);
+  const ends = expired.map(({ id, agentId, serviceName }) =>
+    changeBy(actor, 'GRANT_EXPIRED', { agentId, serviceName, detail: { grantId: id } }),
+  );
+  await stores.audit.appendAll([...ends, ...grants.map((grant) => grantCreated(actor, grant))]);
+}
+
+function grantCreated(actor: Actor, grant: Grant): NewAuditEvent {
+  const { id, agentId, serviceName, grantExpiresAt, refreshPolicy, sourceGroupId } = grant;
+  const detail = {
+    grantId: id,
+    grantExpiresAt: grantExpiresAt ?? 'never',
+    refreshPolicy,
+    ...(sourceGroupId !== undefined && { sourceGroupId }),
+  };
+  return changeBy(actor, 'GRANT_CREATED', { agentId, serviceName, detail });
 }

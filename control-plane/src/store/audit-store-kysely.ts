@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Clock, Id } from '@svault/shared';
-import { type AuditEvent, stampEvent } from '../audit/audit-event.ts';
+import { type AuditEvent, type NewAuditEvent, stampEvent } from '../audit/audit-event.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../audit/audit-store.ts';
 import { EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
+import { chunksOf } from './chunks.ts';
 import type { AuditEventRow } from './decision-schema.ts';
 import { fromAuditRow, toAuditRow } from './audit-rows.ts';
 import type { Schema } from './schema.ts';
@@ -15,33 +16,39 @@ export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
       .selectAll()
       .where('vault_id', '=', vaultId)
       .executeTakeFirst();
-    if (row === undefined) return { head: EMPTY_CHAIN, start: EMPTY_CHAIN };
+    if (row === undefined) return { head: EMPTY_CHAIN, start: EMPTY_CHAIN, shippedSeq: 0 };
     return {
       head: { seq: Number(row.head_seq), hash: row.head_hash },
       start: { seq: Number(row.start_seq), hash: row.start_hash },
+      shippedSeq: Number(row.shipped_seq),
     };
+  };
+
+  const appendAll = async (events: readonly NewAuditEvent[]): Promise<void> => {
+    const [first] = events;
+    if (first === undefined) return;
+    const { vaultId } = first;
+    const { head, start } = await chainOf(vaultId);
+    const nowMs = clock.now();
+    let last = head;
+    const linked = events.map((event) => (last = linkEvent(last, stampEvent(event, nowMs))));
+    for (const chunk of chunksOf(linked))
+      await db.insertInto('audit_events').values(chunk.map(toAuditRow)).execute();
+    const moved = { head_seq: last.seq, head_hash: last.hash };
+    const ends = { ...moved, start_seq: start.seq, start_hash: start.hash, shipped_seq: 0 };
+    await db
+      .insertInto('audit_chains')
+      .values({ vault_id: vaultId, ...ends })
+      .onConflict((conflict) => conflict.column('vault_id').doUpdateSet(moved))
+      .execute();
   };
 
   return {
     chainOf,
 
-    append: async (event) => {
-      const { head, start } = await chainOf(event.vaultId);
-      const linked = linkEvent(head, stampEvent(event, clock.now()));
-      await db.insertInto('audit_events').values(toAuditRow(linked)).execute();
-      const moved = { head_seq: linked.seq, head_hash: linked.hash };
-      await db
-        .insertInto('audit_chains')
-        .values({
-          vault_id: event.vaultId,
-          ...moved,
-          start_seq: start.seq,
-          start_hash: start.hash,
-          shipped_seq: 0,
-        })
-        .onConflict((conflict) => conflict.column('vault_id').doUpdateSet(moved))
-        .execute();
-    },
+    append: (event) => appendAll([event]),
+
+    appendAll,
 
     look: async (vaultId, filter, { limit, before }) => {
       const inOrder = newestFirst(db, vaultId, filter.agentId, before);
@@ -74,6 +81,40 @@ export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
     vaultsWithEvents: async () => {
       const rows = await db.selectFrom('audit_chains').select('vault_id').orderBy('vault_id').execute();
       return rows.map((row) => row.vault_id);
+    },
+
+    oldest: async ({ after = '' as Id<'vlt'>, limit }) => {
+      const rows = await db
+        .selectFrom('audit_chains')
+        .leftJoin('audit_events', (join) =>
+          join
+            .onRef('audit_events.vault_id', '=', 'audit_chains.vault_id')
+            .on('audit_events.seq', '=', ({ eb, ref }) => eb(ref('audit_chains.start_seq'), '+', 1)),
+        )
+        .select(['audit_chains.vault_id', 'audit_events.occurred_at'])
+        .where('audit_chains.vault_id', '>', after)
+        .orderBy('audit_chains.vault_id')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ vaultId: row.vault_id, oldestAt: row.occurred_at ?? undefined }));
+    },
+
+    cutStart: async (vaultId, from, to) => {
+      const { numUpdatedRows } = await db
+        .updateTable('audit_chains')
+        .set({ start_seq: to.seq, start_hash: to.hash })
+        .where('vault_id', '=', vaultId)
+        .where('start_seq', '=', from.seq)
+        .where('start_hash', '=', from.hash)
+        .where('head_seq', '>', to.seq)
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return false;
+      await db
+        .deleteFrom('audit_events')
+        .where('vault_id', '=', vaultId)
+        .where('seq', '<=', to.seq)
+        .execute();
+      return true;
     },
 
     backlog: async ({ after, limit }) => {

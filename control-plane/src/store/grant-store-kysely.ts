@@ -2,13 +2,14 @@ import type { Kysely, Selectable } from 'kysely';
 import type { GrantStore } from '../grants/grant-store.ts';
 import type { Grant } from '../grants/grant.ts';
 import { pageOf } from '../paging.ts';
+import { chunksOf } from './chunks.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from './schema.ts';
 
 export function createGrantStore(db: Kysely<Schema>): GrantStore {
   return {
-    add: async (grant) => {
-      await db.insertInto('grants').values(toRow(grant)).execute();
+    addAll: async (grants) => {
+      for (const chunk of chunksOf(grants)) await db.insertInto('grants').values(chunk.map(toRow)).execute();
     },
     get: async (vaultId, agentId, serviceName) => {
       const row = await db
@@ -19,6 +20,20 @@ export function createGrantStore(db: Kysely<Schema>): GrantStore {
         .where('service_name', '=', serviceName)
         .executeTakeFirst();
       return row && toGrant(row);
+    },
+    ofServices: async (vaultId, agentId, serviceNames) => {
+      const found: Grant[] = [];
+      for (const chunk of chunksOf(serviceNames)) {
+        const rows = await db
+          .selectFrom('grants')
+          .selectAll()
+          .where('vault_id', '=', vaultId)
+          .where('agent_id', '=', agentId)
+          .where('service_name', 'in', chunk)
+          .execute();
+        found.push(...rows.map(toGrant));
+      }
+      return found;
     },
     list: async (vaultId, agentId, page) => {
       const rows = await db
@@ -32,6 +47,18 @@ export function createGrantStore(db: Kysely<Schema>): GrantStore {
         .execute();
       return pageOf(rows.map(toGrant), page.limit, ({ serviceName }) => [serviceName]);
     },
+    listAll: async (vaultId, page) => {
+      const rows = await db
+        .selectFrom('grants')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where(afterKey(['agent_id', 'service_name'], page))
+        .orderBy('agent_id')
+        .orderBy('service_name')
+        .limit(page.limit + 1)
+        .execute();
+      return pageOf(rows.map(toGrant), page.limit, ({ agentId, serviceName }) => [agentId, serviceName]);
+    },
     remove: async (vaultId, id) => {
       const { numDeletedRows } = await db
         .deleteFrom('grants')
@@ -39,6 +66,10 @@ export function createGrantStore(db: Kysely<Schema>): GrantStore {
         .where('id', '=', id)
         .executeTakeFirstOrThrow();
       return numDeletedRows > 0n;
+    },
+    removeAll: async (vaultId, ids) => {
+      for (const chunk of chunksOf(ids))
+        await db.deleteFrom('grants').where('vault_id', '=', vaultId).where('id', 'in', chunk).execute();
     },
     removeOfAgent: async (vaultId, agentId) => {
       const { numDeletedRows } = await db

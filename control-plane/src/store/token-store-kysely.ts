@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { pageOf } from '../paging.ts';
 import type { TokenStore } from '../tokens/token-store.ts';
 import type { TokenMetadata } from '../tokens/token.ts';
+import { chunksOf } from './chunks.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from './schema.ts';
 
@@ -23,6 +24,19 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
         .where('service_name', '=', serviceName)
         .executeTakeFirst();
       return row && toToken(row);
+    },
+    known: async (vaultId, serviceNames) => {
+      const known = new Set<string>();
+      for (const chunk of chunksOf(serviceNames)) {
+        const rows = await db
+          .selectFrom('tokens')
+          .select('service_name')
+          .where('vault_id', '=', vaultId)
+          .where('service_name', 'in', chunk)
+          .execute();
+        for (const row of rows) known.add(row.service_name);
+      }
+      return known;
     },
     list: async (vaultId, page) => {
       const rows = await db

@@ -11,6 +11,8 @@ import { createGrantStore } from './grant-store-kysely.ts';
 import { createIdentityStore } from './identity-store-kysely.ts';
 import { createLoginLinkStore } from './login-link-store-kysely.ts';
 import { createPasswordStore } from './password-store-kysely.ts';
+import { createPolicyStore } from './policy-store-kysely.ts';
+import { createProxyStore } from './proxy-store-kysely.ts';
 import type { Schema } from './schema.ts';
 import { createSessionStore } from './session-store-kysely.ts';
 import { createTokenStore } from './token-store-kysely.ts';
@@ -31,6 +33,8 @@ export function createStores(db: Kysely<Schema>, clock: Clock): Stores {
     identities: createIdentityStore(db),
     loginLinks: createLoginLinkStore(db),
     passwords: createPasswordStore(db),
+    policies: createPolicyStore(db),
+    proxies: createProxyStore(db),
     sessions: createSessionStore(db),
     tokens: createTokenStore(db),
     users: createUserStore(db),

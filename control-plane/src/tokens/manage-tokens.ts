@@ -2,6 +2,7 @@ import { type Clock, formatTime } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import { type Actor, changeBy } from '../accounts/actor.ts';
 import { notFound, refusal } from '../errors.ts';
+import { detachAll } from '../policies/detach-all.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { TokenChanges, TokenMetadata } from './token.ts';
 
@@ -54,25 +55,25 @@ export async function updateToken(
 }
 
 /**
- * Forgets a token's metadata and takes away every grant for it, so that no agent has access to a later token of
- * the same name.
+ * Forgets a token's metadata, takes it out of its folders, and takes away its policies and every grant for it, so that
+ * no agent has access to a later token of the same name.
  *
  * @returns false where there was none
  */
 export async function removeToken(
-  stores: Pick<Stores, 'audit' | 'grants' | 'tokens'>,
+  stores: Pick<Stores, 'audit' | 'folders' | 'grants' | 'policies' | 'tokens'>,
   actor: Actor,
   serviceName: string,
 ): Promise<boolean> {
+  const folders = await stores.folders.forgetToken(actor.vaultId, serviceName);
   if (!(await stores.tokens.remove(actor.vaultId, serviceName))) return false;
   const grants = await stores.grants.removeOfService(actor.vaultId, serviceName);
-  for (const { id, agentId } of grants)
-    await stores.audit.append(
-      changeBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: id } }),
-    );
-  await stores.audit.append(
-    changeBy(actor, 'TOKEN_DELETED', { serviceName, detail: { grants: grants.length } }),
+  await detachAll(stores, actor, { type: 'token', id: serviceName });
+  const revoked = grants.map(({ id, agentId }) =>
+    changeBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: id } }),
   );
+  const detail = { grants: grants.length, folders };
+  await stores.audit.appendAll([...revoked, changeBy(actor, 'TOKEN_DELETED', { serviceName, detail })]);
   return true;
 }
 

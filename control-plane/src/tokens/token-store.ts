@@ -6,6 +6,8 @@ export interface TokenStore {
   /** @returns false, and changes nothing, where the vault has one of that name already */
   add(token: TokenMetadata): Promise<boolean>;
   get(vaultId: Id<'vlt'>, serviceName: string): Promise<TokenMetadata | undefined>;
+  /** Those of some names that are tokens of the vault. */
+  known(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<ReadonlySet<string>>;
   /** By service name. */
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<TokenMetadata>>;
   update(vaultId: Id<'vlt'>, serviceName: string, changes: TokenChanges, updatedAt: string): Promise<void>;

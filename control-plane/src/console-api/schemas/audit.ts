@@ -4,8 +4,9 @@ import { OUTCOMES } from '@svault/shared/schemas';
 import type { AuditEvent } from '../../audit/audit-event.ts';
 import type { AuditFilter } from '../../audit/audit-store.ts';
 import { AUDIT_EVENT_TYPES } from '../../audit/event-types.ts';
+import { invalidArgument } from '../../errors.ts';
 import { isTime, timeSchema } from './members.ts';
-import { pageQuery, pageSchema } from './pages.ts';
+import { pageQuery, pageRequest, pageSchema } from './pages.ts';
 
 const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();
 
@@ -58,6 +59,23 @@ export function toAuditFilter(query: z.output<typeof auditQuery>): AuditFilter {
     from: written(from),
     to: written(to),
   };
+}
+
+/**
+ * The page of the log that a query asks for.
+ *
+ * @throws AppError INVALID_ARGUMENT for a cursor that no page of the log gave
+ */
+export function logPageRequest(query: Parameters<typeof pageRequest>[0]): {
+  readonly limit: number;
+  readonly before: number | undefined;
+} {
+  const { limit, after } = pageRequest(query, 1);
+  if (after === undefined) return { limit, before: undefined };
+  const [seq = ''] = after;
+  if (!/^[1-9][0-9]{0,14}$/.test(seq))
+    throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
+  return { limit, before: Number(seq) };
 }
 
 function written(time: string | undefined): string | undefined {

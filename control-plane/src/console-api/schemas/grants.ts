@@ -16,17 +16,41 @@ export const grantSchema = z
   })
   .meta({ id: 'Grant' });
 
+/** One grant, or those that were made from a folder. */
+export const grantedSchema = z.union([
+  grantSchema,
+  z
+    .object({
+      grants: z.array(grantSchema),
+      skipped: z
+        .array(z.string())
+        .meta({ description: 'Service names that the agent has a live grant for; those grants stay' }),
+    })
+    .meta({ id: 'FolderGrants' }),
+]);
+
 export const newGrantSchema = z
   .strictObject({
-    serviceName: serviceNameSchema,
+    serviceName: serviceNameSchema.optional(),
+    folderId: z
+      .string()
+      .max(128)
+      .optional()
+      .meta({ description: 'A grant for each token that is in this folder now', example: 'fld_…' }),
     expiresInSeconds: z.int().min(MIN_GRANT_SECONDS).max(MAX_GRANT_SECONDS).optional(),
     grantExpiresAt: z.string().refine(isTime, 'must be an ISO 8601 time in UTC').nullable().optional(),
     refreshPolicy: z.enum(REFRESH_POLICIES).optional(),
   })
+  .superRefine(({ serviceName, folderId }, context) => {
+    if (serviceName === undefined && folderId === undefined)
+      context.addIssue({ code: 'custom', path: ['serviceName'], message: 'give this or folderId' });
+    if (serviceName !== undefined && folderId !== undefined)
+      context.addIssue({ code: 'custom', path: ['folderId'], message: 'give this or serviceName, not both' });
+  })
   .meta({
     id: 'NewGrant',
     description:
-      'Ends after expiresInSeconds or at grantExpiresAt, 1 hour to 30 days from now; or with neither.',
+      'For one service or one folder. Ends after expiresInSeconds or at grantExpiresAt, 1 hour to 30 days from now; or with neither.',
   });
 
 /** @param now in the written form */

@@ -15,6 +15,18 @@ export const lineSchema = (maxCharacters: number): z.ZodString =>
     .max(maxCharacters)
     .regex(/^[^\p{Cc}\s]([^\p{Cc}]*[^\p{Cc}\s])?$/u, 'must be one line without spaces around it');
 
+/** A list in which nothing occurs twice; the place of a repetition is named. */
+export const uniqueList = <T extends z.ZodType<string>>(item: T, maxItems: number): z.ZodArray<T> =>
+  z
+    .array(item)
+    .max(maxItems)
+    .superRefine((items, context) => {
+      for (const [index, text] of items.entries())
+        if (items.indexOf(text) < index)
+          context.addIssue({ code: 'custom', path: [index], message: 'is in the list already' });
+    })
+    .meta({ uniqueItems: true });
+
 /** Text of several lines. */
 export const textSchema = (maxCharacters: number): z.ZodString =>
   z
@@ -27,6 +39,9 @@ export const serviceNameSchema = wireServiceName.meta({
   description: 'A service name: 1 to 128 characters, no slash, no control characters',
   example: 'github',
 });
+
+/** A service name in a path. Any text is let through: one that is no service name is not found, like an unknown one. */
+export const serviceNameParams = z.object({ serviceName: z.string() });
 
 /** An id in a path. Any text is let through: one that is no id is not found, like an unknown one. */
 export const idParams = z.object({ id: z.string() });

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { TOKEN_TYPES, tokenMetadataSchema } from '@svault/shared/schemas';
 import type { TokenMetadata } from '../../tokens/token.ts';
 import { REMOVALS, type WebhookToken } from '../../tokens/webhook-records.ts';
-import { lineSchema, serviceNameSchema, textSchema, timeSchema } from './members.ts';
+import { lineSchema, serviceNameSchema, textSchema, timeSchema, uniqueList } from './members.ts';
 
 const editable = {
   displayName: lineSchema(200).optional(),
   description: textSchema(1_000).optional(),
   notes: textSchema(10_000).optional(),
-  tags: z.array(lineSchema(50)).max(20).optional(),
+  tags: uniqueList(lineSchema(50), 20).optional(),
 };
 
 export const tokenSchema = z
@@ -58,9 +58,20 @@ export const tokenRemovalSchema = z
   })
   .meta({ id: 'TokenRemoval' });
 
+/** What is shown of a token beside its metadata. */
+export interface TokenSurroundings {
+  readonly folderIds?: readonly string[] | undefined;
+  readonly webhook?: WebhookToken | undefined;
+}
+
 export function toTokenView(
   { vaultId: _own, tags, ...token }: TokenMetadata,
-  webhook: WebhookToken | undefined,
+  { folderIds = [], webhook }: TokenSurroundings = {},
 ): z.output<typeof tokenSchema> {
-  return { ...token, tags: [...tags], folderIds: [], ...(webhook !== undefined && { webhook }) };
+  return {
+    ...token,
+    tags: [...tags],
+    folderIds: [...folderIds],
+    ...(webhook !== undefined && { webhook }),
+  };
 }

@@ -1,0 +1,102 @@
+import { type Id, fromBase64url, toBase64url, utf8 } from '@svault/shared';
+import type { Outcome } from '@svault/shared/schemas';
+import { AeadFailed } from '@svault/server-kit/aead';
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import type { AuditEvent } from './audit-event.ts';
+import type { AuditStore } from './audit-store.ts';
+import type { AuditEventType } from './event-types.ts';
+
+/** Specification, "credential_history paging rules". */
+const PAGE_ROWS = 100;
+const MAX_ENTRIES = 50;
+const DEFAULT_ENTRIES = 20;
+
+/** Specification, "credential_history": one line of what an agent did with a service. */
+export interface HistoryEntry {
+  readonly eventType: AuditEventType;
+  readonly timestamp: string;
+  readonly outcome: Outcome;
+}
+
+export type CredentialHistory =
+  | {
+      readonly valid: true;
+      /** Newest first; may be fewer than asked for, even none, while more is left. */
+      readonly history: readonly HistoryEntry[];
+      /** Opaque; absent when nothing is left. */
+      readonly nextCursor?: string;
+    }
+  /** INVALID_ARGUMENT: which argument does not fit. */
+  | { readonly valid: false; readonly argument: 'limit' | 'cursor' };
+
+/** Whose history of what. */
+export interface HistorySubject {
+  readonly vaultId: Id<'vlt'>;
+  readonly agentId: Id<'agt'>;
+  readonly serviceName: string;
+}
+
+/**
+ * One call's part of an agent's history with a service: one page of at most 100 of the agent's own rows is read, newest
+ * first, and filtered to the service. Whoever keeps passing `nextCursor` sees each row once, those written meanwhile
+ * aside.
+ *
+ * @param options.keys seal the cursor, so that it fits this agent and service only and tells nothing of the account's log
+ * @param request.limit 1 to 50, default 20
+ */
+export async function readCredentialHistory(
+  options: { readonly log: Pick<AuditStore, 'look'>; readonly keys: Pick<MasterKeys, 'wrap' | 'unwrap'> },
+  subject: HistorySubject,
+  request: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
+): Promise<CredentialHistory> {
+  const { log, keys } = options;
+  const { limit = DEFAULT_ENTRIES, cursor } = request;
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ENTRIES)
+    return { valid: false, argument: 'limit' };
+  const before = cursor === undefined ? undefined : openCursor(keys, subject, cursor);
+  if (cursor !== undefined && before === undefined) return { valid: false, argument: 'cursor' };
+
+  const { vaultId, agentId, serviceName } = subject;
+  // The row behind the page is only asked for, so that a cursor is given exactly where something is left.
+  const { events } = await log.look(vaultId, { agentId }, { limit: PAGE_ROWS + 1, before });
+  const page = events.slice(0, PAGE_ROWS);
+  const fitting = page.filter((event) => event.serviceName === serviceName);
+  const given = fitting.slice(0, limit);
+  const next = fitting.length > limit ? given.at(-1) : events.length > PAGE_ROWS ? page.at(-1) : undefined;
+  return {
+    valid: true,
+    history: given.map(toEntry),
+    ...(next !== undefined && { nextCursor: sealCursor(keys, subject, next.seq) }),
+  };
+}
+
+const toEntry = ({ eventType, timestamp, outcome }: AuditEvent): HistoryEntry => ({
+  eventType,
+  timestamp,
+  outcome,
+});
+
+/** The sealed form of an event's number has this many base64url characters at most. */
+const MAX_CURSOR_CHARACTERS = 128;
+
+const purposeOf = ({ agentId, serviceName }: HistorySubject): string =>
+  `history-cursor:${agentId}:${serviceName}`;
+
+const sealCursor = (keys: Pick<MasterKeys, 'wrap'>, subject: HistorySubject, seq: number): string =>
+  toBase64url(keys.wrap(utf8(String(seq)), purposeOf(subject)));
+
+/** @returns the number that the page ends before; undefined for a cursor that is damaged, or another subject's */
+function openCursor(
+  keys: Pick<MasterKeys, 'unwrap'>,
+  subject: HistorySubject,
+  cursor: string,
+): number | undefined {
+  const sealed = cursor.length > MAX_CURSOR_CHARACTERS ? undefined : fromBase64url(cursor);
+  if (sealed === undefined) return undefined;
+  try {
+    return Number(Buffer.from(keys.unwrap(sealed, purposeOf(subject))).toString());
+  } catch (error) {
+    if (error instanceof AeadFailed) return undefined;
+    throw error;
+  }
+}

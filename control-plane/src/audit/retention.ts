@@ -1,0 +1,92 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Clock, type Id, formatTime } from '@svault/shared';
+import type { Logger } from '@svault/server-kit/logger';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import type { AuditEvent } from './audit-event.ts';
+import type { AuditChain, AuditStore } from './audit-store.ts';
+import { followChain } from './chain.ts';
+
+/** Keeps the log to its age: what is older than the operator wants leaves each vault's chain at its old end. */
+export interface AuditRetention {
+  /** Removes everything that is due now, in short transactions; what a stop leaves is taken by the next run. */
+  run(): Promise<void>;
+  /** Ends a run behind the transaction in hand. */
+  stop(): void;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Events per transaction: a few milliseconds, between which requests are served. */
+const EVENTS_PER_STEP = 250;
+const VAULTS_PER_PAGE = 100;
+
+/**
+ * @param options.days events older than this go, with two exceptions: the newest one of a vault, which the next follows,
+ *   and where a webhook is bound those that it has not acknowledged
+ */
+export function createAuditRetention(options: {
+  readonly log: Pick<AuditStore, 'oldest'>;
+  readonly unitOfWork: UnitOfWork;
+  readonly days: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): AuditRetention {
+  const { log, unitOfWork, days, clock, logger } = options;
+  let stopped = false;
+
+  /** @returns how many events went, none where nothing is due or the chain does not hold */
+  const step = (vaultId: Id<'vlt'>, before: string): Promise<number> =>
+    unitOfWork.run(vaultId, async ({ audit, webhookLinks }) => {
+      const chain = await audit.chainOf(vaultId);
+      const bound = (await webhookLinks.find(vaultId)) !== undefined;
+      const events = await audit.after(vaultId, chain.start.seq, EVENTS_PER_STEP);
+      const due = dueEvents(events, { before, upTo: lastRemovable(chain, bound) });
+      // A chain that was tampered with is kept as it is: to cut it behind the break would hide it.
+      const reached = followChain(chain.start, due);
+      if ('problem' in reached) {
+        logger.error({ vaultId, ...reached }, 'the audit log does not hold, so nothing is removed from it');
+        return 0;
+      }
+      return due.length > 0 && (await audit.cutStart(vaultId, chain.start, reached)) ? due.length : 0;
+    });
+
+  const trim = async (vaultId: Id<'vlt'>, before: string): Promise<void> => {
+    let removed = 0;
+    for (let more = true; more && !stopped;) {
+      const count = await step(vaultId, before);
+      removed += count;
+      more = count === EVENTS_PER_STEP;
+      await nextTurn();
+    }
+    if (removed > 0) logger.info({ vaultId, removed, before }, 'old audit events were removed');
+  };
+
+  return {
+    run: async () => {
+      const before = formatTime(clock.now() - days * DAY_MS);
+      let after: Id<'vlt'> | undefined;
+      do {
+        const page = await log.oldest({ after, limit: VAULTS_PER_PAGE });
+        for (const { vaultId, oldestAt } of page)
+          if (oldestAt !== undefined && oldestAt < before && !stopped) await trim(vaultId, before);
+        after = page.length < VAULTS_PER_PAGE ? undefined : page.at(-1)?.vaultId;
+        await nextTurn();
+      } while (after !== undefined && !stopped);
+    },
+    stop: () => {
+      stopped = true;
+    },
+  };
+}
+
+function lastRemovable({ head, shippedSeq }: AuditChain, bound: boolean): number {
+  return bound ? Math.min(head.seq - 1, shippedSeq) : head.seq - 1;
+}
+
+/** From the oldest on, as far as all are due: an event whose clock was behind waits for those before it. */
+function dueEvents(
+  events: readonly AuditEvent[],
+  { before, upTo }: { readonly before: string; readonly upTo: number },
+): readonly AuditEvent[] {
+  const kept = events.findIndex(({ seq, timestamp }) => seq > upTo || timestamp >= before);
+  return kept === -1 ? events : events.slice(0, kept);
+}
