@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPair } from '@svault/compose/pair';
 import { freePort } from '@svault/compose/free-port';
+import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { table, writeResults } from './report.ts';
 import { controlPlaneContenders, pidOf } from './rows/control-plane.ts';
@@ -37,7 +38,7 @@ try {
   stops.push(bareAgain.stop);
   // The pair's webhook takes part only by receiving audit rows, so it shares the load's core.
   const launcher = { 'control-plane': pinnedTo(SERVER_CORE), webhook: pinnedTo(LOAD_CORE) };
-  const pair = await startPair({ dir: join(dir, 'pair'), launcher });
+  const pair = await startPair({ dir: join(dir, 'pair'), env: RAISED_LIMITS, launcher });
   stops.push(() => pair.stop());
   const webhookDir = join(dir, 'webhook');
   mkdirSync(webhookDir);

@@ -3,7 +3,7 @@ import { newKey } from '@svault/shared';
 import { getRequest, inTurn } from '../requests.ts';
 import type { Contender } from '../rounds.ts';
 
-/** Enough that no agent's own limit is what is measured, and that keys are not all in one place of the index. */
+/** Enough that keys are not all in one place of the index. The pair's limits are raised: they count, and never refuse. */
 const AGENTS = 100;
 const SERVICE = 'bench-service';
 const PATH = '/api/agents/credentials';
