@@ -9,7 +9,7 @@ import type { AccessStore, AccessSubject } from './access-store.ts';
 import { type Decision, denied, plainDenial } from './decision.ts';
 import type { ExpiredGrants } from './expired-grants.ts';
 import { isStale } from './last-used.ts';
-import { type Asked, type ForeseenAccess, type Outlook, createForesee } from './outlook.ts';
+import { type AccessOutlook, type Asked, type Outlook, createForesee } from './outlook.ts';
 import { createRefusals } from './refusals.ts';
 
 /** A request for a credential, or for the list of grants, by whatever door it came. */
@@ -122,7 +122,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
   /** All that is left once limits and policies allow: a webhook, and the line in the log. */
   async function provide(
     subject: AccessSubject,
-    outlook: Outlook & ForeseenAccess,
+    outlook: AccessOutlook,
     attempt: Attempt,
   ): Promise<Decision> {
     const { vaultId, agentId, policyRevision } = subject;
@@ -150,7 +150,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
    * What the decision rested on changed before it was written down, or the last use of a rule went to another request.
    * What stands now is the answer. The limits have counted this request already; only what is new is counted with it.
    */
-  async function decideAnew(former: ForeseenAccess & Outlook, attempt: Attempt): Promise<Decision> {
+  async function decideAnew(former: AccessOutlook, attempt: Attempt): Promise<Decision> {
     const { keyHash, asked, count } = attempt;
     if (count === MAX_ATTEMPTS)
       throw refusal('AUDIT_UNAVAILABLE', 'The access kept changing while it was being recorded; ask again.', {

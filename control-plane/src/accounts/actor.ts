@@ -20,7 +20,7 @@ export interface Actor {
 export function changeBy(
   actor: Actor,
   eventType: AuditEventType,
-  facts: Pick<NewAuditEvent, 'agentId' | 'serviceName' | 'detail'> = {},
+  facts: Pick<NewAuditEvent, 'agentId' | 'proxyId' | 'serviceName' | 'detail'> = {},
 ): NewAuditEvent {
   return { vaultId: actor.vaultId, userId: actor.userId, eventType, outcome: 'success', ...facts };
 }

@@ -2,6 +2,7 @@ import { type Clock, formatTime, newId } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Actor, changeBy } from '../accounts/actor.ts';
 import { notFound, refusal } from '../errors.ts';
+import { detachAll } from '../policies/detach-all.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { makeAgentKey, openAgentKey } from './agent-keys.ts';
 import type { Agent, AgentChanges } from './agent.ts';
@@ -80,13 +81,14 @@ export async function setAgentStatus(
  * hash stays, so that its bearer hears AGENT_INACTIVE. Deleting a deleted agent changes nothing.
  */
 export async function deleteAgent(
-  stores: Pick<Stores, 'agents' | 'audit' | 'grants'>,
+  stores: Pick<Stores, 'agents' | 'audit' | 'grants' | 'policies'>,
   actor: Actor,
   id: string,
 ): Promise<void> {
   const agent = await agentOf(stores, actor, id);
   if (agent.status === 'deleted') return;
   const grants = await stores.grants.removeOfAgent(actor.vaultId, agent.id);
+  await detachAll(stores, actor, { type: 'agent', id: agent.id });
   await stores.agents.markDeleted(actor.vaultId, agent.id);
   await stores.audit.append(changeBy(actor, 'AGENT_DELETED', { agentId: agent.id, detail: { grants } }));
 }

@@ -100,7 +100,7 @@ export function createAgentRoutes({
       operation: 'deleteAgent',
       summary: 'Delete an agent and its grants, for good',
       whenLocked: 'refused',
-      audit: ['AGENT_DELETED'],
+      audit: ['POLICY_DETACHED', 'AGENT_DELETED'],
       answer: { status: 204 },
       handle: ({ actor, change, params }) => change((inside) => deleteAgent(inside, actor, params.id)),
     }),

@@ -1,0 +1,65 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { ProxyStore } from '../proxies/proxy-store.ts';
+import type { Proxy } from '../proxies/proxy.ts';
+import type { Schema } from './schema.ts';
+
+export function createProxyStore(db: Kysely<Schema>): ProxyStore {
+  return {
+    add: async (proxy) => {
+      await db.insertInto('proxies').values(toRow(proxy)).execute();
+    },
+    get: async (vaultId, id) => {
+      const row = await db
+        .selectFrom('proxies')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id as Proxy['id'])
+        .executeTakeFirst();
+      return row && toProxy(row);
+    },
+  };
+}
+
+type Row = Selectable<Schema['proxies']>;
+
+function toRow(proxy: Parameters<ProxyStore['add']>[0]): Row {
+  const { headerTemplates } = proxy;
+  return {
+    id: proxy.id,
+    vault_id: proxy.vaultId,
+    name: proxy.name,
+    upstream_url: proxy.upstreamUrl,
+    upstream_auth_type: proxy.upstreamAuthType,
+    service_name: proxy.serviceName ?? null,
+    agent_id: proxy.agentId ?? null,
+    header_templates: headerTemplates === undefined ? null : JSON.stringify(headerTemplates),
+    status: proxy.status,
+    key_hash: proxy.keyHash,
+    key_prefix: proxy.keyPrefix,
+    key_wrapped: proxy.keyWrapped,
+    created_at: proxy.createdAt,
+    revoked_at: proxy.revokedAt ?? null,
+    last_used_at: proxy.lastUsedAt ?? null,
+  };
+}
+
+function toProxy(row: Row): Proxy {
+  return {
+    id: row.id,
+    vaultId: row.vault_id,
+    name: row.name,
+    upstreamUrl: row.upstream_url,
+    upstreamAuthType: row.upstream_auth_type,
+    serviceName: row.service_name ?? undefined,
+    agentId: row.agent_id ?? undefined,
+    headerTemplates:
+      row.header_templates === null
+        ? undefined
+        : (JSON.parse(row.header_templates) as Record<string, string>),
+    status: row.status,
+    keyPrefix: row.key_prefix,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at ?? undefined,
+    lastUsedAt: row.last_used_at ?? undefined,
+  };
+}
