@@ -11,6 +11,7 @@ import { createHealthRoutes } from './console-api/health-routes.ts';
 import { createLoginPage } from './console-api/login-page.ts';
 import { createLoginRoutes } from './console-api/login-routes.ts';
 import { createOpenApiRoute } from './console-api/openapi.ts';
+import { createPolicyRoutes } from './console-api/policy-routes.ts';
 import { createTokenRoutes } from './console-api/token-routes.ts';
 import { createTokenTicketRoutes } from './console-api/token-ticket-routes.ts';
 import { createVaultRoutes } from './console-api/vault-routes.ts';
@@ -86,6 +87,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
     ...createGrantRoutes({ clock, stores }),
     ...createTokenRoutes({ clock, records, storeTickets, stores }),
     ...createTokenTicketRoutes({ storeTickets, tickets }),
+    ...createPolicyRoutes({ clock, policies: context.policies, stores }),
     ...createVaultRoutes({ clock, stores }),
     ...createWebhookRoutes({ stores, webhook, binder, rotation, clock }),
     ...createAuditRoutes({ log: stores.audit }),

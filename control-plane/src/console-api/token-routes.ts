@@ -141,7 +141,7 @@ export function createTokenRoutes({
       summary: 'Delete a token, every grant for it, and its record at the webhook',
       role: 'admin',
       whenLocked: 'refused',
-      audit: ['TOKEN_DELETED', 'GRANT_REVOKED'],
+      audit: ['TOKEN_DELETED', 'GRANT_REVOKED', 'POLICY_DETACHED'],
       answer: { status: 200, schema: tokenRemovalSchema },
       // Access ends first and at once; then the record goes. When the webhook is away the owner sees that, and a
       // repeat reaches the record although the token is gone here: only when neither side has it is it not found.
