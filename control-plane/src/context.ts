@@ -1,6 +1,5 @@
 import type { Clock } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
-import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
 import { type Access, createAccess } from './access/access.ts';
 import { createExpiredGrants } from './access/expired-grants.ts';
@@ -14,12 +13,11 @@ import { startJob } from './background.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
-import { withoutPolicies } from './policies/without-policies.ts';
-import { createAccessStore } from './store/access-store-sqlite.ts';
-import { createAuditCommit } from './store/audit-commit-sqlite.ts';
-import { type Database, openDatabase } from './store/database.ts';
+import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
+import { readGeoDatabase } from './policies/geo-database.ts';
+import type { Database } from './store/database.ts';
+import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
-import { createStores, createUnitOfWork } from './store/unit-of-work-kysely.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
@@ -46,6 +44,7 @@ export interface Context {
   readonly access: Access;
   readonly limiter: Limiter;
   readonly limits: Limits;
+  readonly policies: ExplainingEvaluator;
   readonly webhook: LinkedWebhook;
   readonly binder: WebhookBinder;
   readonly rotation: KeyRotation;
@@ -66,18 +65,18 @@ const DENIALS_PAUSE_MS = 5_000;
 /**
  * Builds all adapters.
  *
- * @throws WrongMasterKey, NewerSchema
+ * @throws UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema
  */
 export async function createContext(
   config: ControlPlaneConfig,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Context> {
   const { baseUrl } = config;
+  const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
   const egress = createEgress({ allow: config.egressAllow });
-  const database = await openDatabase(config.databasePath, operatorKeys(config));
-  const { sqlite, kysely, masterKeys } = database;
-  const stores = createStores(kysely, clock);
-  const unitOfWork = createUnitOfWork(kysely, clock);
+  const opening = { clock, logger, opener: 'server' } as const;
+  const database = await openDatabase(config.database, operatorKeys(config), opening);
+  const { masterKeys, stores, unitOfWork } = database;
   const links = stores.webhookLinks;
 
   const keys = createWebhookKeys(masterKeys);
@@ -87,8 +86,7 @@ export async function createContext(
   const rotation = createKeyRotation({ links, unitOfWork, webhook, keys });
   const tickets = createTickets({ baseUrl, keys, clock });
 
-  const auditCommit = createAuditCommit(sqlite, createGroupCommit(sqlite), clock);
-  const audit = createAuditWriter({ log: auditCommit, logger });
+  const audit = createAuditWriter({ log: database.auditCommit, logger });
   const denials = createDenialCounter({ audit, clock });
   const limits = createLimits(config.limitOverrides);
   const limiter: Limiter = {
@@ -97,10 +95,10 @@ export async function createContext(
     lockouts: () => [],
   };
   const access = createAccess({
-    store: createAccessStore(sqlite),
+    store: database.accessStore,
     limiter,
     limits,
-    policies: withoutPolicies,
+    policies,
     audit,
     denials,
     expiredGrants: createExpiredGrants(unitOfWork),
@@ -145,6 +143,7 @@ export async function createContext(
     access,
     limiter,
     limits,
+    policies,
     webhook,
     binder: createWebhookBinder({ links, client, webhook, keys, clock, baseUrl }),
     rotation,

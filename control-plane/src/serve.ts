@@ -1,11 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { type Clock, systemClock } from '@svault/shared';
-import { startCheckpoints } from '@svault/server-kit/checkpoint';
 import { type Listener, listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import type { ListenAddress } from '@svault/server-kit/settings';
-import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { ensureOwner } from './accounts/bootstrap.ts';
 import { makeLoginLink } from './accounts/login-link.ts';
 import { createApp } from './app.ts';
@@ -24,10 +20,10 @@ export interface RunningControlPlane {
 }
 
 /**
- * Starts the service: the right to serve on the database, the database, the owner account, then the listener. What
+ * Starts the service: the database with the right to serve on it, the owner account, then the listener. What
  * was taken is given back when a later step fails.
  *
- * @throws AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
+ * @throws UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
  */
 export async function startControlPlane(
   config: ControlPlaneConfig,
@@ -37,19 +33,14 @@ export async function startControlPlane(
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
-  mkdirSync(dirname(config.databasePath), { recursive: true, mode: 0o700 });
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    const lock = holdServeLock(config.databasePath);
-    undo.push(() => lock.release());
     const context = await createContext(config, { clock, logger });
     undo.push(() => context.close());
     const ownerLink = await bootstrap(context);
-    const checkpoints = startCheckpoints(config.databasePath);
-    undo.push(() => checkpoints.stop());
     const jobs = context.startJobs();
     undo.push(() => jobs.stop());
     const metrics = config.metricsListen && (await startMetrics(config.metricsListen));

@@ -1,28 +1,27 @@
-import { Secret, ManualClock, newId } from '@svault/shared';
-import { tempDir } from '@svault/test-kit/temp-dir';
+import { ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { join } from 'node:path';
 import { ensureOwner } from '../src/accounts/bootstrap.ts';
 import { forgetEndedSignIns } from '../src/accounts/ended-sign-ins.ts';
 import { isLoginLinkLive, makeLoginLink } from '../src/accounts/login-link.ts';
 import { createSessions, openSession } from '../src/accounts/sessions.ts';
-import { type Database, openDatabase } from '../src/store/database.ts';
-import { createStores } from '../src/store/unit-of-work-kysely.ts';
+import type { Database } from '../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 
 const HOUR_MS = 3_600_000;
-const dir = tempDir();
 const clock = new ManualClock();
+let place: StorePlace;
 let database: Database;
 beforeAll(async () => {
-  database = await openDatabase(join(dir.path, 'a.db'), [new Secret(new Uint8Array(32))]);
+  place = await makeStorePlace();
+  database = await place.open(clock);
 });
 afterAll(async () => {
   await database.close();
-  dir.remove();
+  await place.remove();
 });
 
 it('forgets sessions and links that ended unused, so that a clock set back revives none', async () => {
-  const stores = createStores(database.kysely, clock);
+  const { stores } = database;
   const input = {
     email: `${newId('usr')}@example.org`,
     adminKey: undefined,

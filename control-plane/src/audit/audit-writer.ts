@@ -28,13 +28,12 @@ export interface StandingAccess {
 /** Where entries become durable. */
 export interface AuditCommit {
   /**
-   * Writes the entries that `take` hands over in one durable transaction, each behind the head of its vault's chain.
-   * `take` is called once the transaction begins, so whatever has come by then travels with it; called again it
-   * hands over the same entries.
+   * Writes an entry behind the head of its vault's chain, in one durable transaction with others that come at the same
+   * time.
    *
-   * @returns the entries that were left out, since what they were provided with does not hold any more
+   * @returns false where it was left out, since what it was provided with does not hold any more
    */
-  commit(take: () => readonly AuditEntry[]): Promise<ReadonlySet<AuditEntry>>;
+  write(entry: AuditEntry): Promise<boolean>;
 }
 
 /** The hot path's way into the log. */
@@ -56,38 +55,24 @@ export interface AuditWriter {
 /** Seconds after which a caller may try again when the log could not be written. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Everything that is recorded within one turn of the event loop shares one transaction and one promise. */
-export function createAuditWriter(options: {
+export function createAuditWriter({
+  log,
+  logger,
+}: {
   readonly log: AuditCommit;
   readonly logger: Logger;
 }): AuditWriter {
-  let open:
-    { readonly entries: AuditEntry[]; readonly leftOut: Promise<ReadonlySet<AuditEntry>> } | undefined;
-
-  const begin = (): NonNullable<typeof open> => {
-    const entries: AuditEntry[] = [];
-    const take = (): readonly AuditEntry[] => {
-      if (open?.entries === entries) open = undefined;
-      return entries;
-    };
-    const leftOut = options.log.commit(take).catch((cause: unknown) => {
-      // A transaction that never began took nothing: its entries are refused, not left for a later one.
-      take();
-      options.logger.error({ err: cause, events: entries.length }, 'the audit log could not be written');
-      throw refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused.', {
-        cause,
-        details: { retryAfter: RETRY_AFTER_SECONDS },
-      });
-    });
-    return { entries, leftOut };
-  };
-
+  /** What is written together fails together: that is told once. */
+  let told: unknown;
   return {
-    record: async (event, { touchAgent = false, provided } = {}) => {
-      open ??= begin();
-      const entry: AuditEntry = { event, touchAgent, provided };
-      open.entries.push(entry);
-      return !(await open.leftOut).has(entry);
-    },
+    record: (event, { touchAgent = false, provided } = {}) =>
+      log.write({ event, touchAgent, provided }).catch((cause: unknown) => {
+        if (cause !== told) logger.error({ err: cause }, 'the audit log could not be written');
+        told = cause;
+        throw refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused.', {
+          cause,
+          details: { retryAfter: RETRY_AFTER_SECONDS },
+        });
+      }),
   };
 }

@@ -1,8 +1,6 @@
-import { systemClock } from '@svault/shared';
 import type { Subcommand } from '@svault/server-kit/program';
 import { verifyLog } from '../audit/verify-log.ts';
 import { controlPlaneConfig } from '../config/config.ts';
-import { createAuditStore } from '../store/audit-store-kysely.ts';
 import { withDatabase } from './with-stores.ts';
 
 /** Exit code 1 when a chain does not hold: for a timer that should raise an alarm. */
@@ -10,8 +8,7 @@ export const auditVerify: Subcommand = {
   summary: 'follow the hash chain of every account and say where one breaks',
   operands: 0,
   run: async () =>
-    withDatabase(controlPlaneConfig(process.env), async ({ kysely }) => {
-      const log = createAuditStore(kysely, systemClock);
+    withDatabase(controlPlaneConfig(process.env), async ({ stores: { audit: log } }) => {
       let broken = 0;
       for (const vaultId of await log.vaultsWithEvents()) {
         const verdict = await verifyLog(log, vaultId);

@@ -1,7 +1,10 @@
 import type { Subcommand } from '@svault/server-kit/program';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
 import { controlPlaneConfig } from '../config/config.ts';
-import { withDatabase } from './with-stores.ts';
+import { operatorKeys } from '../context.ts';
+import { openSqliteDatabase } from '../store/sqlite-database.ts';
+import { sqliteFileOf } from './sqlite-file.ts';
+import { AS_TOOL } from './with-stores.ts';
 
 export const backup: Subcommand = {
   usage: 'FILE',
@@ -9,7 +12,8 @@ export const backup: Subcommand = {
   operands: 1,
   run: async ([file = '']) => {
     const config = controlPlaneConfig(process.env);
-    await withDatabase(config, ({ sqlite }) => backupSqlite(sqlite, file));
+    const { sqlite, close } = await openSqliteDatabase(sqliteFileOf(config), operatorKeys(config), AS_TOOL);
+    await backupSqlite(sqlite, file).finally(close);
     process.stdout.write(`Wrote ${file}. It opens with the present master key only: keep that key too.\n`);
   },
 };

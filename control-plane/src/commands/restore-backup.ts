@@ -3,7 +3,9 @@ import { dirname } from 'node:path';
 import type { Subcommand } from '@svault/server-kit/program';
 import { controlPlaneConfig } from '../config/config.ts';
 import { operatorKeys } from '../context.ts';
-import { openDatabase } from '../store/database.ts';
+import { openSqliteDatabase } from '../store/sqlite-database.ts';
+import { sqliteFileOf } from './sqlite-file.ts';
+import { AS_TOOL } from './with-stores.ts';
 
 /**
  * Takes a backup as the database of an empty place. It is opened and checked under another name first, so that what
@@ -15,7 +17,7 @@ export const restoreBackup: Subcommand = {
   operands: 1,
   run: async ([file = '']) => {
     const config = controlPlaneConfig(process.env);
-    const { databasePath } = config;
+    const databasePath = sqliteFileOf(config);
     if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
       throw new Error(`there is a database at ${databasePath} already`);
     if (!existsSync(file)) throw new Error(`there is no file ${file}`);
@@ -37,7 +39,7 @@ export const restoreBackup: Subcommand = {
 
 /** Checks the file, and ends every session and sign-in link in it: they may have been ended since. */
 async function prepare(path: string, config: ReturnType<typeof controlPlaneConfig>): Promise<void> {
-  const { sqlite, kysely, close } = await openDatabase(path, operatorKeys(config));
+  const { sqlite, kysely, close } = await openSqliteDatabase(path, operatorKeys(config), AS_TOOL);
   try {
     if (sqlite.pragma('integrity_check', { simple: true }) !== 'ok')
       throw new Error('the backup is damaged: SQLite finds it inconsistent');

@@ -1,22 +1,24 @@
-import { existsSync } from 'node:fs';
+import { silentLogger } from '@svault/server-kit/logger';
 import { systemClock } from '@svault/shared';
 import type { ControlPlaneConfig } from '../config/config.ts';
 import { operatorKeys } from '../context.ts';
-import { type Database, openDatabase } from '../store/database.ts';
-import { createUnitOfWork } from '../store/unit-of-work-kysely.ts';
+import type { Database, OpenOptions } from '../store/database.ts';
+import { openDatabase } from '../store/open-database.ts';
 import type { Stores } from '../unit-of-work.ts';
+
+/** How a subcommand opens what a `serve` has made. */
+export const AS_TOOL: OpenOptions = { clock: systemClock, logger: silentLogger, opener: 'tool' };
 
 /**
  * Runs one piece of work on the database of the settings, beside a running `serve`.
  *
- * @throws Error when there is no database yet: a subcommand does not make one
+ * @throws NoDatabase: a subcommand does not make one
  */
 export async function withDatabase<T>(
   config: ControlPlaneConfig,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  if (!existsSync(config.databasePath)) throw new Error(`there is no database at ${config.databasePath}`);
-  const database = await openDatabase(config.databasePath, operatorKeys(config));
+  const database = await openDatabase(config.database, operatorKeys(config), AS_TOOL);
   try {
     return await work(database);
   } finally {
@@ -26,5 +28,5 @@ export async function withDatabase<T>(
 
 /** The same, in one transaction over all stores. */
 export function withStores<T>(config: ControlPlaneConfig, work: (stores: Stores) => Promise<T>): Promise<T> {
-  return withDatabase(config, ({ kysely }) => createUnitOfWork(kysely, systemClock).runAcross(work));
+  return withDatabase(config, ({ unitOfWork }) => unitOfWork.runAcross(work));
 }

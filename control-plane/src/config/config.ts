@@ -1,7 +1,10 @@
 import type { Secret } from '@svault/shared';
+import { EMAIL_FORM, normalizeEmail } from '../accounts/email.ts';
 import { parseCidr } from '@svault/shared/egress';
+import { type DatabaseAddress, databaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
 import { isLoopbackHost } from './loopback.ts';
+import { OIDC_SETTINGS, type OidcConfig, oidcConfig } from './oidc-settings.ts';
 import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
@@ -16,7 +19,6 @@ import {
   optionalText,
   readSettings,
   secretText,
-  text,
   url,
 } from '@svault/server-kit/settings';
 
@@ -24,16 +26,19 @@ export interface ControlPlaneConfig {
   /** Public address without trailing slash; the `iss` of tickets, byte for byte. */
   readonly baseUrl: string;
   readonly listen: ListenAddress;
-  /** Path of the SQLite file. */
-  readonly databasePath: string;
+  readonly database: DatabaseAddress;
   /** 32 bytes. */
   readonly masterKey: Secret<Uint8Array>;
   /** Set while the master key is being replaced. */
   readonly masterKeyNext: Secret<Uint8Array> | undefined;
   readonly bootstrap: { readonly email: string | undefined; readonly adminKey: Secret | undefined };
   readonly egressAllow: readonly string[];
+  /** Undefined: people sign in with accounts of this service. */
+  readonly oidc: OidcConfig | undefined;
   /** Ranges and addresses whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
+  /** Path of an MMDB file. */
+  readonly geoipDb: string | undefined;
   /** Unset: limits live in the process. It may hold a password. */
   readonly redisUrl: Secret | undefined;
   readonly limitOverrides: ReturnType<typeof limitOverrides>;
@@ -44,17 +49,8 @@ export interface ControlPlaneConfig {
   readonly withoutEffect: readonly string[];
 }
 
-const SQLITE = 'sqlite:';
-
 /** Settings of features that are not part of this release. Known, so that one environment file serves all. */
-const RESERVED = [
-  'SV_OIDC_ISSUER',
-  'SV_OIDC_CLIENT_ID',
-  'SV_OIDC_CLIENT_SECRET',
-  'SV_GEOIP_DB',
-  'SV_MCP_ALLOWED_ORIGINS',
-  'SV_AUDIT_RETENTION_DAYS',
-] as const;
+const RESERVED = ['SV_MCP_ALLOWED_ORIGINS', 'SV_AUDIT_RETENTION_DAYS'] as const;
 
 const reserved = optionalText({ file: true, description: 'reserved' });
 
@@ -64,14 +60,7 @@ const SETTINGS = {
     default: { host: '127.0.0.1', port: 8080 },
     description: 'address to listen on',
   }),
-  SV_DATABASE_URL: checked(
-    text({
-      default: 'sqlite:.svault/control-plane.db',
-      file: true,
-      description: 'where the state is kept: sqlite:PATH',
-    }),
-    problemOfDatabase,
-  ),
+  SV_DATABASE_URL: databaseSetting,
   SV_MASTER_KEY: key32({ description: 'wraps the keys kept for Reveal and the webhook secrets' }),
   SV_MASTER_KEY_NEXT: optional(
     key32({ file: true, description: 'the master key to come, during a rotation' }),
@@ -86,6 +75,7 @@ const SETTINGS = {
     description: 'addresses and CIDR ranges of the reverse proxies whose X-Forwarded-For counts',
     entry: checkRange,
   }),
+  SV_GEOIP_DB: optionalText({ description: 'MMDB file that geo_restrict rules tell countries by' }),
   SV_REDIS_URL: optional(
     checked(
       secretText({ file: true, description: 'where limits are kept for all processes' }),
@@ -96,10 +86,7 @@ const SETTINGS = {
   SV_METRICS_LISTEN: optional(listenAddress({ description: 'address of GET /metrics' })),
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { default: 'info', description: 'least severe level that is logged' }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
-  SV_OIDC_ISSUER: reserved,
-  SV_OIDC_CLIENT_ID: reserved,
-  SV_OIDC_CLIENT_SECRET: reserved,
-  SV_GEOIP_DB: reserved,
+  ...OIDC_SETTINGS,
   SV_MCP_ALLOWED_ORIGINS: reserved,
   SV_AUDIT_RETENTION_DAYS: reserved,
 };
@@ -117,12 +104,14 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
   return {
     baseUrl: values.SV_BASE_URL,
     listen: values.SV_LISTEN,
-    databasePath: values.SV_DATABASE_URL.slice(SQLITE.length),
+    database: values.SV_DATABASE_URL,
     masterKey: values.SV_MASTER_KEY,
     masterKeyNext: values.SV_MASTER_KEY_NEXT,
-    bootstrap: { email: values.SV_BOOTSTRAP_EMAIL?.toLowerCase(), adminKey: values.SV_BOOTSTRAP_ADMIN_KEY },
+    bootstrap: { email: bootstrapEmail(values.SV_BOOTSTRAP_EMAIL), adminKey: values.SV_BOOTSTRAP_ADMIN_KEY },
     egressAllow: values.SV_EGRESS_ALLOW,
+    oidc: oidcConfig(values),
     trustedProxies: values.SV_TRUSTED_PROXIES,
+    geoipDb: values.SV_GEOIP_DB,
     redisUrl: values.SV_REDIS_URL,
     limitOverrides: limitOverrides(values),
     metricsListen: values.SV_METRICS_LISTEN,
@@ -140,14 +129,6 @@ function problemOfBaseUrl(baseUrl: string): string | undefined {
   return 'must start with https:// unless its host is a loopback address';
 }
 
-function problemOfDatabase(address: string): string | undefined {
-  if (/^postgres(?:ql)?:/.test(address))
-    return 'names PostgreSQL, but this release keeps its state in SQLite only';
-  return address.length > SQLITE.length && address.startsWith(SQLITE)
-    ? undefined
-    : 'must look like sqlite:PATH';
-}
-
 function problemOfRedis(address: Secret): string | undefined {
   const url = URL.canParse(address.reveal()) ? new URL(address.reveal()) : undefined;
   return (url?.protocol === 'redis:' || url?.protocol === 'rediss:') && url.hostname !== ''
@@ -161,8 +142,11 @@ function checkRange(entry: string): void {
 }
 
 function problemOfEmail(email: string | undefined): string | undefined {
-  return email === undefined || /^[^\s@]+@[^\s@]+$/.test(email) ? undefined : 'must be an e-mail address';
+  return email === undefined || EMAIL_FORM.test(email) ? undefined : 'must be an e-mail address';
 }
+
+const bootstrapEmail = (email: string | undefined): string | undefined =>
+  email === undefined ? undefined : normalizeEmail(email);
 
 /** At least 192 bits, should somebody make one by hand. */
 function problemOfAdminKey(key: Secret): string | undefined {

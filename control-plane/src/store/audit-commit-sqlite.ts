@@ -66,5 +66,30 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     return leftOut;
   };
 
-  return { commit: (take) => groupCommit.run(() => write(take())) };
+  /** What is recorded within one turn of the event loop shares one transaction and one promise. */
+  let open:
+    { readonly entries: AuditEntry[]; readonly leftOut: Promise<ReadonlySet<AuditEntry>> } | undefined;
+
+  const begin = (): NonNullable<typeof open> => {
+    const entries: AuditEntry[] = [];
+    const close = (): void => {
+      if (open?.entries === entries) open = undefined;
+    };
+    const leftOut = groupCommit
+      .run(() => {
+        close();
+        return write(entries);
+      })
+      // A transaction that never began took nothing: its entries fail with it, and are not left for a later one.
+      .finally(close);
+    return { entries, leftOut };
+  };
+
+  return {
+    write: async (entry) => {
+      open ??= begin();
+      open.entries.push(entry);
+      return !(await open.leftOut).has(entry);
+    },
+  };
 }

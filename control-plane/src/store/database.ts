@@ -1,55 +1,40 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { Kysely } from 'kysely';
-import { aeadReady } from '@svault/server-kit/aead';
+import type { Kysely } from 'kysely';
+import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import { type SqliteDatabase, openPlain } from '@svault/server-kit/sqlite';
-import { sqliteDialect } from './driver.ts';
-import { migrate } from './migrate.ts';
+import type { Clock } from '@svault/shared';
+import type { AccessStore } from '../access/access-store.ts';
+import type { AuditCommit } from '../audit/audit-writer.ts';
+import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import type { Schema } from './schema.ts';
-import { type OperatorKeys, makeSealingKey, openSealingKey } from './sealing-key.ts';
 
+/** An open database of either kind. */
 export interface Database {
-  /** For the credential path, whose queries are prepared once and whose writes are grouped. */
-  readonly sqlite: SqliteDatabase;
   readonly kysely: Kysely<Schema>;
   /** Wraps this database's secrets. */
   readonly masterKeys: MasterKeys;
-  /** Rejects where the file cannot be read; costs the same however much is in it. */
+  /** Each call stands alone. */
+  readonly stores: Stores;
+  readonly unitOfWork: UnitOfWork;
+  /** For the credential path: one statement, prepared once. */
+  readonly accessStore: AccessStore;
+  /** For the credential path: what comes at the same time is written together. */
+  readonly auditCommit: AuditCommit;
+  /** Rejects where the database cannot be read; costs the same however much is in it. */
   answers(): Promise<void>;
   close(): Promise<void>;
 }
 
-/**
- * Opens a SQLite file, making it and its folder where they are missing, and brings its schema up to date.
- *
- * @throws WrongMasterKey before anything is changed; NewerSchema when a newer program wrote the file
- */
-export async function openDatabase(path: string, operatorKeys: OperatorKeys): Promise<Database> {
-  await aeadReady();
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Made by us and not by SQLite, for its mode: nobody else on the machine reads it. The log beside it inherits that.
-  closeSync(openSync(path, 'a', 0o600));
-  const sqlite = openPlain(path);
-  const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite) });
-  const close = async (): Promise<void> => {
-    await kysely.destroy();
-    sqlite.close();
-  };
-  try {
-    const known = (await hasSealingKey(kysely)) ? await openSealingKey(kysely, operatorKeys) : undefined;
-    await migrate(kysely);
-    const masterKeys = known ?? (await makeSealingKey(kysely, operatorKeys));
-    const answers = async (): Promise<void> =>
-      void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute());
-    return { sqlite, kysely, masterKeys, answers, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+export interface OpenOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A `server` makes a database where there is none; a `tool` works beside it. */
+  readonly opener: 'server' | 'tool';
 }
 
-async function hasSealingKey(db: Kysely<Schema>): Promise<boolean> {
-  const tables = await db.introspection.getTables();
-  return tables.some(({ name }) => name === 'sealing_keys');
+/** There is no database at the place that the settings name. */
+export class NoDatabase extends Error {
+  constructor(place: string) {
+    super(`there is no database at ${place}`);
+    this.name = 'NoDatabase';
+  }
 }

@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
+import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, Secret, newId, systemClock } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PageRequest } from '../paging.ts';
 import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type OpenSqlite, openSqliteDatabase } from './sqlite-database.ts';
 import { createStores } from './unit-of-work-kysely.ts';
 
 // What a statement reads must not grow with the tables: none may go through one, and those of grants, which an account
@@ -15,11 +16,15 @@ import { createStores } from './unit-of-work-kysely.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svault-plans-'));
 const statements = new Set<string>();
-let database: Database;
+let database: OpenSqlite;
 let plans: readonly (readonly [sql: string, plan: string])[];
 
 beforeAll(async () => {
-  database = await openDatabase(join(folder, 'a.db'), [new Secret(new Uint8Array(32))]);
+  database = await openSqliteDatabase(join(folder, 'a.db'), [new Secret(new Uint8Array(32))], {
+    clock: systemClock,
+    logger: silentLogger,
+    opener: 'server',
+  });
   const { sqlite } = database;
   const prepare = sqlite.prepare.bind(sqlite);
   const watched: (sql: string) => unknown = (sql) => (statements.add(sql), prepare(sql));

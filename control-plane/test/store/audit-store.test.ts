@@ -1,21 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ManualClock, Secret, newId } from '@svault/shared';
+import { ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { AuditFilter } from '../audit/audit-store.ts';
-import { type Database, openDatabase } from './database.ts';
-import { createStores, createUnitOfWork } from './unit-of-work-kysely.ts';
+import type { AuditFilter } from '../../src/audit/audit-store.ts';
+import type { Database } from '../../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svault-audit-'));
 const clock = new ManualClock(Date.UTC(2026, 10, 20));
 const vaultId = newId('vlt');
 const agentId = newId('agt');
+let place: StorePlace;
 let database: Database;
 
 beforeAll(async () => {
-  database = await openDatabase(join(folder, 'a.db'), [new Secret(new Uint8Array(32))]);
-  await createUnitOfWork(database.kysely, clock).run(vaultId, async ({ audit }) => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+  await database.unitOfWork.run(vaultId, async ({ audit }) => {
     for (let seq = 1; seq <= 4_500; seq++)
       await audit.append({
         vaultId,
@@ -28,11 +26,11 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.close();
-  rmSync(folder, { recursive: true });
+  await place.remove();
 });
 
 const look = async (filter: AuditFilter, limit: number, before?: number) => {
-  const { audit } = createStores(database.kysely, clock);
+  const { audit } = database.stores;
   const { events, reached } = await audit.look(vaultId, filter, { limit, before });
   return { seqs: events.map(({ seq }) => seq), reached };
 };

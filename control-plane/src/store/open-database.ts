@@ -1,0 +1,19 @@
+import type { DatabaseAddress } from '../config/database-setting.ts';
+import type { Database, OpenOptions } from './database.ts';
+import type { OperatorKeys } from './sealing-key.ts';
+import { openSqliteDatabase } from './sqlite-database.ts';
+
+/**
+ * Opens the database of the settings and brings its schema up to date.
+ *
+ * @throws NoDatabase where a tool finds none; AlreadyServing; WrongMasterKey before anything is changed; NewerSchema when
+ *   a newer program wrote it
+ */
+export async function openDatabase(
+  address: DatabaseAddress,
+  operatorKeys: OperatorKeys,
+  options: OpenOptions,
+): Promise<Database> {
+  if (address.kind === 'sqlite') return openSqliteDatabase(address.path, operatorKeys, options);
+  throw new Error('not yet');
+}

@@ -1,0 +1,69 @@
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import { ManualClock } from '@svault/shared';
+import { tempDir } from '@svault/test-kit/temp-dir';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { silentLogger } from '@svault/server-kit/logger';
+import type { AuditEntry } from '../../src/audit/audit-writer.ts';
+import { createAuditCommit } from '../../src/store/audit-commit-sqlite.ts';
+import { type OpenSqlite, openSqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { keyOf } from './open-store.ts';
+import { type StoredAccess, storeAccess } from './stored-access.ts';
+
+const clock = new ManualClock();
+const dir = tempDir();
+let database: OpenSqlite;
+let stored: StoredAccess;
+
+beforeAll(async () => {
+  const options = { clock, logger: silentLogger, opener: 'server' } as const;
+  database = await openSqliteDatabase(join(dir.path, 'a.db'), [keyOf(1)], options);
+  stored = await storeAccess(database, clock);
+});
+afterAll(async () => {
+  await database.close();
+  dir.remove();
+});
+
+/** Transactions that begin and end when the test says so. */
+function manualCommit() {
+  const waiting: { begin(): unknown; fail(error: Error): void }[] = [];
+  const groupCommit: GroupCommit = {
+    run: (work) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ begin: () => resolve(work()), fail: reject });
+      }),
+  };
+  return { waiting, log: createAuditCommit(database.sqlite, groupCommit, clock) };
+}
+const entry = (serviceName: string): AuditEntry => ({
+  event: stored.event(serviceName),
+  touchAgent: false,
+  provided: undefined,
+});
+const names = async () =>
+  (await database.stores.audit.after(stored.vaultId, 0, 100)).map(({ serviceName }) => serviceName);
+
+it('puts into one transaction what comes before it begins, and into the next what comes after', async () => {
+  const { waiting, log } = manualCommit();
+  const first = [log.write(entry('a')), log.write(entry('b'))];
+  expect(waiting).toHaveLength(1);
+  waiting[0]!.begin();
+  const third = log.write(entry('c'));
+  expect(await names()).toEqual(['a', 'b']);
+  expect(waiting).toHaveLength(2);
+  waiting[1]!.begin();
+  expect(await Promise.all([...first, third])).toEqual([true, true, true]);
+  expect(await names()).toEqual(['a', 'b', 'c']);
+});
+
+it('does not leave entries of a transaction that never began to a later one', async () => {
+  const { waiting, log } = manualCommit();
+  const lost = log.write(entry('lost'));
+  waiting[0]!.fail(new Error('busy'));
+  await expect(lost).rejects.toThrow('busy');
+  const next = log.write(entry('next'));
+  waiting[1]!.begin();
+  await next;
+  expect(await names()).not.toContain('lost');
+});

@@ -1,0 +1,121 @@
+import { ManualClock, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../../src/audit/audit-writer.ts';
+import { verifyLog } from '../../src/audit/verify-log.ts';
+import type { LifetimeUse } from '../../src/policies/policy-verdict.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Stores } from '../../src/unit-of-work.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { type StoredAccess, storeAccess } from './stored-access.ts';
+
+const NOW = '2026-11-20T12:00:00.000Z';
+const clock = new ManualClock(Date.parse(NOW));
+let place: StorePlace;
+let database: Database;
+let stored: StoredAccess;
+let entry: AuditEntry;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  stored = await storeAccess(database, clock);
+  entry = { event: stored.event('github'), touchAgent: true, provided: stored.provided };
+});
+
+const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
+  database.unitOfWork.run(stored.vaultId, work);
+const commit = (...entries: AuditEntry[]): Promise<boolean[]> =>
+  Promise.all(entries.map((each) => database.auditCommit.write(each)));
+const eventsOf = (vaultId = stored.vaultId) => database.stores.audit.after(vaultId, 0, 1_000);
+const written = async (): Promise<number> => (await eventsOf()).length;
+
+it('writes an access that still stands, with all that the event says', async () => {
+  const event = { ...entry.event, count: 3, detail: { code: 'X', tags: ['"a"', '\\', 'é\u2028'], n: 1 } };
+  expect(await commit({ ...entry, event })).toEqual([true]);
+  expect(await eventsOf()).toEqual([
+    { ...event, seq: 1, id: expect.anything(), timestamp: NOW, hash: expect.anything() },
+  ]);
+  expect(await database.stores.agents.get(stored.vaultId, stored.agentId)).toMatchObject({ lastUsedAt: NOW });
+});
+
+const withdrawals: readonly (readonly [string, (stores: Stores) => Promise<unknown>])[] = [
+  ['suspended', ({ agents }) => agents.setStatus(stored.vaultId, stored.agentId, 'suspended')],
+  ['deleted', ({ agents }) => agents.markDeleted(stored.vaultId, stored.agentId)],
+  [
+    'given another key',
+    ({ agents }) =>
+      agents.setKey(stored.vaultId, stored.agentId, {
+        keyHash: newId('agt'),
+        keyPrefix: 'svagent_',
+        keyWrapped: 'wrapped',
+      }),
+  ],
+  ['left without its grant', ({ grants }) => grants.removeOfAgent(stored.vaultId, stored.agentId)],
+  ['locked out with its vault', ({ vaults }) => vaults.setLockedAt(stored.vaultId, NOW)],
+  ['without a webhook', ({ webhookLinks }) => webhookLinks.delete(stored.vaultId)],
+];
+it.each(withdrawals)('leaves out the access of an agent that was %s meanwhile', async (_what, withdraw) => {
+  await change(withdraw);
+  const other: AuditEntry = { ...entry, provided: undefined };
+  expect(await commit(entry, other)).toEqual([false, true]);
+  expect(await written()).toBe(1);
+});
+
+it('leaves out an access that was decided under other policies', async () => {
+  const later = { ...stored.provided, policyRevision: stored.provided.policyRevision + 1 };
+  expect(await commit({ ...entry, provided: later }, entry)).toEqual([false, true]);
+});
+
+describe('lifetime uses', () => {
+  const use = (ruleId: string, limit: number): LifetimeUse => ({
+    ruleId,
+    targetType: 'agent',
+    targetId: stored.agentId,
+    limit,
+  });
+  const using = (...uses: LifetimeUse[]): AuditEntry => ({
+    ...entry,
+    provided: { ...stored.provided, uses },
+  });
+
+  it('counts no further than the limit, however many ask at once', async () => {
+    const twenty = Array.from({ length: 20 }, () => using(use('rul_a', 7)));
+    expect((await commit(...twenty)).filter(Boolean)).toHaveLength(7);
+    expect(await written()).toBe(7);
+  });
+
+  it('counts all rules of an access, or none', async () => {
+    expect(await commit(using(use('rul_a', 1)))).toEqual([true]);
+    expect(await commit(using(use('rul_b', 1), use('rul_a', 1)))).toEqual([false]);
+    expect(await commit(using(use('rul_b', 1)))).toEqual([true]);
+    expect(await commit(using(use('rul_b', 1)))).toEqual([false]);
+  });
+
+  it('counts nothing for an access that does not stand', async () => {
+    await change(({ agents }) => agents.setStatus(stored.vaultId, stored.agentId, 'suspended'));
+    expect(await commit(using(use('rul_a', 1)))).toEqual([false]);
+    await change(({ agents }) => agents.setStatus(stored.vaultId, stored.agentId, 'active'));
+    expect(await commit(using(use('rul_a', 1)))).toEqual([true]);
+  });
+});
+
+it('makes one chain of what requests and changes write at the same time', async () => {
+  const other = await storeAccess(database, clock);
+  const plain = (): AuditEntry => ({ ...entry, provided: undefined });
+  await Promise.all([
+    ...Array.from({ length: 40 }, () => database.auditCommit.write(plain())),
+    ...Array.from({ length: 20 }, () => change(({ audit }) => audit.append(stored.event('changed')))),
+    ...Array.from({ length: 20 }, () =>
+      database.auditCommit.write({ event: other.event('other'), touchAgent: true, provided: other.provided }),
+    ),
+    change(({ audit }) => audit.appendAll(Array.from({ length: 30 }, () => stored.event('many')))),
+  ]);
+  expect(await verifyLog(database.stores.audit, stored.vaultId)).toMatchObject({ intact: true, events: 90 });
+  expect(await verifyLog(database.stores.audit, other.vaultId)).toMatchObject({ intact: true, events: 20 });
+});

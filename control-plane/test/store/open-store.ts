@@ -1,0 +1,33 @@
+import { silentLogger } from '@svault/server-kit/logger';
+import { type Clock, Secret, systemClock } from '@svault/shared';
+import { tempDir } from '@svault/test-kit/temp-dir';
+import { makeTestDatabase } from '@svault/test-kit/test-database';
+import { type DatabaseAddress, databaseSetting } from '../../src/config/database-setting.ts';
+import type { Database } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/open-database.ts';
+import type { OperatorKeys } from '../../src/store/sealing-key.ts';
+
+export const keyOf = (fill: number): Secret<Uint8Array> => new Secret(new Uint8Array(32).fill(fill));
+
+/** A place for one store of the project's kind. */
+export interface StorePlace {
+  readonly address: DatabaseAddress;
+  /** Opens it as a server does. */
+  open(clock?: Clock, operatorKeys?: OperatorKeys): Promise<Database>;
+  remove(): Promise<void>;
+}
+
+export async function makeStorePlace(): Promise<StorePlace> {
+  const dir = tempDir();
+  const made = await makeTestDatabase(dir.path);
+  const address = databaseSetting.parse(made.env['SV_DATABASE_URL'] ?? '');
+  return {
+    address,
+    open: (clock = systemClock, operatorKeys = [keyOf(1)]) =>
+      openDatabase(address, operatorKeys, { clock, logger: silentLogger, opener: 'server' }),
+    remove: async () => {
+      await made.remove();
+      dir.remove();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the tests of a project keep the service's state; absent: in SQLite. */
+    postgres: { readonly url: string; readonly template: string } | undefined;
+    /** Where the limits of a project's tests live; absent: in the process. */
+    redis: string | undefined;
+  }
+}
+
+/** An empty place for one service's state, as the test's project wants it. */
+export interface TestDatabase {
+  readonly kind: 'sqlite' | 'postgres';
+  /** The settings that name it. */
+  readonly env: Readonly<Record<string, string>>;
+  remove(): Promise<void>;
+}
+
+/** @param folder the test's own, which it removes itself */
+export async function makeTestDatabase(folder: string): Promise<TestDatabase> {
+  const [postgres, redis] = [inject('postgres'), inject('redis')];
+  const limits = redis === undefined ? {} : { SV_REDIS_URL: await ownRedisDatabase(redis) };
+  if (postgres === undefined) {
+    const env = { SV_DATABASE_URL: `sqlite:${join(folder, 'control-plane.db')}`, ...limits };
+    return { kind: 'sqlite', env, remove: () => Promise.resolve() };
+  }
+  const { url, template } = postgres;
+  const name = `place_${randomBytes(8).toString('hex')}`;
+  await administer(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  return {
+    kind: 'postgres',
+    env: { SV_DATABASE_URL: databaseUrl(url, name), ...limits },
+    remove: () => administer(url, `DROP DATABASE ${name} WITH (FORCE)`),
+  };
+}
+
+/** Another database of the same server. */
+export function databaseUrl(serverUrl: string, name: string): string {
+  return new URL(`/${name}`, serverUrl).href;
+}
+
+/** Runs one statement that no transaction may be around. */
+export async function administer(serverUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A numbered database that no other test of this run has: the server counts, since tests run in several processes. */
+async function ownRedisDatabase(url: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.setEncoding('latin1').write('INCR test-places\r\n');
+  const [reply] = (await once(socket, 'data')) as [string];
+  socket.destroy();
+  const number = /^:(\d+)\r\n$/.exec(reply)?.[1];
+  if (number === undefined) throw new Error(`Redis gives no number: ${reply}`);
+  return `${url}/${number}`;
+}
