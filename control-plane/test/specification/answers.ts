@@ -1,0 +1,57 @@
+import { expect } from 'vitest';
+import type { Answer } from '../management-service.ts';
+
+const PLAIN = ['code', 'error'];
+const LATER = [...PLAIN, 'retryAfter'];
+const POLICY = [...PLAIN, 'policy', 'reason', 'rule'];
+
+/** Every refusal of `GET /api/agents/credentials`, with the exact members of its body. */
+const REST_REFUSALS = {
+  '401 MISSING_KEY': PLAIN,
+  '403 INVALID_KEY': PLAIN,
+  '403 AGENT_INACTIVE': PLAIN,
+  '403 POLICY_DENIED': POLICY,
+  '429 POLICY_DENIED': [...POLICY, 'retryAfter'],
+  '403 GRANT_EXPIRED': PLAIN,
+  '400 INVALID_SERVICE': PLAIN,
+  '404 NO_GRANT': PLAIN,
+  '429 RATE_LIMITED': LATER,
+  '423 VAULT_LOCKED': PLAIN,
+  '502 WEBHOOK_NOT_CONFIGURED': PLAIN,
+  /** contract.md, "Webhook offline" */
+  '503 WEBHOOK_UNAVAILABLE': LATER,
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type RestRefusal = keyof typeof REST_REFUSALS;
+
+/** What an answer says, in the words of {@link REST_REFUSALS}. */
+export const gist = ({ status, json }: Answer): string => `${status} ${(json?.code as string) ?? ''}`.trim();
+
+/** Status, code, the exact members and their types, and the headers that belong to a refusal. */
+export function expectRefusal(answer: Answer, refusal: RestRefusal): void {
+  expect(gist(answer)).toBe(refusal);
+  const body = answer.json as Record<string, unknown>;
+  expect(Object.keys(body).sort()).toEqual([...REST_REFUSALS[refusal]].sort());
+  const { retryAfter, ...texts } = body;
+  for (const text of Object.values(texts)) expect(text).toMatch(/\w/);
+  expectRetryHint(answer, REST_REFUSALS[refusal].includes('retryAfter' as never) ? retryAfter : undefined);
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.headers.get('location')).toBeNull();
+}
+
+/** A 429 of a management route; unlike the agent's refusals it has the error handler's headers. */
+export function expectRateLimited(answer: Answer, retryAfterSeconds: number): void {
+  expect(gist(answer)).toBe('429 RATE_LIMITED');
+  expect(Object.keys(answer.json as object).sort()).toEqual(LATER);
+  expectRetryHint(answer, answer.json.retryAfter);
+  expect(answer.json.retryAfter).toBe(retryAfterSeconds);
+}
+
+/** The header and the body's member say the same whole seconds, or neither is there. */
+function expectRetryHint({ headers }: Answer, retryAfter: unknown): void {
+  expect(headers.get('retry-after')).toBe(retryAfter === undefined ? null : String(retryAfter));
+  if (retryAfter === undefined) return;
+  expect(Number.isInteger(retryAfter)).toBe(true);
+  expect(retryAfter).toBeGreaterThanOrEqual(1);
+}

@@ -1,0 +1,93 @@
+import { listen } from '@svault/server-kit/listener';
+import { silentLogger } from '@svault/server-kit/logger';
+import { type Id, type ManualClock, newId } from '@svault/shared';
+import { expect } from 'vitest';
+import type { Access } from '../../src/access/access.ts';
+import type { Decision, Denial } from '../../src/access/decision.ts';
+import { controlPlaneConfig } from '../../src/config/config.ts';
+import { createApp } from '../../src/app.ts';
+import { type Context, createContext } from '../../src/context.ts';
+import type { Admission, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
+import type { Limits } from '../../src/limits/limits.ts';
+import { type Call, type Place, clientOf, makePlace, serveOn } from '../management-service.ts';
+import { type ServiceSteps, stepsOn } from '../service-steps.ts';
+
+/** What stands behind an endpoint that does not exist yet, made as the program makes it, and the program's routes on it. */
+export interface Backstage extends ServiceSteps {
+  readonly place: Place;
+  readonly clock: ManualClock;
+  readonly context: Context;
+  readonly access: Access;
+  readonly limiter: Limiter;
+  readonly limits: Limits;
+  /** The management routes with the owner's admin key; without credentials. */
+  readonly admin: Call;
+  readonly anyone: Call;
+  readonly ownerLink: string;
+  wait(ms: number): void;
+  close(): Promise<void>;
+}
+
+/** @param more settings beside those of every test's service */
+export async function goBackstage(more?: Readonly<Record<string, string>>): Promise<Backstage> {
+  const place = await makePlace(more);
+  // The program makes the account and ends; what it is made of goes on in this process.
+  const { clock, running } = await serveOn(place);
+  await running.close();
+  const context = await createContext(controlPlaneConfig(place.env), { clock, logger: silentLogger });
+  const listener = await listen(createApp(context), context.config.listen);
+  const admin = clientOf(listener.url, { authorization: `Bearer ${place.adminKey}` });
+  const { access, limiter, limits } = context;
+  return {
+    ...stepsOn(listener.url, admin),
+    place,
+    clock,
+    context,
+    access,
+    limiter,
+    limits,
+    admin,
+    anyone: clientOf(listener.url),
+    ownerLink: running.ownerLink ?? '',
+    wait: (ms) => clock.advance(ms),
+    close: async () => {
+      await listener.close();
+      await context.close();
+      await place.remove();
+    },
+  };
+}
+
+/** An account and a caller that nobody has counted yet. */
+export const somebody = (kind: 'agt' | 'prx' = 'agt'): Pick<Admission, 'vaultId' | 'callerId'> => ({
+  vaultId: newId('vlt'),
+  callerId: newId(kind) as Id<'agt'> | Id<'prx'>,
+});
+
+/** An admission whose account has room. */
+export const admission = (
+  traffic: Admission['traffic'],
+  { vaultId, callerId }: Pick<Admission, 'vaultId' | 'callerId'> = somebody(),
+  more: Partial<Admission> = {},
+): Admission => ({ vaultId, callerId, traffic, aggregateLimit: 3_000, further: [], ...more });
+
+/** Seconds to wait where it refuses, undefined where it lets through: what `expectWindow` asks for. */
+export const hintOf = (verdict: LimiterVerdict): number | undefined =>
+  verdict.allowed ? undefined : verdict.retryAfterSeconds;
+
+/** Admits several times, one after another; all pass. */
+export async function pass({ limiter }: Backstage, count: number, asked: Admission): Promise<void> {
+  for (let n = 1; n <= count; n++) expect([n, await limiter.admit(asked)]).toEqual([n, { allowed: true }]);
+}
+
+/** A decision as MCP will ask for it: by key and service, without a request. */
+export const decide = (
+  { access }: Backstage,
+  key: string | undefined,
+  ...services: string[]
+): Promise<Decision> => access.decide({ key, services, sourceAddress: '192.0.2.1' });
+
+export async function denialOf(...asked: Parameters<typeof decide>): Promise<Denial | undefined> {
+  const decision = await decide(...asked);
+  return decision.outcome === 'denied' ? decision.denial : undefined;
+}

@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { newKey } from '@svault/shared';
+import { expect } from 'vitest';
+import { type Backstage, decide, denialOf } from './backstage.ts';
+import type { ERROR_ROWS } from './error-rows.ts';
+import { type LaterRow, MCP, PROXY } from './later-row.ts';
+
+const HOUR_MS = 3_600_000;
+const SVAULT = fileURLToPath(new URL('../../../cli/src/bin.ts', import.meta.url));
+
+/** A policy of one rule on an agent. */
+async function policyOn({ admin }: Backstage, targetId: string, rule: object): Promise<string> {
+  const body = { name: 'a policy', enabled: true, rules: [rule] };
+  const { json } = await admin('POST', '/api/policies', { body });
+  const target = { targetType: 'agent', targetId };
+  await admin('POST', `/api/policies/${json.id}/attachments`, { body: target });
+  return body.name;
+}
+
+/** The verdict of the rules is a value with everything that either shape of a denial says. */
+const policyDenials: LaterRow['play'] = async (backstage) => {
+  const [blocked, slowed] = [await backstage.agent('github'), await backstage.agent('github')];
+  const policy = await policyOn(backstage, blocked.id, { type: 'manual_approval' });
+  await policyOn(backstage, slowed.id, { type: 'rate_limit', limit: 1, windowSeconds: 9 });
+  expect(await denialOf(backstage, blocked.apiKey, 'github')).toEqual({
+    code: 'POLICY_DENIED',
+    policy,
+    rule: 'manual_approval',
+    reason: expect.any(String),
+  });
+  await decide(backstage, slowed.apiKey, 'github');
+  expect(await denialOf(backstage, slowed.apiKey, 'github')).toMatchObject({
+    code: 'POLICY_DENIED',
+    rule: 'rate_limit',
+    retryAfterSeconds: 9,
+  });
+};
+
+/** What the client says of its exit codes. */
+const exitCodes = (): Promise<string> =>
+  new Promise((resolve, reject) =>
+    execFile(process.execPath, [SVAULT, '--help'], (error, out) =>
+      error === null ? resolve(out) : reject(error),
+    ),
+  );
+
+/** The command is unknown to the client as yet: exit code 2, a wrong command line. */
+export const svaultExitCode = (...args: string[]): Promise<number> =>
+  new Promise((resolve) => {
+    const child = execFile(process.execPath, [SVAULT, ...args], () => resolve(child.exitCode ?? -1));
+  });
+
+export const LATER_ERRORS = {
+  'MCP rate denial': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const agent = await backstage.agent();
+      for (let n = 0; n < 60; n++) await decide(backstage, agent.apiKey);
+      for (const retryAfterSeconds of [60, 60])
+        expect(await denialOf(backstage, agent.apiKey)).toEqual({ code: 'RATE_LIMITED', retryAfterSeconds });
+    },
+  },
+
+  'tool: NO_GRANT': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const [agent, other] = [await backstage.agent(), await backstage.agent('elsewhere')];
+      const token = { serviceName: 'known', tokenType: 'PlainText' };
+      await backstage.admin('POST', '/api/tokens', { body: token });
+      for (const name of ['known', 'elsewhere', 'unheard-of'])
+        expect(await denialOf(backstage, agent.apiKey, name)).toEqual({ code: 'NO_GRANT' });
+      expect((await denialOf(backstage, other.apiKey, 'elsewhere'))?.code).not.toBe('NO_GRANT');
+    },
+  },
+
+  'tool: GRANT_EXPIRED': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const agent = await backstage.agent();
+      const body = { serviceName: 'hourly', expiresInSeconds: 3_600 };
+      await backstage.admin('POST', `/api/agents/${agent.id}/grants`, { body });
+      backstage.wait(HOUR_MS);
+      expect(await denialOf(backstage, agent.apiKey, 'hourly')).toEqual({ code: 'GRANT_EXPIRED' });
+      expect(await denialOf(backstage, agent.apiKey, 'hourly')).toEqual({ code: 'NO_GRANT' });
+    },
+  },
+
+  'tool: POLICY_DENIED': { endpoint: MCP, play: policyDenials },
+
+  'tool: RATE_LIMITED': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const agent = await backstage.agent();
+      for (let n = 0; n < 10; n++)
+        expect(await denialOf(backstage, agent.apiKey, 'nothing')).toEqual({ code: 'NO_GRANT' });
+      expect(await denialOf(backstage, agent.apiKey, 'nothing')).toEqual({
+        code: 'RATE_LIMITED',
+        retryAfterSeconds: 60,
+      });
+      expect(await decide(backstage, agent.apiKey)).toMatchObject({ outcome: 'grants' });
+    },
+  },
+
+  'tool: VAULT_LOCKED': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const agent = await backstage.agent('github');
+      await backstage.admin('POST', '/api/vault/lock');
+      expect(await denialOf(backstage, agent.apiKey, 'github')).toEqual({ code: 'VAULT_LOCKED' });
+      expect(await decide(backstage, agent.apiKey)).toMatchObject({ outcome: 'grants' });
+      await backstage.admin('POST', '/api/vault/unlock');
+    },
+  },
+
+  'tool: WEBHOOK_NOT_CONFIGURED': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const agent = await backstage.agent('github');
+      expect(await denialOf(backstage, agent.apiKey, 'github')).toEqual({ code: 'WEBHOOK_NOT_CONFIGURED' });
+    },
+  },
+
+  'tool: INVALID_ARGUMENT': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const agent = await backstage.agent();
+      for (const services of [['a/b'], [''], ['a', 'b']])
+        expect(await denialOf(backstage, agent.apiKey, ...services)).toEqual({ code: 'INVALID_SERVICE' });
+    },
+  },
+
+  'proxy: policy denial': { endpoint: PROXY, play: policyDenials },
+
+  'proxy: limiter denial': {
+    endpoint: PROXY,
+    play: async (backstage) => {
+      const agent = await backstage.agent('github');
+      await policyOn(backstage, agent.id, { type: 'rate_limit', limit: 1, windowSeconds: 9 });
+      await decide(backstage, agent.apiKey, 'github');
+      // Which of the two it was is told: only here may -32029 carry POLICY_DENIED.
+      expect((await denialOf(backstage, agent.apiKey, 'github'))?.code).toBe('POLICY_DENIED');
+      for (let n = 0; n < 58; n++) await decide(backstage, agent.apiKey);
+      for (let n = 0; n < 2; n++)
+        expect((await denialOf(backstage, agent.apiKey, 'github'))?.code).toBe('RATE_LIMITED');
+    },
+  },
+
+  'proxy: webhook offline': {
+    endpoint: PROXY,
+    play: async (backstage) => {
+      expect(await denialOf(backstage, newKey('svagent'), 'github')).toEqual({ code: 'INVALID_KEY' });
+    },
+  },
+} as const satisfies Partial<Record<keyof typeof ERROR_ROWS, LaterRow>>;
+
+/** Rows of the command-line client: their command does not exist yet, and the client names their codes already. */
+export const LATER_COMMANDS = {
+  'exit code 6': { command: ['tokens', 'get', 'github', '--check'], told: /^ +6 +tokens get --check/m },
+  'exit code 7': { command: ['tokens', 'list'], told: /^ +7 +.*429/m },
+} as const satisfies Partial<
+  Record<keyof typeof ERROR_ROWS, { readonly command: readonly string[]; readonly told: RegExp }>
+>;
+
+export { exitCodes };

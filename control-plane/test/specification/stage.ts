@@ -1,0 +1,81 @@
+import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pair';
+import { type Answer, type Call, clientOf } from '../management-service.ts';
+import { type PairAgent, agentOn, grant } from '../pair-agents.ts';
+
+const HOUR_MS = 3_600_000;
+/** Longer than any window, and than a box full of strikes decays in. */
+const LONG_MS = 25 * HOUR_MS;
+
+/** Both real programs and an account in which each row begins with nothing counted. */
+export interface Stage {
+  readonly pair: TestPair;
+  /** With the owner's admin key. */
+  readonly admin: Call;
+  readonly anyone: Call;
+  agent(...serviceNames: string[]): Promise<PairAgent>;
+  agents(count: number, ...serviceNames: string[]): Promise<PairAgent[]>;
+  /** Makes a policy of one rule and attaches it; `name` is its name. */
+  policy(
+    rule: { readonly type: string } & Record<string, unknown>,
+    target: { readonly targetType: 'agent' | 'token'; readonly targetId: string },
+    name?: string,
+  ): Promise<string>;
+  grant(agent: PairAgent, body: object): Promise<void>;
+  deleteAgents(agents: readonly PairAgent[]): Promise<void>;
+  wait(ms: number): void;
+  /** No agent, policy, window or strike is left of the row before. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
+  const pair = await startPair({ logLevel: 'silent', ...options });
+  const admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+  const deleteAgents: Stage['deleteAgents'] = async (agents) => {
+    for (const { id } of agents) await pair.admin.call('DELETE', `/api/agents/${id}`);
+  };
+  const stage: Stage = {
+    pair,
+    admin,
+    anyone: clientOf(pair.controlPlaneUrl()),
+    agent: (...serviceNames) => agentOn(pair, ...serviceNames),
+    agents: async (count, ...serviceNames) => {
+      const made: PairAgent[] = [];
+      while (made.length < count) made.push(await agentOn(pair, ...serviceNames));
+      return made;
+    },
+    policy: async (rule, target, name = `a ${rule.type} policy`) => {
+      const body = { name, enabled: true, rules: [rule] };
+      const token = { serviceName: target.targetId, tokenType: 'PlainText' };
+      if (target.targetType === 'token') await admin('POST', '/api/tokens', { body: token });
+      const { id } = await pair.admin.call<{ id: string }>('POST', '/api/policies', body);
+      await pair.admin.call('POST', `/api/policies/${id}/attachments`, target);
+      return name;
+    },
+    grant: async ({ id }, body) => void (await grant(pair, id, body)),
+    deleteAgents,
+    wait: (ms) => pair.clock.advance(ms),
+    clear: async () => {
+      for (const path of ['/api/agents?status=active', '/api/agents?status=suspended', '/api/policies']) {
+        const { items } = await pair.admin.call<{ items: PairAgent[] }>(
+          'GET',
+          `${path}${path.includes('?') ? '&' : '?'}limit=100`,
+        );
+        for (const { id } of items) await pair.admin.call('DELETE', `${path.split('?')[0]}/${id}`);
+      }
+      pair.clock.advance(LONG_MS);
+    },
+    close: () => pair.close(),
+  };
+  return stage;
+}
+
+/** A play of one row. */
+export type Play<R> = (stage: Stage, row: R) => Promise<void>;
+
+/** Asks several times, one after another; the answers in their order. */
+export async function times(count: number, ask: () => Promise<Answer>): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  while (answers.length < count) answers.push(await ask());
+  return answers;
+}
