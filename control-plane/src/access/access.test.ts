@@ -1,23 +1,39 @@
 import { type Id, ManualClock, hashKey, newKey } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
-import type { AuditWriter } from '../audit/audit-writer.ts';
+import type { AuditWriter, StandingAccess } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
-import type { LimiterVerdict } from '../limits/limiter.ts';
-import type { PolicyVerdict } from '../policies/policy-evaluator.ts';
+import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
+import { createLimits } from '../limits/limits.ts';
+import type { LifetimeUse, PolicyVerdict, RateUse } from '../policies/policy-verdict.ts';
 import { type Access, createAccess } from './access.ts';
 import type { AccessSubject } from './access-store.ts';
 
-// The order of answers, and the rows of the error table that limits and policies will give: at their interfaces.
+// The order of answers, and what limits and policies are asked and told: at their interfaces.
 
 const KEY = newKey('svagent');
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const BLOCKED: LimiterVerdict = { allowed: false, scope: 'agent_credentials', retryAfterSeconds: 17 };
+const FREE: PolicyVerdict = { allowed: true, rates: [], uses: [] };
+const RATE: RateUse = {
+  counter: { scope: 'rate_limit', key: 'rul_1 agent agt_1', limit: 5, windowMs: 60_000 },
+  denial: { policy: 'slow', rule: 'rate_limit', reason: 'too often' },
+};
+const USE: LifetimeUse = { ruleId: 'rul_2', targetType: 'agent', targetId: 'agt_1', limit: 9 };
+const RATE_IS_FULL: LimiterVerdict = {
+  allowed: false,
+  scope: 'rate_limit',
+  key: RATE.counter.key,
+  retryAfterSeconds: 5,
+};
 
 let clock: ManualClock;
 let subject: AccessSubject;
 let admit: LimiterVerdict;
-let admitMiss: LimiterVerdict;
+/** What a counter alone says. */
+let take: LimiterVerdict;
+let admissions: Admission[];
+let provided: StandingAccess[];
 let policy: PolicyVerdict;
 let offline: number;
 /** Happens after an access was decided and before it is written down. */
@@ -37,6 +53,11 @@ beforeEach(() => {
     lastUsedAt: null,
     sealingKeyThumbprint: null,
     vaultLockedAt: null,
+    activeAgents: 1,
+    proxies: 0,
+    policies: null,
+    policyUsage: null,
+    policyRevision: 7,
     grantId: 'grt_1' as Id<'grt'>,
     grantExpiresAt: null,
     refreshPolicy: 'none',
@@ -45,16 +66,23 @@ beforeEach(() => {
     keyId: 'k1',
     keyWrapped: 'wrapped',
   };
-  admit = admitMiss = { allowed: true };
-  policy = { allowed: true };
+  admit = take = { allowed: true };
+  admissions = [];
+  provided = [];
+  policy = FREE;
   offline = 0;
   meanwhile = undefined;
   asked = [];
   events = [];
   deleted = true;
   const audit: AuditWriter = {
-    record: async (event, { provided } = {}) => {
-      if (provided !== undefined && meanwhile !== undefined) return (meanwhile(), false);
+    record: async (event, options = {}) => {
+      if (options.provided !== undefined) {
+        provided.push(options.provided);
+        const change = meanwhile;
+        meanwhile = undefined;
+        if (change !== undefined) return (change(), false);
+      }
       events.push(event);
       return true;
     },
@@ -67,9 +95,11 @@ beforeEach(() => {
       liveGrants: () => (asked.push('grants'), []),
     },
     limiter: {
-      admit: () => (asked.push('limiter'), admit),
-      admitMiss: () => (asked.push('miss'), admitMiss),
+      admit: (admission) => (asked.push('limiter'), admissions.push(admission), admit),
+      take: ({ key }) => (asked.push(`take ${key}`), take),
+      lockouts: () => [],
     },
+    limits: createLimits({}),
     policies: { evaluate: () => (asked.push('policies'), policy) },
     audit,
     denials,
@@ -94,9 +124,9 @@ const denialOf = async (...parameters: Parameters<typeof ask>) => {
 };
 
 describe('the order of answers', () => {
-  it('asks everything in the order of the contract and issues the ticket last', async () => {
+  it('looks at grant and policies before it asks the limiter once, and issues the ticket last', async () => {
     expect(await ask()).toMatchObject({ outcome: 'ticket' });
-    expect(asked).toEqual(['store', 'limiter', 'policies', 'offline', 'ticket']);
+    expect(asked).toEqual(['store', 'policies', 'limiter', 'offline', 'ticket']);
     expect(events).toMatchObject([{ outcome: 'success', serviceName: 'github', agentId: 'agt_1' }]);
   });
 
@@ -108,7 +138,7 @@ describe('the order of answers', () => {
       grantId: null,
       webhookId: null,
     };
-    admit = admitMiss = BLOCKED;
+    admit = BLOCKED;
     policy = { allowed: false, policy: 'p', rule: 'time_window', reason: 'closed' };
     offline = 9;
     const codes: (string | undefined)[] = [];
@@ -124,9 +154,8 @@ describe('the order of answers', () => {
     await step('a/b', () => (admit = { allowed: true }));
     await step('a/b', () => undefined);
     await step('github', () => (subject = { ...subject, vaultLockedAt: null }));
-    await step('github', () => (admitMiss = { allowed: true }));
     await step('github', () => (subject = { ...subject, grantId: 'grt_1' as Id<'grt'> }));
-    await step('github', () => (policy = { allowed: true }));
+    await step('github', () => (policy = FREE));
     await step('github', () => (subject = { ...subject, webhookId: 'whk_1' }));
     await step('github', () => undefined);
     expect(codes).toEqual([
@@ -136,7 +165,6 @@ describe('the order of answers', () => {
       'RATE_LIMITED',
       'INVALID_SERVICE',
       'VAULT_LOCKED',
-      'RATE_LIMITED',
       'NO_GRANT',
       'POLICY_DENIED',
       'WEBHOOK_NOT_CONFIGURED',
@@ -160,6 +188,20 @@ describe('the order of answers', () => {
 });
 
 describe('limits', () => {
+  it('names caller, traffic and ceiling', async () => {
+    subject = { ...subject, activeAgents: 34, proxies: 1 };
+    await ask();
+    expect(admissions).toEqual([
+      {
+        vaultId: 'vlt_1',
+        callerId: 'agt_1',
+        traffic: 'agent_credentials',
+        aggregateLimit: 3_000,
+        further: [],
+      },
+    ]);
+  });
+
   it('answers a limiter denial with its time, and writes one event per minute with its count', async () => {
     admit = BLOCKED;
     for (let tries = 0; tries < 3; tries++)
@@ -169,13 +211,15 @@ describe('limits', () => {
     expect(events).toMatchObject([{ outcome: 'rate_limited', count: 3, detail: { code: 'RATE_LIMITED' } }]);
   });
 
-  it('limits misses, with and without a lapsed grant, and leaves a lapsed grant alone then', async () => {
-    admitMiss = { allowed: false, scope: 'agent_no_grant', retryAfterSeconds: 30 };
+  it('counts a miss with the request, and leaves a lapsed grant alone where misses are used up', async () => {
+    admit = { allowed: false, scope: 'agent_no_grant', key: 'agt_1', retryAfterSeconds: 30 };
     subject = { ...subject, grantExpiresAt: '2026-11-20T12:00:00.000Z' };
     expect(await denialOf()).toEqual({ code: 'RATE_LIMITED', retryAfterSeconds: 30 });
     expect(events).toEqual([]);
     subject = { ...subject, grantId: null };
     expect(await denialOf()).toEqual({ code: 'RATE_LIMITED', retryAfterSeconds: 30 });
+    for (const { further } of admissions)
+      expect(further).toMatchObject([{ scope: 'agent_no_grant', key: 'agt_1', limit: 10 }]);
   });
 });
 
@@ -193,16 +237,35 @@ describe('policies', () => {
     ]);
   });
 
-  it('tells when to come back where the rule is a rate', async () => {
-    policy = {
-      allowed: false,
-      policy: 'slow',
-      rule: 'rate_limit',
-      reason: 'too often',
-      retryAfterSeconds: 5,
-    };
-    expect(await denialOf()).toMatchObject({ code: 'POLICY_DENIED', retryAfterSeconds: 5 });
-    expect(events).toMatchObject([{ outcome: 'rate_limited' }]);
+  it('has rates counted with the floor, and lifetime uses with the event', async () => {
+    policy = { allowed: true, rates: [RATE], uses: [USE] };
+    expect(await ask()).toMatchObject({ outcome: 'ticket' });
+    expect(admissions).toMatchObject([{ further: [RATE.counter] }]);
+    expect(provided).toMatchObject([{ uses: [USE], policyRevision: 7, grantId: 'grt_1' }]);
+  });
+
+  it('tells when to come back where the rule is a rate, and counts no lifetime use', async () => {
+    policy = { allowed: true, rates: [RATE], uses: [USE] };
+    admit = RATE_IS_FULL;
+    expect(await denialOf()).toEqual({ code: 'POLICY_DENIED', ...RATE.denial, retryAfterSeconds: 5 });
+    expect(events).toMatchObject([{ outcome: 'rate_limited', detail: { policy: 'slow' } }]);
+    expect(provided).toEqual([]);
+  });
+
+  it('is not named where the floor refuses, whatever rates there are', async () => {
+    policy = { allowed: true, rates: [RATE], uses: [] };
+    admit = BLOCKED;
+    expect(await denialOf()).toEqual({ code: 'RATE_LIMITED', retryAfterSeconds: 17 });
+  });
+
+  it('counts no rate of a request that is denied for something else', async () => {
+    policy = { allowed: false, policy: 'p', rule: 'time_window', reason: 'closed' };
+    await ask();
+    subject = { ...subject, vaultLockedAt: '2026-11-20T00:00:00.000Z' };
+    policy = { allowed: true, rates: [RATE], uses: [USE] };
+    await ask();
+    expect(admissions).toMatchObject([{ further: [] }, { further: [] }]);
+    expect(provided).toEqual([]);
   });
 });
 
@@ -237,12 +300,52 @@ describe('an access that is withdrawn before it is written down', () => {
     expect(await denialOf()).toEqual({ code });
     expect(events).toMatchObject([{ detail: { code } }]);
     expect(asked).not.toContain('ticket');
-    expect(asked.filter((what) => what === 'limiter' || what === 'policies')).toHaveLength(2);
+    expect(admissions).toHaveLength(1);
   });
 
-  it('is asked for again where it was given again at once, and the new grant stays', async () => {
+  it('is a denial of the rule whose last use went to another request', async () => {
+    policy = { allowed: true, rates: [RATE], uses: [USE] };
+    meanwhile = () => (policy = { allowed: false, policy: 'p', rule: 'max_usage', reason: 'used up' });
+    expect(await denialOf()).toMatchObject({ code: 'POLICY_DENIED', rule: 'max_usage' });
+    expect(asked).not.toContain('ticket');
+  });
+
+  it('is counted as a miss only then, and limited as one', async () => {
+    meanwhile = () => (subject = { ...subject, grantId: null });
+    take = { allowed: false, scope: 'agent_no_grant', retryAfterSeconds: 30 };
+    expect(await denialOf()).toEqual({ code: 'RATE_LIMITED', retryAfterSeconds: 30 });
+    expect(asked).toContain('take agt_1');
+  });
+
+  it('is decided anew where it was given again at once, and rests on the new grant', async () => {
     meanwhile = () => (subject = { ...subject, grantId: 'grt_2' as Id<'grt'> });
+    expect(await ask()).toMatchObject({ outcome: 'ticket' });
+    expect(provided.map(({ grantId }) => grantId)).toEqual(['grt_1', 'grt_2']);
+    expect(events).toMatchObject([{ outcome: 'success' }]);
+    expect(admissions).toHaveLength(1);
+  });
+
+  it('counts against a rate that was attached meanwhile, and not again against the one before', async () => {
+    policy = { allowed: true, rates: [RATE], uses: [] };
+    const attached: RateUse = { ...RATE, counter: { ...RATE.counter, key: 'rul_9 agent agt_1' } };
+    meanwhile = () => (policy = { allowed: true, rates: [RATE, attached], uses: [] });
+    expect(await ask()).toMatchObject({ outcome: 'ticket' });
+    expect(asked.filter((what) => what.startsWith('take'))).toEqual(['take rul_9 agent agt_1']);
+
+    policy = { allowed: true, rates: [], uses: [] };
+    meanwhile = () => (policy = { allowed: true, rates: [attached], uses: [] });
+    take = { allowed: false, scope: 'rate_limit', retryAfterSeconds: 4 };
+    expect(await denialOf()).toEqual({ code: 'POLICY_DENIED', ...RATE.denial, retryAfterSeconds: 4 });
+  });
+
+  it('gives up where it keeps changing', async () => {
+    const change = (): void => {
+      subject = { ...subject, policyRevision: subject.policyRevision + 1 };
+      meanwhile = change;
+    };
+    meanwhile = change;
     await expect(ask()).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE', details: { retryAfter: 1 } });
     expect(events).toEqual([]);
+    expect(provided).toHaveLength(3);
   });
 });

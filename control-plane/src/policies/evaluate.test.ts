@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { createPolicyEvaluator } from './evaluate.ts';
+import type { PolicyQuestion, PolicyVerdict } from './policy-verdict.ts';
+import { REASONS } from './reasons.ts';
+import type { RuleSettings } from './rule.ts';
+
+const evaluator = createPolicyEvaluator((address) => (address.kind() === 'ipv4' ? 'NL' : undefined));
+
+interface Attached {
+  readonly target?: 'agent' | 'proxy' | 'token';
+  readonly id?: string;
+  readonly name?: string;
+  readonly rules: readonly (RuleSettings & { readonly id?: string })[];
+}
+
+const FRIDAY_NOON = Date.parse('2026-11-20T12:00:00Z');
+
+/** A question with policies in the form in which the store reads them; their ids are their places unless they say. */
+function question(attached: readonly Attached[], more: Partial<PolicyQuestion> = {}): PolicyQuestion {
+  const policies = attached.map(({ target = 'agent', id, name, rules }, at) => ({
+    target,
+    id: id ?? `pol_${at}`,
+    name: name ?? `policy ${at}`,
+    rules: rules.map((rule, place) => ({ id: `rul_${at}_${place}`, ...rule })),
+  }));
+  return {
+    policies: policies.length === 0 ? null : JSON.stringify(policies),
+    usage: null,
+    caller: { type: 'agent', id: 'agt_1' },
+    serviceName: 'github',
+    sourceAddress: '193.0.6.139',
+    nowMs: FRIDAY_NOON,
+    ...more,
+  };
+}
+const ask = (...parameters: Parameters<typeof question>): PolicyVerdict =>
+  evaluator.evaluate(question(...parameters));
+const named = (verdict: PolicyVerdict): unknown =>
+  verdict.allowed ? 'allowed' : [verdict.policy, verdict.rule];
+
+const OPEN: RuleSettings = {
+  type: 'time_window',
+  timezone: 'UTC',
+  windows: [{ days: [5], start: '09:00', end: '17:00' }],
+};
+const CLOSED: RuleSettings = { ...OPEN, windows: [{ days: [1], start: '09:00', end: '17:00' }] };
+const HERE: RuleSettings = { type: 'ip_allowlist', cidrs: ['193.0.6.0/24'] };
+const ELSEWHERE: RuleSettings = { type: 'ip_allowlist', cidrs: ['10.0.0.0/8'] };
+const DUTCH: RuleSettings = { type: 'geo_restrict', mode: 'allow', countries: ['NL'] };
+const NOT_DUTCH: RuleSettings = { type: 'geo_restrict', mode: 'deny', countries: ['NL'] };
+const APPROVAL: RuleSettings = { type: 'manual_approval' };
+const RATE: RuleSettings = { type: 'rate_limit', limit: 5, windowSeconds: 60 };
+const USES: RuleSettings = { type: 'max_usage', limit: 3 };
+
+it('allows where nothing is attached', () => {
+  expect(ask([])).toEqual({ allowed: true, rates: [], uses: [] });
+});
+
+it.each([
+  ['time_window', OPEN, CLOSED],
+  ['ip_allowlist', HERE, ELSEWHERE],
+  ['geo_restrict', DUTCH, NOT_DUTCH],
+] as const)('%s allows and denies, and says why without its settings', (rule, allowing, denying) => {
+  expect(ask([{ rules: [allowing] }])).toEqual({ allowed: true, rates: [], uses: [] });
+  expect(ask([{ name: 'office', rules: [denying] }])).toEqual({
+    allowed: false,
+    policy: 'office',
+    rule,
+    reason: REASONS[rule],
+  });
+});
+
+it('manual_approval denies each time', () => {
+  expect(named(ask([{ name: 'ask me', rules: [APPROVAL] }]))).toEqual(['ask me', 'manual_approval']);
+});
+
+it('an unknown address is in no network and in no country', () => {
+  for (const sourceAddress of [undefined, 'unknown', 'fe80::1%eth0']) {
+    expect(named(ask([{ rules: [HERE] }], { sourceAddress }))).toEqual(['policy 0', 'ip_allowlist']);
+    expect(named(ask([{ rules: [DUTCH] }], { sourceAddress }))).toEqual(['policy 0', 'geo_restrict']);
+    expect(named(ask([{ rules: [NOT_DUTCH] }], { sourceAddress }))).toBe('allowed');
+  }
+});
+
+it('an IPv4-mapped address is the IPv4 address', () => {
+  const sourceAddress = '::ffff:193.0.6.139';
+  expect(named(ask([{ rules: [HERE, DUTCH] }], { sourceAddress }))).toBe('allowed');
+});
+
+describe('counting', () => {
+  it('hands a rate on with a counter of rule and target, and what is said where it refuses', () => {
+    const verdict = ask([
+      { name: 'slow', rules: [RATE] },
+      { target: 'token', name: 'shared', rules: [{ ...RATE, limit: 9, windowSeconds: 3_600 }] },
+    ]);
+    expect(verdict).toMatchObject({
+      rates: [
+        {
+          counter: { scope: 'rate_limit', key: 'rul_0_0 agent agt_1', limit: 5, windowMs: 60_000 },
+          denial: { policy: 'slow', rule: 'rate_limit', reason: REASONS.rate_limit },
+        },
+        {
+          counter: { scope: 'rate_limit', key: 'rul_1_0 token github', limit: 9, windowMs: 3_600_000 },
+          denial: { policy: 'shared' },
+        },
+      ],
+    });
+  });
+
+  it('hands a lifetime use on while there is room, by what was counted at that target', () => {
+    const both: readonly Attached[] = [
+      { id: 'pol_x', rules: [{ ...USES, id: 'rul_x' }] },
+      { target: 'token', id: 'pol_x', rules: [{ ...USES, id: 'rul_x' }] },
+    ];
+    expect(ask(both, { usage: '{"agent rul_x":2,"token rul_x":2,"token rul_old":9}' })).toMatchObject({
+      uses: [
+        { ruleId: 'rul_x', targetType: 'agent', targetId: 'agt_1', limit: 3 },
+        { ruleId: 'rul_x', targetType: 'token', targetId: 'github', limit: 3 },
+      ],
+    });
+    expect(named(ask(both, { usage: '{"token rul_x":3}' }))).toEqual(['policy 1', 'max_usage']);
+    expect(named(ask(both, { usage: '{"agent rul_x":4}' }))).toEqual(['policy 0', 'max_usage']);
+  });
+
+  it('counts for a proxy by its id', () => {
+    const verdict = ask([{ target: 'proxy', rules: [RATE, USES] }], {
+      caller: { type: 'proxy', id: 'prx_1' },
+    });
+    expect(verdict).toMatchObject({
+      rates: [{ counter: { key: 'rul_0_0 proxy prx_1' } }],
+      uses: [{ targetType: 'proxy', targetId: 'prx_1' }],
+    });
+  });
+
+  it('counts nothing of what another rule denies', () => {
+    for (const denying of [CLOSED, APPROVAL])
+      expect(ask([{ rules: [RATE, USES, denying] }])).not.toHaveProperty('rates');
+  });
+});
+
+describe('which denial is named', () => {
+  it("the agent's policies come before the token's, whatever their names", () => {
+    const rules = [APPROVAL];
+    expect(
+      named(
+        ask([
+          { target: 'token', name: 'a', rules },
+          { target: 'agent', name: 'b', rules },
+        ]),
+      ),
+    ).toEqual(['b', 'manual_approval']);
+  });
+
+  it('then by name, then by id, then as the rules stand', () => {
+    const policies: Attached[] = [
+      { name: 'b', rules: [APPROVAL] },
+      { name: 'a', id: 'pol_2', rules: [APPROVAL] },
+      { name: 'a', id: 'pol_1', rules: [CLOSED, ELSEWHERE] },
+    ];
+    for (const order of [policies, policies.toReversed()])
+      expect(named(ask(order))).toEqual(['a', 'time_window']);
+  });
+
+  it('one that counts nothing comes before a used up one, of whatever policy', () => {
+    const usage = '{"agent rul_0_0":3}';
+    expect(
+      named(
+        ask(
+          [
+            { name: 'a', rules: [USES] },
+            { name: 'b', rules: [CLOSED] },
+          ],
+          { usage },
+        ),
+      ),
+    ).toEqual(['b', 'time_window']);
+  });
+});
+
+describe('explaining', () => {
+  it("shows each rule's part, those behind a denial too", () => {
+    const asked = question(
+      [
+        { target: 'token', name: 'shared', rules: [USES, RATE] },
+        { name: 'office', rules: [CLOSED, HERE] },
+      ],
+      { usage: '{"token rul_0_0":2}' },
+    );
+    expect(evaluator.explain(asked)).toEqual({
+      country: 'NL',
+      rules: [
+        part('pol_1', 'office', 'agent', 'time_window', false),
+        part('pol_1', 'office', 'agent', 'ip_allowlist', true),
+        { ...part('pol_0', 'shared', 'token', 'max_usage', true), used: 2 },
+        part('pol_0', 'shared', 'token', 'rate_limit', true),
+      ],
+    });
+  });
+
+  it('has nothing to show where nothing is attached', () => {
+    expect(evaluator.explain(question([]))).toEqual({ country: 'NL', rules: [] });
+  });
+
+  const part = (policyId: string, policy: string, targetType: string, rule: string, allowed: boolean) => ({
+    policyId,
+    policy,
+    targetType,
+    rule,
+    allowed,
+    used: undefined,
+  });
+});
+
+it('is never stale: a changed policy is another text', () => {
+  const before: Attached[] = [{ rules: [OPEN] }];
+  const after: Attached[] = [{ rules: [CLOSED] }];
+  expect([before, after, before].map((each) => ask(each).allowed)).toEqual([true, false, true]);
+});
