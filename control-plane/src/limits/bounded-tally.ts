@@ -1,0 +1,53 @@
+import { type BoundedMap, createBoundedMap } from './bounded-map.ts';
+import { counterName } from './counter-name.ts';
+import type { LimitedCaller } from './limiter.ts';
+import { type PenaltyBox, forgottenAtMs } from './penalty-box.ts';
+import { isAddressScope } from './scopes.ts';
+import type { OwnedCounter, Tally } from './tally.ts';
+import type { Window } from './window.ts';
+
+/**
+ * Entries of some 200 bytes, so that all of them together stay well under 200 MB. Each kind has a map of its own: a flood
+ * of addresses pushes out addresses, and no number of counters pushes out a lockout.
+ */
+const MOST_CALLER_WINDOWS = 300_000;
+const MOST_ADDRESS_WINDOWS = 200_000;
+const MOST_BOXES = 100_000;
+
+export interface BoundedTally extends Tally {
+  /** Forgets what has ended by now among at most this many entries of each kind. */
+  sweep(nowMs: number, entries: number): void;
+  /** Entries held. */
+  readonly size: number;
+}
+
+/** The counters of this process, on plain maps. */
+export function createBoundedTally(): BoundedTally {
+  const windows = (most: number): BoundedMap<Window> =>
+    createBoundedMap({ most, endsAtMs: (window) => window.endsAtMs });
+  const callers = windows(MOST_CALLER_WINDOWS);
+  const addresses = windows(MOST_ADDRESS_WINDOWS);
+  const boxes = createBoundedMap<PenaltyBox>({ most: MOST_BOXES, endsAtMs: forgottenAtMs });
+
+  const mapOf = ({ scope }: OwnedCounter): BoundedMap<Window> =>
+    isAddressScope(scope) ? addresses : callers;
+  const nameOf = (counter: OwnedCounter): string => `${counter.vaultId ?? ''} ${counterName(counter)}`;
+
+  return {
+    window: (counter) => mapOf(counter).get(nameOf(counter)),
+    setWindow: (counter, window) => mapOf(counter).set(nameOf(counter), window),
+    box: ({ vaultId, callerId }) => boxes.get(`${vaultId} ${callerId}`),
+    setBox: ({ vaultId, callerId }, box) => boxes.set(`${vaultId} ${callerId}`, box),
+    boxesOf: function* (vaultId) {
+      const prefix = `${vaultId} `;
+      for (const [key, box] of boxes.entries())
+        if (key.startsWith(prefix)) yield [key.slice(prefix.length) as LimitedCaller['callerId'], box];
+    },
+    sweep: (nowMs, entries) => {
+      for (const map of [callers, addresses, boxes]) map.sweep(nowMs, entries);
+    },
+    get size() {
+      return callers.size + addresses.size + boxes.size;
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { DECAY_MS, FIRST_LOCKOUT_MS, LONGEST_LOCKOUT_MS, STRIKES_THAT_MATTER } from './penalty-box.ts';
+
+/** A Lua script, which runs at Redis as one step and in one round trip. */
+export interface RedisScript {
+  readonly text: string;
+  /** Lower-case hex, by which Redis knows a script that it has seen. */
+  readonly sha1: string;
+}
+
+const script = (text: string): RedisScript => ({ text, sha1: createHash('sha1').update(text).digest('hex') });
+
+/**
+ * A window is kept as `END COUNT`, in milliseconds of Redis's own clock. Where that clock is set back, what is left of a
+ * window is never more than its whole length.
+ */
+const WINDOWS = `
+local now = tonumber(ARGV[1])
+if now == nil then
+  local time = redis.call('TIME')
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+local function read(held, length)
+  if not held then return 0, 0 end
+  local ends, count = string.match(held, '^(%d+) (%d+)$')
+  local left = math.min(tonumber(ends) - now, length)
+  if left <= 0 then return 0, 0 end
+  return tonumber(count), left
+end
+
+local function write(key, count, left, length)
+  local value = string.format('%.0f %.0f', now + left, count)
+  if count == 1 then
+    redis.call('SET', key, value, 'PX', length)
+  else
+    redis.call('SET', key, value, 'KEEPTTL')
+  end
+end
+`;
+
+/**
+ * The same steps as `decide.ts`, in the same order.
+ *
+ * KEYS: box, floor, aggregate, further counters …, the account's lockouts.
+ * ARGV: time or '', caller, '1' where the floor's excess is a strike, then limit and window of each counter.
+ * Answers: what refused (0 nothing, 1 the box, n + 1 the n-th counter) and for how long; strikes, milliseconds since the last
+ * one and until the lockout ends; then count and milliseconds left of each counter.
+ */
+export const ADMIT = script(`${WINDOWS}
+local lockouts = KEYS[#KEYS]
+local counters = #KEYS - 2
+local held = redis.call('MGET', unpack(KEYS, 1, #KEYS - 1))
+
+local strikes, violated, locked = 0, now, now
+if held[1] then
+  local s, v, l = string.match(held[1], '^(%d+) (%d+) (%d+)$')
+  strikes, violated, locked = tonumber(s), math.min(tonumber(v), now), tonumber(l)
+end
+
+local limit, length, count, left = {}, {}, {}, {}
+for i = 1, counters do
+  limit[i] = tonumber(ARGV[2 + 2 * i])
+  length[i] = tonumber(ARGV[3 + 2 * i])
+  count[i], left[i] = read(held[1 + i], length[i])
+end
+local longest = math.max(${LONGEST_LOCKOUT_MS}, length[1])
+locked = math.min(locked, now + longest)
+
+local function use(i)
+  if count[i] == 0 then left[i] = length[i] end
+  count[i] = count[i] + 1
+  write(KEYS[1 + i], count[i], left[i], length[i])
+end
+
+local function answer(refused, wait)
+  local reply = { refused, wait, strikes, now - violated, math.max(0, locked - now) }
+  for i = 1, counters do
+    reply[#reply + 1] = count[i]
+    reply[#reply + 1] = left[i]
+  end
+  return reply
+end
+
+if locked > now then return answer(1, locked - now) end
+
+if count[1] >= limit[1] then
+  if ARGV[3] ~= '1' then return answer(2, left[1]) end
+  strikes = math.max(0, strikes - math.floor((now - violated) / ${DECAY_MS})) + 1
+  local doubled = ${FIRST_LOCKOUT_MS} * 2 ^ (math.min(strikes, ${STRIKES_THAT_MATTER}) - 1)
+  local lockout = math.max(math.min(doubled, ${LONGEST_LOCKOUT_MS}), left[1])
+  violated, locked = now, now + lockout
+  local forgotten = math.max(lockout, strikes * ${DECAY_MS})
+  redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f', strikes, violated, locked), 'PX', forgotten)
+  redis.call('ZADD', lockouts, locked, ARGV[2])
+  redis.call('ZREMRANGEBYSCORE', lockouts, '-inf', now)
+  redis.call('PEXPIRE', lockouts, longest)
+  return answer(2, lockout)
+end
+use(1)
+
+if count[2] >= limit[2] then return answer(3, left[2]) end
+use(2)
+
+for i = 3, counters do
+  if count[i] >= limit[i] then return answer(1 + i, left[i]) end
+end
+for i = 3, counters do use(i) end
+return answer(0, 0)
+`);
+
+/**
+ * One counter alone. KEYS: the counter. ARGV: time or '', limit, window. Answers: 1 where it refused, else 0; count; left.
+ */
+export const TAKE = script(`${WINDOWS}
+local limit, length = tonumber(ARGV[2]), tonumber(ARGV[3])
+local count, left = read(redis.call('GET', KEYS[1]), length)
+if count >= limit then return { 1, count, left } end
+if count == 0 then left = length end
+count = count + 1
+write(KEYS[1], count, left, length)
+return { 0, count, left }
+`);
+
+/**
+ * Who of an account is locked out. KEYS: the account's lockouts. ARGV: time or '', what a box's key begins with. Answers:
+ * caller, strikes, milliseconds left, caller, …
+ */
+export const LOCKOUTS = script(`${WINDOWS}
+local reply = {}
+for _, caller in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now), '+inf')) do
+  local box = redis.call('GET', ARGV[2] .. caller)
+  if box then
+    local strikes, violated, locked = string.match(box, '^(%d+) (%d+) (%d+)$')
+    local decayed = math.floor(math.max(0, now - tonumber(violated)) / ${DECAY_MS})
+    reply[#reply + 1] = caller
+    reply[#reply + 1] = math.max(0, tonumber(strikes) - decayed)
+    reply[#reply + 1] = tonumber(locked) - now
+  end
+end
+return reply
+`);

@@ -1,0 +1,84 @@
+import type { Clock } from '@svault/shared';
+import type { BoundedTally } from './bounded-tally.ts';
+import { decide, decideAlone, refusedBy } from './decide.ts';
+import type { LimitedCaller, Limiter, LimiterVerdict, Lockout } from './limiter.ts';
+import type { Limits } from './limits.ts';
+import { noteBox, noteWindows } from './mirror.ts';
+import { lockedForMs } from './penalty-box.ts';
+import { lockoutsIn, timeAndSweep } from './process-limiter.ts';
+import type { RedisAnswer, RedisLimiter } from './redis-limiter.ts';
+
+/**
+ * The limits of several processes over one Redis, with this process's own beneath them.
+ *
+ * Redis decides. What it counted is noted here, so that the process goes on from there when Redis is away, and so that a
+ * Redis that comes back empty does not begin at zero: a request must have room in both. While Redis keeps what it was
+ * told, the process never knows of more uses than Redis, and so never refuses what Redis lets through.
+ */
+export function createSharedLimiter({
+  redis,
+  usable,
+  limits,
+  tally,
+  clock,
+}: {
+  readonly redis: RedisLimiter;
+  /** False while Redis is known to be away: then nobody waits for it. */
+  readonly usable: () => boolean;
+  readonly limits: Limits;
+  readonly tally: BoundedTally;
+  readonly clock: Clock;
+}): Limiter {
+  const time = (): number => timeAndSweep(clock, tally);
+
+  /**
+   * @param decideHere by what this process has counted: the answer where Redis has none, and a second opinion where it
+   *   admits
+   */
+  const ask = async (
+    question: () => Promise<RedisAnswer>,
+    decideHere: (nowMs: number) => LimiterVerdict,
+    caller?: LimitedCaller,
+  ): Promise<LimiterVerdict> => {
+    const sentMs = time();
+    const answer = await question().catch(() => undefined);
+    const answeredMs = time();
+    if (answer === undefined) return decideHere(answeredMs);
+    const verdict = answer.verdict.allowed ? decideHere(answeredMs) : answer.verdict;
+    noteWindows(tally, answer, { sentMs, answeredMs });
+    if (caller !== undefined) noteBox(tally, caller, answer, sentMs);
+    return verdict;
+  };
+
+  return {
+    admit: (request) => {
+      const decideHere = (nowMs: number): LimiterVerdict => decide(request, { tally, limits, nowMs });
+      if (!usable()) return decideHere(time());
+      const lockedMs = lockedForMs(tally.box(request), time());
+      // Nothing is counted while a caller is locked out, so there is nothing to tell Redis.
+      if (lockedMs > 0) return refusedBy('penalty_box', lockedMs);
+      return ask(() => redis.admit(request), decideHere, request);
+    },
+    take: (counter, vaultId) => {
+      const decideHere = (nowMs: number): LimiterVerdict =>
+        decideAlone({ ...counter, vaultId }, tally, nowMs);
+      return usable() ? ask(() => redis.take(counter, vaultId), decideHere) : decideHere(time());
+    },
+    lockouts: async (vaultId) => {
+      const here = lockoutsIn(tally, vaultId, time());
+      const there = usable() ? await redis.lockouts(vaultId).catch(() => []) : [];
+      return longestOf([...here, ...there]);
+    },
+  };
+}
+
+/** Of each caller the lockout that goes on for longest. */
+function longestOf(lockouts: readonly Lockout[]): readonly Lockout[] {
+  const byCaller = new Map<string, Lockout>();
+  for (const lockout of lockouts) {
+    const known = byCaller.get(lockout.callerId);
+    if (known === undefined || lockout.retryAfterSeconds >= known.retryAfterSeconds)
+      byCaller.set(lockout.callerId, lockout);
+  }
+  return [...byCaller.values()];
+}

@@ -1,0 +1,101 @@
+import { Redis } from 'ioredis';
+import type { Secret } from '@svault/shared';
+import type { RunScript } from '../limits/redis-limiter.ts';
+
+/** A Redis that may go away at any time, and costs nobody a wait while it is. */
+export interface RedisConnection {
+  /** False from the first command that fails until Redis takes a write again. */
+  usable(): boolean;
+  /** Rejects within {@link COMMAND_TIMEOUT_MS} twice at most, at once where Redis is known to be away. */
+  readonly run: RunScript;
+  close(): void;
+}
+
+/** One round trip takes a millisecond or less; a script that Redis does not know yet takes two of them. */
+const COMMAND_TIMEOUT_MS = 100;
+const CONNECT_TIMEOUT_MS = 1_000;
+/** Connecting anew, and asking a Redis that failed whether it is back. */
+const RETRY_MS = 500;
+const PROBE_LIFETIME_MS = 1_000;
+
+/**
+ * Connects, and waits until that has worked or failed once: a service starts without its Redis too.
+ *
+ * @param keyPrefix what keys begin with
+ * @param onChange hears each time whether it can be used; the reason is fit for the log, and holds no password
+ */
+export async function connectRedis({
+  url,
+  keyPrefix,
+  onChange,
+}: {
+  readonly url: Secret;
+  readonly keyPrefix: string;
+  readonly onChange: (usable: boolean, reason: string | undefined) => void;
+}): Promise<RedisConnection> {
+  let usable: boolean | undefined;
+  let closed = false;
+  let retry: NodeJS.Timeout | undefined;
+  const redis = new Redis(url.reveal(), {
+    protocol: 2,
+    lazyConnect: true,
+    disableClientInfo: true,
+    // Nothing waits for a connection, and nothing is sent twice.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: () => RETRY_MS,
+  });
+
+  const set = (now: boolean, reason?: string): void => {
+    if (usable === now || closed) return;
+    usable = now;
+    onChange(now, reason);
+  };
+  const failed = (error: unknown): void => {
+    // Of an error of ioredis only the message is told: it carries the command, which may be AUTH.
+    set(false, error instanceof Error ? error.message : 'unknown');
+    if (closed || retry !== undefined || redis.status !== 'ready') return;
+    retry = setTimeout(() => void probe(), RETRY_MS);
+    retry.unref();
+  };
+  /** A write: a Redis that is full or a replica answers a PING all the same. */
+  const probe = async (): Promise<void> => {
+    retry = undefined;
+    try {
+      await redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS);
+      set(true);
+    } catch (error) {
+      failed(error);
+    }
+  };
+
+  redis.on('error', failed);
+  redis.on('close', () => failed(new Error('the connection is closed')));
+  redis.on('ready', () => void probe());
+  const run: RunScript = async (script, keys, args) => {
+    const operands = [keys.length, ...keys, ...args] as const;
+    try {
+      return await redis.evalsha(script.sha1, ...operands).catch((error: unknown) => {
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+        return redis.eval(script.text, ...operands);
+      });
+    } catch (error) {
+      failed(error);
+      throw error;
+    }
+  };
+
+  await redis.connect().then(probe, failed);
+  return {
+    usable: () => usable === true,
+    run,
+    close: () => {
+      closed = true;
+      clearTimeout(retry);
+      redis.disconnect();
+    },
+  };
+}
