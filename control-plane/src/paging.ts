@@ -39,3 +39,20 @@ export function readCursor(cursor: string, parts: number): readonly string[] | u
     return undefined;
   }
 }
+
+/**
+ * All pages of a list, one after the other: a thing that is there from the first page to the last is in exactly one.
+ *
+ * @param parts how many parts the list's sort key has
+ */
+export async function* pagesOf<T>(
+  list: (page: PageRequest) => Promise<Page<T>>,
+  { limit, parts }: { readonly limit: number; readonly parts: number },
+): AsyncGenerator<readonly T[]> {
+  let after: readonly string[] | undefined;
+  do {
+    const { items, nextCursor } = await list({ limit, after });
+    yield items;
+    after = nextCursor === undefined ? undefined : readCursor(nextCursor, parts);
+  } while (after !== undefined);
+}

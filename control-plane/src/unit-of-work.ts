@@ -13,6 +13,8 @@ import type { FolderStore } from './folders/folder-store.ts';
 import type { GrantStore } from './grants/grant-store.ts';
 import type { PolicyStore } from './policies/policy-store.ts';
 import type { ProxyStore } from './proxies/proxy-store.ts';
+import type { OverviewStore } from './overview/overview-store.ts';
+import type { SetupStore } from './setup/setup-store.ts';
 import type { TokenStore } from './tokens/token-store.ts';
 import type { VaultStore } from './vault/vault-store.ts';
 import type { WebhookLinkStore } from './webhook-link/webhook-link-store.ts';
@@ -31,7 +33,9 @@ export interface Stores {
   readonly passwords: PasswordStore;
   readonly policies: PolicyStore;
   readonly proxies: ProxyStore;
+  readonly overview: OverviewStore;
   readonly sessions: SessionStore;
+  readonly setup: SetupStore;
   readonly tokens: TokenStore;
   readonly users: UserStore;
   readonly vaults: VaultStore;

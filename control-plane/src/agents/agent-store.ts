@@ -17,6 +17,8 @@ export interface AgentStore {
   get(vaultId: Id<'vlt'>, id: string): Promise<Agent | undefined>;
   /** Oldest first. @param status only these; undefined: all but deleted ones */
   list(vaultId: Id<'vlt'>, status: AgentStatus | undefined, page: PageRequest): Promise<Page<Agent>>;
+  /** Oldest first; deleted ones too. */
+  listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Agent>>;
   update(vaultId: Id<'vlt'>, id: Id<'agt'>, changes: AgentChanges): Promise<void>;
   setStatus(vaultId: Id<'vlt'>, id: Id<'agt'>, status: 'active' | 'suspended'): Promise<void>;
   /** The hash stays, so that the key is answered as inactive; the wrapped key is erased. */

@@ -1,4 +1,6 @@
 import type { Id } from '@svault/shared';
+import type { Outcome } from '@svault/shared/schemas';
+import type { AccessTally } from './activity.ts';
 import type { AuditEvent, NewAuditEvent } from './audit-event.ts';
 import type { ChainHead } from './chain.ts';
 import type { AuditEventType } from './event-types.ts';
@@ -8,6 +10,7 @@ export interface AuditFilter {
   readonly agentId?: Id<'agt'> | undefined;
   readonly serviceName?: string | undefined;
   readonly eventType?: AuditEventType | undefined;
+  readonly outcome?: Outcome | undefined;
   /** Inclusive, in the written form of an event's time. */
   readonly from?: string | undefined;
   /** Exclusive. */
@@ -53,6 +56,20 @@ export interface AuditStore {
     filter: AuditFilter,
     page: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ readonly events: readonly AuditEvent[]; readonly reached: number | undefined }>;
+
+  /**
+   * Counts the credential requests among the newest rows, each event for as many as it stands for.
+   *
+   * @param request.since in the written form; earlier events are not counted
+   * @returns the counts, and the oldest of the rows; undefined where there were fewer than `rows`
+   */
+  tally(
+    vaultId: Id<'vlt'>,
+    request: { readonly since: string; readonly before: number | undefined; readonly rows: number },
+  ): Promise<{
+    readonly tally: AccessTally;
+    readonly oldest: { readonly seq: number; readonly timestamp: string } | undefined;
+  }>;
 
   /** Oldest first, the events above a number. */
   after(vaultId: Id<'vlt'>, seq: number, limit: number): Promise<readonly AuditEvent[]>;

@@ -67,7 +67,14 @@ export function createAuditRetention(options: {
       do {
         const page = await log.oldest({ after, limit: VAULTS_PER_PAGE });
         for (const { vaultId, oldestAt } of page)
-          if (oldestAt !== undefined && oldestAt < before && !stopped) await trim(vaultId, before);
+          if (oldestAt !== undefined && oldestAt < before && !stopped)
+            // One account's trouble must not keep the others' logs growing.
+            await trim(vaultId, before).catch((error: unknown) =>
+              logger.error(
+                { err: error, vaultId },
+                'old audit events could not be removed; it is tried again',
+              ),
+            );
         after = page.length < VAULTS_PER_PAGE ? undefined : page.at(-1)?.vaultId;
         await nextTurn();
       } while (after !== undefined && !stopped);

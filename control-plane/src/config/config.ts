@@ -11,6 +11,7 @@ import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
 import {
   type ListenAddress,
   checked,
+  integer,
   key32,
   list,
   listenAddress,
@@ -42,6 +43,8 @@ export interface ControlPlaneConfig {
   /** Unset: limits live in the process. It may hold a password. */
   readonly redisUrl: Secret | undefined;
   readonly limitOverrides: ReturnType<typeof limitOverrides>;
+  /** Undefined: the log is kept whole. */
+  readonly auditRetentionDays: number | undefined;
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -50,7 +53,7 @@ export interface ControlPlaneConfig {
 }
 
 /** Settings of features that are not part of this release. Known, so that one environment file serves all. */
-const RESERVED = ['SV_MCP_ALLOWED_ORIGINS', 'SV_AUDIT_RETENTION_DAYS'] as const;
+const RESERVED = ['SV_MCP_ALLOWED_ORIGINS'] as const;
 
 const reserved = optionalText({ file: true, description: 'reserved' });
 
@@ -88,7 +91,9 @@ const SETTINGS = {
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
   ...OIDC_SETTINGS,
   SV_MCP_ALLOWED_ORIGINS: reserved,
-  SV_AUDIT_RETENTION_DAYS: reserved,
+  SV_AUDIT_RETENTION_DAYS: optional(
+    integer({ min: 1, max: 3_650, file: false, description: 'days after which events leave the log' }),
+  ),
 };
 
 /**
@@ -114,6 +119,7 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
     geoipDb: values.SV_GEOIP_DB,
     redisUrl: values.SV_REDIS_URL,
     limitOverrides: limitOverrides(values),
+    auditRetentionDays: values.SV_AUDIT_RETENTION_DAYS,
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,

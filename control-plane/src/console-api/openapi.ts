@@ -52,6 +52,7 @@ async function openApiDocument(
 
 function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
   const { params, query, body, answer } = route;
+  const shape = 'schema' in answer ? answer.schema : 'streams' in answer ? answer.streams : undefined;
   return {
     operationId: route.operation,
     tags: [route.tag],
@@ -69,7 +70,7 @@ function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
     responses: {
       [String(answer.status)]: {
         description: answer.status === 204 ? 'Done' : 'The answer',
-        ...('schema' in answer && { content: { 'application/json': { schema: answer.schema } } }),
+        ...(shape !== undefined && { content: { 'application/json': { schema: shape } } }),
       },
       ...refusalsByStatus(route),
     },

@@ -2,15 +2,18 @@ import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
 import { type Actor, ROLES, type Role } from '../accounts/actor.ts';
+import { isAddressScope } from '../limits/scopes.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
 import type { ManagementAuthenticator } from './authenticate-management.ts';
+import type { ClientAddress } from './client-address.ts';
 import { refusal } from '../errors.ts';
 import { readJsonBody } from './json-body.ts';
 import { comesFromOrigin } from './origin-check.ts';
 import { parseInput } from './parse-input.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { Change, Exchange, ManagementRoute } from './route-definition.ts';
+import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from './route-limits.ts';
 
 export interface MountDependencies {
@@ -18,6 +21,7 @@ export interface MountDependencies {
   readonly stores: Pick<Stores, 'vaults'>;
   readonly unitOfWork: UnitOfWork;
   readonly limits: RouteLimits;
+  readonly clientAddress: ClientAddress;
   /** Scheme, host and port of the service's public address. */
   readonly ownOrigin: string;
 }
@@ -54,18 +58,19 @@ async function answer(
   route: ManagementRoute,
   req: Request,
   res: Response,
-  { authenticate, stores, unitOfWork, limits, ownOrigin }: MountDependencies,
+  { authenticate, stores, unitOfWork, limits, clientAddress, ownOrigin }: MountDependencies,
 ): Promise<void> {
   const exchange: Exchange = {
     // Two keys are no key, as on the agent's endpoint: what they authorise would depend on who reads them.
     header: (name) => (name === 'authorization' && occursTwice(req.rawHeaders, name) ? '' : req.get(name)),
     setHeader: (name, value) => void res.setHeader(name, value),
+    address: clientAddress(req),
   };
   if (route.role === 'public') {
     refuseForeignPage(exchange, ownOrigin);
     if (route.limit !== undefined) await limits.countAddress(route.limit, req);
     const body = await readJsonBody(req);
-    return send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
+    return await send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
   }
   const actor = await authenticate(exchange, req.method);
   requireRole(actor, route.role);
@@ -78,18 +83,20 @@ async function answer(
       return work(inside);
     });
   const input = { ...parseParts(route, req, body), exchange, actor };
-  if (route.limit !== undefined) await countSignedIn(route.limit, input, limits);
-  send(res, route, await route.handle({ ...input, change }));
+  if (route.limit !== undefined) await countSignedIn(route.limit, req, input, limits);
+  await send(res, route, await route.handle({ ...input, change }));
 }
 
-/** A management route's limit: of the account, or of the thing that the request names. */
+/** A management route's limit: of the account, of the address, or of the thing that the request names. */
 async function countSignedIn(
   limit: NonNullable<SignedInRoute['limit']>,
+  req: Request,
   input: Parameters<Exclude<typeof limit, string>['target']>[0],
   limits: RouteLimits,
 ): Promise<void> {
   const { vaultId } = input.actor;
-  if (typeof limit === 'string') return limits.countAccount(limit, vaultId);
+  if (typeof limit === 'string')
+    return isAddressScope(limit) ? limits.countAddress(limit, req) : limits.countAccount(limit, vaultId);
   return limits.countTarget(limit.scope, vaultId, await limit.target(input));
 }
 
@@ -117,8 +124,9 @@ function requireRole(actor: Actor, role: Role): void {
     throw refusal('FORBIDDEN', 'This needs an admin of the account.');
 }
 
-function send(res: Response, route: ManagementRoute, result: unknown): void {
+async function send(res: Response, route: ManagementRoute, result: unknown): Promise<void> {
   const { answer: shape } = route;
   if (shape.status === 204) return void res.status(204).end();
+  if ('streams' in shape) return streamJson(res, result as AsyncIterable<string>);
   res.status(shape.status).json(shape.schema.parse(result));
 }

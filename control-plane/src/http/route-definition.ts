@@ -11,6 +11,8 @@ export type Method = 'get' | 'post' | 'patch' | 'delete';
 export interface Exchange {
   readonly header: (name: string) => string | undefined;
   readonly setHeader: (name: string, value: string) => void;
+  /** Where the request comes from; undefined where that cannot be told. */
+  readonly address: string | undefined;
 }
 
 /**
@@ -39,7 +41,10 @@ interface RouteCommon<Params, Query, Body, Result> {
   readonly body?: z.ZodType<Body>;
   /** 204 has no schema. The answer is what the schema lets through: members it does not name are dropped. */
   readonly answer:
-    { readonly status: 200 | 201; readonly schema: z.ZodType<Result> } | { readonly status: 204 };
+    | { readonly status: 200 | 201; readonly schema: z.ZodType<Result> }
+    | { readonly status: 204 }
+    /** The handler gives an `AsyncIterable<string>`, the parts of a JSON text of this shape, asked for as they are sent. */
+    | { readonly status: 200; readonly streams: z.ZodType };
   /** Refusals of this route beyond those that follow from its shape. */
   readonly refusals?: readonly ErrorCode[];
 }
@@ -67,7 +72,7 @@ export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommo
   /** Events it can write, each in the transaction of its change. */
   readonly audit: readonly AuditEventType[];
   /** What it counts against, right before the handler: nothing that is refused for its form is counted. */
-  readonly limit?: AccountScope | TargetLimit<Params, Query, Body>;
+  readonly limit?: AccountScope | AddressScope | TargetLimit<Params, Query, Body>;
   handle(
     input: Parsed<Params, Query, Body> & { readonly actor: Actor; readonly change: Change },
   ): Promise<Result>;

@@ -1,4 +1,5 @@
 import type { Id } from '@svault/shared';
+import type { Page, PageRequest } from '../paging.ts';
 import type { Proxy } from './proxy.ts';
 
 /** A proxy's key as it is kept: found by its hash, shown again from the wrapped form. */
@@ -13,4 +14,6 @@ export interface ProxyStore {
   add(proxy: Proxy & StoredProxyKey): Promise<void>;
   /** Revoked ones too. */
   get(vaultId: Id<'vlt'>, id: string): Promise<Proxy | undefined>;
+  /** Oldest first; revoked ones too. */
+  list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Proxy>>;
 }

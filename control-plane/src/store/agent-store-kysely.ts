@@ -1,7 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
+import type { Id } from '@svault/shared';
 import type { AgentStore } from '../agents/agent-store.ts';
 import type { Agent } from '../agents/agent.ts';
-import { pageOf } from '../paging.ts';
+import { type PageRequest, pageOf } from '../paging.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from './schema.ts';
 
@@ -11,6 +12,16 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
       .updateTable('agents')
       .where('vault_id', '=', vaultId as Agent['vaultId'])
       .where('id', '=', id as Agent['id']);
+  const listed = (vaultId: Id<'vlt'>, page: PageRequest) =>
+    db
+      .selectFrom('agents')
+      .selectAll()
+      .where('vault_id', '=', vaultId)
+      .where(afterKey(['created_at', 'id'], page))
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(page.limit + 1);
+  const keyOf = ({ createdAt, id }: Agent): readonly string[] => [createdAt, id];
   return {
     add: async (added) => {
       await db.insertInto('agents').values(toRow(added)).execute();
@@ -25,17 +36,14 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
       return row && toAgent(row);
     },
     list: async (vaultId, status, page) => {
-      const rows = await db
-        .selectFrom('agents')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
+      const rows = await listed(vaultId, page)
         .where((eb) => (status === undefined ? eb('status', '!=', 'deleted') : eb('status', '=', status)))
-        .where(afterKey(['created_at', 'id'], page))
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(page.limit + 1)
         .execute();
-      return pageOf(rows.map(toAgent), page.limit, ({ createdAt, id }) => [createdAt, id]);
+      return pageOf(rows.map(toAgent), page.limit, keyOf);
+    },
+    listAll: async (vaultId, page) => {
+      const rows = await listed(vaultId, page).execute();
+      return pageOf(rows.map(toAgent), page.limit, keyOf);
     },
     update: async (vaultId, id, { name, description, mcpEnabled, sealingKeyThumbprint }) => {
       await agent(vaultId, id)

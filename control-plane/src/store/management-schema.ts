@@ -5,6 +5,7 @@ import type { Role } from '../accounts/actor.ts';
 import type { SessionKind, SignInMethod } from '../accounts/session-store.ts';
 import type { AgentStatus } from '../agents/agent.ts';
 import type { RefreshPolicy } from '../grants/grant.ts';
+import type { SetupState, SetupStep } from '../setup/setup-step.ts';
 
 /** 0 or 1: SQLite binds no booleans. */
 export type Flag = 0 | 1;
@@ -111,6 +112,14 @@ interface FolderRow {
   updated_at: TimeText;
 }
 
+interface SetupStepRow {
+  vault_id: Id<'vlt'>;
+  step: SetupStep;
+  state: SetupState;
+  marked_at: TimeText;
+  marked_by: Id<'usr'>;
+}
+
 export interface ManagementSchema {
   vaults: VaultRow;
   users: UserRow;
@@ -121,6 +130,7 @@ export interface ManagementSchema {
   grants: GrantRow;
   tokens: TokenRow;
   folders: FolderRow;
+  setup_steps: SetupStepRow;
   folder_tokens: { vault_id: Id<'vlt'>; folder_id: Id<'fld'>; service_name: string };
   /** `wrapped` is base64url. */
   sealing_keys: { id: number; wrapped: string };

@@ -1,6 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
+import { pageOf } from '../paging.ts';
 import type { ProxyStore } from '../proxies/proxy-store.ts';
 import type { Proxy } from '../proxies/proxy.ts';
+import { afterKey } from './keyset.ts';
 import type { Schema } from './schema.ts';
 
 export function createProxyStore(db: Kysely<Schema>): ProxyStore {
@@ -16,6 +18,18 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
         .where('id', '=', id as Proxy['id'])
         .executeTakeFirst();
       return row && toProxy(row);
+    },
+    list: async (vaultId, page) => {
+      const rows = await db
+        .selectFrom('proxies')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where(afterKey(['created_at', 'id'], page))
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(page.limit + 1)
+        .execute();
+      return pageOf(rows.map(toProxy), page.limit, ({ createdAt, id }) => [createdAt, id]);
     },
   };
 }

@@ -1,0 +1,44 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Id } from '@svault/shared';
+import type { AuditStore } from './audit-store.ts';
+
+/** How requests of agents and proxies for credentials were answered. */
+export interface AccessTally {
+  readonly accesses: number;
+  readonly denied: number;
+  readonly rateLimited: number;
+  readonly errors: number;
+}
+
+export interface Activity extends AccessTally {
+  /** From when on was counted: as asked for, or later where the log is too long to be looked through that far. */
+  readonly since: string;
+}
+
+/** Rows per look, a millisecond or two, and looks: of a longer log the newest part is counted. */
+const ROWS_PER_LOOK = 2_000;
+const MAX_LOOKS = 10;
+
+/** Counts the newest part of a vault's log. @param since in the written form */
+export async function readActivity(
+  log: Pick<AuditStore, 'tally'>,
+  vaultId: Id<'vlt'>,
+  since: string,
+): Promise<Activity> {
+  let sum: AccessTally = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
+  let before: number | undefined;
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    if (looks > 0) await nextTurn();
+    const { tally, oldest } = await log.tally(vaultId, { since, before, rows: ROWS_PER_LOOK });
+    sum = {
+      accesses: sum.accesses + tally.accesses,
+      denied: sum.denied + tally.denied,
+      rateLimited: sum.rateLimited + tally.rateLimited,
+      errors: sum.errors + tally.errors,
+    };
+    if (oldest === undefined || oldest.timestamp < since) return { ...sum, since };
+    if (looks === MAX_LOOKS - 1) return { ...sum, since: oldest.timestamp };
+    before = oldest.seq;
+  }
+  return { ...sum, since };
+}

@@ -1,0 +1,78 @@
+import type { z } from 'zod';
+import { type Clock, type Id, formatTime } from '@svault/shared';
+import { exportText } from '../accounts/account-export.ts';
+import { changeBy } from '../accounts/actor.ts';
+import { notFound, refusal } from '../errors.ts';
+import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
+import type { Stores } from '../unit-of-work.ts';
+import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import { type ExportedStores, exportSections } from './account-export-sections.ts';
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  accountExportSchema,
+  exportHeadSchema,
+} from './schemas/account-export.ts';
+import { toVaultView } from './schemas/account.ts';
+
+type HeadStores = Pick<Stores, 'vaults' | 'webhookLinks'>;
+
+/** Everything that is kept of an account but keys, hashes and the log, as one document. */
+export function createAccountExportRoutes({
+  clock,
+  stores,
+}: {
+  readonly clock: Clock;
+  readonly stores: ExportedStores & HeadStores;
+}): readonly ManagementRoute[] {
+  return [
+    defineRoute({
+      tag: 'Account',
+      method: 'get',
+      path: '/api/account/export',
+      operation: 'exportAccount',
+      summary: 'Take out everything that is kept of the account, but no key and no event; audited',
+      // It shows members' addresses and everybody's sessions.
+      role: 'admin',
+      whenLocked: 'answers',
+      audit: ['ACCOUNT_EXPORTED'],
+      limit: 'account_export',
+      answer: { status: 200, streams: accountExportSchema },
+      handle: async ({ actor, change, exchange }) => {
+        // Another site's link would be followed with the session's cookie, and use up the limit.
+        if (exchange.header('sec-fetch-site') === 'cross-site')
+          throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+        const now = formatTime(clock.now());
+        await change((inside) => inside.audit.append(changeBy(actor, 'ACCOUNT_EXPORTED')));
+        exchange.setHeader('Content-Disposition', 'attachment; filename="svault-account.json"');
+        return exportText(
+          await headOf(stores, actor.vaultId, now),
+          exportSections(stores, actor.vaultId, now),
+        );
+      },
+    }),
+  ];
+}
+
+async function headOf(
+  stores: HeadStores,
+  vaultId: Id<'vlt'>,
+  exportedAt: string,
+): Promise<z.output<typeof exportHeadSchema>> {
+  const vault = await stores.vaults.get(vaultId);
+  if (vault === undefined) throw notFound();
+  const link = await stores.webhookLinks.find(vaultId);
+  const webhook = link === undefined ? null : toWebhookExport(link);
+  return exportHeadSchema.parse({
+    format: EXPORT_FORMAT,
+    version: EXPORT_VERSION,
+    exportedAt,
+    vault: toVaultView(vault),
+    webhook,
+  });
+}
+
+const toWebhookExport = ({ lastSeenAt, ...link }: WebhookLink): object => ({
+  ...link,
+  lastSeenAt: lastSeenAt ?? null,
+});

@@ -1,0 +1,61 @@
+import { type Clock, formatTime } from '@svault/shared';
+import type { Actor } from '../accounts/actor.ts';
+import { type Activity, readActivity } from '../audit/activity.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Stores } from '../unit-of-work.ts';
+import { ownVault } from '../vault/lock.ts';
+import type { Vault } from '../vault/vault-store.ts';
+import type { OnlineStatus } from '../webhook-link/online-status.ts';
+import type { AccountCounts } from './overview-store.ts';
+
+/** What an owner sees first. */
+export interface Overview {
+  readonly vault: Vault;
+  readonly counts: AccountCounts;
+  readonly activity: Activity;
+  /** Undefined: none is bound. */
+  readonly webhook: WebhookGlance | undefined;
+  /** Agents and proxies in the penalty box. */
+  readonly lockouts: number;
+}
+
+interface WebhookGlance {
+  /** False while it is known not to answer; nobody asks it for this. */
+  readonly online: boolean;
+  readonly lastSeenAt: string | undefined;
+  /** Events that it has not acknowledged. */
+  readonly unshippedEvents: number;
+}
+
+/** Numbers are counted up to here; a larger one costs no more. */
+export const COUNTED_UP_TO = 10_000;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Costs the same for accounts of every size. */
+export async function readOverview(
+  dependencies: {
+    readonly stores: Pick<Stores, 'audit' | 'overview' | 'vaults' | 'webhookLinks'>;
+    readonly limiter: Pick<Limiter, 'lockouts'>;
+    readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
+    readonly clock: Clock;
+  },
+  actor: Actor,
+): Promise<Overview> {
+  const { stores, limiter, status, clock } = dependencies;
+  const { vaultId } = actor;
+  const nowMs = clock.now();
+  const [now, soon] = [formatTime(nowMs), formatTime(nowMs + DAY_MS)];
+  const link = await stores.webhookLinks.find(vaultId);
+  const { head, start, shippedSeq } = await stores.audit.chainOf(vaultId);
+  return {
+    vault: await ownVault(stores, actor),
+    counts: await stores.overview.counts(vaultId, { now, soon, upTo: COUNTED_UP_TO }),
+    activity: await readActivity(stores.audit, vaultId, formatTime(nowMs - DAY_MS)),
+    webhook: link && {
+      online: status.offlineForSeconds(vaultId) === 0,
+      lastSeenAt: link.lastSeenAt,
+      unshippedEvents: head.seq - Math.max(shippedSeq, start.seq),
+    },
+    lockouts: (await limiter.lockouts(vaultId)).length,
+  };
+}

@@ -1,0 +1,69 @@
+import { type Clock, type Id, formatTime } from '@svault/shared';
+import type { Actor } from '../accounts/actor.ts';
+import { notFound } from '../errors.ts';
+import type { Stores } from '../unit-of-work.ts';
+import { SETUP_STEPS, type SetupState, type SetupStep, isSetupStep } from './setup-step.ts';
+
+/** A step of the guide as it is shown. */
+export interface GuideStep {
+  readonly step: SetupStep;
+  readonly state: SetupState;
+}
+
+type GuideStores = Pick<Stores, 'audit' | 'overview' | 'setup' | 'webhookLinks'>;
+
+/**
+ * Where an account stands. What it has done shows by itself; what the service cannot see, or what somebody does not
+ * want to do, is as it was marked.
+ */
+export async function readGuide(
+  stores: GuideStores,
+  vaultId: Id<'vlt'>,
+  clock: Clock,
+): Promise<readonly GuideStep[]> {
+  const marks = new Map((await stores.setup.marks(vaultId)).map(({ step, state }) => [step, state]));
+  const seen = await stepsSeen(stores, vaultId, clock);
+  return SETUP_STEPS.map((step) => ({
+    step,
+    state: seen.has(step) ? 'done' : (marks.get(step) ?? 'open'),
+  }));
+}
+
+/**
+ * That a token is named counts as stored: what the webhook holds is asked of nobody here. The first access is looked
+ * for among the newest events, which at the time of a guide are all.
+ */
+async function stepsSeen(
+  { audit, overview, webhookLinks }: GuideStores,
+  vaultId: Id<'vlt'>,
+  clock: Clock,
+): Promise<ReadonlySet<SetupStep>> {
+  const now = formatTime(clock.now());
+  const there = await overview.counts(vaultId, { now, soon: now, upTo: 1 });
+  const accesses = await audit.look(
+    vaultId,
+    { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
+    { limit: 1 },
+  );
+  const seen: readonly (readonly [SetupStep, boolean])[] = [
+    ['bind-webhook', (await webhookLinks.find(vaultId)) !== undefined],
+    ['store-credential', there.tokens > 0],
+    ['create-agent', there.agentsActive + there.agentsSuspended > 0],
+    ['grant-access', there.grantsLive > 0],
+    ['first-access', accesses.events.length > 0],
+  ];
+  return new Set(seen.filter(([, is]) => is).map(([step]) => step));
+}
+
+/** @throws AppError NOT_FOUND for a step that the guide does not have */
+export async function markStep(
+  stores: GuideStores,
+  actor: Actor,
+  { step, state }: { readonly step: string; readonly state: SetupState },
+  clock: Clock,
+): Promise<readonly GuideStep[]> {
+  if (!isSetupStep(step)) throw notFound();
+  const mark = { step, state, markedAt: formatTime(clock.now()) };
+  await stores.setup.mark(actor.vaultId, mark, actor.userId);
+  return readGuide(stores, actor.vaultId, clock);
+}
