@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import { apiHeaders } from '@svault/server-kit/security-headers';
+import { createAccountExportRoutes } from './console-api/account-export-routes.ts';
 import { createAccountRoutes } from './console-api/account-routes.ts';
 import { createAgentRoutes } from './console-api/agent-routes.ts';
 import { createAuditRoutes } from './console-api/audit-routes.ts';
@@ -8,10 +9,14 @@ import { createBindPage } from './console-api/bind-page.ts';
 import { createFolderRoutes } from './console-api/folder-routes.ts';
 import { createGrantRoutes } from './console-api/grant-routes.ts';
 import { createHealthRoutes } from './console-api/health-routes.ts';
-import { createLoginPage } from './console-api/login-page.ts';
+import { createCliLoginRoutes } from './console-api/cli-login-routes.ts';
 import { createLoginRoutes } from './console-api/login-routes.ts';
+import { createMemberRoutes } from './console-api/member-routes.ts';
+import { createPasswordRoutes } from './console-api/password-routes.ts';
+import { createSignInPages } from './console-api/sign-in-pages.ts';
 import { createOpenApiRoute } from './console-api/openapi.ts';
 import { createPolicyRoutes } from './console-api/policy-routes.ts';
+import { createOverviewRoutes } from './console-api/overview-routes.ts';
 import { createTokenRoutes } from './console-api/token-routes.ts';
 import { createTokenTicketRoutes } from './console-api/token-ticket-routes.ts';
 import { createVaultRoutes } from './console-api/vault-routes.ts';
@@ -23,6 +28,7 @@ import { createClientAddress } from './http/client-address.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { ERROR_STATUS } from './http/errors.ts';
 import { mountRoutes } from './http/mount-routes.ts';
+import { createPageSession } from './http/page-session.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
 import { createRouteLimits } from './http/route-limits.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
@@ -35,6 +41,7 @@ export function createApp(context: Context): Express {
   const cookie = sessionCookie(config.baseUrl);
   const authenticate = createManagementAuthenticator({
     adminKeys: context.adminKeys,
+    cliSessions: context.cliSessions,
     sessions: context.sessions,
     cookieName: cookie.name,
     ownOrigin,
@@ -43,6 +50,8 @@ export function createApp(context: Context): Express {
   const clientAddress = createClientAddress(config.trustedProxies);
   const limits = createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress });
 
+  const pageSession = createPageSession({ sessions: context.sessions, cookieName: cookie.name, ownOrigin });
+
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.enable('case sensitive routing').enable('strict routing');
@@ -50,20 +59,33 @@ export function createApp(context: Context): Express {
   // First, and with headers of its own: this path is the one that has to be fast.
   app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, clientAddress, https }));
   app.use(apiHeaders({ https }));
-  app.use(createHealthRoutes({ databaseAnswers: context.database.answers }));
-  app.use(mountRoutes(managementRoutes(context), { authenticate, stores, unitOfWork, limits, clientAddress, ownOrigin }));
-  app.use(createLoginPage({ stores, unitOfWork, clock, cookie, https, ownOrigin }));
   app.use(
-    createBindPage({
-      sessions: context.sessions,
+    createHealthRoutes({ databaseAnswers: context.database.answers, isDegraded: context.limitsAreAlone }),
+  );
+  app.use(
+    mountRoutes(managementRoutes(context), {
+      authenticate,
       stores,
       unitOfWork,
-      binder: context.binder,
-      sessionCookieName: cookie.name,
-      https,
+      limits,
+      clientAddress,
       ownOrigin,
     }),
   );
+  app.use(
+    createSignInPages({
+      stores,
+      unitOfWork,
+      limits,
+      pageSession,
+      cookie,
+      clock,
+      logger,
+      https,
+      waysIn: context.waysIn,
+    }),
+  );
+  app.use(createBindPage({ pageSession, stores, unitOfWork, binder: context.binder, https }));
 
   app.use(() => {
     throw notFound();
@@ -78,10 +100,17 @@ export function createApp(context: Context): Express {
 function managementRoutes(context: Context): ManagementRoute[] {
   const { config, clock, database, stores, unitOfWork } = context;
   const { binder, records, rotation, storeTickets, tickets, webhook } = context;
-  const cookie = sessionCookie(config.baseUrl);
+  const { baseUrl } = config;
+  const cookie = sessionCookie(baseUrl);
+  const byPassword = context.waysIn.kind === 'password' ? context.waysIn : undefined;
   const routes = [
-    ...createLoginRoutes({ clock, cookie, unitOfWork }),
+    ...createLoginRoutes({ clock, cookie, unitOfWork, signInByPassword: byPassword?.signInByPassword }),
+    ...createCliLoginRoutes({ baseUrl, clock, stores, unitOfWork }),
     ...createAccountRoutes({ clock, stores }),
+    ...createPasswordRoutes({ setting: byPassword?.passwordSetting }),
+    ...createMemberRoutes({ baseUrl, clock, stores, withLinks: byPassword !== undefined }),
+    ...createAccountExportRoutes({ clock, stores }),
+    ...createOverviewRoutes({ clock, limiter: context.limiter, status: context.online, stores }),
     ...createAgentRoutes({ clock, masterKeys: database.masterKeys, stores }),
     ...createFolderRoutes({ clock, stores }),
     ...createGrantRoutes({ clock, stores }),
@@ -92,5 +121,5 @@ function managementRoutes(context: Context): ManagementRoute[] {
     ...createWebhookRoutes({ stores, webhook, binder, rotation, clock }),
     ...createAuditRoutes({ log: stores.audit }),
   ];
-  return [...routes, createOpenApiRoute(routes, { baseUrl: config.baseUrl, cookieName: cookie.name })];
+  return [...routes, createOpenApiRoute(routes, { baseUrl, cookieName: cookie.name })];
 }

@@ -6,24 +6,30 @@ import { createExpiredGrants } from './access/expired-grants.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
 import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
 import { type Sessions, createSessions } from './accounts/sessions.ts';
+import { OIDC_CALLBACK_PATH, type WaysIn, passwordWay, providerWay } from './accounts/ways-in.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
+import { createAuditRetention } from './audit/retention.ts';
 import { createAuditShipper } from './audit/shipper.ts';
 import { startJob } from './background.ts';
+import { type CliSessions, createCliSessions } from './cli-login/cli-sessions.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
+import { startLimiter } from './limits/start-limiter.ts';
+import { type Metrics, NO_METRICS } from './metrics.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
+import { connectRedis } from './store/redis.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
 import { type LinkedWebhook, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
-import { createOnlineStatus } from './webhook-link/online-status.ts';
+import { type OnlineStatus, createOnlineStatus } from './webhook-link/online-status.ts';
 import { completeRotations } from './webhook-link/pending-keys.ts';
 import { type KeyRotation, createKeyRotation } from './webhook-link/rotate-key.ts';
 import { createSignedClient } from './webhook-link/signed-client.ts';
@@ -41,11 +47,16 @@ export interface Context {
   readonly unitOfWork: UnitOfWork;
   readonly adminKeys: AdminKeys;
   readonly sessions: Sessions;
+  readonly cliSessions: CliSessions;
+  readonly waysIn: WaysIn;
   readonly access: Access;
   readonly limiter: Limiter;
   readonly limits: Limits;
+  /** Redis is to keep the limits and is away. */
+  readonly limitsAreAlone: () => boolean;
   readonly policies: ExplainingEvaluator;
   readonly webhook: LinkedWebhook;
+  readonly online: OnlineStatus;
   readonly binder: WebhookBinder;
   readonly rotation: KeyRotation;
   readonly tickets: Tickets;
@@ -61,6 +72,8 @@ const SHIPPING_PAUSE_MS = 250;
 const ENDED_SIGN_INS_PAUSE_MS = 60_000;
 const PENDING_KEYS_PAUSE_MS = 5_000;
 const DENIALS_PAUSE_MS = 5_000;
+const ENDED_LIMITS_PAUSE_MS = 1_000;
+const RETENTION_PAUSE_MS = 5 * 60_000;
 
 /**
  * Builds all adapters.
@@ -69,11 +82,18 @@ const DENIALS_PAUSE_MS = 5_000;
  */
 export async function createContext(
   config: ControlPlaneConfig,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  {
+    clock,
+    logger,
+    metrics = NO_METRICS,
+  }: { readonly clock: Clock; readonly logger: Logger; readonly metrics?: Metrics },
 ): Promise<Context> {
   const { baseUrl } = config;
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
   const egress = createEgress({ allow: config.egressAllow });
+  // Its address is the operator's choice, so no rule for addresses keeps from it; what else it names keeps to them.
+  const providerEgress =
+    config.oidc && createEgress({ allow: [...config.egressAllow, hostOf(config.oidc.issuer)] });
   const opening = { clock, logger, opener: 'server' } as const;
   const database = await openDatabase(config.database, operatorKeys(config), opening);
   const { masterKeys, stores, unitOfWork } = database;
@@ -89,11 +109,15 @@ export async function createContext(
   const audit = createAuditWriter({ log: database.auditCommit, logger });
   const denials = createDenialCounter({ audit, clock });
   const limits = createLimits(config.limitOverrides);
-  const limiter: Limiter = {
-    admit: () => ({ allowed: true }),
-    take: () => ({ allowed: true }),
-    lockouts: () => [],
-  };
+  const { redisUrl } = config;
+  const running = await startLimiter({
+    connectRedis: redisUrl && ((connecting) => connectRedis(redisUrl, connecting)),
+    limits,
+    clock,
+    logger,
+    metrics,
+  });
+  const { limiter } = running;
   const access = createAccess({
     store: database.accessStore,
     limiter,
@@ -107,6 +131,12 @@ export async function createContext(
     clock,
   });
 
+  const redirectUri = baseUrl + OIDC_CALLBACK_PATH;
+  const waysIn =
+    config.oidc === undefined || providerEgress === undefined
+      ? passwordWay({ stores, unitOfWork, clock })
+      : providerWay(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
+
   const startJobs = (): { stop(): Promise<void> } => {
     const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
     const shipper = createAuditShipper({ log: stores.audit, destination, clock, logger });
@@ -114,14 +144,20 @@ export async function createContext(
     const jobs = [
       startJob('audit shipping', () => shipper.ship(), { pauseMs: SHIPPING_PAUSE_MS, logger }),
       startJob('denial counts', () => denials.flush(), { pauseMs: DENIALS_PAUSE_MS, logger }),
+      startJob('ended limits', async () => running.forgetEnded(), { pauseMs: ENDED_LIMITS_PAUSE_MS, logger }),
       startJob('key rotation', rotations, { pauseMs: PENDING_KEYS_PAUSE_MS, logger }),
       startJob('ended sign-ins', () => forgetEndedSignIns(stores, clock), {
         pauseMs: ENDED_SIGN_INS_PAUSE_MS,
         logger,
       }),
     ];
+    const { auditRetentionDays: days } = config;
+    const retention = days && createAuditRetention({ log: stores.audit, unitOfWork, days, clock, logger });
+    if (retention)
+      jobs.push(startJob('audit retention', () => retention.run(), { pauseMs: RETENTION_PAUSE_MS, logger }));
     return {
       stop: async () => {
+        if (retention) retention.stop();
         await Promise.all(jobs.map((job) => job.stop()));
         await shipper.stop();
         await denials
@@ -140,11 +176,15 @@ export async function createContext(
     unitOfWork,
     adminKeys: createAdminKeys(stores, clock),
     sessions: createSessions(stores, clock),
+    cliSessions: createCliSessions(stores, clock),
+    waysIn,
     access,
     limiter,
     limits,
+    limitsAreAlone: running.isAlone,
     policies,
     webhook,
+    online: status,
     binder: createWebhookBinder({ links, client, webhook, keys, clock, baseUrl }),
     rotation,
     tickets,
@@ -152,11 +192,16 @@ export async function createContext(
     records: createWebhookRecords({ links, webhook, status }),
     startJobs,
     close: async () => {
+      running.close();
       await egress.close();
+      await providerEgress?.close();
       await database.close();
     },
   };
 }
+
+/** As the way out names it: IPv6 without brackets. */
+const hostOf = (url: string): string => new URL(url).hostname.replaceAll(/^\[|\]$/g, '');
 
 /** During a rotation either key may be the one that opens the database. */
 export function operatorKeys({ masterKey, masterKeyNext }: ControlPlaneConfig): OperatorKeys {

@@ -3,7 +3,7 @@ import { AppError } from '@svault/shared';
 /**
  * Every code this server refuses with. Closed: a code that is not here cannot be thrown, and `http/errors.ts` has a
  * status for each. Sources: the specification's "REST credential endpoint" errors; the contract's "Management
- * routes".
+ * routes". `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an identity provider.
  */
 export type ErrorCode =
   | 'AGENT_INACTIVE'
@@ -20,8 +20,13 @@ export type ErrorCode =
   | 'MISSING_KEY'
   | 'NO_GRANT'
   | 'NOT_FOUND'
+  | 'NO_ACCOUNT'
   | 'POLICY_DENIED'
+  | 'PROVIDER_UNAVAILABLE'
   | 'RATE_LIMITED'
+  | 'SIGN_IN_DENIED'
+  | 'SIGN_IN_EXPIRED'
+  | 'SIGN_IN_FAILED'
   | 'TOO_LARGE'
   | 'UNAUTHENTICATED'
   | 'UNAVAILABLE'

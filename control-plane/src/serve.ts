@@ -7,6 +7,7 @@ import { makeLoginLink } from './accounts/login-link.ts';
 import { createApp } from './app.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
+import { type Metrics, createMetrics } from './metrics.ts';
 
 export interface RunningControlPlane {
   /** The address it listens on, with the port that was really taken. */
@@ -38,17 +39,17 @@ export async function startControlPlane(
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    const context = await createContext(config, { clock, logger });
+    const metrics = config.metricsListen && (await startMetrics(config.metricsListen));
+    undo.push(() => metrics?.listener.close());
+    const context = await createContext(config, { clock, logger, ...metrics });
     undo.push(() => context.close());
     const ownerLink = await bootstrap(context);
     const jobs = context.startJobs();
     undo.push(() => jobs.stop());
-    const metrics = config.metricsListen && (await startMetrics(config.metricsListen));
-    undo.push(() => metrics?.close());
     const listener = await listen(createApp(context), config.listen);
     undo.push(() => listener.close());
     sayWhatRuns(context, listener.url);
-    return { url: listener.url, metricsUrl: metrics?.url, ownerLink, close };
+    return { url: listener.url, metricsUrl: metrics?.listener.url, ownerLink, close };
   } catch (error) {
     await close();
     throw error;
@@ -56,9 +57,17 @@ export async function startControlPlane(
 }
 
 /** Loaded only where metrics are asked for. */
-async function startMetrics(address: ListenAddress): Promise<Listener> {
-  const { createMetrics, serveMetrics } = await import('@svault/server-kit/metrics');
-  return serveMetrics(createMetrics('control-plane'), address);
+async function startMetrics(
+  address: ListenAddress,
+): Promise<{ readonly listener: Listener; readonly metrics: Metrics }> {
+  const {
+    createMetrics: createRegistry,
+    metersOf,
+    serveMetrics,
+  } = await import('@svault/server-kit/metrics');
+  const registry = createRegistry('control-plane');
+  const metrics = createMetrics(metersOf(registry));
+  return { listener: await serveMetrics(registry, address), metrics };
 }
 
 async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string | undefined> {

@@ -119,16 +119,19 @@ describe('the page /vault/webhook-bind', () => {
     expect((await post(service.webhook.offer(), headers)).status).toBe(303);
   });
 
-  it('asks to sign in first, keeps the link meanwhile, and takes no admin key', async () => {
+  it('has people sign in first and come back, keeps the link meanwhile, and takes no admin key', async () => {
+    const signIn = `/login?returnTo=${encodeURIComponent(PATH)}`;
     const offer = service.webhook.offer();
     const first = await browser()('GET', linkOf(offer));
     const offerCookie = cookieOf(first);
-    expect(await browser(offerCookie)('GET', PATH)).toMatchObject({ status: 401 });
-    expect((await browser(offerCookie)('GET', PATH)).text).toContain('Sign in first');
+    const sent = await browser(offerCookie)('GET', PATH);
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, signIn]);
+    const signedIn = await browser(offerCookie, session)('GET', signIn);
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, PATH]);
     expect((await browser(offerCookie, session)('GET', PATH)).text).toContain(offer.webhookUrl);
-    expect((await post(offer, { origin: BASE_URL }, '')).status).toBe(401);
+    expect((await post(offer, { origin: BASE_URL }, '')).headers.get('location')).toBe(signIn);
     const headers = { origin: BASE_URL, authorization: `Bearer ${service.place.adminKey}` };
-    expect((await post(offer, headers, '')).status).toBe(401);
+    expect((await post(offer, headers, '')).headers.get('location')).toBe(signIn);
     expect(await isBound()).toBe(false);
   });
 

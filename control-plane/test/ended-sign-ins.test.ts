@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureOwner } from '../src/accounts/bootstrap.ts';
 import { forgetEndedSignIns } from '../src/accounts/ended-sign-ins.ts';
 import { isLoginLinkLive, makeLoginLink } from '../src/accounts/login-link.ts';
-import { createSessions, openSession } from '../src/accounts/sessions.ts';
+import { createSessions, signInBrowser } from '../src/accounts/sessions.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 
@@ -30,11 +30,12 @@ it('forgets sessions and links that ended unused, so that a clock set back reviv
   const { owner } = await ensureOwner(stores, input, clock);
   const sessions = createSessions(stores, clock);
   const link = await makeLoginLink(stores, owner, { baseUrl: 'http://127.0.0.1', clock });
-  const linkToken = new URL(link).searchParams.get('token')!;
-  const ended = await openSession(stores, owner, 'left alone', clock);
+  const linkToken = new URL(link.url).searchParams.get('token')!;
+  const browser = (client: string) => signInBrowser(stores, owner, { method: 'link', client }, clock);
+  const ended = await browser('left alone');
 
   clock.advance(5 * HOUR_MS);
-  const going = await openSession(stores, owner, 'in use', clock);
+  const going = await browser('in use');
   clock.advance(4 * HOUR_MS);
   await forgetEndedSignIns(stores, clock);
 

@@ -24,7 +24,9 @@ a { color: var(--accent); }
 .fingerprint { font-size: 1.5rem; letter-spacing: .04em; word-spacing: .15em; }
 input { width: 100%; padding: .65rem .75rem; margin: 0 0 1rem; font: 1rem ui-monospace, monospace; color: inherit;
   background: var(--ground); border: 1px solid var(--dim); border-radius: .4rem; }
-button { padding: .7rem 1.4rem; font: 600 1rem system-ui, sans-serif; color: var(--on-accent);
-  background: var(--accent); border: 0; border-radius: .4rem; cursor: pointer; }
+button, .button { display: inline-block; padding: .7rem 1.4rem; font: 600 1rem/1.2 system-ui, sans-serif;
+  color: var(--on-accent); background: var(--accent); border: 1px solid var(--accent); border-radius: .4rem;
+  text-decoration: none; cursor: pointer; }
+button.quiet { color: var(--ink); background: transparent; border-color: var(--dim); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `;

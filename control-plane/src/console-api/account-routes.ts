@@ -38,10 +38,12 @@ export function createAccountRoutes({
       operation: 'getMe',
       summary: 'Read who this request is signed in as',
       answer: { status: 200, schema: meSchema },
-      handle: async ({ actor: { userId, vaultId, via } }) => {
+      handle: async ({ actor: { userId, vaultId, via, credentialId } }) => {
         const user = await stores.users.get(vaultId, userId);
         if (user === undefined) throw notFound();
-        return { ...user, via };
+        if (via === 'adminKey') return { ...user, via, method: null };
+        const session = await stores.sessions.get(vaultId, credentialId as Id<'ses'>);
+        return { ...user, via, method: session?.method ?? null };
       },
     }),
     defineRoute({

@@ -1,14 +1,6 @@
 import { escapeHtml } from '@svault/server-kit/html-page';
 import { type BindOffer, fingerprintOf } from '../webhook-link/bind-offer.ts';
-
-/** A page's heading and the HTML below it. */
-export interface PageContent {
-  readonly title: string;
-  readonly body: string;
-}
-
-const hidden = (name: string, value: string): string =>
-  `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+import { type PageContent, hiddenField } from './page.ts';
 
 /** What is to be compared and confirmed. The form carries what is shown, so that nothing else can be bound. */
 export function confirmPage(offer: BindOffer, account: string, action: string): PageContent {
@@ -25,20 +17,13 @@ export function confirmPage(offer: BindOffer, account: string, action: string): 
 </dl>
 <p>Bind it only if you came here from your own webhook and it shows <strong>the same fingerprint</strong>.</p>
 <form method="post" action="${action}">
-${hidden('code', offer.code)}
-${hidden('webhookUrl', offer.webhookUrl)}
-${hidden('hmacHash', offer.hmacHash)}
+${hiddenField('code', offer.code)}
+${hiddenField('webhookUrl', offer.webhookUrl)}
+${hiddenField('hmacHash', offer.hmacHash)}
 <button type="submit">Bind webhook</button>
 </form>`,
   };
 }
-
-export const signInPage: PageContent = {
-  title: 'Sign in first',
-  body: `<p>Only an admin of an account can bind a webhook to it.</p>
-<p>Sign in in another tab, with a link that <code>owner-link</code> prints on the service's machine. Then
-<a href="">load this page again</a>. It remembers your webhook's link for five minutes.</p>`,
-};
 
 export const notAdminPage: PageContent = {
   title: 'This needs an admin',

@@ -1,15 +1,16 @@
 import { type Request, type Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
+import { escapeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { isLoginLinkLive, signInByLink } from '../accounts/login-link.ts';
-import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
-import { refusal } from '../errors.ts';
+import { SESSION_LIFETIME_MS, type SignedIn } from '../accounts/sessions.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { readFormBody } from '../http/form-body.ts';
-import { escapeHtml, htmlPage } from '@svault/server-kit/html-page';
-import { comesFromOrigin } from '../http/origin-check.ts';
+import type { PageSession } from '../http/page-session.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import { type PageContent, hiddenField, sendPage } from './page.ts';
+import { PASSWORD_PATH } from './sign-in-page-html.ts';
 
 const PATH = '/login/link';
 
@@ -18,32 +19,32 @@ const PATH = '/login/link';
  * them; its button does.
  */
 export function createLoginPage(options: {
-  readonly stores: Pick<Stores, 'loginLinks'>;
+  readonly stores: Pick<Stores, 'loginLinks' | 'passwords'>;
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
   readonly cookie: SessionCookie;
+  readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
   readonly https: boolean;
-  readonly ownOrigin: string;
+  /** False where people sign in at an identity provider. */
+  readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, cookie, https, ownOrigin } = options;
+  const { stores, unitOfWork, clock, cookie, pageSession, https, withPasswords } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
     const live = typeof token === 'string' && (await isLoginLinkLive(stores, token, clock));
-    if (live) return sendPage(res, 200, 'Sign in', buttonFor(token));
-    sendPage(res, 401, 'This link is not valid any more', GONE);
+    sendPage(res, live ? 200 : 401, live ? buttonPage(token) : gonePage);
   };
 
   const signIn = async (req: Request, res: Response): Promise<void> => {
-    if (!comesFromOrigin((name) => req.get(name), ownOrigin))
-      throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+    pageSession.requireOwnPage(req);
     const { token = '' } = await readFormBody(req);
     const input = { token, client: req.get('user-agent') ?? '' };
     const signedIn = await unitOfWork.runAcross((inside) => signInByLink(inside, input, clock));
-    if (signedIn === undefined) return sendPage(res, 401, 'This link is not valid any more', GONE);
-    const { sessionToken, user } = signedIn;
-    res.setHeader('Set-Cookie', cookie.set(sessionToken, SESSION_LIFETIME_MS / 1_000));
-    sendPage(res, 200, 'You are signed in', `<p>as <code>${escapeHtml(user.email)}</code>.</p>`);
+    if (signedIn === undefined) return sendPage(res, 401, gonePage);
+    const kept = withPasswords ? await stores.passwords.find(signedIn.user.id) : undefined;
+    res.setHeader('Set-Cookie', cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000));
+    sendPage(res, 200, welcomePage(signedIn, withPasswords && kept === undefined));
   };
 
   return Router({ caseSensitive: true, strict: true })
@@ -53,15 +54,26 @@ export function createLoginPage(options: {
     .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
 }
 
-const buttonFor = (token: string): string => `<p>This link works once.</p>
+const buttonPage = (token: string): PageContent => ({
+  title: 'Sign in',
+  body: `<p>This link works once.</p>
 <form method="post" action="${PATH}">
-<input type="hidden" name="token" value="${escapeHtml(token)}">
+${hiddenField('token', token)}
 <button type="submit">Sign in</button>
-</form>`;
+</form>`,
+});
 
-const GONE = `<p>It was used, or its time is over. Make a new one on the service's machine with
-<code>owner-link</code>.</p>`;
-
-function sendPage(res: Response, status: number, title: string, body: string): void {
-  res.status(status).type('html').send(htmlPage(title, body));
+function welcomePage({ user }: SignedIn, offersPassword: boolean): PageContent {
+  const offer = `<p>The link is used up. <a href="${PASSWORD_PATH}">Set a password</a> to sign in without one; that takes no
+further proof for ten minutes.</p>`;
+  return {
+    title: 'You are signed in',
+    body: `<p>as <code>${escapeHtml(user.email)}</code>.</p>${offersPassword ? offer : ''}`,
+  };
 }
+
+const gonePage: PageContent = {
+  title: 'This link is not valid any more',
+  body: `<p>It was used, or its time is over. An admin of your account can make a new one; the owner's is printed by
+<code>owner-link</code> on the service's machine.</p>`,
+};

@@ -1,40 +1,65 @@
 import type { Clock, Id } from '@svault/shared';
 import { signInByLink } from '../accounts/login-link.ts';
-import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
+import { SESSION_LIFETIME_MS, type SignedIn } from '../accounts/sessions.ts';
+import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
 import { refusal } from '../errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
-import { type ManagementRoute, definePublicRoute, defineRoute } from '../http/route-definition.ts';
+import {
+  type Exchange,
+  type ManagementRoute,
+  definePublicRoute,
+  defineRoute,
+} from '../http/route-definition.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { loginLinkSchema, meSchema } from './schemas/account.ts';
+import { loginLinkSchema, meSchema, toSignedInView } from './schemas/account.ts';
+import { passwordLoginSchema } from './schemas/sign-in.ts';
 
-export function createLoginRoutes({
-  clock,
-  cookie,
-  unitOfWork,
-}: {
+export function createLoginRoutes(options: {
   readonly clock: Clock;
   readonly cookie: SessionCookie;
   readonly unitOfWork: UnitOfWork;
+  /** Undefined where people sign in at an identity provider. */
+  readonly signInByPassword: SignInByPassword | undefined;
 }): readonly ManagementRoute[] {
+  const { clock, cookie, unitOfWork, signInByPassword } = options;
+  const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN'] } as const;
+  const answer = { status: 200, schema: meSchema } as const;
+
+  const welcome = (signedIn: SignedIn, exchange: Exchange): ReturnType<typeof toSignedInView> => {
+    exchange.setHeader('Set-Cookie', cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000));
+    return toSignedInView(signedIn);
+  };
+
   return [
     definePublicRoute({
-      method: 'post',
+      ...shared,
       path: '/api/login/link',
       operation: 'signInByLink',
-      tag: 'Sign-in',
       summary: "Use up a one-time link's token and open a session",
-      audit: ['LOGIN'],
       body: loginLinkSchema,
-      answer: { status: 200, schema: meSchema },
+      answer,
       refusals: ['UNAUTHENTICATED', 'FORBIDDEN'],
       handle: async ({ body, exchange }) => {
-        const input = { token: body.token, client: exchange.header('user-agent') ?? '' };
+        const input = { token: body.token, client: clientOf(exchange) };
         const signedIn = await unitOfWork.runAcross((stores) => signInByLink(stores, input, clock));
-        if (signedIn === undefined)
-          throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
-        const { sessionToken, user } = signedIn;
-        exchange.setHeader('Set-Cookie', cookie.set(sessionToken, SESSION_LIFETIME_MS / 1_000));
-        return { ...user, via: 'session' as const };
+        if (signedIn !== undefined) return welcome(signedIn, exchange);
+        throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
+      },
+    }),
+    definePublicRoute({
+      ...shared,
+      path: '/api/login',
+      operation: 'signInByPassword',
+      summary: 'Open a session with e-mail and password; 404 where people sign in at an identity provider',
+      limit: 'password_login',
+      body: passwordLoginSchema,
+      answer,
+      refusals: ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'UNAVAILABLE'],
+      handle: async ({ body, exchange }) => {
+        if (signInByPassword === undefined) throw noPasswordsHere();
+        const signedIn = await signInByPassword({ ...body, client: clientOf(exchange) });
+        if (signedIn !== undefined) return welcome(signedIn, exchange);
+        throw refusal('UNAUTHENTICATED', 'E-mail or password is wrong.');
       },
     }),
     defineRoute({
@@ -56,3 +81,9 @@ export function createLoginRoutes({
     }),
   ];
 }
+
+const clientOf = (exchange: Exchange): string => exchange.header('user-agent') ?? '';
+
+/** Where an identity provider vouches for people, the service keeps no passwords. */
+export const noPasswordsHere = (): Error =>
+  refusal('NOT_FOUND', 'People sign in at the identity provider here: GET /api/login/oidc.');

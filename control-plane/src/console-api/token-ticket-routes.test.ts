@@ -35,7 +35,7 @@ async function replacedBy(role: Role): Promise<number | undefined> {
     params: { serviceName: 'github' },
     query: undefined,
     body: undefined,
-    exchange: { header: () => undefined, setHeader: () => undefined },
+    exchange: { header: () => undefined, setHeader: () => undefined, address: undefined },
     change: (work) => work(stores),
   });
   return replaces;

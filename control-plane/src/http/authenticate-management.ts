@@ -1,13 +1,16 @@
 import type { Actor } from '../accounts/actor.ts';
 import type { Sessions } from '../accounts/sessions.ts';
 import type { AdminKeys } from '../accounts/admin-keys.ts';
+import type { CliSessions } from '../cli-login/cli-sessions.ts';
+import { isAccessToken } from '../cli-login/cli-keys.ts';
 import { readCookie } from './cookies.ts';
 import { refusal } from '../errors.ts';
 import { comesFromOrigin } from './origin-check.ts';
 import type { Exchange } from './route-definition.ts';
 
 /**
- * Who is behind a management request: an admin key in `Authorization`, or the console's session cookie.
+ * Who is behind a management request: an admin key or a command-line client's access token in `Authorization`, or the console's
+ * session cookie.
  *
  * @throws AppError UNAUTHENTICATED, the same for every reason; FORBIDDEN for a state-changing request under a
  *   cookie that does not come from our own pages
@@ -18,17 +21,21 @@ const SAFE_METHODS = ['GET', 'HEAD'];
 
 export function createManagementAuthenticator(options: {
   readonly adminKeys: Pick<AdminKeys, 'resolve'>;
+  readonly cliSessions: Pick<CliSessions, 'resolve'>;
   readonly sessions: Pick<Sessions, 'resolve'>;
   readonly cookieName: string;
   /** Scheme, host and port of the service's public address. */
   readonly ownOrigin: string;
 }): ManagementAuthenticator {
-  const { adminKeys, sessions, cookieName, ownOrigin } = options;
+  const { adminKeys, cliSessions, sessions, cookieName, ownOrigin } = options;
   return async (exchange, method) => {
     const authorization = exchange.header('authorization');
     // A caller that sends a key means that key: falling back to a cookie would hide a revoked one.
-    if (authorization !== undefined)
-      return (await adminKeys.resolve(bearerToken(authorization))) ?? unauthenticated(exchange);
+    if (authorization !== undefined) {
+      const bearer = bearerToken(authorization);
+      const keys = isAccessToken(bearer) ? cliSessions : adminKeys;
+      return (await keys.resolve(bearer)) ?? unauthenticated(exchange);
+    }
 
     const cookie = readCookie(exchange.header('cookie'), cookieName);
     const actor = cookie === undefined ? undefined : await sessions.resolve(cookie);

@@ -4,6 +4,8 @@ import type { ErrorCode } from '../errors.ts';
 export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   INVALID_REQUEST: 400,
   INVALID_SERVICE: 400,
+  SIGN_IN_EXPIRED: 400,
+  SIGN_IN_FAILED: 400,
   MISSING_KEY: 401,
   UNAUTHENTICATED: 401,
   INVALID_KEY: 403,
@@ -11,6 +13,8 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   POLICY_DENIED: 403,
   GRANT_EXPIRED: 403,
   FORBIDDEN: 403,
+  NO_ACCOUNT: 403,
+  SIGN_IN_DENIED: 403,
   NO_GRANT: 404,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
@@ -25,5 +29,6 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   WEBHOOK_REFUSED: 502,
   WEBHOOK_UNAVAILABLE: 503,
   AUDIT_UNAVAILABLE: 503,
+  PROVIDER_UNAVAILABLE: 503,
   UNAVAILABLE: 503,
 };

@@ -84,6 +84,18 @@ const routes = [
     answer: { status: 204 },
     handle: () => Promise.resolve(),
   }),
+  defineRoute({
+    ...shared,
+    method: 'post',
+    path: '/api/guess',
+    operation: 'guess',
+    role: 'member',
+    whenLocked: 'refused',
+    limit: 'password_login',
+    body: z.strictObject({ name: z.string() }),
+    answer: { status: 204 },
+    handle: () => Promise.resolve(),
+  }),
   definePublicRoute({
     ...shared,
     method: 'post',
@@ -128,6 +140,7 @@ const app = express()
         runAcross: (work) => work(storesOf(state.lockedInside)),
       },
       ownOrigin: 'https://svault.example',
+      clientAddress: createClientAddress([]),
       limits: createRouteLimits({
         limits: createLimits({}),
         clientAddress: createClientAddress([]),
@@ -228,6 +241,11 @@ describe('the limit of a route', () => {
     expect(counted).toEqual([]);
     expect((await send('/api/things/there/reveal', {})).status).toBe(204);
     expect(counted).toEqual(['key_reveal agt_there true']);
+  });
+
+  test('an address is counted for somebody signed in too, where it is guesses that count', async () => {
+    expect((await send('/api/guess', { name: 'a' })).status).toBe(204);
+    expect(counted).toEqual(['password_login 127.0.0.1 false']);
   });
 
   test('an address is counted before the body is read, and not where a page of another site sends', async () => {

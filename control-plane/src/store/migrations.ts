@@ -6,9 +6,11 @@ import { indexes } from './migrations/004-indexes.ts';
 import { people } from './migrations/011-people.ts';
 import { cliLogin } from './migrations/012-cli-login.ts';
 import { folders } from './migrations/021-folders.ts';
+import { counts } from './migrations/022-counts.ts';
 import { audit } from './migrations/101-audit.ts';
 import { webhookLinks } from './migrations/102-webhook-links.ts';
 import { dueWork } from './migrations/103-due-work.ts';
+import { recordEvents } from './migrations/112-record-events.ts';
 import { policies } from './migrations/201-policies.ts';
 import { proxies } from './migrations/202-proxies.ts';
 
@@ -18,12 +20,14 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   agents,
   sealingKey,
   indexes,
-  folders,
   people,
   cliLogin,
+  folders,
+  counts,
   audit,
   webhookLinks,
   dueWork,
+  recordEvents,
   policies,
   proxies,
 ];

@@ -9,7 +9,6 @@ import type { PageRequest } from '../paging.ts';
 import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
 import { type OpenSqlite, openSqliteDatabase } from './sqlite-database.ts';
-import { createStores } from './unit-of-work-kysely.ts';
 
 // What a statement reads must not grow with the tables: none may go through one, and those of grants, which an account
 // has by the hundred thousand, must take the index that leads to the few they are about.
@@ -44,17 +43,20 @@ afterAll(async () => {
 });
 
 async function useEveryStore(): Promise<void> {
-  const stores = createStores(database.kysely, systemClock);
+  const { stores } = database;
   const { adminKeys, agents, audit, grants, loginLinks, sessions, tokens, users, vaults, webhookLinks } =
     stores;
   const [vault, user, agent] = [newId('vlt'), newId('usr'), newId('agt')];
   const [key, session, grant]: [Id<'adk'>, Id<'ses'>, Id<'grt'>] = [newId('adk'), newId('ses'), newId('grt')];
+  const { cliLogins, cliSessions, identities, passwords } = stores;
+  const login: Id<'clr'> = newId('clr');
   const byTime: PageRequest = { limit: 10, after: ['a', 'b'] };
   const byName: PageRequest = { limit: 10, after: ['a'] };
   const log = { limit: 10, before: 5 };
   await adminKeys.findByHash('h');
   await adminKeys.list(vault, byTime);
   await adminKeys.findFromSettings(user);
+  await adminKeys.idsOfUser(user);
   await adminKeys.touch(key, 't');
   await adminKeys.remove(vault, key);
   await agents.get(vault, agent);
@@ -71,6 +73,18 @@ async function useEveryStore(): Promise<void> {
   await audit.backlog({ after: undefined, limit: 10 });
   await audit.backlog({ after: vault, limit: 10 });
   await audit.markShipped(vault, 1);
+  await cliLogins.findPending(login, 't');
+  await cliLogins.approve(login, 't', { vaultId: vault, userId: user, codeHash: 'h', expiresAt: 't' });
+  await cliLogins.deny(login);
+  await cliLogins.take('h');
+  await cliLogins.removeExpired('t');
+  await cliSessions.find('h');
+  const cliKeys = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
+  await cliSessions.rotate(session, cliKeys, { ...cliKeys, rotatedAt: 't', seed: 's' });
+  await cliSessions.forgetEndedAccess('t');
+  await identities.findUser({ issuer: 'i', subject: 's' });
+  await identities.has(user, 'i');
+  await identities.removeOfUser(user);
   await grants.get(vault, agent, 's');
   await grants.list(vault, agent, byName);
   await grants.list(vault, agent, { limit: 10, after: undefined });
@@ -80,7 +94,14 @@ async function useEveryStore(): Promise<void> {
   await loginLinks.find('h');
   await loginLinks.take('h');
   await loginLinks.removeExpired('t');
-  await sessions.findByHash('h');
+  await loginLinks.removeOfUser(user);
+  await passwords.find(user);
+  await passwords.findByEmail('e');
+  await passwords.remove(user);
+  await sessions.findByHash('console', 'h');
+  await sessions.get(vault, session);
+  await sessions.removeOfUser(user, undefined);
+  await sessions.removeOfUser(user, session);
   await sessions.list(vault, undefined, byTime);
   await sessions.list(vault, user, byTime);
   await sessions.touch(session, 't');
@@ -93,6 +114,9 @@ async function useEveryStore(): Promise<void> {
   await users.get(vault, user);
   await users.findByEmail('e');
   await users.owners();
+  await users.list(vault, byTime);
+  await users.setRole(vault, user, 'member');
+  await users.markDeleted(vault, user, 't');
   await vaults.get(vault);
   await vaults.setLockedAt(vault, undefined);
   await webhookLinks.find(vault);

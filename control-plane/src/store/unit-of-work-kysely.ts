@@ -6,6 +6,7 @@ import { createAgentStore } from './agent-store-kysely.ts';
 import { createAuditStore } from './audit-store-kysely.ts';
 import { createCliLoginStore } from './cli-login-store-kysely.ts';
 import { createCliSessionStore } from './cli-session-store-kysely.ts';
+import type { Engine } from './engine.ts';
 import { createFolderStore } from './folder-store-kysely.ts';
 import { createGrantStore } from './grant-store-kysely.ts';
 import { createIdentityStore } from './identity-store-kysely.ts';
@@ -13,7 +14,9 @@ import { createLoginLinkStore } from './login-link-store-kysely.ts';
 import { createPasswordStore } from './password-store-kysely.ts';
 import { createPolicyStore } from './policy-store-kysely.ts';
 import { createProxyStore } from './proxy-store-kysely.ts';
+import { createOverviewStore } from './overview-store-kysely.ts';
 import type { Schema } from './schema.ts';
+import { createSetupStore } from './setup-store-kysely.ts';
 import { createSessionStore } from './session-store-kysely.ts';
 import { createTokenStore } from './token-store-kysely.ts';
 import { createUserStore } from './user-store-kysely.ts';
@@ -21,11 +24,11 @@ import { createVaultStore } from './vault-store-kysely.ts';
 import { createWebhookLinkStore } from './webhook-link-store-kysely.ts';
 
 /** @param db a connection, where each call stands alone, or a transaction */
-export function createStores(db: Kysely<Schema>, clock: Clock): Stores {
+export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): Stores {
   return {
     adminKeys: createAdminKeyStore(db),
     agents: createAgentStore(db),
-    audit: createAuditStore(db, clock),
+    audit: createAuditStore(db, clock, engine.writeEvents),
     cliLogins: createCliLoginStore(db),
     cliSessions: createCliSessionStore(db),
     folders: createFolderStore(db),
@@ -35,16 +38,18 @@ export function createStores(db: Kysely<Schema>, clock: Clock): Stores {
     passwords: createPasswordStore(db),
     policies: createPolicyStore(db),
     proxies: createProxyStore(db),
+    overview: createOverviewStore(db),
     sessions: createSessionStore(db),
+    setup: createSetupStore(db),
     tokens: createTokenStore(db),
     users: createUserStore(db),
-    vaults: createVaultStore(db),
+    vaults: createVaultStore(db, engine.hold),
     webhookLinks: createWebhookLinkStore(db),
   };
 }
 
-export function createUnitOfWork(db: Kysely<Schema>, clock: Clock): UnitOfWork {
+export function createUnitOfWork(db: Kysely<Schema>, clock: Clock, engine: Engine): UnitOfWork {
   const runAcross: UnitOfWork['runAcross'] = (work) =>
-    db.transaction().execute((transaction) => work(createStores(transaction, clock)));
+    db.transaction().execute((transaction) => work(createStores(transaction, clock, engine)));
   return { run: (_vaultId, work) => runAcross(work), runAcross };
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { AdminKey } from '../../accounts/admin-key-store.ts';
 import { ROLES } from '../../accounts/actor.ts';
-import type { Session } from '../../accounts/session-store.ts';
+import { SESSION_KINDS, SIGN_IN_METHODS, type Session } from '../../accounts/session-store.ts';
+import type { SignedIn } from '../../accounts/sessions.ts';
 import type { Vault } from '../../vault/vault-store.ts';
 import { lineSchema, timeSchema } from './members.ts';
 
@@ -13,6 +14,10 @@ export const meSchema = z
     isOwner: z.boolean(),
     vaultId: z.string().meta({ example: 'vlt_…' }),
     via: z.enum(['adminKey', 'session']).meta({ description: 'How this request is signed in' }),
+    method: z
+      .enum(SIGN_IN_METHODS)
+      .nullable()
+      .meta({ description: 'How the session was signed in; null for an admin key' }),
   })
   .meta({ id: 'Me' });
 
@@ -47,7 +52,7 @@ export const adminKeyWithKeySchema = z.object({
 export const sessionSchema = z
   .object({
     id: z.string().meta({ example: 'ses_…' }),
-    kind: z.enum(['console']),
+    kind: z.enum(SESSION_KINDS),
     userId: z.string(),
     client: z.string().meta({ description: 'What the client called itself' }),
     current: z.boolean().meta({ description: 'Whether this request is signed in by it' }),
@@ -60,6 +65,13 @@ export const sessionSchema = z
 export const loginLinkSchema = z
   .strictObject({ token: z.string().min(1).max(200) })
   .meta({ id: 'LoginLink' });
+
+/** Somebody who has just signed in. */
+export const toSignedInView = ({ user, method }: SignedIn): z.output<typeof meSchema> => ({
+  ...user,
+  via: 'session',
+  method,
+});
 
 export const toVaultView = ({ id, lockedAt, createdAt }: Vault): z.output<typeof vaultSchema> => ({
   id,

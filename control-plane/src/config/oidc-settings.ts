@@ -1,0 +1,60 @@
+import type { Secret } from '@svault/shared';
+import {
+  type SettingValues,
+  SettingsError,
+  checked,
+  oneOf,
+  optional,
+  optionalText,
+  secretText,
+} from '@svault/server-kit/settings';
+import { isLoopbackHost } from './loopback.ts';
+
+export const OIDC_SETTINGS = {
+  SV_OIDC_ISSUER: checked(
+    optionalText({ description: 'the identity provider that people sign in at' }),
+    problemOfIssuer,
+  ),
+  SV_OIDC_CLIENT_ID: optionalText({ description: 'what the identity provider calls this service' }),
+  SV_OIDC_CLIENT_SECRET: optional(
+    secretText({ description: 'proves to the provider that it is this service' }),
+  ),
+  SV_OIDC_SIGN_UP: oneOf(['off', 'on'], {
+    default: 'off',
+    description: 'whether an unknown person gets an account of their own',
+  }),
+};
+
+export interface OidcConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  readonly signUp: boolean;
+}
+
+/**
+ * @returns undefined where people sign in with accounts of this service
+ * @throws SettingsError for a part of the settings without the rest
+ */
+export function oidcConfig(values: SettingValues<typeof OIDC_SETTINGS>): OidcConfig | undefined {
+  const { SV_OIDC_ISSUER: issuer, SV_OIDC_CLIENT_ID: clientId, SV_OIDC_CLIENT_SECRET: clientSecret } = values;
+  const signUp = values.SV_OIDC_SIGN_UP === 'on';
+  if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined)
+    return { issuer, clientId, clientSecret, signUp };
+  if (issuer === undefined && clientId === undefined && clientSecret === undefined && !signUp)
+    return undefined;
+  throw new SettingsError([
+    'SV_OIDC_ISSUER, SV_OIDC_CLIENT_ID and SV_OIDC_CLIENT_SECRET come together, and SV_OIDC_SIGN_UP=on with them',
+  ]);
+}
+
+/** Kept as written, since providers write their name with a slash at the end or without, and mean it. */
+function problemOfIssuer(issuer: string | undefined): string | undefined {
+  if (issuer === undefined) return undefined;
+  if (!URL.canParse(issuer)) return 'is no absolute URL';
+  const { protocol, hostname, username, password } = new URL(issuer);
+  if (username !== '' || password !== '' || /[?#]/.test(issuer))
+    return 'must have no user info, no query and no fragment';
+  if (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))) return undefined;
+  return 'must start with https:// unless its host is a loopback address';
+}

@@ -1,0 +1,87 @@
+import { type Request, type Response, Router } from 'express';
+import { escapeHtml } from '@svault/server-kit/html-page';
+import type { Logger } from '@svault/server-kit/logger';
+import { only, route } from '@svault/server-kit/request-handler';
+import { pageHeaders } from '@svault/server-kit/security-headers';
+import type { AppError } from '@svault/shared';
+import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
+import { OIDC_CALLBACK_PATH } from '../accounts/ways-in.ts';
+import { type ErrorCode, notFound } from '../errors.ts';
+import { type SessionCookie, readCookie } from '../http/cookies.ts';
+import { ownPath } from '../http/own-path.ts';
+import type { ProviderSignIn } from '../identity-provider/provider-sign-in.ts';
+import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
+import { SIGN_IN_PATH } from './sign-in-page-html.ts';
+
+const BEGIN_PATH = '/api/login/oidc';
+
+/** As long as somebody may take at the provider; what is in the cookie says so itself. */
+const COOKIE_SECONDS = 600;
+
+/** To the identity provider and back. A browser gets pages, anything else gets JSON. */
+export function createOidcRoutes(options: {
+  /** Undefined where there is no identity provider. */
+  readonly providerSignIn: ProviderSignIn | undefined;
+  readonly cookie: SessionCookie;
+  readonly logger: Logger;
+  readonly https: boolean;
+}): Router {
+  const { providerSignIn, cookie, logger, https } = options;
+  // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
+  const name = https ? '__Host-svault-oidc' : 'svault-oidc';
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
+
+  const begin = async (req: Request, res: Response): Promise<void> => {
+    if (providerSignIn === undefined) throw notFound();
+    const { url, sealed } = await providerSignIn.begin(ownPath(req.query['returnTo']));
+    res.setHeader('Set-Cookie', `${name}=${sealed}; ${attributes}; Max-Age=${COOKIE_SECONDS}`);
+    res.redirect(303, url);
+  };
+
+  const callback = async (req: Request, res: Response): Promise<void> => {
+    if (providerSignIn === undefined) throw notFound();
+    const clear = `${name}=; ${attributes}; Max-Age=0`;
+    // Whatever comes of it, this was the one try.
+    res.setHeader('Set-Cookie', clear);
+    const { signedIn, returnTo } = await providerSignIn.finish({
+      query: queryOf(req),
+      sealed: readCookie(req.get('cookie'), name),
+      client: req.get('user-agent') ?? '',
+    });
+    const session = cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000);
+    res.setHeader('Set-Cookie', [clear, session]);
+    res.redirect(303, returnTo ?? SIGN_IN_PATH);
+  };
+
+  const orPage = (handler: typeof begin): ReturnType<typeof route> =>
+    route(async (req, res) => {
+      try {
+        await handler(req, res);
+      } catch (error) {
+        if (!isRefusal(error) || !wantsPage(req)) throw error;
+        const status = statusOf(res, error);
+        const { code, reason, cause } = error;
+        if (status >= 500) logger.error({ code, err: cause }, 'the identity provider does not answer');
+        else logger.debug({ code, reason }, 'sign-in refused');
+        sendPage(res, status, refusedPage(error));
+      }
+    });
+
+  return Router({ caseSensitive: true, strict: true })
+    .all([BEGIN_PATH, OIDC_CALLBACK_PATH], only(['GET']), pageHeaders({ https }))
+    .get(BEGIN_PATH, orPage(begin))
+    .get(OIDC_CALLBACK_PATH, orPage(callback));
+}
+
+/** Of the address as it came: a parser may join what occurs twice. */
+const queryOf = ({ url }: Request): URLSearchParams =>
+  new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+
+const wantsPage = (req: Request): boolean => (req.get('accept') ?? '').includes('text/html');
+
+const refusedPage = ({ code, message }: AppError<ErrorCode>): PageContent => ({
+  title: 'You are not signed in',
+  body: `<p>${escapeHtml(message)}</p>
+<p><a href="${SIGN_IN_PATH}">Back to the sign-in page</a></p>
+<p class="dim">For whoever helps you: <code>${code}</code></p>`,
+});

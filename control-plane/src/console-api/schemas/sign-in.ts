@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { ROLES } from '../../accounts/actor.ts';
+import { EMAIL_FORM } from '../../accounts/email.ts';
+import { PASSWORD_CHARACTERS } from '../../accounts/password-rules.ts';
+import { isLoopbackRedirect } from '../../cli-login/loopback-redirect.ts';
+import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../cli-login/pkce.ts';
+import { lineSchema, timeSchema } from './members.ts';
+
+/** More than any password or token is long; what does not fit is wrong like anything else, not malformed. */
+const SECRET_CHARACTERS = 1_024;
+const EMAIL_CHARACTERS = 254;
+
+export const passwordLoginSchema = z
+  .strictObject({
+    email: z.string().min(1).max(EMAIL_CHARACTERS),
+    password: z.string().min(1).max(SECRET_CHARACTERS),
+  })
+  .meta({ id: 'PasswordLogin' });
+
+const { min, max } = PASSWORD_CHARACTERS;
+
+export const newPasswordSchema = z
+  .strictObject({
+    currentPassword: z.string().max(SECRET_CHARACTERS).optional().meta({
+      description: 'Needed where there is one, but for ten minutes after a sign-in by one-time link',
+    }),
+    newPassword: z
+      .string()
+      .max(SECRET_CHARACTERS)
+      .meta({
+        description: `${min} to ${max} characters, not the e-mail address`,
+        override: { type: 'string', minLength: min, maxLength: max },
+      }),
+  })
+  .meta({ id: 'NewPassword' });
+
+export const memberSchema = z
+  .object({
+    id: z.string().meta({ example: 'usr_…' }),
+    email: z.string(),
+    role: z.enum(ROLES),
+    isOwner: z.boolean(),
+    createdAt: timeSchema,
+  })
+  .meta({ id: 'Member' });
+
+export const newMemberSchema = z
+  .strictObject({
+    email: z
+      .string()
+      .max(EMAIL_CHARACTERS)
+      .regex(EMAIL_FORM, 'must be an e-mail address')
+      .meta({
+        override: { type: 'string', format: 'email', maxLength: EMAIL_CHARACTERS, pattern: undefined },
+      }),
+    role: z.enum(ROLES),
+  })
+  .meta({ id: 'NewMember' });
+
+export const memberChangeSchema = z
+  .strictObject({ role: z.enum(ROLES).optional() })
+  .meta({ id: 'MemberChange' });
+
+export const signInLinkSchema = z
+  .object({
+    url: z.string().meta({ description: 'Signs its person in once; not kept, and cannot be shown again' }),
+    expiresAt: timeSchema,
+  })
+  .meta({ id: 'SignInLink' });
+
+export const invitedMemberSchema = z.object({
+  member: memberSchema,
+  link: signInLinkSchema
+    .optional()
+    .meta({ description: 'Absent where people sign in at an identity provider' }),
+});
+
+export const cliLoginRequestSchema = z
+  .strictObject({
+    codeChallenge: z
+      .string()
+      .regex(CODE_CHALLENGE_FORM, 'must be the base64url of a SHA-256 (RFC 7636, S256)'),
+    redirectUri: z
+      .string()
+      .refine(isLoopbackRedirect, 'must be http://127.0.0.1:PORT/… or http://[::1]:PORT/… without a query')
+      .optional()
+      .meta({
+        description: 'Loopback address that gets the code; without it the page shows the code to paste',
+        example: 'http://127.0.0.1:49152/callback',
+      }),
+    client: lineSchema(100).optional().meta({ description: 'Shown to the person who approves' }),
+  })
+  .meta({ id: 'CliLoginRequest' });
+
+export const cliLoginSchema = z
+  .object({
+    requestId: z.string().meta({ example: 'clr_…', description: 'Also the state of the redirect' }),
+    authorizeUrl: z.string().meta({ description: 'To be opened in a browser' }),
+    userCode: z.string().meta({ example: 'WDJB-MJHT', description: 'To be compared with the page' }),
+    expiresInSeconds: z.int(),
+  })
+  .meta({ id: 'CliLogin' });
+
+export const cliCodeSchema = z
+  .strictObject({
+    requestId: z.string().max(100).optional(),
+    code: z.string().min(1).max(SECRET_CHARACTERS),
+    codeVerifier: z.string().regex(CODE_VERIFIER_FORM, 'must be a code verifier (RFC 7636)'),
+  })
+  .meta({ id: 'CliCode' });
+
+export const cliRefreshSchema = z
+  .strictObject({ refreshToken: z.string().min(1).max(SECRET_CHARACTERS) })
+  .meta({ id: 'CliRefresh' });
+
+export const cliGrantSchema = z
+  .object({
+    accessToken: z.string().meta({ example: 'svcli_…' }),
+    refreshToken: z.string().meta({ example: 'svclir_…', description: 'Takes the place of the former one' }),
+    expiresInSeconds: z.int().meta({ description: 'Until the access token ends' }),
+    user: z.object({
+      id: z.string(),
+      email: z.string(),
+      role: z.enum(ROLES),
+      isOwner: z.boolean(),
+      vaultId: z.string(),
+    }),
+  })
+  .meta({ id: 'CliGrant' });

@@ -1,0 +1,41 @@
+import { Router } from 'express';
+import type { Logger } from '@svault/server-kit/logger';
+import type { Clock } from '@svault/shared';
+import type { WaysIn } from '../accounts/ways-in.ts';
+import type { SessionCookie } from '../http/cookies.ts';
+import type { PageSession } from '../http/page-session.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
+import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import { createCliPage } from './cli-page.ts';
+import { createLoginPage } from './login-page.ts';
+import { createOidcRoutes } from './oidc-routes.ts';
+import { createPasswordPage } from './password-page.ts';
+import { createSignInPage } from './sign-in-page.ts';
+
+/** Every page by which people come in, whichever way. */
+export function createSignInPages(options: {
+  readonly stores: Pick<Stores, 'cliLogins' | 'loginLinks' | 'passwords' | 'users'>;
+  readonly unitOfWork: UnitOfWork;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly pageSession: PageSession;
+  readonly cookie: SessionCookie;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly https: boolean;
+  readonly waysIn: WaysIn;
+}): Router {
+  const { waysIn } = options;
+  const [password, provider] = waysIn.kind === 'password' ? [waysIn, undefined] : [undefined, waysIn];
+  return Router({ caseSensitive: true, strict: true })
+    .use(createLoginPage({ ...options, withPasswords: password !== undefined }))
+    .use(
+      createSignInPage({
+        ...options,
+        signInByPassword: password?.signInByPassword,
+        issuer: provider?.issuer,
+      }),
+    )
+    .use(createPasswordPage({ ...options, setting: password?.passwordSetting }))
+    .use(createOidcRoutes({ ...options, providerSignIn: provider?.providerSignIn }))
+    .use(createCliPage(options));
+}

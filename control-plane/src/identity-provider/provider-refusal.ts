@@ -1,0 +1,72 @@
+import type { AppError } from '@svault/shared';
+import { EgressFailed, EgressRefused } from '@svault/shared/egress';
+import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
+import { type ErrorCode, refusal } from '../errors.ts';
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** Codes of the library for answers that are none. */
+const NO_ANSWER = [
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+];
+
+/** The provider cannot be asked, or refuses us rather than the person. */
+export function providerUnavailable(cause: unknown): AppError<ErrorCode> {
+  return refusal(
+    'PROVIDER_UNAVAILABLE',
+    'The identity provider does not answer as it should; try again later.',
+    {
+      cause,
+      details: { retryAfter: RETRY_AFTER_SECONDS },
+    },
+  );
+}
+
+/** This browser began no sign-in, or began it too long ago, or has brought it to an end already. */
+export function signInExpired(reason: string): AppError<ErrorCode> {
+  return refusal(
+    'SIGN_IN_EXPIRED',
+    'This sign-in was not begun in this browser, or too long ago. Begin again.',
+    {
+      reason,
+    },
+  );
+}
+
+/** What came back from the provider does not hold. */
+function signInFailed(cause: unknown): AppError<ErrorCode> {
+  return refusal('SIGN_IN_FAILED', "The identity provider's answer does not hold. Begin again.", {
+    cause,
+    reason: cause instanceof Error ? cause.message : 'no error',
+  });
+}
+
+/**
+ * The refusal that an error of the library stands for while a callback is looked at. What the provider says in
+ * `error_description` stays out of it: anybody can write a callback's query.
+ */
+export function refusalOfCallback(error: unknown): AppError<ErrorCode> {
+  if (error instanceof AuthorizationResponseError) {
+    if (error.error === 'access_denied')
+      return refusal(
+        'SIGN_IN_DENIED',
+        'You did not sign in at the identity provider, or it did not let you.',
+      );
+    const away = error.error === 'temporarily_unavailable' || error.error === 'server_error';
+    return away ? providerUnavailable(error) : signInFailed(error);
+  }
+  if (error instanceof ResponseBodyError)
+    return error.error === 'invalid_grant' ? signInFailed(error) : providerUnavailable(error);
+  return gotNoAnswer(error) ? providerUnavailable(error) : signInFailed(error);
+}
+
+function gotNoAnswer(error: unknown): boolean {
+  if (error instanceof EgressFailed || error instanceof EgressRefused) return true;
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? error.code : undefined;
+  return (typeof code === 'string' && NO_ANSWER.includes(code)) || gotNoAnswer(error.cause);
+}
