@@ -3,5 +3,8 @@ import { projects } from './vitest.config.ts';
 
 // The pages in a real Chromium.
 export default defineConfig({
-  test: { maxWorkers: 1, projects: projects({ include: ['**/*.browser.test.ts'], testTimeout: 60_000 }) },
+  test: {
+    maxWorkers: 1,
+    projects: projects({ names: 'browser.test.ts', testTimeout: 60_000, onPostgres: false }),
+  },
 });

@@ -12,22 +12,45 @@ const PACKAGES = [
   'scripts',
 ];
 
-/** One project per workspace, named after its folder. */
+const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
+
+/**
+ * One project per workspace, named after its folder, and `control-plane-postgres`: the control plane's integration tests
+ * once more, with its state in PostgreSQL and its limits in Redis. A file that is about one of the databases says so in
+ * its name (`*.sqlite.test.ts`, `*.postgres.test.ts`) and runs with that one only.
+ *
+ * @param options.names how the files end, such as `test.ts`
+ */
 export function projects(options: {
-  readonly include: string[];
+  readonly names: string;
   readonly exclude?: string[];
   readonly testTimeout: number;
+  /** False leaves the second run out. */
+  readonly onPostgres?: boolean;
 }): TestProjectInlineConfiguration[] {
-  return PACKAGES.map((name) => ({
+  const { names, exclude = [], testTimeout } = options;
+  const shared = { testTimeout, hookTimeout: 60_000 };
+  const ofPackages = PACKAGES.map((name) => ({
     test: {
+      ...shared,
       name,
       root: `./${name}`,
-      include: options.include,
-      exclude: ['**/node_modules/**', '**/dist/**', ...(options.exclude ?? [])],
-      testTimeout: options.testTimeout,
-      hookTimeout: 60_000,
+      include: [`**/*.${names}`],
+      exclude: [...NOT_OURS, '**/*.postgres.*', ...exclude],
     },
   }));
+  if (options.onPostgres === false) return ofPackages;
+  const onPostgres = {
+    test: {
+      ...shared,
+      name: 'control-plane-postgres',
+      root: './control-plane',
+      include: [`test/**/*.${names}`],
+      exclude: [...NOT_OURS, '**/*.sqlite.*', ...exclude],
+      globalSetup: './test/global-postgres.ts',
+    },
+  };
+  return [...ofPackages, onPostgres];
 }
 
 // Where a script wants to count the tests, it names a file for the JSON report.
@@ -38,10 +61,6 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
-    projects: projects({
-      include: ['**/*.test.ts'],
-      exclude: ['**/*.{hard,browser}.test.ts'],
-      testTimeout: 30_000,
-    }),
+    projects: projects({ names: 'test.ts', exclude: ['**/*.{hard,browser}.test.ts'], testTimeout: 30_000 }),
   },
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@svault/shared';
 import { isStorageFailure } from './sqlite.ts';
+import { StorageFailure } from './storage-failure.ts';
 
 /** Seconds after which a caller may try again when the database refused a write. */
 const STORAGE_RETRY_SECONDS = 5;
@@ -27,7 +28,7 @@ export interface RefusalCodes<Code extends string> {
  * Reads what is to be answered out of any error.
  *
  * - {@link AppError} → its status, message and details.
- * - a database that is full, busy or failing → `storageFailure` with `retryAfter`: nothing was changed.
+ * - a database that is away, full, busy or failing → `storageFailure` with `retryAfter`: nothing was changed.
  * - anything else → a fixed 500 with a request id, under which the log has to hold what happened.
  */
 export function createRefusalReader<Code extends string>(
@@ -42,7 +43,7 @@ export function createRefusalReader<Code extends string>(
       const { code, message, details = {} } = error;
       return { status: statusOf[code], code, message, details };
     }
-    if (isStorageFailure(error)) {
+    if (error instanceof StorageFailure || isStorageFailure(error)) {
       const message = 'the database cannot take this now; try again';
       const details = { retryAfter: STORAGE_RETRY_SECONDS };
       return { status: statusOf[storageFailure], code: storageFailure, message, details };

@@ -25,6 +25,9 @@ export const REDIS_PROGRAM: string | undefined = PROGRAMS.find(
 /** What a test says that does not run here. */
 export const NO_REDIS = `needs ${PROGRAMS.join(' or ')} on the path`;
 
+/** Enough for each place of a whole run to have one of its own (test-database.ts). */
+const DATABASES = 16_384;
+
 /** @throws Error where there is no Redis on the machine, or where it does not start */
 export async function startRedis(): Promise<RedisServer> {
   const port = await freePort();
@@ -42,7 +45,14 @@ export async function startRedis(): Promise<RedisServer> {
 
 async function listenOn(port: number): Promise<ChildProcess> {
   if (REDIS_PROGRAM === undefined) throw new Error(NO_REDIS);
-  const settings = { port, bind: '127.0.0.1', save: '', appendonly: 'no', daemonize: 'no' };
+  const settings = {
+    port,
+    bind: '127.0.0.1',
+    save: '',
+    appendonly: 'no',
+    daemonize: 'no',
+    databases: DATABASES,
+  };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const server = spawn(REDIS_PROGRAM, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const withUs = (): void => void server.kill('SIGKILL');

@@ -28,9 +28,19 @@ export function linkEvent(head: ChainHead, event: StampedAuditEvent): AuditEvent
  * @returns 64 lower-case hex digits
  */
 function hashOf(previous: string, event: Omit<AuditEvent, 'hash'>): string {
+  const { beforeNumber, behindNumber } = hashedText(event);
+  return hash('sha256', `${previous}\n${beforeNumber}${event.seq}${behindNumber}`, 'hex');
+}
+
+/**
+ * What is hashed of an event, around the number that it gets: a JSON array. PostgreSQL hashes it where it gives the
+ * number, and reads the event's columns out of it (migrations/112-record-events.ts).
+ */
+export function hashedText(event: Omit<AuditEvent, 'hash' | 'seq'>): {
+  readonly beforeNumber: string;
+  readonly behindNumber: string;
+} {
   const members = [
-    event.vaultId,
-    event.seq,
     event.id,
     event.eventType,
     event.timestamp,
@@ -42,7 +52,10 @@ function hashOf(previous: string, event: Omit<AuditEvent, 'hash'>): string {
     event.count ?? null,
     event.detail === undefined ? null : canonicalJson(event.detail),
   ];
-  return hash('sha256', `${previous}\n${JSON.stringify(members)}`, 'hex');
+  return {
+    beforeNumber: `[${JSON.stringify(event.vaultId)},`,
+    behindNumber: `,${JSON.stringify(members).slice(1)}`,
+  };
 }
 
 /** Why a chain does not hold, and at which event. */

@@ -1,50 +1,31 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Clock, Id } from '@svault/shared';
+import type { Outcome } from '@svault/shared/schemas';
 import { type AuditEvent, type NewAuditEvent, stampEvent } from '../audit/audit-event.ts';
+import type { AuditEventType } from '../audit/event-types.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../audit/audit-store.ts';
-import { EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
-import { chunksOf } from './chunks.ts';
+import { EMPTY_CHAIN } from '../audit/chain.ts';
 import type { AuditEventRow } from './decision-schema.ts';
-import { fromAuditRow, toAuditRow } from './audit-rows.ts';
+import { fromAuditRow } from './audit-rows.ts';
+import type { Engine } from './engine.ts';
 import type { Schema } from './schema.ts';
 
 /** @param db of a unit of work, so that an event is written with the change it reports */
-export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
-  const chainOf = async (vaultId: Id<'vlt'>): Promise<AuditChain> => {
-    const row = await db
-      .selectFrom('audit_chains')
-      .selectAll()
-      .where('vault_id', '=', vaultId)
-      .executeTakeFirst();
-    if (row === undefined) return { head: EMPTY_CHAIN, start: EMPTY_CHAIN, shippedSeq: 0 };
-    return {
-      head: { seq: Number(row.head_seq), hash: row.head_hash },
-      start: { seq: Number(row.start_seq), hash: row.start_hash },
-      shippedSeq: Number(row.shipped_seq),
-    };
-  };
-
+export function createAuditStore(
+  db: Kysely<Schema>,
+  clock: Clock,
+  writeEvents: Engine['writeEvents'],
+): AuditStore {
   const appendAll = async (events: readonly NewAuditEvent[]): Promise<void> => {
     const [first] = events;
     if (first === undefined) return;
-    const { vaultId } = first;
-    const { head, start } = await chainOf(vaultId);
     const nowMs = clock.now();
-    let last = head;
-    const linked = events.map((event) => (last = linkEvent(last, stampEvent(event, nowMs))));
-    for (const chunk of chunksOf(linked))
-      await db.insertInto('audit_events').values(chunk.map(toAuditRow)).execute();
-    const moved = { head_seq: last.seq, head_hash: last.hash };
-    const ends = { ...moved, start_seq: start.seq, start_hash: start.hash, shipped_seq: 0 };
-    await db
-      .insertInto('audit_chains')
-      .values({ vault_id: vaultId, ...ends })
-      .onConflict((conflict) => conflict.column('vault_id').doUpdateSet(moved))
-      .execute();
+    const stamped = events.map((event) => stampEvent(event, nowMs));
+    await writeEvents(db, first.vaultId, stamped);
   };
 
   return {
-    chainOf,
+    chainOf: (vaultId) => chainOf(db, vaultId),
 
     append: (event) => appendAll([event]),
 
@@ -64,6 +45,37 @@ export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
       const found = seen(await query.limit(limit).execute(), limit);
       const lookedAt = Number(rows) < MAX_LOOKED_AT ? undefined : Number(oldest);
       return { ...found, reached: found.reached ?? lookedAt };
+    },
+
+    tally: async (vaultId, { since, before, rows }) => {
+      const newest = newestFirst(db, vaultId, undefined, before)
+        .select(['seq', 'occurred_at', 'event_type', 'outcome', 'event_count'])
+        .limit(rows);
+      const counted = (outcome: Outcome) =>
+        sql<
+          number | null
+        >`sum(case when event_type in (${sql.join(CREDENTIAL_REQUESTS)}) and occurred_at >= ${since}
+          and outcome = ${outcome} then coalesce(event_count, 1) else 0 end)`;
+      const row = await db
+        .selectFrom(newest.as('looked_at'))
+        .select(({ fn }) => [
+          counted('success').as('accesses'),
+          counted('denied').as('denied'),
+          counted('rate_limited').as('rate_limited'),
+          counted('error').as('errors'),
+          fn.countAll().as('rows'),
+          fn.min('seq').as('oldest_seq'),
+          fn.min('occurred_at').as('oldest_at'),
+        ])
+        .executeTakeFirstOrThrow();
+      const tally = {
+        accesses: Number(row.accesses),
+        denied: Number(row.denied),
+        rateLimited: Number(row.rate_limited),
+        errors: Number(row.errors),
+      };
+      const oldest = { seq: Number(row.oldest_seq), timestamp: row.oldest_at };
+      return { tally, oldest: Number(row.rows) < rows ? undefined : oldest };
     },
 
     after: async (vaultId, seq, limit) => {
@@ -139,6 +151,21 @@ export function createAuditStore(db: Kysely<Schema>, clock: Clock): AuditStore {
   };
 }
 
+/** The two ends of a vault's chain as they stand now. */
+export async function chainOf(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<AuditChain> {
+  const row = await db
+    .selectFrom('audit_chains')
+    .selectAll()
+    .where('vault_id', '=', vaultId)
+    .executeTakeFirst();
+  if (row === undefined) return { head: EMPTY_CHAIN, start: EMPTY_CHAIN, shippedSeq: 0 };
+  return {
+    head: { seq: Number(row.head_seq), hash: row.head_hash },
+    start: { seq: Number(row.start_seq), hash: row.start_hash },
+    shippedSeq: Number(row.shipped_seq),
+  };
+}
+
 /** Rows that one look reads: a millisecond or two. */
 const MAX_LOOKED_AT = 2_000;
 
@@ -155,13 +182,22 @@ function newestFirst(
   return query.orderBy('seq', 'desc');
 }
 
-type Condition = readonly ['service_name' | 'event_type' | 'occurred_at', '=' | '>=' | '<', string];
+/** Types of events that tell of a request for a credential. */
+const CREDENTIAL_REQUESTS: readonly AuditEventType[] = ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'];
+
+type Condition = readonly [
+  'service_name' | 'event_type' | 'outcome' | 'occurred_at',
+  '=' | '>=' | '<',
+  string,
+];
 
 /** No index for these: each would be paid for by every credential request. */
-function conditionsBeyondTheIndex({ serviceName, eventType, from, to }: AuditFilter): readonly Condition[] {
+function conditionsBeyondTheIndex(filter: AuditFilter): readonly Condition[] {
+  const { serviceName, eventType, outcome, from, to } = filter;
   const conditions: Condition[] = [];
   if (serviceName !== undefined) conditions.push(['service_name', '=', serviceName]);
   if (eventType !== undefined) conditions.push(['event_type', '=', eventType]);
+  if (outcome !== undefined) conditions.push(['outcome', '=', outcome]);
   if (from !== undefined) conditions.push(['occurred_at', '>=', from]);
   if (to !== undefined) conditions.push(['occurred_at', '<', to]);
   return conditions;

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
+import type { DatabaseKind } from './schema-migration.ts';
 import type { Schema } from './schema.ts';
 
 /** The database was written by a newer program. Nothing was changed. */
@@ -19,7 +20,7 @@ class NewerSchema extends Error {
  *
  * @throws NewerSchema when the database has a step that this program does not know
  */
-export async function migrate(db: Kysely<Schema>): Promise<void> {
+export async function migrate(db: Kysely<Schema>, kind: DatabaseKind): Promise<void> {
   await sql`CREATE TABLE IF NOT EXISTS schema_migrations (id INTEGER PRIMARY KEY, name TEXT NOT NULL)`.execute(
     db,
   );
@@ -30,7 +31,7 @@ export async function migrate(db: Kysely<Schema>): Promise<void> {
     if (applied.some(({ id }) => id === migration.id)) continue;
     await db.transaction().execute(async (transaction) => {
       if (await isApplied(transaction, migration.id)) return;
-      await migration.up(transaction);
+      await migration.up(transaction, kind);
       await transaction
         .insertInto('schema_migrations')
         .values({ id: migration.id, name: migration.name })

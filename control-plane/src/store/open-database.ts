@@ -15,5 +15,7 @@ export async function openDatabase(
   options: OpenOptions,
 ): Promise<Database> {
   if (address.kind === 'sqlite') return openSqliteDatabase(address.path, operatorKeys, options);
-  throw new Error('not yet');
+  // Loaded only where it is used: it makes the start on SQLite slower.
+  const { openPostgresDatabase } = await import('./postgres-database.ts');
+  return openPostgresDatabase(address.url, operatorKeys, options);
 }

@@ -11,6 +11,7 @@ import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
 import { type Database, NoDatabase, type OpenOptions } from './database.ts';
 import { sqliteDialect } from './driver.ts';
+import { sqliteEngine } from './engine-sqlite.ts';
 import { migrate } from './migrate.ts';
 import type { Schema } from './schema.ts';
 import { type OperatorKeys, makeSealingKey, openSealingKey } from './sealing-key.ts';
@@ -58,8 +59,8 @@ export async function openSqliteDatabase(
       sqlite,
       kysely,
       masterKeys,
-      stores: createStores(kysely, clock),
-      unitOfWork: createUnitOfWork(kysely, clock),
+      stores: createStores(kysely, clock, sqliteEngine),
+      unitOfWork: createUnitOfWork(kysely, clock, sqliteEngine),
       accessStore: createAccessStore(sqlite),
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
       answers: async () =>
@@ -76,6 +77,6 @@ async function prepare(kysely: Kysely<Schema>, operatorKeys: OperatorKeys): Prom
   const tables = await kysely.introspection.getTables();
   const hasKey = tables.some(({ name }) => name === 'sealing_keys');
   const known = hasKey ? await openSealingKey(kysely, operatorKeys) : undefined;
-  await migrate(kysely);
+  await migrate(kysely, 'sqlite');
   return known ?? makeSealingKey(kysely, operatorKeys);
 }

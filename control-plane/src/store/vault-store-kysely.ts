@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { VaultStore } from '../vault/vault-store.ts';
+import type { Engine } from './engine.ts';
 import type { Schema } from './schema.ts';
 
-export function createVaultStore(db: Kysely<Schema>): VaultStore {
+export function createVaultStore(db: Kysely<Schema>, hold: Engine['hold']): VaultStore {
   return {
-    // SQLite's transactions follow one another anyway.
-    hold: () => Promise.resolve(),
+    hold: (vaultId) => hold(db, vaultId),
     add: async ({ id, createdAt }) => {
       await db.insertInto('vaults').values({ id, created_at: createdAt, locked_at: null }).execute();
     },

@@ -14,14 +14,16 @@ beforeAll(async () => {
   place = await makeStorePlace();
   database = await place.open(clock);
   await database.unitOfWork.run(vaultId, async ({ audit }) => {
-    for (let seq = 1; seq <= 4_500; seq++)
-      await audit.append({
+    const numbers = Array.from({ length: 4_500 }, (_, index) => index + 1);
+    await audit.appendAll(
+      numbers.map((seq) => ({
         vaultId,
         eventType: 'GRANT_CREATED',
         outcome: 'success',
         ...(seq % 2 === 0 && { agentId }),
         serviceName: seq === 4 ? 'rare' : 'common',
-      });
+      })),
+    );
   });
 });
 afterAll(async () => {

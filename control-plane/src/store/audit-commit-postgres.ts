@@ -1,0 +1,72 @@
+import { StorageFailure } from '@svault/server-kit/storage-failure';
+import type { Clock } from '@svault/shared';
+import { formatTime } from '@svault/shared';
+import { stampEvent } from '../audit/audit-event.ts';
+import type { AuditCommit, AuditEntry, StandingAccess } from '../audit/audit-writer.ts';
+import { hashedText } from '../audit/chain.ts';
+import { createLanes } from './lanes.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+
+/** migrations/112-record-events.ts */
+const RECORD = {
+  name: 'svault_record',
+  text: 'SELECT svault_record($1, $2, $3, $4, $5, $6) AS "leftOut"',
+};
+
+/** Events of one write: a few milliseconds, in which the account's other writers wait. */
+const MAX_EVENTS = 200;
+const MAX_WAIT_MS = 3_000;
+
+/**
+ * The hot path's log: one round trip for all that gathered of a vault while its former write was under way.
+ *
+ * A write whose connection dies is refused and not repeated: it may have gone through.
+ *
+ * @param options.maxWrites under way at once
+ */
+export function createAuditCommit(options: {
+  readonly pool: Pick<PostgresPool, 'run'>;
+  readonly maxWrites: number;
+  readonly clock: Clock;
+}): AuditCommit {
+  const { pool, clock } = options;
+
+  const write = async (vaultId: string, entries: readonly AuditEntry[]): Promise<boolean[]> => {
+    const nowMs = clock.now();
+    const texts = entries.map(({ event }) => hashedText(stampEvent(event, nowMs)));
+    const touched = entries.flatMap(({ event, touchAgent }) =>
+      touchAgent && event.agentId !== undefined ? [event.agentId] : [],
+    );
+    const [row] = await pool.run<{ readonly leftOut: readonly number[] }>(RECORD, [
+      vaultId,
+      texts[0]?.beforeNumber,
+      texts.map(({ behindNumber }) => behindNumber),
+      entries.map(({ provided }) => provided && restingOn(provided)),
+      touched.length === 0 ? null : touched,
+      formatTime(nowMs),
+    ]);
+    const leftOut = new Set(row?.leftOut);
+    return entries.map((_, index) => !leftOut.has(index + 1));
+  };
+
+  const lanes = createLanes<AuditEntry, boolean>({
+    run: write,
+    maxBatches: options.maxWrites,
+    maxItems: MAX_EVENTS,
+    maxWaitMs: MAX_WAIT_MS,
+    monotonic: () => clock.monotonic(),
+    tooLate: () => new StorageFailure('the audit log is written too slowly'),
+  });
+  return { write: (entry) => lanes.add(entry.event.vaultId, entry) };
+}
+
+const restingOn = ({ keyHash, grantId, webhookId, policyRevision, uses }: StandingAccess): string =>
+  JSON.stringify({
+    keyHash,
+    grantId,
+    webhookId,
+    policyRevision,
+    ...(uses.length > 0 && {
+      uses: uses.map(({ targetType, targetId, ruleId, limit }) => [targetType, targetId, ruleId, limit]),
+    }),
+  });

@@ -1,0 +1,80 @@
+/** Work that is gathered by key. */
+export interface Lanes<Item, Result> {
+  /** Settles with the item's own result, once the batch that it went with has ended. */
+  add(key: string, item: Item): Promise<Result>;
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  /** Monotonic. */
+  readonly sinceMs: number;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Runs items in batches, one batch of a key at a time: what comes while it is under way makes the next one. So a key that
+ * is held up holds up nobody else, and whoever asks much waits behind nobody but itself.
+ *
+ * @param options.run gives one result per item, in their order
+ * @param options.maxBatches under way at once, over all keys, which are taken in turn
+ * @param options.maxWaitMs an item that has waited longer when its turn comes is given up by `tooLate`
+ */
+export function createLanes<Item, Result>(options: {
+  readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>;
+  readonly maxBatches: number;
+  readonly maxItems: number;
+  readonly maxWaitMs: number;
+  readonly monotonic: () => number;
+  readonly tooLate: () => Error;
+}): Lanes<Item, Result> {
+  const { maxBatches, maxItems, maxWaitMs, monotonic } = options;
+  const lanes = new Map<string, Waiting<Item, Result>[]>();
+  const underWay = new Set<string>();
+  let scheduled = false;
+
+  const runBatch = async (key: string, batch: readonly Waiting<Item, Result>[]): Promise<void> => {
+    const earliest = monotonic() - maxWaitMs;
+    const inTime = batch.filter(({ sinceMs }) => sinceMs >= earliest);
+    for (const late of batch) if (late.sinceMs < earliest) late.reject(options.tooLate());
+    if (inTime.length === 0) return;
+    try {
+      const results = await options.run(
+        key,
+        inTime.map(({ item }) => item),
+      );
+      inTime.forEach(({ resolve }, at) => resolve(results[at] as Result));
+    } catch (error) {
+      for (const { reject } of inTime) reject(error);
+    }
+  };
+
+  const start = (): void => {
+    scheduled = false;
+    for (const [key, waiting] of lanes) {
+      if (underWay.size >= maxBatches) return;
+      if (underWay.has(key)) continue;
+      lanes.delete(key);
+      const batch = waiting.splice(0, maxItems);
+      // Behind the others: its turn comes again.
+      if (waiting.length > 0) lanes.set(key, waiting);
+      underWay.add(key);
+      void runBatch(key, batch).finally(() => {
+        underWay.delete(key);
+        start();
+      });
+    }
+  };
+
+  return {
+    add: (key, item) =>
+      new Promise((resolve, reject) => {
+        const waiting = lanes.get(key) ?? [];
+        waiting.push({ item, sinceMs: monotonic(), resolve, reject });
+        lanes.set(key, waiting);
+        // Not before the turn of the event loop is over: requests that arrived together are written together.
+        if (!scheduled) setImmediate(start);
+        scheduled = true;
+      }),
+  };
+}

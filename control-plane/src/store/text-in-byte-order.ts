@@ -1,0 +1,29 @@
+import {
+  type ColumnDefinitionNode,
+  DataTypeNode,
+  type KyselyPlugin,
+  OperationNodeTransformer,
+  type QueryId,
+  RawNode,
+} from 'kysely';
+
+class ByteOrder extends OperationNodeTransformer {
+  protected override transformColumnDefinition(
+    node: ColumnDefinitionNode,
+    queryId: QueryId,
+  ): ColumnDefinitionNode {
+    const column = super.transformColumnDefinition(node, queryId);
+    const isText = DataTypeNode.is(column.dataType) && column.dataType.dataType === 'text';
+    return isText ? { ...column, dataType: RawNode.createWithSql('text collate "C"') } : column;
+  }
+}
+
+/**
+ * For PostgreSQL's migrations: every text column compares by its bytes, as SQLite's do, whatever language the operator's
+ * database sorts by. So pages come in the same order on both, and an update of the system's sorting rules cannot make an
+ * index wrong.
+ */
+export const textInByteOrder: KyselyPlugin = {
+  transformQuery: ({ node, queryId }) => new ByteOrder().transformNode(node, queryId),
+  transformResult: ({ result }) => Promise.resolve(result),
+};

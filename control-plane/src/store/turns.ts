@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Runs works of one key one after another, in the order in which they came.
+ *
+ * @param options.maxWaitMs a work whose turn has not come by then is given up by `tooLate`
+ */
+export function createTurns(options: {
+  readonly maxWaitMs: number;
+  readonly tooLate: () => Error;
+}): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  /** Settles when the last work of a key has ended. */
+  const ends = new Map<string, Promise<void>>();
+
+  const isOver = async (before: Promise<void>): Promise<boolean> => {
+    const waiting = new AbortController();
+    const late = delay(options.maxWaitMs, false, { signal: waiting.signal, ref: false });
+    try {
+      return await Promise.race([before.then(() => true), late]);
+    } finally {
+      waiting.abort();
+    }
+  };
+
+  return async (key, work) => {
+    const before = ends.get(key);
+    let finish: () => void = () => undefined;
+    const own = new Promise<void>((resolve) => (finish = resolve));
+    const end = before === undefined ? own : before.then(() => own);
+    ends.set(key, end);
+    try {
+      if (before !== undefined && !(await isOver(before))) throw options.tooLate();
+      return await work();
+    } finally {
+      finish();
+      if (ends.get(key) === end) ends.delete(key);
+    }
+  };
+}
