@@ -7,7 +7,7 @@ import { makeLoginLink } from './accounts/login-link.ts';
 import { createApp } from './app.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
-import { type Metrics, createMetrics } from './metrics.ts';
+import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 
 export interface RunningControlPlane {
   /** The address it listens on, with the port that was really taken. */
@@ -39,9 +39,9 @@ export async function startControlPlane(
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    const metrics = config.metricsListen && (await startMetrics(config.metricsListen));
-    undo.push(() => metrics?.listener.close());
-    const context = await createContext(config, { clock, logger, ...metrics });
+    const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
+    undo.push(() => metricsListener?.close());
+    const context = await createContext(config, { clock, logger, metrics });
     undo.push(() => context.close());
     const ownerLink = await bootstrap(context);
     const jobs = context.startJobs();
@@ -49,7 +49,7 @@ export async function startControlPlane(
     const listener = await listen(createApp(context), config.listen);
     undo.push(() => listener.close());
     sayWhatRuns(context, listener.url);
-    return { url: listener.url, metricsUrl: metrics?.listener.url, ownerLink, close };
+    return { url: listener.url, metricsUrl: metricsListener?.url, ownerLink, close };
   } catch (error) {
     await close();
     throw error;
@@ -58,8 +58,9 @@ export async function startControlPlane(
 
 /** Loaded only where metrics are asked for. */
 async function startMetrics(
-  address: ListenAddress,
-): Promise<{ readonly listener: Listener; readonly metrics: Metrics }> {
+  address: ListenAddress | undefined,
+): Promise<{ readonly listener?: Listener; readonly metrics?: Metrics }> {
+  if (address === undefined) return {};
   const {
     createMetrics: createRegistry,
     metersOf,

@@ -1,5 +1,6 @@
-import { Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import { type Listener, listen } from './listener.ts';
+import type { Meters } from './meters.ts';
 import type { ListenAddress } from './settings.ts';
 
 /** A registry of its own per server, so that two servers in one process (a test) do not share counters. */
@@ -8,6 +9,18 @@ export function createMetrics(prefix: string): Registry {
   registry.setDefaultLabels({ program: prefix });
   return registry;
 }
+
+/** Meters whose figures this registry tells. */
+export const metersOf = (registry: Registry): Meters => ({
+  counter: (name, help, labelNames) => {
+    const counter = new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
+    return (labels) => counter.inc(labels);
+  },
+  gauge: (name, help, labelNames) => {
+    const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
+    return (labels, value) => gauge.set(labels, value);
+  },
+});
 
 /** `GET /metrics` in Prometheus text on an address of its own, which an operator keeps private. */
 export async function serveMetrics(registry: Registry, address: ListenAddress): Promise<Listener> {

@@ -1,15 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Secret } from '@svault/shared';
 import type { RunScript } from '../limits/redis-limiter.ts';
-
-/** A Redis that may go away at any time, and costs nobody a wait while it is. */
-export interface RedisConnection {
-  /** False from the first command that fails until Redis takes a write again. */
-  usable(): boolean;
-  /** Rejects within {@link COMMAND_TIMEOUT_MS} twice at most, at once where Redis is known to be away. */
-  readonly run: RunScript;
-  close(): void;
-}
+import type { ConnectRedis, RedisConnection } from '../limits/start-limiter.ts';
 
 /** One round trip takes a millisecond or less; a script that Redis does not know yet takes two of them. */
 const COMMAND_TIMEOUT_MS = 100;
@@ -18,21 +10,11 @@ const CONNECT_TIMEOUT_MS = 1_000;
 const RETRY_MS = 500;
 const PROBE_LIFETIME_MS = 1_000;
 
-/**
- * Connects, and waits until that has worked or failed once: a service starts without its Redis too.
- *
- * @param keyPrefix what keys begin with
- * @param onChange hears each time whether it can be used; the reason is fit for the log, and holds no password
- */
-export async function connectRedis({
-  url,
-  keyPrefix,
-  onChange,
-}: {
-  readonly url: Secret;
-  readonly keyPrefix: string;
-  readonly onChange: (usable: boolean, reason: string | undefined) => void;
-}): Promise<RedisConnection> {
+/** Connects, and waits until that has worked or failed once. */
+export async function connectRedis(
+  url: Secret,
+  { keyPrefix, onChange }: Parameters<ConnectRedis>[0],
+): Promise<RedisConnection> {
   let usable: boolean | undefined;
   let closed = false;
   let retry: NodeJS.Timeout | undefined;

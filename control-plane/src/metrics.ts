@@ -1,0 +1,16 @@
+import { type Meters, NO_METERS } from '@svault/server-kit/meters';
+
+/** Everything that this server counts of itself, beside Node's own figures; README, "Log, metrics, health". */
+export const createMetrics = (meters: Meters) => ({
+  limiterDecision: meters.counter('svault_limiter_decisions_total', 'Requests that were counted or refused', [
+    'scope',
+    'verdict',
+  ]),
+  limiterBackend: meters.gauge('svault_limiter_backend', '1 where limits are kept now, 0 elsewhere', [
+    'backend',
+  ]),
+});
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+export const NO_METRICS: Metrics = createMetrics(NO_METERS);
