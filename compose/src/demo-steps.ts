@@ -79,6 +79,19 @@ export async function demoSteps(pair: Pair, step: Narrator['step']): Promise<voi
     return 'the first use is answered 200, the second 401';
   });
 
+  await step('Attach a policy that allows two an hour, then disable it', async () => {
+    const rules = [{ type: 'rate_limit', limit: 2, windowSeconds: HOUR_SECONDS }];
+    const { id } = await admin.call<{ id: string }>('POST', '/api/policies', { name: 'two an hour', rules });
+    const target = { targetType: 'agent', targetId: agent.id() };
+    await admin.call('POST', `/api/policies/${id}/attachments`, target);
+    for (const expected of [200, 200])
+      expectEqual('the status within it', (await agent.ask(first.serviceName)).status, expected);
+    const past = await agent.refused(first.serviceName, 429, 'POLICY_DENIED');
+    await admin.call('PATCH', `/api/policies/${id}`, { enabled: false });
+    expectEqual('the status without it', (await agent.ask(first.serviceName)).status, 200);
+    return `200, 200, then ${past}; 200 once it is disabled`;
+  });
+
   await step('Suspend the agent, then resume it', async () => {
     await admin.call('POST', `/api/agents/${agent.id()}/suspend`);
     const suspended = await agent.refused(first.serviceName, 403, 'AGENT_INACTIVE');
