@@ -6,6 +6,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, Secret, newId, systemClock } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PageRequest } from '../paging.ts';
+import type { Policy } from '../policies/policy.ts';
 import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
 import { type OpenSqlite, openSqliteDatabase } from './sqlite-database.ts';
@@ -31,6 +32,7 @@ beforeAll(async () => {
   createAccessStore(sqlite);
   createAuditCommit(sqlite, createGroupCommit(sqlite), systemClock);
   await useEveryStore();
+  await usePolicies();
   plans = [...statements].map((sql) => {
     const values = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
     const steps = prepare<string[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
@@ -127,9 +129,36 @@ async function useEveryStore(): Promise<void> {
   await database.answers();
 }
 
-/** Indexes that hold due rows only, so that going through them is the point; and what is no table. */
+async function usePolicies(): Promise<void> {
+  const { policies, proxies } = database.stores;
+  const [vaultId, id] = [newId('vlt'), newId('pol')];
+  const target = { type: 'token', id: 's' } as const;
+  const twoParts: PageRequest = { limit: 10, after: ['a', 'b'] };
+  const policy: Policy = {
+    id,
+    vaultId,
+    name: 'p',
+    enabled: true,
+    rules: [{ id: newId('rul'), type: 'max_usage', limit: 1 }],
+    createdAt: 't',
+    updatedAt: 't',
+  };
+  await policies.get(vaultId, id);
+  await policies.list(vaultId, undefined, twoParts);
+  await policies.list(vaultId, target, twoParts);
+  await policies.update(policy, { ...policy, rules: [] });
+  await policies.remove(policy);
+  await policies.detach(policy, target);
+  await policies.detachAll(vaultId, target);
+  await policies.attachments(id, twoParts);
+  await policies.countOf(vaultId, target);
+  await policies.questionOf(vaultId, { type: 'agent', id: 'a' }, 's');
+  await proxies.get(vaultId, 'prx_1');
+}
+
+/** Indexes that hold due rows only, so that going through them is the point; and what is no table, but a few rows. */
 const SCANNED_ON_PURPOSE =
-  /^SCAN (audit_chains USING .*INDEX audit_chains_unshipped|webhook_links USING .*INDEX webhook_links_pending|looked_at|CONSTANT ROW|schema_migrations)/;
+  /^SCAN (audit_chains USING .*INDEX audit_chains_unshipped|webhook_links USING .*INDEX webhook_links_pending|looked_at|target|\(subquery-\d+\)|CONSTANT ROW|schema_migrations)/;
 
 it('goes through no table', () => {
   expect(plans.length).toBeGreaterThan(50);

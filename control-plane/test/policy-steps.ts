@@ -1,0 +1,37 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { TestPair } from '@svault/test-kit/pair';
+import type { RuleSettings } from '../src/policies/rule.ts';
+import { type Answer, clientOf } from './management-service.ts';
+import { type PairAgent, pathFor } from './pair-agents.ts';
+
+/** A database of countries that others made. */
+export const COUNTRIES_MMDB = join(
+  dirname(createRequire(import.meta.url).resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json')),
+  'geo-whois-asn-country.mmdb',
+);
+
+export interface Target {
+  readonly targetType: 'agent' | 'proxy' | 'token';
+  readonly targetId: string;
+}
+
+export const toAgent = ({ id }: PairAgent): Target => ({ targetType: 'agent', targetId: id });
+export const toToken = (serviceName: string): Target => ({ targetType: 'token', targetId: serviceName });
+
+/** Steps with policies on a running pair. */
+export const policySteps = (pair: () => TestPair) => ({
+  make: async (name: string, ...rules: RuleSettings[]): Promise<string> =>
+    (await pair().admin.call<{ id: string }>('POST', '/api/policies', { name, rules })).id,
+  attach: (policyId: string, target: Target): Promise<unknown> =>
+    pair().admin.call('POST', `/api/policies/${policyId}/attachments`, target),
+  detach: (policyId: string, target: Target): Promise<unknown> =>
+    pair().admin.call('DELETE', `/api/policies/${policyId}/attachments`, target),
+  change: (policyId: string, changes: object): Promise<unknown> =>
+    pair().admin.call('PATCH', `/api/policies/${policyId}`, changes),
+  /** An agent's request that a trusted proxy says to come from an address. */
+  askFrom: (agent: PairAgent, address: string, serviceName = 'github'): Promise<Answer> =>
+    clientOf(pair().controlPlaneUrl())('GET', pathFor(serviceName), {
+      headers: { authorization: `Bearer ${agent.apiKey}`, 'x-forwarded-for': address },
+    }),
+});
