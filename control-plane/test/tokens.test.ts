@@ -144,3 +144,170 @@ describe('DELETE /api/tokens/{serviceName}', () => {
     }
   });
 });
+
+describe('GET /api/tokens/{serviceName}/history', () => {
+  const historyOf = async (name: string, query = '') => {
+    const { json } = await admin('GET', `/api/tokens/${name}/history${query}`);
+    return json as {
+      items: { eventType: string; serviceName: string; userId: string }[];
+      nextCursor?: string;
+    };
+  };
+
+  test('lists the events of the token, newest first, and of no other', async () => {
+    await create('remembered');
+    await create('other');
+    await admin('PATCH', '/api/tokens/remembered', { body: { notes: 'n' } });
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'remembered' } });
+    await admin('POST', '/api/tokens/remembered/store-ticket');
+    const { items } = await historyOf('remembered');
+    const types = [
+      'TOKEN_STORE_TICKET',
+      'GRANT_CREATED',
+      'TOKEN_UPDATED',
+      'TOKEN_STORE_TICKET',
+      'TOKEN_CREATED',
+    ];
+    expect(items.map(({ eventType }) => eventType)).toEqual(types);
+    expect(new Set(items.map(({ serviceName }) => serviceName))).toEqual(new Set(['remembered']));
+
+    const paged: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await historyOf(
+        'remembered',
+        `?limit=2${cursor === undefined ? '' : `&cursor=${cursor}`}`,
+      );
+      paged.push(...page.items.map(({ eventType }) => eventType));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(paged).toEqual(types);
+  });
+
+  test('belongs to a token: after its deletion the log is asked by name', async () => {
+    await create('deleted');
+    await admin('DELETE', '/api/tokens/deleted');
+    expect((await admin('GET', '/api/tokens/deleted/history')).status).toBe(404);
+    const { items } = (await admin('GET', '/api/audit?serviceName=deleted')).json;
+    expect(items[0]).toMatchObject({ eventType: 'TOKEN_DELETED' });
+  });
+
+  test.each(['limit=0', 'limit=101', 'cursor=x', 'cursor=WyJhIl0', 'eventType=LOGIN'])(
+    'refuses %s',
+    async (query) => {
+      await create('queried');
+      expect((await admin('GET', `/api/tokens/queried/history?${query}`)).status).toBe(422);
+    },
+  );
+});
+
+describe('a name in the path that no token has', () => {
+  const ROUTES = [
+    ['GET', ''],
+    ['PATCH', '', { notes: 'n' }],
+    ['DELETE', ''],
+    ['GET', '/history'],
+    ['POST', '/store-ticket', {}],
+    ['POST', '/credential-ticket', {}],
+  ] as const;
+  const NAMES = [
+    'unknown',
+    'a%2Fb',
+    '..%2Fx',
+    '%20a',
+    'a%0Ab',
+    'x'.repeat(129),
+    '%EF%BC%A1%CC%88',
+    'e%CC%81',
+    '%00',
+  ];
+
+  test.each(ROUTES)(
+    '%s …%s answers the same for an unknown and an illegal one',
+    async (method, action, body) => {
+      const answers = new Set<string>();
+      for (const name of NAMES) {
+        const { status, text } = await admin(method, `/api/tokens/${name}${action}`, { body });
+        answers.add(`${status} ${text}`);
+      }
+      expect([...answers]).toEqual([expect.stringMatching(/^404 .*NOT_FOUND/)]);
+    },
+  );
+
+  test('at the grants of an agent too', async () => {
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    for (const name of NAMES)
+      expect((await admin('DELETE', `/api/agents/${agent.id}/grants/${name}`)).status).toBe(404);
+  });
+
+  test('reaches no webhook where it is illegal', async () => {
+    const before = pair.recorded().length;
+    for (const name of NAMES.slice(1)) await admin('DELETE', `/api/tokens/${name}`);
+    expect(pair.recorded().subarray(before).toString()).not.toContain('tokens.delete');
+  });
+});
+
+describe('specification, token types: a display name, notes and tags', () => {
+  test('of a new token without them: its name, and nothing', async () => {
+    expect((await create('bare')).json.token).toMatchObject({
+      displayName: 'bare',
+      description: '',
+      notes: '',
+      tags: [],
+    });
+  });
+
+  test.each(['JWT', 'PlainText', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'])(
+    'type %s',
+    async (tokenType) => {
+      const body = { serviceName: `type-${tokenType}`, tokenType };
+      expect((await admin('POST', '/api/tokens', { body })).json.token).toMatchObject(body);
+    },
+  );
+
+  test.each([
+    ['an unknown type', { tokenType: 'Password' }, 'tokenType'],
+    ['a display name of two lines', { displayName: 'a\nb' }, 'displayName'],
+    ['an empty display name', { displayName: '' }, 'displayName'],
+    ['a display name of 201 characters', { displayName: 'x'.repeat(201) }, 'displayName'],
+    ['a description of 1,001 characters', { description: 'x'.repeat(1_001) }, 'description'],
+    ['notes of 10,001 characters', { notes: 'x'.repeat(10_001) }, 'notes'],
+    ['21 tags', { tags: Array.from({ length: 21 }, (_, index) => `t${index}`) }, 'tags'],
+    ['a tag of 51 characters', { tags: ['x'.repeat(51)] }, 'tags.0'],
+    ['an empty tag', { tags: ['a', ''] }, 'tags.1'],
+    ['a tag twice', { tags: ['a', 'b', 'a'] }, 'tags.2'],
+  ])('not with %s', async (_what, more, path) => {
+    const made = await create('refused', more);
+    expect([made.status, made.json.issues[0].path]).toEqual([422, path]);
+    if ('tokenType' in more) return;
+    await create('changed');
+    const changed = await admin('PATCH', '/api/tokens/changed', { body: more });
+    expect([changed.status, changed.json.issues[0].path]).toEqual([422, path]);
+  });
+
+  test('as long as they may be', async () => {
+    const most = {
+      displayName: 'x'.repeat(200),
+      description: 'x'.repeat(1_000),
+      notes: 'é'.repeat(10_000),
+      tags: Array.from({ length: 20 }, (_, index) => String(index).padStart(50, 'x')),
+    };
+    expect((await create('largest', most)).json.token).toMatchObject(most);
+  });
+});
+
+test('store-ticket names the version that it may replace where an admin says so', async () => {
+  await create('versioned');
+  const ticketFor = async (body: object) =>
+    (await admin('POST', '/api/tokens/versioned/store-ticket', { body })).json as {
+      url: string;
+      ticket: string;
+    };
+  expect(await storeSecret(await ticketFor({ ifv: 0 }), 'first')).toBe(200);
+  expect(await storeSecret(await ticketFor({ ifv: 0 }), 'second')).toBe(409);
+  expect(await storeSecret(await ticketFor({ ifv: 1 }), 'second')).toBe(200);
+  expect(await storeSecret(await ticketFor({}), 'third')).toBe(200);
+  const refused = await admin('POST', '/api/tokens/versioned/store-ticket', { body: { ifv: -1 } });
+  expect([refused.status, refused.json.issues[0].path]).toEqual([422, 'ifv']);
+});

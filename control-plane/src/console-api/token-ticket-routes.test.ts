@@ -5,7 +5,7 @@ import type { Stores } from '../unit-of-work.ts';
 import { createTokenTicketRoutes } from './token-ticket-routes.ts';
 
 /** Asks for a store ticket as a member of that role. @returns the version that the ticket may replace */
-async function replacedBy(role: Role): Promise<number | undefined> {
+async function replacedBy(role: Role, ifv?: number): Promise<number | undefined> {
   let replaces: number | undefined;
   const routes = createTokenTicketRoutes({
     storeTickets: {
@@ -34,7 +34,7 @@ async function replacedBy(role: Role): Promise<number | undefined> {
     actor,
     params: { serviceName: 'github' },
     query: undefined,
-    body: undefined,
+    body: { ifv },
     exchange: { header: () => undefined, setHeader: () => undefined, address: undefined },
     change: (work) => work(stores),
   });
@@ -44,6 +44,13 @@ async function replacedBy(role: Role): Promise<number | undefined> {
 it('lets an admin replace a secret, and a member only fill a token that has none', async () => {
   expect(await replacedBy('admin')).toBeUndefined();
   expect(await replacedBy('member')).toBe(0);
+});
+
+it('lets an admin say which version, and a member say 0 only', async () => {
+  expect(await replacedBy('admin', 3)).toBe(3);
+  expect(await replacedBy('admin', 0)).toBe(0);
+  expect(await replacedBy('member', 0)).toBe(0);
+  await expect(replacedBy('member', 1)).rejects.toMatchObject({ code: 'FORBIDDEN' });
 });
 
 it('lets admins alone have a credential themselves', () => {

@@ -1,11 +1,12 @@
-import { changeBy } from '../accounts/actor.ts';
+import { type Actor, changeBy } from '../accounts/actor.ts';
+import { refusal } from '../errors.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import { tokenOf } from '../tokens/manage-tokens.ts';
 import type { StoreTickets } from '../webhook-link/store-tickets.ts';
 import type { Tickets } from '../webhook-link/tickets.ts';
 import { boundWebhookOf } from '../webhook-link/bound-webhook.ts';
 import { serviceNameParams } from './schemas/members.ts';
-import { storeAddressSchema } from './schemas/tokens.ts';
+import { storeAddressSchema, storeTicketRequestSchema } from './schemas/tokens.ts';
 import { credentialTicketRequestSchema, credentialTicketSchema } from './schemas/webhook.ts';
 
 /** Tickets for owners: the secret goes between them and the webhook, past this service. */
@@ -31,12 +32,12 @@ export function createTokenTicketRoutes({
       summary: 'Get a ticket to store the secret at the webhook; a member can fill a token, not replace one',
       role: 'member',
       audit: ['TOKEN_STORE_TICKET'],
+      body: storeTicketRequestSchema,
       answer: { status: 200, schema: storeAddressSchema },
-      handle: async ({ actor, change, params: { serviceName } }) =>
+      handle: async ({ actor, body: { ifv }, change, params: { serviceName } }) =>
         change(async (stores) => {
           await tokenOf(stores, actor, serviceName);
-          // contract.md, "Admin only": a member's ticket never replaces a secret.
-          return storeTickets.issue(stores, actor, serviceName, actor.role === 'admin' ? undefined : 0);
+          return storeTickets.issue(stores, actor, serviceName, versionToReplace(actor, ifv));
         }),
     }),
     defineRoute({
@@ -57,4 +58,17 @@ export function createTokenTicketRoutes({
         }),
     }),
   ];
+}
+
+/**
+ * contract.md, "Admin only": a member's ticket never replaces a secret.
+ *
+ * @param asked undefined: any version
+ * @throws AppError FORBIDDEN
+ */
+function versionToReplace({ role }: Actor, asked: number | undefined): number | undefined {
+  if (role === 'admin') return asked;
+  if (asked !== undefined && asked !== 0)
+    throw refusal('FORBIDDEN', 'Only an admin of the account can replace a secret.');
+  return 0;
 }

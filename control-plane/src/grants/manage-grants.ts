@@ -36,7 +36,8 @@ export async function createGrant(
 ): Promise<Grant> {
   const { id: agentId } = await agentToChange(stores, actor, agentRef);
   const { serviceName } = input;
-  const grant = grantOn({ actor, agentId, serviceName, sourceGroupId: undefined }, input, clock.now());
+  const grantOf = grantMaker({ actor, agentId, sourceGroupId: undefined }, input, clock.now());
+  const grant = grantOf(serviceName);
   const former = await stores.grants.get(actor.vaultId, agentId, serviceName);
   if (former !== undefined && !isExpired(former, grant.createdAt))
     throw refusal('CONFLICT', 'This agent has a grant for this service already.');
@@ -61,12 +62,11 @@ export async function createGrantsFromFolder(
   const { id: sourceGroupId, serviceNames } = await folderOf(stores, actor, input.folderId);
   const nowMs = clock.now();
   const now = formatTime(nowMs);
+  const grantOf = grantMaker({ actor, agentId, sourceGroupId }, input, nowMs);
   const former = await stores.grants.ofServices(actor.vaultId, agentId, serviceNames);
   const expired = former.filter((grant) => isExpired(grant, now));
   const live = new Set(former.filter((grant) => !isExpired(grant, now)).map((grant) => grant.serviceName));
-  const grants = serviceNames
-    .filter((name) => !live.has(name))
-    .map((serviceName) => grantOn({ actor, agentId, serviceName, sourceGroupId }, input, nowMs));
+  const grants = serviceNames.filter((name) => !live.has(name)).map(grantOf);
   await replace(stores, actor, expired, grants);
   return { grants, skipped: serviceNames.filter((name) => live.has(name)) };
 }
@@ -87,27 +87,26 @@ export async function revokeGrant(
   );
 }
 
-function grantOn(
+/** @returns makes grants of the same terms @throws AppError INVALID_ARGUMENT for an end that does not fit */
+function grantMaker(
   target: {
     readonly actor: Actor;
     readonly agentId: Id<'agt'>;
-    readonly serviceName: string;
     readonly sourceGroupId: Id<'fld'> | undefined;
   },
   terms: GrantTerms,
   nowMs: number,
-): Grant {
-  const { actor, agentId, serviceName, sourceGroupId } = target;
-  return {
-    id: newId('grt'),
+): (serviceName: string) => Grant {
+  const { actor, agentId, sourceGroupId } = target;
+  const shared = {
     vaultId: actor.vaultId,
     agentId,
-    serviceName,
     grantExpiresAt: grantExpiry(terms, nowMs),
     refreshPolicy: terms.refreshPolicy ?? 'none',
     sourceGroupId,
     createdAt: formatTime(nowMs),
-  };
+  } as const;
+  return (serviceName) => ({ id: newId('grt'), serviceName, ...shared });
 }
 
 /** Expired grants make way for new ones; the events say both. */

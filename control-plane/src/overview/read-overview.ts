@@ -1,6 +1,7 @@
-import { type Clock, formatTime } from '@svault/shared';
+import { type Clock, type Id, formatTime } from '@svault/shared';
 import type { Actor } from '../accounts/actor.ts';
 import { type Activity, readActivity } from '../audit/activity.ts';
+import type { AuditStore } from '../audit/audit-store.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { ownVault } from '../vault/lock.ts';
@@ -23,8 +24,8 @@ interface WebhookGlance {
   /** False while it is known not to answer; nobody asks it for this. */
   readonly online: boolean;
   readonly lastSeenAt: string | undefined;
-  /** Events that it has not acknowledged. */
-  readonly unshippedEvents: number;
+  /** Since when an event waits that it has not acknowledged; undefined where none waits longer than is usual. */
+  readonly logBehindSince: string | undefined;
 }
 
 /** Numbers are counted up to here; a larger one costs no more. */
@@ -46,7 +47,6 @@ export async function readOverview(
   const nowMs = clock.now();
   const [now, soon] = [formatTime(nowMs), formatTime(nowMs + DAY_MS)];
   const link = await stores.webhookLinks.find(vaultId);
-  const { head, start, shippedSeq } = await stores.audit.chainOf(vaultId);
   return {
     vault: await ownVault(stores, actor),
     counts: await stores.overview.counts(vaultId, { now, soon, upTo: COUNTED_UP_TO }),
@@ -54,8 +54,23 @@ export async function readOverview(
     webhook: link && {
       online: status.offlineForSeconds(vaultId) === 0,
       lastSeenAt: link.lastSeenAt,
-      unshippedEvents: head.seq - Math.max(shippedSeq, start.seq),
+      logBehindSince: await logBehindSince(stores.audit, vaultId, nowMs),
     },
     lockouts: (await limiter.lockouts(vaultId)).length,
   };
+}
+
+/** Longer than an event waits for its turn. */
+const USUAL_WAIT_MS = 60_000;
+
+async function logBehindSince(
+  log: Pick<AuditStore, 'after' | 'chainOf'>,
+  vaultId: Id<'vlt'>,
+  nowMs: number,
+): Promise<string | undefined> {
+  const { shippedSeq } = await log.chainOf(vaultId);
+  const [waiting] = await log.after(vaultId, shippedSeq, 1);
+  return waiting !== undefined && waiting.timestamp < formatTime(nowMs - USUAL_WAIT_MS)
+    ? waiting.timestamp
+    : undefined;
 }

@@ -30,7 +30,9 @@ export const overviewSchema = z
       bound: z.boolean(),
       online: z.boolean().optional().meta({ description: 'false while it is known not to answer' }),
       lastSeenAt: timeSchema.nullable().optional(),
-      unshippedEvents: z.int().optional().meta({ description: 'Events that it has not acknowledged' }),
+      logBehindSince: timeSchema.nullable().optional().meta({
+        description: 'Since when an event waits that it has not acknowledged; null where none waits long',
+      }),
     }),
     lockouts: z.int().meta({ description: 'Agents and proxies in the penalty box' }),
   })
@@ -56,7 +58,12 @@ export function toOverviewView({
     webhook:
       webhook === undefined
         ? { bound: false }
-        : { bound: true, ...webhook, lastSeenAt: webhook.lastSeenAt ?? null },
+        : {
+            bound: true,
+            online: webhook.online,
+            lastSeenAt: webhook.lastSeenAt ?? null,
+            logBehindSince: webhook.logBehindSince ?? null,
+          },
     lockouts,
   };
 }

@@ -37,6 +37,12 @@ export const newTokenSchema = z
 
 export const tokenChangesSchema = z.strictObject(editable).meta({ id: 'TokenChanges' });
 
+export const storeTicketRequestSchema = z.strictObject({
+  ifv: z.int().min(0).optional().meta({
+    description: 'The version that may be replaced, 0 for none; a member can say 0 only, and need not',
+  }),
+});
+
 export const storeAddressSchema = z
   .object({
     url: z.string().meta({ description: 'Where to POST the secret; never to this service' }),
