@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, newKey, randomToken } from '@svault/shared';
+import { makeTestDatabase } from '@svault/test-kit/test-database';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { type RunningControlPlane, startControlPlane } from '../src/serve.ts';
 
@@ -54,6 +55,7 @@ function tryJson(text: string): unknown {
 /** A place for one database, its settings, and what is to be cleaned up. */
 export interface Place {
   readonly folder: string;
+  /** Of the SQLite file, in the project that has one. */
   readonly databasePath: string;
   readonly env: Readonly<Record<string, string>>;
   readonly adminKey: string;
@@ -63,17 +65,22 @@ export interface Place {
 export async function makePlace(more: Readonly<Record<string, string>> = {}): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'svault-management-'));
   const databasePath = join(folder, 'control-plane.db');
+  const made = await makeTestDatabase(folder);
   const adminKey = newKey('svadmin');
   const env = {
     SV_BASE_URL: BASE_URL,
     SV_LISTEN: '127.0.0.1:0',
-    SV_DATABASE_URL: `sqlite:${databasePath}`,
+    ...made.env,
     SV_MASTER_KEY: randomToken(32),
     SV_BOOTSTRAP_EMAIL: 'owner@example.org',
     SV_BOOTSTRAP_ADMIN_KEY: adminKey,
     ...more,
   };
-  return { folder, databasePath, env, adminKey, remove: () => rm(folder, { recursive: true, force: true }) };
+  const remove = async (): Promise<void> => {
+    await made.remove();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { folder, databasePath, env, adminKey, remove };
 }
 
 export interface ManagementService {

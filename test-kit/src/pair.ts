@@ -11,6 +11,7 @@ import { registrationLinkByPage } from './bind-by-page.ts';
 import { LogSink } from './log-sink.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
 import { tempDir } from './temp-dir.ts';
+import { makeTestDatabase } from './test-database.ts';
 
 export type ProgramName = 'control-plane' | 'webhook';
 
@@ -56,6 +57,7 @@ export interface TestPair {
 export async function startPair(options: PairOptions = {}): Promise<TestPair> {
   const clock = new ManualClock(START);
   const dir = tempDir();
+  const database = await makeTestDatabase(dir.path);
   const adminKey = newKey('svadmin');
   const setupToken = randomToken(32);
   const masterKeys = { 'control-plane': randomToken(32), webhook: randomToken(32) };
@@ -71,7 +73,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     SV_EGRESS_ALLOW: '127.0.0.0/8',
     SV_BASE_URL: BASE_URL,
     SV_LISTEN: '127.0.0.1:0',
-    SV_DATABASE_URL: `sqlite:${join(dir.path, 'control-plane.db')}`,
+    ...database.env,
     SV_MASTER_KEY: masterKeys['control-plane'],
     SV_BOOTSTRAP_EMAIL: 'owner@example.org',
     SV_BOOTSTRAP_ADMIN_KEY: adminKey,
@@ -106,6 +108,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     await stop('control-plane');
     await stop('webhook');
     await tap.close();
+    await database.remove();
     dir.remove();
   };
   try {
