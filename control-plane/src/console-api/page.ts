@@ -71,4 +71,4 @@ const refusalPage: PageOfRefusal = (error) => ({
 
 /** Refusals of this server's own; whatever else is thrown is for the error handler. */
 export const isRefusal = (error: unknown): error is AppError<ErrorCode> =>
-  error instanceof AppError && Object.hasOwn(ERROR_STATUS, error.code);
+  error instanceof AppError && Object.hasOwn(ERROR_STATUS, (error as AppError).code);

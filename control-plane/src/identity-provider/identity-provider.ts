@@ -106,6 +106,7 @@ function createDiscovery(
 ): () => Promise<client.Configuration> {
   const execute = [client.enableNonRepudiationChecks];
   // The settings let http through on loopback only.
+  // oxlint-disable-next-line typescript/no-deprecated -- so that it stands out
   if (issuer.startsWith('http:')) execute.push(client.allowInsecureRequests);
   const discover = (): Promise<client.Configuration> =>
     client

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BASE_URL, type ManagementService, clientOf, signInBy, startService } from './management-service.ts';
+import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from './people.ts';
+
+const MINUTE_MS = 60_000;
+const PASSWORD = 'correct horse battery staple';
+const OTHER = 'another horse, another staple';
+
+let service: ManagementService;
+beforeAll(async () => {
+  // The limit per address has tests of its own.
+  service = await startService({ SV_LIMIT_PASSWORD_LOGIN: '1000' });
+});
+afterAll(() => service.stop());
+
+const signIn = (email: string, password: string) => signInWithPassword(service, email, password);
+const sessionOf = (cookie: string) => clientOf(service.running.url, { cookie, origin: BASE_URL });
+
+describe('signing in with e-mail and password', () => {
+  test('opens a session that says how it came to be', async () => {
+    const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
+    const answer = await signIn(email.toUpperCase(), PASSWORD);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({
+      email,
+      role: 'member',
+      isOwner: false,
+      via: 'session',
+      method: 'password',
+    });
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
+    );
+    expect((await sessionOf(cookieOf(answer))('GET', '/api/me')).json).toEqual(answer.json);
+    const [event] = (await service.admin('GET', '/api/audit?eventType=LOGIN&limit=1')).json.items;
+    expect(event).toMatchObject({ outcome: 'success', detail: { method: 'password' } });
+  });
+
+  test('an unknown person, one without a password and a wrong password get the same bytes', async () => {
+    const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
+    const without = await addMember(service, 'member');
+    const wrong = await signIn(email, OTHER);
+    expect([wrong.status, wrong.json.code, wrong.headers.get('set-cookie')]).toEqual([
+      401,
+      'UNAUTHENTICATED',
+      null,
+    ]);
+    for (const who of ['nobody@example.org', without.email, 'no address', `${email} `]) {
+      const answer = await signIn(who, PASSWORD);
+      expect([who, answer.status, answer.text]).toEqual([who, 401, wrong.text]);
+    }
+  });
+
+  test('two ways to type an accent are one password', async () => {
+    const { email } = await addMemberWithPassword(service, 'member', 'caf\u00E9 au lait, please');
+    expect((await signIn(email, 'cafe\u0301 au lait, please')).status).toBe(200);
+  });
+
+  test.each([
+    ['nothing', {}, ['email', 'password']],
+    ['numbers', { email: 1, password: 2 }, ['email', 'password']],
+    ['a book', { email: 'a@b', password: 'x'.repeat(1_025) }, ['password']],
+    ['more than asked for', { email: 'a@b', password: 'x', totp: '1' }, ['totp']],
+  ])('%s is 422, and no password is in the answer', async (_what, body, paths) => {
+    const answer = await service.anyone('POST', '/api/login', { body });
+    expect([answer.status, answer.json.issues.map(({ path }: { path: string }) => path)]).toEqual([
+      422,
+      paths,
+    ]);
+    expect(answer.text).not.toContain('xxx');
+  });
+});
+
+describe('setting a password', () => {
+  const set = (
+    session: Awaited<ReturnType<typeof signInBy>>,
+    newPassword: string,
+    currentPassword?: string,
+  ) =>
+    session('POST', '/api/me/password', {
+      body: { newPassword, ...(currentPassword && { currentPassword }) },
+    });
+
+  test('right after a one-time link it takes no further proof; later it takes the current password', async () => {
+    const { email, session } = await addMember(service, 'member');
+    expect((await set(session, PASSWORD)).status).toBe(204);
+    expect((await set(session, OTHER)).status).toBe(204);
+    service.clock.advance(10 * MINUTE_MS);
+    for (const wrong of [undefined, PASSWORD]) {
+      const answer = await set(session, PASSWORD, wrong);
+      expect([answer.status, answer.json.issues]).toEqual([
+        422,
+        [{ path: 'currentPassword', message: 'is not your current password' }],
+      ]);
+    }
+    expect((await set(session, PASSWORD, OTHER)).status).toBe(204);
+    expect((await signIn(email, PASSWORD)).status).toBe(200);
+  });
+
+  test('who has none and signed in by a link long ago needs a new link', async () => {
+    const { session } = await addMember(service, 'member');
+    service.clock.advance(10 * MINUTE_MS);
+    const answer = await set(session, PASSWORD);
+    expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
+  });
+
+  test('a session by password has to show it, however fresh it is', async () => {
+    const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
+    const session = sessionOf(cookieOf(await signIn(email, PASSWORD)));
+    expect((await set(session, OTHER)).status).toBe(422);
+    expect((await set(session, OTHER, PASSWORD)).status).toBe(204);
+  });
+
+  test('ends the other sessions and the unused links of that person, and nobody else’s', async () => {
+    const { id, email, session } = await addMemberWithPassword(service, 'member', PASSWORD);
+    const bystander = await addMember(service, 'member');
+    const other = sessionOf(cookieOf(await signIn(email, PASSWORD)));
+    const { url } = (await service.admin('POST', `/api/members/${id}/link`)).json;
+    expect((await other('GET', '/api/me')).status).toBe(200);
+
+    expect((await set(session, OTHER, PASSWORD)).status).toBe(204);
+    expect((await other('GET', '/api/me')).status).toBe(401);
+    expect((await session('GET', '/api/me')).status).toBe(200);
+    expect((await bystander.session('GET', '/api/me')).status).toBe(200);
+    const token = new URL(url).searchParams.get('token');
+    expect((await service.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
+    expect((await signIn(email, PASSWORD)).status).toBe(401);
+  });
+
+  test('is in the log, without the password', async () => {
+    const { id } = await addMemberWithPassword(service, 'member', PASSWORD);
+    const log = await service.admin('GET', '/api/audit?eventType=MEMBER_UPDATED&limit=1');
+    expect(log.json.items[0]).toMatchObject({ userId: id, detail: { memberId: id, change: 'password' } });
+    expect(log.text).not.toContain(PASSWORD);
+  });
+
+  test('a key of a program sets none', async () => {
+    const answer = await service.admin('POST', '/api/me/password', { body: { newPassword: PASSWORD } });
+    expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
+  });
+
+  test.each(['eleven char', 'x'.repeat(200), 'aaaaaaaaaaaaaaaa'])('%j does not do', async (password) => {
+    const { session } = await addMember(service, 'member');
+    const answer = await set(session, password);
+    expect([answer.status, answer.json.issues[0].path]).toEqual([422, 'newPassword']);
+    expect(answer.text).not.toContain(password);
+  });
+
+  test('nor does the e-mail address', async () => {
+    const { email, session } = await addMember(service, 'member');
+    expect((await set(session, email.toUpperCase())).json.issues).toEqual([
+      { path: 'newPassword', message: 'must not be the e-mail address' },
+    ]);
+  });
+
+  test('of two at once with the same current password one wins', async () => {
+    const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
+    const sessions = await Promise.all(
+      [1, 2].map(async () => sessionOf(cookieOf(await signIn(email, PASSWORD)))),
+    );
+    const answers = await Promise.all(
+      sessions.map((session, index) => set(session, `${OTHER} ${index}`, PASSWORD)),
+    );
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+  });
+});
+
+test('a flood of guesses is slowed down per address, on page and API together', async () => {
+  const own = await startService({ SV_LIMIT_PASSWORD_LOGIN: '3' });
+  try {
+    const guess = () => signInWithPassword(own, 'owner@example.org', PASSWORD);
+    for (const _ of [1, 2]) expect((await guess()).status).toBe(401);
+    const form = (email: string) =>
+      own.anyone('POST', '/login', {
+        rawBody: new URLSearchParams({ email, password: PASSWORD }).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL },
+      });
+    expect((await form('owner@example.org')).status).toBe(401);
+    const refused = await guess();
+    expect([refused.status, refused.json.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(refused.headers.get('retry-after')).toBe(String(refused.json.retryAfter));
+    const page = await form('owner@example.org');
+    expect([page.status, page.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8']);
+    expect(page.headers.get('retry-after')).toBe(refused.headers.get('retry-after'));
+  } finally {
+    await own.stop();
+  }
+});
