@@ -1,5 +1,5 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { RuleSettings } from '../src/policies/rule.ts';
 import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
@@ -111,7 +111,6 @@ describe('rate_limit', () => {
   test('is a 429 that names the policy and says when to come back', async () => {
     await attached('slowly', three);
     for (let n = 0; n < 3; n++) expect((await agent.ask('github')).status).toBe(307);
-    pair.clock.advance(5_000);
     const answer = await agent.ask('github');
     expect([answer.status, answer.json]).toEqual([
       429,
@@ -121,12 +120,12 @@ describe('rate_limit', () => {
         rule: 'rate_limit',
         reason: expect.stringMatching(/\w/),
         code: 'POLICY_DENIED',
-        retryAfter: 15,
+        retryAfter: expect.any(Number),
       },
     ]);
-    expect(answer.headers.get('retry-after')).toBe('15');
-    pair.clock.advance(15_000);
-    expect((await agent.ask('github')).status).toBe(307);
+    expect(answer.json.retryAfter).toBeGreaterThan(0);
+    expect(answer.json.retryAfter).toBeLessThanOrEqual(20);
+    expect(answer.headers.get('retry-after')).toBe(String(answer.json.retryAfter));
     const { items } = await pair.admin.call<{ items: unknown[] }>('GET', `/api/audit?agentId=${agent.id}`);
     expect(items).toContainEqual(
       expect.objectContaining({
@@ -135,6 +134,16 @@ describe('rate_limit', () => {
         detail: { code: 'POLICY_DENIED', policy: 'slowly', rule: 'rate_limit' },
       }),
     );
+  });
+
+  // Redis goes by its own clock.
+  test.skipIf(inject('redis') !== undefined)('lets through again once its window is over', async () => {
+    await attached('slowly', three);
+    for (let n = 0; n < 3; n++) await agent.ask('github');
+    pair.clock.advance(5_000);
+    expect((await agent.ask('github')).json.retryAfter).toBe(15);
+    pair.clock.advance(15_000);
+    expect((await agent.ask('github')).status).toBe(307);
   });
 
   test('counts only what every other rule let through', async () => {
