@@ -10,6 +10,7 @@ import { createFolderRoutes } from './console-api/folder-routes.ts';
 import { createGrantRoutes } from './console-api/grant-routes.ts';
 import { createHealthRoutes } from './console-api/health-routes.ts';
 import { createCliLoginRoutes } from './console-api/cli-login-routes.ts';
+import { createLimitRoutes } from './console-api/limit-routes.ts';
 import { createLoginRoutes } from './console-api/login-routes.ts';
 import { createMemberRoutes } from './console-api/member-routes.ts';
 import { createPasswordRoutes } from './console-api/password-routes.ts';
@@ -116,6 +117,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
     ...createGrantRoutes({ clock, stores }),
     ...createTokenRoutes({ clock, records, storeTickets, stores }),
     ...createTokenTicketRoutes({ storeTickets, tickets }),
+    ...createLimitRoutes({ limiter: context.limiter, stores }),
     ...createPolicyRoutes({ clock, policies: context.policies, stores }),
     ...createVaultRoutes({ clock, stores }),
     ...createWebhookRoutes({ stores, webhook, binder, rotation, clock }),
