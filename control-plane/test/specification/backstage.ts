@@ -23,7 +23,6 @@ export interface Backstage extends ServiceSteps {
   /** The management routes with the owner's admin key; without credentials. */
   readonly admin: Call;
   readonly anyone: Call;
-  readonly ownerLink: string;
   wait(ms: number): void;
   close(): Promise<void>;
 }
@@ -48,7 +47,6 @@ export async function goBackstage(more?: Readonly<Record<string, string>>): Prom
     limits,
     admin,
     anyone: clientOf(listener.url),
-    ownerLink: running.ownerLink ?? '',
     wait: (ms) => clock.advance(ms),
     close: async () => {
       await listener.close();

@@ -157,6 +157,7 @@ export const FLOOR_PLAYS = {
     expect((await later!.list()).json.retryAfter).toBe(1);
     stage.wait(1);
     expect((await later!.list()).status).toBe(200);
+    stage.wait(MINUTE_MS);
     expect(await violate(stage, later!)).toBe(2);
   },
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { ownerLinkToken } from '../owner-link.ts';
 import { denialOf } from './backstage.ts';
 import { type LaterRow, MCP, oauth } from './later-row.ts';
 import type { STATE_ROWS } from './state-rows.ts';
@@ -16,9 +17,9 @@ export const LATER_STATES = {
 
   'oauth session: revoke': {
     endpoint: oauth('revoke'),
-    play: async ({ admin, anyone, ownerLink }) => {
+    play: async ({ admin, anyone, clock, place }) => {
       // Sessions of OAuth clients will be kept where the console's are: a session that is ended is over at once.
-      const token = new URL(ownerLink).searchParams.get('token');
+      const token = await ownerLinkToken(place.env, clock);
       const signedIn = await anyone('POST', '/api/login/link', { body: { token } });
       const headers = { cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' };
       expect((await anyone('GET', '/api/me', { headers })).status).toBe(200);

@@ -153,7 +153,7 @@ export const STATE_PLAYS = {
       await useFloor(agent!);
       stage.wait(MINUTE_MS - 500);
       expect((await agent!.list()).json.retryAfter).toBe(seconds);
-      expect(await boxed()).toMatchObject([{ callerId: agent!.id, strikes, retryAfterSeconds: seconds }]);
+      expect(await boxed()).toMatchObject([{ callerId: agent!.id, strikes, retryAfter: seconds }]);
       for (const answer of await times(3, () => agent!.list())) expectRefusal(answer, '429 RATE_LIMITED');
       expect((await clear!.list()).status).toBe(200);
       stage.wait(seconds * 1_000);

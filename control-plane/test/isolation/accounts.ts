@@ -1,0 +1,172 @@
+import { type Id, ManualClock, newId, newKey, randomToken } from '@svault/shared';
+import { type FaultyWebhook, startFaultyWebhook } from '../faulty-webhook.ts';
+import {
+  type Answer,
+  type Call,
+  type ManagementService,
+  clientOf,
+  makePlace,
+  serveOn,
+} from '../management-service.ts';
+import { ownerLinkToken } from '../owner-link.ts';
+import type { Said } from './document.ts';
+
+/** What a place of a request may name, beside a list's cursor. */
+export type Kind =
+  | 'agent'
+  | 'agentWithGrants'
+  | 'grantedService'
+  | 'token'
+  | 'tokenInList'
+  | 'session'
+  | 'adminKey'
+  | 'webhookUrl'
+  | 'folder'
+  | 'policy'
+  | 'policyWithAttachments'
+  | 'attachedAgent'
+  | 'member'
+  | 'email'
+  | 'cliRequest';
+
+/** Texts of an account that can be recognised wherever they turn up. */
+export const CANARY = 'canary-';
+const canary = (): string => CANARY + randomToken(12);
+/** A name that requests of both accounts may say. */
+const name = (): string => `name-${randomToken(12)}`;
+
+export const CODE_CHALLENGE = 'A'.repeat(43);
+
+/** One of the accounts on the service, with its owner's admin key. */
+export interface Account {
+  readonly email: string;
+  readonly call: Call;
+  readonly webhook: FaultyWebhook;
+  /** Makes a new thing of the account and gives what names it; `said` is what the request says already. */
+  make(kind: Kind, said?: Said): Promise<string>;
+}
+
+export interface TwoAccounts {
+  readonly service: ManagementService;
+  readonly owner: Account;
+  readonly stranger: Account;
+  /** A webhook that no account ever had. */
+  readonly unboundWebhook: FaultyWebhook;
+  stop(): Promise<void>;
+}
+
+/** Two accounts on one service, each with a webhook: the place is served once for each, so that both are made. */
+export async function twoAccounts(): Promise<TwoAccounts> {
+  const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+  const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  const first = await serveOn(place, clock);
+  await first.running.close();
+  const env = {
+    ...place.env,
+    SV_BOOTSTRAP_EMAIL: 'stranger@example.org',
+    SV_BOOTSTRAP_ADMIN_KEY: newKey('svadmin'),
+  };
+  const service = await serveOn({ ...place, env }, clock);
+  const [owner, stranger] = [
+    await openAccount(service, place.env, clock),
+    await openAccount(service, env, clock),
+  ];
+  const unboundWebhook = await startFaultyWebhook(clock);
+  return {
+    service,
+    owner,
+    stranger,
+    unboundWebhook,
+    stop: async () => {
+      for (const webhook of [owner.webhook, stranger.webhook, unboundWebhook]) await webhook.shut();
+      await service.stop();
+    },
+  };
+}
+
+async function openAccount(
+  { running, anyone }: ManagementService,
+  env: Readonly<Record<string, string>>,
+  clock: ManualClock,
+): Promise<Account> {
+  const { SV_BOOTSTRAP_EMAIL: email = '', SV_BOOTSTRAP_ADMIN_KEY: key = '' } = env;
+  const call = clientOf(running.url, { authorization: `Bearer ${key}` });
+  const webhook = await startFaultyWebhook(clock);
+  const post = async (path: string, body?: object): Promise<Answer['json']> => {
+    const answer = await call('POST', path, { body });
+    if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
+    return answer.json;
+  };
+  const last = async (path: string): Promise<string> => {
+    const { items } = (await call('GET', `${path}?limit=100`)).json;
+    return items.at(-1).id as string;
+  };
+
+  const make: Readonly<Record<Kind, (said: Said) => Promise<string>>> = {
+    agent: async () => (await post('/api/agents', { name: canary(), description: canary() })).agent.id,
+    agentWithGrants: async () => {
+      const id = await make.agent({});
+      for (let n = 0; n < 2; n++) await make.grantedService({ 'path.id': id });
+      return id;
+    },
+    grantedService: async (said) => {
+      const serviceName = name();
+      await post(`/api/agents/${said['path.id'] as string}/grants`, { serviceName });
+      return serviceName;
+    },
+    tokenInList: () => make.token({}),
+    token: async () => {
+      const serviceName = name();
+      const texts = { displayName: canary(), description: canary(), notes: canary(), tags: [canary()] };
+      await post('/api/tokens', { serviceName, tokenType: 'PlainText', ...texts });
+      return serviceName;
+    },
+    session: async () => {
+      const token = await ownerLinkToken(env, clock);
+      const headers = { 'user-agent': canary() };
+      await anyone('POST', '/api/login/link', { body: { token }, headers });
+      return last('/api/sessions');
+    },
+    adminKey: async () => (await post('/api/admin-keys', { name: canary() })).adminKey.id,
+    webhookUrl: () => Promise.resolve(webhook.url),
+    folder: async () => (await post('/api/folders', { name: canary(), serviceNames: [] })).id,
+    policy: async () =>
+      (await post('/api/policies', { name: canary(), enabled: true, rules: [{ type: 'manual_approval' }] }))
+        .id,
+    policyWithAttachments: async () => {
+      const id = await make.policy({});
+      for (let n = 0; n < 2; n++) await make.attachedAgent({ 'path.id': id });
+      return id;
+    },
+    attachedAgent: async (said) => {
+      const targetId = await make.agent({});
+      await post(`/api/policies/${said['path.id'] as string}/attachments`, { targetType: 'agent', targetId });
+      return targetId;
+    },
+    member: async () => {
+      const address = `${canary()}@example.org`.toLowerCase();
+      return (await post('/api/members', { email: address, role: 'member' })).member.id;
+    },
+    email: async () => {
+      const address = `${name()}@example.org`.toLowerCase();
+      await post('/api/members', { email: address, role: 'member' });
+      return address;
+    },
+    cliRequest: async () => (await post('/api/cli/login/begin', { codeChallenge: CODE_CHALLENGE })).requestId,
+  };
+  await post('/api/webhook/bind', webhook.offer());
+  return { email, call, webhook, make: async (kind, said = {}) => make[kind](said) };
+}
+
+/** The same form and length, but nothing of that name ever existed. */
+export function neverExisted(like: string): string {
+  const [, prefix = '', random = '', end = ''] = /^([a-z]{3}_|name-)([\w-]+)(.*)$/.exec(like) ?? [];
+  if (prefix === 'name-') return prefix + other(random) + end;
+  if (prefix !== '') return newId(prefix.slice(0, -1) as 'agt') satisfies Id<'agt'>;
+  throw new Error(`what would a ${like} look like that never existed?`);
+}
+
+const other = (random: string): string => {
+  const made = randomToken(random.length).slice(0, random.length);
+  return random === random.toLowerCase() ? made.toLowerCase() : made;
+};

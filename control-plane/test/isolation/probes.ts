@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { type Account, CODE_CHALLENGE, type Kind } from './accounts.ts';
+import type { Said } from './document.ts';
+
+/** How one operation is asked about things of another account. */
+export interface Probe {
+  /** Places that name a thing, each asked with another account's and with one that never existed. */
+  readonly names?: Readonly<Record<string, Kind | 'cursor'>>;
+  /** What else a request says, so that with things of one's own it succeeds. */
+  readonly says?: Said | ((account: Account) => Said);
+  /** Places that name nothing and are left out. */
+  readonly silent?: readonly string[];
+  /** Said in place of a thing of one's own, where one that exists would be in the way. */
+  readonly ownInstead?: Readonly<Record<string, () => string>>;
+  /** Before each request. */
+  readonly prepare?: (account: Account) => Promise<unknown>;
+  /** After each request. */
+  readonly restore?: (account: Account) => Promise<unknown>;
+  /**
+   * The name is one in an account's own namespace, so that it may be used whoever else uses it: the answers are equal
+   * but for the name itself and for what is made anew each time.
+   */
+  readonly ownNamespace?: true;
+  /** Where it is not asked with things of one's own: why not. */
+  readonly notAsked?: string;
+}
+
+const PAGE = { names: { 'query.cursor': 'cursor' }, silent: ['query.limit'] } as const;
+const AGENT = { names: { 'path.id': 'agent' } } as const;
+const TOKEN = { names: { 'path.serviceName': 'token' } } as const;
+const FOLDER = { names: { 'path.id': 'folder' } } as const;
+const POLICY = { names: { 'path.id': 'policy' } } as const;
+const MEMBER = { names: { 'path.id': 'member' } } as const;
+const RULES = [{ type: 'max_usage', limit: 5 }];
+const NOTHING = {} as const;
+
+const unbind = ({ call }: Account): Promise<unknown> => call('DELETE', '/api/webhook');
+const bindOwn = async ({ call, webhook }: Account): Promise<unknown> =>
+  call('POST', '/api/webhook/bind', { body: webhook.offer() });
+
+/** By operationId. Several probes of one operation are several ways to say what it takes. */
+export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
+  getOpenApi: NOTHING,
+  getMe: NOTHING,
+  getVault: NOTHING,
+  lockVault: { restore: ({ call }) => call('POST', '/api/vault/unlock') },
+  unlockVault: NOTHING,
+  logout: NOTHING,
+
+  createAgent: {
+    says: { 'body.name': 'n' },
+    silent: ['body.description', 'body.mcpEnabled', 'body.sealingKeyThumbprint'],
+  },
+  listAgents: { names: PAGE.names, silent: ['query.limit', 'query.status'] },
+  getAgent: AGENT,
+  updateAgent: {
+    ...AGENT,
+    says: { 'body.name': 'taken' },
+    silent: ['body.description', 'body.mcpEnabled', 'body.sealingKeyThumbprint'],
+  },
+  deleteAgent: AGENT,
+  suspendAgent: AGENT,
+  resumeAgent: AGENT,
+  revealAgentKey: AGENT,
+  rotateAgentKey: AGENT,
+
+  listGrants: { names: { 'path.id': 'agentWithGrants', 'query.cursor': 'cursor' }, silent: ['query.limit'] },
+  createGrant: [
+    {
+      names: { 'path.id': 'agent', 'body.serviceName': 'token' },
+      silent: ['body.expiresInSeconds', 'body.grantExpiresAt', 'body.refreshPolicy'],
+      ownNamespace: true,
+    },
+    { names: { 'path.id': 'agent', 'body.folderId': 'folder' } },
+  ],
+  revokeGrant: { names: { 'path.id': 'agent', 'path.serviceName': 'grantedService' } },
+
+  createToken: {
+    names: { 'body.serviceName': 'token' },
+    says: { 'body.tokenType': 'PlainText' },
+    silent: ['body.displayName', 'body.description', 'body.notes', 'body.tags'],
+    ownNamespace: true,
+    ownInstead: { 'body.serviceName': () => `name-${randomUUID()}` },
+  },
+  listTokens: PAGE,
+  getToken: TOKEN,
+  updateToken: {
+    ...TOKEN,
+    says: { 'body.notes': 'taken' },
+    silent: ['body.displayName', 'body.description', 'body.tags'],
+  },
+  deleteToken: TOKEN,
+  // A cursor of a log is a position in one's own.
+  listTokenHistory: { ...TOKEN, silent: ['query.limit', 'query.cursor'] },
+  createStoreTicket: { ...TOKEN, silent: ['body.ifv'] },
+  createCredentialTicket: { ...TOKEN, silent: ['body.jkt'] },
+
+  getWebhook: NOTHING,
+  bindWebhook: {
+    names: { 'body.webhookUrl': 'webhookUrl' },
+    says: ({ webhook }) => {
+      const { code, hmacHash } = webhook.offer();
+      return { 'body.code': code, 'body.hmacHash': hmacHash };
+    },
+    prepare: unbind,
+    restore: bindOwn,
+  },
+  unbindWebhook: { restore: bindOwn },
+  rotateWebhookSecret: NOTHING,
+
+  listAuditEvents: {
+    names: { 'query.agentId': 'agent', 'query.serviceName': 'token' },
+    // A cursor of this list is a position in one's own log.
+    silent: ['query.limit', 'query.cursor', 'query.eventType', 'query.from', 'query.to'],
+  },
+  verifyAuditLog: NOTHING,
+
+  listSessions: PAGE,
+  endSession: { names: { 'path.id': 'session' } },
+  createAdminKey: { says: { 'body.name': 'n' } },
+  listAdminKeys: PAGE,
+  deleteAdminKey: { names: { 'path.id': 'adminKey' } },
+
+  createFolder: {
+    names: { 'body.serviceNames': 'tokenInList' },
+    says: { 'body.name': 'n' },
+  },
+  listFolders: PAGE,
+  getFolder: FOLDER,
+  updateFolder: {
+    names: { 'path.id': 'folder', 'body.serviceNames': 'tokenInList' },
+    says: { 'body.name': 'taken' },
+  },
+  deleteFolder: FOLDER,
+
+  createPolicy: { says: { 'body.name': 'n', 'body.rules': RULES }, silent: ['body.enabled'] },
+  listPolicies: [
+    PAGE,
+    { names: { 'query.targetId': 'agent' }, says: { 'query.targetType': 'agent' } },
+    { names: { 'query.targetId': 'token' }, says: { 'query.targetType': 'token' } },
+  ],
+  getPolicy: POLICY,
+  updatePolicy: { ...POLICY, says: { 'body.name': 'taken', 'body.rules': RULES }, silent: ['body.enabled'] },
+  deletePolicy: POLICY,
+  listPolicyAttachments: {
+    names: { 'path.id': 'policyWithAttachments', 'query.cursor': 'cursor' },
+    silent: ['query.limit'],
+  },
+  attachPolicy: [
+    { names: { 'path.id': 'policy', 'body.targetId': 'agent' }, says: { 'body.targetType': 'agent' } },
+    { names: { 'path.id': 'policy', 'body.targetId': 'token' }, says: { 'body.targetType': 'token' } },
+  ],
+  detachPolicy: {
+    names: { 'path.id': 'policy', 'body.targetId': 'attachedAgent' },
+    says: { 'body.targetType': 'agent' },
+  },
+  simulatePolicies: {
+    names: { 'body.agentId': 'agent', 'body.serviceName': 'token' },
+    // No route makes a proxy yet.
+    silent: ['body.proxyId', 'body.at', 'body.ip'],
+  },
+
+  getOverview: NOTHING,
+  getSetup: NOTHING,
+  markSetupStep: { says: { 'path.step': 'bind-webhook' }, silent: ['body.state'] },
+  exportAccount: NOTHING,
+
+  listMembers: PAGE,
+  // An address signs in to one account, so that it is taken has to be told; by what account is not.
+  addMember: {
+    says: () => ({ 'body.email': `${randomUUID()}@example.org`, 'body.role': 'member' }),
+  },
+  inviteMember: MEMBER,
+  changeMember: { ...MEMBER, says: { 'body.role': 'admin' } },
+  removeMember: MEMBER,
+
+  setPassword: {
+    says: { 'body.newPassword': `password ${randomUUID()}` },
+    silent: ['body.currentPassword'],
+    notAsked: 'an admin key is no person',
+  },
+  signInByPassword: {
+    names: { 'body.email': 'email' },
+    says: { 'body.password': 'not the password' },
+    notAsked: 'sign-in.test.ts signs in by password',
+  },
+  signInByLink: {
+    says: { 'body.token': randomUUID() },
+    notAsked: 'a link is a secret that names no account',
+  },
+  beginCliLogin: {
+    says: { 'body.codeChallenge': CODE_CHALLENGE },
+    silent: ['body.redirectUri', 'body.client'],
+  },
+  exchangeCliCode: {
+    names: { 'body.requestId': 'cliRequest' },
+    says: { 'body.code': randomUUID(), 'body.codeVerifier': 'v'.repeat(43) },
+    notAsked: 'only a browser gets a code',
+  },
+  refreshCliSession: {
+    says: { 'body.refreshToken': randomUUID() },
+    notAsked: 'a refresh token is a secret that names no account',
+  },
+};
