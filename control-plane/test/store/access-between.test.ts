@@ -1,0 +1,181 @@
+import { ManualClock, hashKey, newId, newKey } from '@svault/shared';
+import { silentLogger } from '@svault/server-kit/logger';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import type { Decision } from '../../src/access/decision.ts';
+import { createExpiredGrants } from '../../src/access/expired-grants.ts';
+import { type AuditWriter, createAuditWriter } from '../../src/audit/audit-writer.ts';
+import { createDenialCounter } from '../../src/audit/denial-counter.ts';
+import type { Counter } from '../../src/limits/limiter.ts';
+import { createLimits } from '../../src/limits/limits.ts';
+import { createPolicyEvaluator } from '../../src/policies/evaluate.ts';
+import type { Policy } from '../../src/policies/policy.ts';
+import type { RuleSettings } from '../../src/policies/rule.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Stores } from '../../src/unit-of-work.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { type StoredAccess, storeAccess } from './stored-access.ts';
+
+// A policy that changes after a request was decided and before its access is written down, with the real stores.
+
+const NOW = '2026-11-20T12:00:00.000Z';
+const clock = new ManualClock(Date.parse(NOW));
+const KEY_PREFIX = 'svagent_';
+let place: StorePlace;
+let database: Database;
+let stored: StoredAccess;
+let key: string;
+/** What happens between the next decision and its access; then nothing more. */
+let meanwhile: ((stores: Stores) => Promise<unknown>) | undefined;
+let counted: Counter[];
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  stored = await storeAccess(database, clock);
+  key = newKey('svagent');
+  const { vaultId, agentId } = stored;
+  await change(({ agents }) =>
+    agents.setKey(vaultId, agentId, { keyHash: hashKey(key), keyPrefix: KEY_PREFIX, keyWrapped: 'w' }),
+  );
+  meanwhile = undefined;
+  counted = [];
+});
+
+const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
+  database.unitOfWork.run(stored.vaultId, work);
+
+function ask(): Promise<Decision> {
+  const writer = createAuditWriter({ log: database.auditCommit, logger: silentLogger });
+  const audit: AuditWriter = {
+    record: async (event, options) => {
+      const work = options?.provided === undefined ? undefined : meanwhile;
+      if (work !== undefined) {
+        meanwhile = undefined;
+        await change(work);
+      }
+      return writer.record(event, options);
+    },
+  };
+  const access = createAccess({
+    store: database.accessStore,
+    limiter: {
+      admit: ({ further }) => (counted.push(...further), { allowed: true }),
+      take: (counter) => (counted.push(counter), { allowed: true }),
+      lockouts: () => [],
+    },
+    limits: createLimits({}),
+    policies: createPolicyEvaluator(() => undefined),
+    audit,
+    denials: createDenialCounter({ audit, clock }),
+    expiredGrants: createExpiredGrants(database.unitOfWork),
+    offlineForSeconds: () => 0,
+    issueCredentialUrl: () => ({ url: 'https://x', expiresAt: 0 }),
+    clock,
+  });
+  return access.decide({ key, services: ['github'], sourceAddress: '192.0.2.1' });
+}
+const said = (decision: Decision): unknown =>
+  decision.outcome === 'denied' ? decision.denial : decision.outcome;
+
+const policyOf = (...rules: RuleSettings[]): Policy => ({
+  id: newId('pol'),
+  vaultId: stored.vaultId,
+  name: 'p',
+  enabled: true,
+  rules: rules.map((rule) => ({ id: newId('rul'), ...rule })),
+  createdAt: NOW,
+  updatedAt: NOW,
+});
+async function attached(...rules: RuleSettings[]): Promise<Policy> {
+  const policy = policyOf(...rules);
+  await change(attach(policy));
+  return policy;
+}
+const attach =
+  (policy: Policy) =>
+  async ({ policies }: Stores): Promise<void> => {
+    await policies.add(policy);
+    await policies.attach(policy, { type: 'agent', id: stored.agentId });
+  };
+const successes = async (): Promise<number> =>
+  (await database.stores.audit.after(stored.vaultId, 0, 100)).filter(({ outcome }) => outcome === 'success')
+    .length;
+const denied = (rule: string) => expect.objectContaining({ code: 'POLICY_DENIED', policy: 'p', rule });
+const APPROVAL: RuleSettings = { type: 'manual_approval' };
+const ONCE: RuleSettings = { type: 'max_usage', limit: 1 };
+
+it('one that is attached denies the request that is on its way', async () => {
+  meanwhile = attach(policyOf(APPROVAL));
+  expect(said(await ask())).toEqual(denied('manual_approval'));
+  expect(await successes()).toBe(0);
+});
+
+it('one that is changed or enabled denies it too', async () => {
+  const policy = await attached({ type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] });
+  const after: Policy = { ...policy, rules: policyOf(APPROVAL).rules };
+  meanwhile = ({ policies }) => policies.update(policy, after);
+  expect(said(await ask())).toEqual(denied('manual_approval'));
+  const disabled = { ...after, enabled: false };
+  await change(({ policies }) => policies.update(after, disabled));
+  meanwhile = ({ policies }) => policies.update(disabled, after);
+  expect(said(await ask())).toEqual(denied('manual_approval'));
+  expect(await successes()).toBe(0);
+});
+
+it('one that is detached leaves no count behind', async () => {
+  const policy = await attached(ONCE);
+  const target = { type: 'agent', id: stored.agentId } as const;
+  meanwhile = ({ policies }) => policies.detach(policy, target);
+  expect(said(await ask())).toBe('ticket');
+  await change(({ policies }) => policies.attach(policy, target));
+  expect(said(await ask())).toBe('ticket');
+  expect(said(await ask())).toEqual(denied('max_usage'));
+});
+
+it('a change that denies nothing gives the ticket, written down once and counted once', async () => {
+  const rate: RuleSettings = { type: 'rate_limit', limit: 5, windowSeconds: 60 };
+  const policy = await attached(rate, { ...ONCE, limit: 2 });
+  meanwhile = ({ policies }) => policies.update(policy, { ...policy, name: 'renamed' });
+  expect(said(await ask())).toBe('ticket');
+  expect(await successes()).toBe(1);
+  expect(counted).toHaveLength(1);
+  expect(said(await ask())).toBe('ticket');
+  expect(said(await ask())).toMatchObject({ code: 'POLICY_DENIED', policy: 'renamed', rule: 'max_usage' });
+});
+
+it('a lower cap holds at once', async () => {
+  const policy = await attached({ ...ONCE, limit: 5 });
+  expect(said(await ask())).toBe('ticket');
+  const [rule] = policy.rules;
+  meanwhile = ({ policies }) =>
+    policies.update(policy, { ...policy, rules: rule === undefined ? [] : [{ ...rule, ...ONCE }] });
+  expect(said(await ask())).toEqual(denied('max_usage'));
+});
+
+it('a rate that is attached counts the request that is on its way', async () => {
+  const policy = policyOf({ type: 'rate_limit', limit: 5, windowSeconds: 60 });
+  meanwhile = attach(policy);
+  expect(said(await ask())).toBe('ticket');
+  expect(counted).toEqual([
+    {
+      scope: 'rate_limit',
+      key: `${policy.rules[0]?.id} agent ${stored.agentId}`,
+      limit: 5,
+      windowMs: 60_000,
+    },
+  ]);
+});
+
+it('a last use goes to one of two requests that were both let through', async () => {
+  await attached(ONCE);
+  const both = await Promise.all([ask(), ask()]);
+  expect(both.map(({ outcome }) => outcome).toSorted()).toEqual(['denied', 'ticket']);
+  expect(both.map(said)).toContainEqual(denied('max_usage'));
+});

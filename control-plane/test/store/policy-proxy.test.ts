@@ -1,0 +1,112 @@
+import { ManualClock, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Actor } from '../../src/accounts/actor.ts';
+import { createPolicyEvaluator } from '../../src/policies/evaluate.ts';
+import { attachPolicy, createPolicy, detachPolicy } from '../../src/policies/manage-policies.ts';
+import { type Simulation, simulate } from '../../src/policies/simulate.ts';
+import type { Proxy } from '../../src/proxies/proxy.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Stores } from '../../src/unit-of-work.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { storeAccess } from './stored-access.ts';
+
+// Proxies have no routes in this release; a policy may be attached to one all the same, by its id.
+
+const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+let place: StorePlace;
+let database: Database;
+let actor: Actor;
+let stranger: Actor;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+
+const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
+  database.unitOfWork.run(actor.vaultId, work);
+const actorOf = async (): Promise<Actor> => {
+  const { vaultId, userId } = await storeAccess(database, clock);
+  return { vaultId, userId, role: 'member', via: 'adminKey', credentialId: newId('adk') };
+};
+beforeEach(async () => {
+  [actor, stranger] = [await actorOf(), await actorOf()];
+});
+
+async function storedProxy(status: Proxy['status'] = 'active'): Promise<string> {
+  const id = newId('prx');
+  await change(({ proxies }) =>
+    proxies.add({
+      id,
+      vaultId: actor.vaultId,
+      name: 'p',
+      upstreamUrl: 'https://mcp.example.org/',
+      upstreamAuthType: 'sv_session',
+      serviceName: undefined,
+      agentId: undefined,
+      headerTemplates: undefined,
+      status,
+      keyHash: `hash of ${id}`,
+      keyPrefix: 'mcp_',
+      keyWrapped: 'wrapped',
+      createdAt: '2026-11-20T12:00:00.000Z',
+      revokedAt: undefined,
+      lastUsedAt: undefined,
+    }),
+  );
+  return id;
+}
+const made = async (): Promise<string> =>
+  (
+    await change((stores) =>
+      createPolicy(stores, actor, { name: 'p', rules: [{ type: 'manual_approval' }] }, clock),
+    )
+  ).id;
+const simulated = (proxyId: string, by = actor): Promise<Simulation> =>
+  simulate(
+    database.stores,
+    createPolicyEvaluator(() => undefined),
+    by,
+    {
+      caller: { type: 'proxy', id: proxyId },
+      serviceName: 'github',
+      atMs: clock.now(),
+      ip: undefined,
+    },
+  );
+
+it('is attached to a proxy, simulated for it and taken off it, each with its event', async () => {
+  const [proxyId, policyId] = [await storedProxy(), await made()];
+  const target = { type: 'proxy', id: proxyId } as const;
+  expect((await simulated(proxyId)).verdict.allowed).toBe(true);
+  await change((stores) => attachPolicy(stores, actor, policyId, target));
+  expect(await simulated(proxyId)).toMatchObject({
+    verdict: { allowed: false, policy: 'p', rule: 'manual_approval' },
+    rules: [{ policyId, targetType: 'proxy', rule: 'manual_approval', allowed: false }],
+  });
+  expect((await simulated(await storedProxy())).verdict.allowed).toBe(true);
+  await change((stores) => detachPolicy(stores, actor, policyId, target));
+  expect((await simulated(proxyId)).rules).toEqual([]);
+  const events = await database.stores.audit.after(actor.vaultId, 0, 100);
+  expect(events.slice(-2)).toMatchObject([
+    { eventType: 'POLICY_ATTACHED', proxyId, detail: { policyId, targetType: 'proxy' } },
+    { eventType: 'POLICY_DETACHED', proxyId, detail: { policyId, targetType: 'proxy' } },
+  ]);
+});
+
+it('is attached to no proxy that is revoked', async () => {
+  const [id, policyId] = [await storedProxy('revoked'), await made()];
+  await expect(
+    change((stores) => attachPolicy(stores, actor, policyId, { type: 'proxy', id })),
+  ).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(simulated(id)).rejects.toMatchObject({ code: 'CONFLICT' });
+});
+
+it("knows nothing of another account's proxy", async () => {
+  const proxyId = await storedProxy();
+  await expect(simulated(proxyId, stranger)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});

@@ -1,0 +1,276 @@
+import { type Id, ManualClock, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AccessSubject } from '../../src/access/access-store.ts';
+import type { PolicyTarget, Policy } from '../../src/policies/policy.ts';
+import type { Proxy } from '../../src/proxies/proxy.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Stores } from '../../src/unit-of-work.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { type StoredAccess, storeAccess } from './stored-access.ts';
+
+const NOW = '2026-11-20T12:00:00.000Z';
+const clock = new ManualClock(Date.parse(NOW));
+let place: StorePlace;
+let database: Database;
+let stored: StoredAccess;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  stored = await storeAccess(database, clock);
+});
+
+const change = <T>(work: (stores: Stores) => Promise<T>, account = stored): Promise<T> =>
+  database.unitOfWork.run(account.vaultId, work);
+const subject = async (account = stored, serviceName = 'github'): Promise<AccessSubject> => {
+  const found = await database.accessStore.findByKeyHash(account.keyHash, serviceName);
+  if (found === undefined) throw new Error('the agent is not there');
+  return found;
+};
+const agent = (account = stored): PolicyTarget => ({ type: 'agent', id: account.agentId });
+const token: PolicyTarget = { type: 'token', id: 'github' };
+
+function policyOf({ vaultId }: StoredAccess, more: Partial<Policy> = {}): Policy {
+  return {
+    id: newId('pol'),
+    vaultId,
+    name: 'p',
+    enabled: true,
+    rules: [
+      { id: newId('rul'), type: 'max_usage', limit: 5 },
+      { id: newId('rul'), type: 'max_usage', limit: 6 },
+    ],
+    createdAt: NOW,
+    updatedAt: NOW,
+    ...more,
+  };
+}
+async function attached(target: PolicyTarget, more: Partial<Policy> = {}, account = stored): Promise<Policy> {
+  const policy = policyOf(account, more);
+  await change(async ({ policies }) => {
+    await policies.add(policy);
+    await policies.attach(policy, target);
+  }, account);
+  return policy;
+}
+/** One access that counts every rule of a policy at a target. */
+async function use(policy: Policy, target: PolicyTarget, account = stored): Promise<void> {
+  const { policyRevision } = await subject(account);
+  const uses = policy.rules.map(({ id: ruleId }) => ({
+    ruleId,
+    targetType: target.type,
+    targetId: target.id,
+    limit: 100,
+  }));
+  const provided = { ...account.provided, policyRevision, uses };
+  const entry = { event: account.event('github'), touchAgent: false, provided };
+  expect(await database.auditCommit.write(entry)).toBe(true);
+}
+const readable = ({ policies, policyUsage }: Pick<AccessSubject, 'policies' | 'policyUsage'>) => ({
+  policies: policies === null ? null : (JSON.parse(policies) as unknown[]),
+  usage: policyUsage === null ? null : (JSON.parse(policyUsage) as unknown),
+});
+
+describe('what is read with an agent', () => {
+  it('is nothing where nothing is attached', async () => {
+    expect(await subject()).toMatchObject({ policies: null, policyUsage: null, policyRevision: 0 });
+  });
+
+  it("holds the enabled policies of agent and token with their counts, and not another token's", async () => {
+    const name = `"quoted" \\ back, 'single' und Größe \u2028 {}`;
+    const ofAgent = await attached(agent(), { name });
+    const ofToken = await attached(token);
+    await attached({ type: 'token', id: 'gitlab' });
+    await attached(agent(), { enabled: false });
+    await change(({ policies }) => policies.attach(ofAgent, token));
+    await use(ofAgent, agent());
+    await use(ofAgent, token);
+    await use(ofAgent, token);
+    const { policies, usage } = readable(await subject());
+    const [first, second] = ofAgent.rules.map(({ id }) => id);
+    expect(usage).toEqual({
+      [`agent ${first}`]: 1,
+      [`agent ${second}`]: 1,
+      [`token ${first}`]: 2,
+      [`token ${second}`]: 2,
+    });
+    expect(policies).toHaveLength(3);
+    const shown = (target: string, { id, name, rules }: Policy): unknown => ({ target, id, name, rules });
+    for (const each of [shown('agent', ofAgent), shown('token', ofAgent), shown('token', ofToken)])
+      expect(policies).toContainEqual(each);
+    expect(readable(await subject(stored, '')).policies).toEqual([shown('agent', ofAgent)]);
+  });
+
+  it('is the same that a simulation asks', async () => {
+    await use(await attached(agent()), agent());
+    await use(await attached(token, { name: 'ü "' }), token);
+    await attached(token, { enabled: false });
+    const { policies, usage } = await database.stores.policies.questionOf(
+      stored.vaultId,
+      { type: 'agent', id: stored.agentId },
+      'github',
+    );
+    const imagined = readable({ policies, policyUsage: usage });
+    const real = readable(await subject());
+    expect(imagined.usage).toEqual(real.usage);
+    expect(imagined.policies).toHaveLength(2);
+    expect(imagined.policies).toEqual(expect.arrayContaining(real.policies ?? []));
+  });
+
+  it("has nothing of another account's token of the same name", async () => {
+    const other = await storeAccess(database, clock);
+    const policy = await attached(token, {}, other);
+    await use(policy, token, other);
+    expect(await subject()).toMatchObject({ policies: null, policyUsage: null });
+    expect(readable(await subject(other)).policies).toHaveLength(1);
+  });
+
+  it('counts active agents and proxies as far as they matter for the ceiling', async () => {
+    const proxy = (status: Proxy['status']): Parameters<Stores['proxies']['add']>[0] => ({
+      id: newId('prx'),
+      vaultId: stored.vaultId,
+      name: 'p',
+      upstreamUrl: 'https://mcp.example.org/',
+      upstreamAuthType: 'Token',
+      serviceName: 'github',
+      agentId: undefined,
+      headerTemplates: { authorization: 'Bearer ${TOKEN}' },
+      status,
+      keyHash: newId('prx'),
+      keyPrefix: 'mcp_',
+      keyWrapped: 'wrapped',
+      createdAt: NOW,
+      revokedAt: undefined,
+      lastUsedAt: undefined,
+    });
+    expect(await subject()).toMatchObject({ activeAgents: 1, proxies: 0 });
+    const [active, revoked] = [proxy('active'), proxy('revoked')];
+    await change(async ({ proxies }) => {
+      for (const each of [active, revoked]) await proxies.add(each);
+    });
+    expect(await subject()).toMatchObject({ activeAgents: 1, proxies: 1 });
+    const { keyHash: _hash, keyWrapped: _wrapped, ...shown } = active;
+    expect(await database.stores.proxies.get(stored.vaultId, active.id)).toEqual(shown);
+    await change(async ({ proxies }) => {
+      for (let n = 0; n < 9; n++) await proxies.add(proxy('active'));
+    });
+    expect(await subject()).toMatchObject({ proxies: 7 });
+  });
+});
+
+describe("the vault's policy revision", () => {
+  it('moves with each change of what holds, and with nothing else', async () => {
+    const policy = policyOf(stored);
+    const moves: [string, (stores: Stores) => Promise<unknown>, number][] = [
+      ['add', ({ policies }) => policies.add(policy), 0],
+      ['attach', ({ policies }) => policies.attach(policy, agent()), 1],
+      ['attach again', ({ policies }) => policies.attach(policy, agent()), 0],
+      ['update', ({ policies }) => policies.update(policy, { ...policy, enabled: false }), 1],
+      ['detach', ({ policies }) => policies.detach(policy, agent()), 1],
+      ['detach again', ({ policies }) => policies.detach(policy, agent()), 0],
+      ['detach all of none', ({ policies }) => policies.detachAll(stored.vaultId, agent()), 0],
+      ['attach', ({ policies }) => policies.attach(policy, agent()), 1],
+      ['detach all', ({ policies }) => policies.detachAll(stored.vaultId, agent()), 1],
+      ['remove', ({ policies }) => policies.remove(policy), 1],
+    ];
+    for (const [what, move, by] of moves) {
+      const before = (await subject()).policyRevision;
+      await change(move);
+      expect([what, (await subject()).policyRevision - before]).toEqual([what, by]);
+    }
+  });
+});
+
+describe('counts', () => {
+  const counts = async (policy: Policy): Promise<string[]> => {
+    const rows = await database.kysely
+      .selectFrom('policy_usage')
+      .select(['rule_id', 'target_type'])
+      .where(
+        'rule_id',
+        'in',
+        policy.rules.map(({ id }) => id),
+      )
+      .execute();
+    return rows
+      .map(
+        ({ rule_id: id, target_type }) =>
+          `${policy.rules.findIndex((rule) => rule.id === id)} ${target_type}`,
+      )
+      .toSorted();
+  };
+  let policy: Policy;
+  beforeEach(async () => {
+    policy = await attached(agent());
+    await change(({ policies }) => policies.attach(policy, token));
+    for (const target of [agent(), token]) await use(policy, target);
+    expect(await counts(policy)).toEqual(['0 agent', '0 token', '1 agent', '1 token']);
+  });
+
+  const cases: readonly [string, (stores: Stores) => Promise<unknown>, string[]][] = [
+    [
+      'of a rule that goes',
+      ({ policies }) => policies.update(policy, { ...policy, rules: policy.rules.slice(1) }),
+      ['1 agent', '1 token'],
+    ],
+    [
+      'of no rule that stays, whatever its settings',
+      ({ policies }) =>
+        policies.update(policy, {
+          ...policy,
+          rules: policy.rules.map(({ id }) => ({ id, type: 'max_usage', limit: 9 })),
+        }),
+      ['0 agent', '0 token', '1 agent', '1 token'],
+    ],
+    [
+      'of a target that it is detached from',
+      ({ policies }) => policies.detach(policy, token),
+      ['0 agent', '1 agent'],
+    ],
+    [
+      'of a target that goes',
+      ({ policies }) => policies.detachAll(stored.vaultId, agent()),
+      ['0 token', '1 token'],
+    ],
+    ['of a policy that goes', ({ policies }) => policies.remove(policy), []],
+  ];
+  it.each(cases)('are forgotten %s', async (_what, work, left) => {
+    await change(work);
+    expect(await counts(policy)).toEqual(left);
+  });
+});
+
+it('names what a policy is attached to, and the policies of a target, a page at a time', async () => {
+  const policy = await attached(agent());
+  await change(({ policies }) => policies.attach(policy, token));
+  const { policies } = database.stores;
+  const first = await policies.attachments(policy.id, { limit: 1, after: undefined });
+  expect(first).toMatchObject({ items: [agent()], nextCursor: expect.any(String) });
+  const rest = await policies.attachments(policy.id, { limit: 1, after: ['agent', stored.agentId] });
+  expect(rest).toEqual({ items: [token] });
+
+  const second = await attached(token, { createdAt: '2026-11-20T12:00:01.000Z' });
+  expect(await policies.countOf(stored.vaultId, token)).toBe(2);
+  const page = await policies.list(stored.vaultId, token, { limit: 1, after: undefined });
+  expect(page.items).toEqual([policy]);
+  const after = [policy.createdAt, policy.id];
+  expect(await policies.list(stored.vaultId, token, { limit: 1, after })).toEqual({ items: [second] });
+});
+
+it("finds nothing of one account in another's", async () => {
+  const other = await storeAccess(database, clock);
+  const policy = await attached(agent());
+  const { policies } = database.stores;
+  expect(await policies.get(other.vaultId, policy.id)).toBeUndefined();
+  expect((await policies.list(other.vaultId, undefined, { limit: 10, after: undefined })).items).toEqual([]);
+  expect(await change(({ policies: inside }) => inside.detachAll(other.vaultId, agent()), other)).toEqual([]);
+  expect(await policies.countOf(stored.vaultId, agent())).toBe(1);
+  const unknown = 'pol_x' as Id<'pol'>;
+  expect(await policies.get(stored.vaultId, unknown)).toBeUndefined();
+});
