@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { toBase64url, utf8 } from '@svault/shared';
-import { pageOf, readCursor } from './paging.ts';
+import { type PageRequest, pageOf, pagesOf, readCursor } from './paging.ts';
 
 const keyOf = (name: string): string[] => [name, 'id'];
 
@@ -12,10 +12,25 @@ test('a cursor appears exactly when there is more, and leads to the last item gi
   expect(readCursor(page.nextCursor ?? '', 2)).toEqual(['üüü', 'id']);
 });
 
-test.each(['', '%', 'e30', '{}', '["a","b"]', '["a",1]', '["a"]', 'null', '\u00ff'])(
+test.each(['', '%', 'e30', '{}', '["a","b"]', '["a",1]', '["a"]', 'null', '\u00ff', '["a","\\u0000"]'])(
   '%j is no cursor',
   (text) => {
     expect(readCursor(text, 2)).toBeUndefined();
     if (text !== '["a","b"]') expect(readCursor(toBase64url(utf8(text)), 2)).toBeUndefined();
   },
 );
+
+test('pages follow one another to the end, each asked for when it is wanted', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  let asked = 0;
+  const list = async ({ limit, after }: PageRequest) => {
+    asked++;
+    const rest = names.filter((name) => after === undefined || name > (after[0] ?? ''));
+    return pageOf(rest.slice(0, limit + 1), limit, (name) => [name]);
+  };
+  const pages = pagesOf(list, { limit: 2, parts: 1 });
+  expect([(await pages.next()).value, asked]).toEqual([['a', 'b'], 1]);
+  const rest: unknown[] = [];
+  for await (const page of pages) rest.push(page);
+  expect([rest, asked]).toEqual([[['c', 'd'], ['e']], 3]);
+});

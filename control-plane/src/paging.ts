@@ -34,7 +34,8 @@ export function readCursor(cursor: string, parts: number): readonly string[] | u
   try {
     const key: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (!Array.isArray(key) || key.length !== parts) return undefined;
-    return key.every((part) => typeof part === 'string') ? key : undefined;
+    // PostgreSQL's text cannot hold NUL, so no key of ours has it.
+    return key.every((part) => typeof part === 'string' && !part.includes('\0')) ? key : undefined;
   } catch {
     return undefined;
   }

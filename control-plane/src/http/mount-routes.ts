@@ -10,7 +10,7 @@ import type { ClientAddress } from './client-address.ts';
 import { refusal } from '../errors.ts';
 import { readJsonBody } from './json-body.ts';
 import { comesFromOrigin } from './origin-check.ts';
-import { parseInput } from './parse-input.ts';
+import { parseInput, parsePath } from './parse-input.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { Change, Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
@@ -112,7 +112,7 @@ function parseParts(
   body: Record<string, unknown> | undefined,
 ): { params: unknown; query: unknown; body: unknown } {
   return {
-    params: route.params === undefined ? undefined : parseInput(route.params, req.params),
+    params: route.params === undefined ? undefined : parsePath(route.params, req.params),
     query: parseInput(route.query ?? NOTHING, req.query),
     body: parseInput(route.body ?? NOTHING, body ?? {}),
   };

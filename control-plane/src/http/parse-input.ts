@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type ArgumentIssue, invalidArgument } from '../errors.ts';
+import { type ArgumentIssue, invalidArgument, notFound } from '../errors.ts';
 
 /**
  * Parses one part of a request.
@@ -8,8 +8,27 @@ import { type ArgumentIssue, invalidArgument } from '../errors.ts';
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  throw invalidArgument(result.error.issues.flatMap(toIssues));
+  const issues = result.success ? [...withNul(result.data, [])] : result.error.issues.flatMap(toIssues);
+  if (result.success && issues.length === 0) return result.data;
+  throw invalidArgument(issues);
+}
+
+/**
+ * Parses what the path names.
+ *
+ * @throws AppError NOT_FOUND for a text with a NUL, which names nothing; INVALID_ARGUMENT
+ */
+export function parsePath<T>(schema: z.ZodType<T>, params: Readonly<Record<string, unknown>>): T {
+  if (!withNul(params, []).next().done) throw notFound();
+  return parseInput(schema, params);
+}
+
+/** NUL is the one character that PostgreSQL's text cannot hold: no name, id or text of ours has it. */
+function* withNul(value: unknown, path: readonly PropertyKey[]): Generator<ArgumentIssue> {
+  if (typeof value === 'string' && value.includes('\0'))
+    yield { path: pathText(path), message: 'must have no NUL' };
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) yield* withNul(member, [...path, name]);
 }
 
 function toIssues(issue: z.core.$ZodIssue): ArgumentIssue[] {
