@@ -1,4 +1,4 @@
-import type { Clock } from '@svault/shared';
+import { type Clock, systemClock } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
 import { type Metrics, NO_METRICS } from '../metrics.ts';
 import { createBoundedTally } from './bounded-tally.ts';
@@ -70,7 +70,7 @@ export async function startLimiter({
     redis === undefined
       ? createProcessLimiter({ limits, tally, clock })
       : createSharedLimiter({
-          redis: createRedisLimiter({ run: redis.run, limits, prefix: KEY_PREFIX }),
+          redis: createRedisLimiter({ run: redis.run, limits, prefix: KEY_PREFIX, ...timeOf(clock) }),
           usable: redis.usable,
           limits,
           tally,
@@ -83,3 +83,7 @@ export async function startLimiter({
     close: () => redis?.close(),
   };
 }
+
+/** Processes have no clock in common but Redis's own; a test's clock stands for that one too. */
+const timeOf = (clock: Clock): { readonly nowMs?: () => number } =>
+  clock === systemClock ? {} : { nowMs: () => Math.floor(clock.monotonic()) };
