@@ -85,6 +85,15 @@ describe('SV_BASE_URL', () => {
   });
 });
 
+test('SV_GEOIP_DB is a path, and comes from no other file', () => {
+  const path = '/var/lib/countries.mmdb';
+  expect(controlPlaneConfig({ ...BASE, SV_GEOIP_DB: path })).toMatchObject({
+    geoipDb: path,
+    withoutEffect: [],
+  });
+  expect(problemsOf({ ...BASE, SV_GEOIP_DB_FILE: path })).toHaveLength(1);
+});
+
 test('says what it does not do yet', () => {
   const env = { ...BASE, SV_MCP_ALLOWED_ORIGINS: 'https://a.example', SV_OIDC_ISSUER: '' };
   expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_MCP_ALLOWED_ORIGINS']);
