@@ -5,11 +5,11 @@ import type { RuleSettings } from '../src/policies/rule.ts';
 import { type Answer, clientOf } from './management-service.ts';
 import { type PairAgent, pathFor } from './pair-agents.ts';
 
+const require = createRequire(import.meta.url);
+const packaged = require.resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json');
+
 /** A database of countries that others made. */
-export const COUNTRIES_MMDB = join(
-  dirname(createRequire(import.meta.url).resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json')),
-  'geo-whois-asn-country.mmdb',
-);
+export const COUNTRIES_MMDB = join(dirname(packaged), 'geo-whois-asn-country.mmdb');
 
 export interface Target {
   readonly targetType: 'agent' | 'proxy' | 'token';

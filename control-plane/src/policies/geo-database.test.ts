@@ -6,9 +6,8 @@ import { parseAddress } from '@svault/shared/egress';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type CountryOf, readGeoDatabase } from './geo-database.ts';
 
-const packaged = dirname(
-  createRequire(import.meta.url).resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json'),
-);
+const require = createRequire(import.meta.url);
+const packaged = dirname(require.resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json'));
 const bothKinds = join(packaged, 'geo-whois-asn-country.mmdb');
 const onlyIPv4 = join(packaged, 'geo-whois-asn-country-ipv4.mmdb');
 const folder = mkdtempSync(join(tmpdir(), 'svault-geo-'));

@@ -6,7 +6,7 @@ import { type Address, parseAddress } from '@svault/shared/egress';
 export type CountryOf = (address: Address) => string | undefined;
 
 /** The file of `SV_GEOIP_DB` is none that tells countries. */
-export class UnusableGeoDatabase extends Error {
+class UnusableGeoDatabase extends Error {
   constructor(path: string, problem: string, options?: ErrorOptions) {
     super(`SV_GEOIP_DB: ${path} ${problem}`, options);
     this.name = 'UnusableGeoDatabase';
