@@ -8,6 +8,15 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+/** How often each scope lets something through: the specification's numbers. */
+export const SPECIFIED = {
+  agent_credentials: 60,
+  proxy_mcp: 300,
+  mcp_handshake: 120,
+  agent_no_grant: 10,
+  credential_history: 20,
+};
+
 type Message = 'initialize' | 'tools/list' | 'notifications/x' | 'tools/call';
 
 /** What a caller may send, as far as limits tell one from another. */
@@ -113,6 +122,12 @@ function aggregateOf({ activeAgents, proxies }: Request): number {
 export class LimitsModel {
   readonly #uses = new Map<string, Uses>();
   readonly #boxes = new Map<string, PenaltyBox>();
+  readonly #limits: typeof SPECIFIED & { readonly user_aggregate?: number };
+
+  /** @param limits what an operator changed, where not the specification's own */
+  constructor(limits: typeof SPECIFIED & { readonly user_aggregate?: number } = SPECIFIED) {
+    this.#limits = limits;
+  }
 
   request(request: Request): Refusal {
     const { account, caller, traffic, atMs } = request;
@@ -123,14 +138,13 @@ export class LimitsModel {
     if (box.left(atMs) > 0) return refusal('penalty_box', box.left(atMs));
 
     if (isExempt(traffic)) {
-      // "skip the floor … and the strikes. They count against `mcp_handshake`": 120 per minute per agent or proxy.
-      const full = this.#take(`mcp_handshake ${who}`, atMs, 120, MINUTE);
+      // "skip the floor … and the strikes. They count against `mcp_handshake`", per minute and agent or proxy.
+      const full = this.#take(`mcp_handshake ${who}`, atMs, this.#limits.mcp_handshake, MINUTE);
       if (full > 0) return refusal('mcp_handshake', full);
     } else {
       // "2. Floor limit. Exceeding it strikes the penalty box. The resulting lockout is at least the floor window's own."
-      const [scope, limit] =
-        caller.kind === 'agent' ? (['agent_credentials', 60] as const) : (['proxy_mcp', 300] as const);
-      const full = this.#take(`${scope} ${who}`, atMs, limit, MINUTE);
+      const scope = caller.kind === 'agent' ? 'agent_credentials' : 'proxy_mcp';
+      const full = this.#take(`${scope} ${who}`, atMs, this.#limits[scope], MINUTE);
       if (full > 0) {
         box.strike(atMs, full);
         return refusal(scope, box.left(atMs));
@@ -138,12 +152,13 @@ export class LimitsModel {
     }
 
     // "3. Account aggregate", which exempt traffic counts against too, "with no strike".
-    const full = this.#take(`user_aggregate ${account}`, atMs, aggregateOf(request), MINUTE);
+    const aggregate = this.#limits.user_aggregate ?? aggregateOf(request);
+    const full = this.#take(`user_aggregate ${account}`, atMs, aggregate, MINUTE);
     if (full > 0) return refusal('user_aggregate', full);
 
     // "4. Then grant and policy checks": misses, the extra cap of credential_history, policies' own rates.
-    if (traffic.kind === 'miss') return this.#cap('agent_no_grant', who, atMs, 10);
-    if (traffic.kind === 'history') return this.#cap('credential_history', who, atMs, 20);
+    if (traffic.kind === 'miss') return this.#cap('agent_no_grant', who, atMs);
+    if (traffic.kind === 'history') return this.#cap('credential_history', who, atMs);
     if (traffic.kind === 'ruled') return this.#rates(account, traffic.rules, atMs);
     return undefined;
   }
@@ -159,8 +174,8 @@ export class LimitsModel {
       }));
   }
 
-  #cap(scope: string, who: string, atMs: number, perMinute: number): Refusal {
-    const full = this.#take(`${scope} ${who}`, atMs, perMinute, MINUTE);
+  #cap(scope: 'agent_no_grant' | 'credential_history', who: string, atMs: number): Refusal {
+    const full = this.#take(`${scope} ${who}`, atMs, this.#limits[scope], MINUTE);
     return full > 0 ? refusal(scope, full) : undefined;
   }
 

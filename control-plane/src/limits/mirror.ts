@@ -30,7 +30,7 @@ export function noteWindows(tally: Tally, answer: RedisAnswer, { sentMs, answere
 /** Notes how often a caller was locked out at Redis, and until when. */
 export function noteBox(tally: Tally, caller: LimitedCaller, { box }: RedisAnswer, sentMs: number): void {
   if (box === undefined) return;
-  const lockedUntilMs = sentMs + surelyLeft(box.lockedForMs);
+  const lockedUntilMs = sentMs + box.lockedForMs;
   const known = tally.box(caller);
   if (known !== undefined && known.lockedUntilMs > lockedUntilMs) return;
   tally.setBox(caller, { strikes: box.strikes, violatedAtMs: sentMs - box.violatedForMs, lockedUntilMs });
