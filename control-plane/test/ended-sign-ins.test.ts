@@ -4,10 +4,12 @@ import { ensureOwner } from '../src/accounts/bootstrap.ts';
 import { forgetEndedSignIns } from '../src/accounts/ended-sign-ins.ts';
 import { isLoginLinkLive, makeLoginLink } from '../src/accounts/login-link.ts';
 import { createSessions, signInBrowser } from '../src/accounts/sessions.ts';
+import { createCliSessions, openCliSession } from '../src/cli-login/cli-sessions.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const clock = new ManualClock();
 let place: StorePlace;
 let database: Database;
@@ -44,4 +46,19 @@ it('forgets sessions and links that ended unused, so that a clock set back reviv
   expect(await isLoginLinkLive(stores, linkToken, clock)).toBe(false);
   clock.jump(8 * HOUR_MS);
   expect(await sessions.resolve(going.sessionToken)).toMatchObject({ userId: owner.id });
+});
+
+it('forgets access tokens of the command line that ended, while their session goes on', async () => {
+  const { stores } = database;
+  const input = { email: `${newId('usr')}@example.org`, adminKey: undefined };
+  const { owner } = await ensureOwner(stores, input, clock);
+  const cliSessions = createCliSessions(stores, clock);
+  const { accessToken } = await openCliSession(stores, owner, 'cli', clock);
+  expect(await cliSessions.resolve(accessToken)).toMatchObject({ userId: owner.id });
+
+  clock.advance(15 * MINUTE_MS);
+  await forgetEndedSignIns(stores, clock);
+  clock.jump(-MINUTE_MS);
+  expect(await cliSessions.resolve(accessToken)).toBeUndefined();
+  clock.jump(MINUTE_MS);
 });

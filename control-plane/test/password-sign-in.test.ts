@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BASE_URL, type ManagementService, clientOf, signInBy, startService } from './management-service.ts';
+import type { signInBy } from './management-service.ts';
+import { BASE_URL, type ManagementService, clientOf, startService } from './management-service.ts';
 import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from './people.ts';
 
 const MINUTE_MS = 60_000;
@@ -90,7 +91,7 @@ describe('setting a password', () => {
       const answer = await set(session, PASSWORD, wrong);
       expect([answer.status, answer.json.issues]).toEqual([
         422,
-        [{ path: 'currentPassword', message: 'is not your current password' }],
+        [{ path: 'currentPassword', message: 'is wrong' }],
       ]);
     }
     expect((await set(session, PASSWORD, OTHER)).status).toBe(204);

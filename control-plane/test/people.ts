@@ -22,6 +22,17 @@ export async function addMember(
   return { id: member.id, email, link: link.url, session: await signInBy(service, link.url) };
 }
 
+/** Adds a person who signs in by the identity provider. */
+export async function addMemberAt(
+  service: ManagementService,
+  email: string,
+): Promise<{ readonly id: string }> {
+  const body = { email, role: 'member' };
+  const { status, json, text } = await service.admin('POST', '/api/members', { body });
+  if (status !== 201) throw new Error(`no member was added: ${text}`);
+  return (json as { member: { id: string } }).member;
+}
+
 /** Adds a person and sets a password for them. */
 export async function addMemberWithPassword(
   service: ManagementService,

@@ -57,7 +57,7 @@ export function createPasswordSetting(options: {
       throw refusal('FORBIDDEN', 'You have no password yet: sign in by a one-time link, then set one.');
     if (current === undefined && proof === 'nothing') return;
     const right = current !== undefined && (await passwords.verify(kept, current));
-    if (!right) throw invalidArgument([{ path: 'currentPassword', message: 'is not your current password' }]);
+    if (!right) throw invalidArgument([{ path: 'currentPassword', message: 'is wrong' }]);
   };
 
   return {

@@ -16,7 +16,7 @@ export interface ProviderSettings {
 /** Somebody who has just signed in at the provider. */
 export interface SignedInPerson {
   readonly identity: Identity;
-  /** Undefined where the provider does not say that it has verified the address. @throws AppError PROVIDER_UNAVAILABLE */
+  /** Undefined where the provider does not say that it has verified the address. @throws AppError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE */
   verifiedEmail(): Promise<string | undefined>;
 }
 
@@ -91,7 +91,7 @@ const userInfo = (
 ): Promise<Readonly<Record<string, unknown>>> =>
   client
     .fetchUserInfo(config, accessToken, subject)
-    .catch((error: unknown) => Promise.reject(providerUnavailable(error)));
+    .catch((error: unknown) => Promise.reject(refusalOfCallback(error)));
 
 /** Core 5.1: `email_verified` is a boolean, and belongs to the `email` beside it. Anything but true is no. */
 function verifiedEmailIn(claims: Readonly<Record<string, unknown>>): string | undefined {

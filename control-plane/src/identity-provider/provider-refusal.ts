@@ -1,6 +1,6 @@
 import type { AppError } from '@svault/shared';
 import { EgressFailed, EgressRefused } from '@svault/shared/egress';
-import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
+import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { type ErrorCode, refusal } from '../errors.ts';
 
 const RETRY_AFTER_SECONDS = 5;
@@ -61,6 +61,8 @@ export function refusalOfCallback(error: unknown): AppError<ErrorCode> {
   }
   if (error instanceof ResponseBodyError)
     return error.error === 'invalid_grant' ? signInFailed(error) : providerUnavailable(error);
+  // It does not know our secret, or not the token that it has just given.
+  if (error instanceof WWWAuthenticateChallengeError) return providerUnavailable(error);
   return gotNoAnswer(error) ? providerUnavailable(error) : signInFailed(error);
 }
 

@@ -14,7 +14,7 @@ import type { SignedInPerson } from './identity-provider.ts';
  * The identity is what counts: it is bound to a user by the first sign-in, by an address that the provider has verified, and
  * from then on the address does not matter any more.
  *
- * @throws AppError NO_ACCOUNT; PROVIDER_UNAVAILABLE
+ * @throws AppError NO_ACCOUNT, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
  */
 export type SignInByIdentity = (person: SignedInPerson, client: string) => Promise<SignedIn>;
 
