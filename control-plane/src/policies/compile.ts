@@ -34,9 +34,9 @@ interface AttachedPolicy {
   readonly rules: readonly Rule[];
 }
 
-/** Bounds what compiled policies hold: about 15 bytes for each character of their text. */
+/** Bounds what compiled policies hold: about 20 bytes for each character of their text. */
 const MOST_TEXTS = 5_000;
-const MOST_CHARACTERS = 4_000_000;
+const MOST_CHARACTERS = 2_000_000;
 
 /**
  * Compiles the policies of a caller and a token, each text once. Nothing is ever stale: the text is read from the database
