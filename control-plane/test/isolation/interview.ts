@@ -53,7 +53,7 @@ export function interviewer(accounts: TwoAccounts, operation: Operation, probe: 
     const { method, path, body } = requestOf(operation, said);
     const call = operation.isPublic ? clientOf(service.running.url) : stranger.call;
     const answer = await call(method, path, { body });
-    await restore?.(stranger);
+    await restore?.(stranger, said);
     return { said, answer };
   }
 

@@ -15,7 +15,7 @@ export interface Probe {
   /** Before each request. */
   readonly prepare?: (account: Account) => Promise<unknown>;
   /** After each request. */
-  readonly restore?: (account: Account) => Promise<unknown>;
+  readonly restore?: (account: Account, said: Said) => Promise<unknown>;
   /**
    * The name is one in an account's own namespace, so that it may be used whoever else uses it: the answers are equal
    * but for the name itself and for what is made anew each time.
@@ -81,6 +81,8 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     silent: ['body.displayName', 'body.description', 'body.notes', 'body.tags'],
     ownNamespace: true,
     ownInstead: { 'body.serviceName': () => `name-${randomUUID()}` },
+    // Or a cursor of their list would lead to a token of that name in one's own.
+    restore: ({ call }, said) => call('DELETE', `/api/tokens/${said['body.serviceName'] as string}`),
   },
   listTokens: PAGE,
   getToken: TOKEN,
@@ -161,6 +163,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   },
 
   getOverview: NOTHING,
+  listLockouts: NOTHING,
   getSetup: NOTHING,
   markSetupStep: { says: { 'path.step': 'bind-webhook' }, silent: ['body.state'] },
   exportAccount: NOTHING,
