@@ -1,0 +1,251 @@
+import { silentLogger } from '@svault/server-kit/logger';
+import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findEvents } from '../../src/audit/find-events.ts';
+import { type AuditRetention, createAuditRetention } from '../../src/audit/retention.ts';
+import { verifyLog } from '../../src/audit/verify-log.ts';
+import { readCursor } from '../../src/paging.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { UnitOfWork } from '../../src/unit-of-work.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+const DAY = 24 * 60 * 60_000;
+const DAYS = 30;
+
+const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+let place: StorePlace;
+let database: Database;
+let vaultId: Id<'vlt'>;
+let userId: Id<'usr'>;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  [vaultId, userId] = [newId('vlt'), newId('usr')];
+  const createdAt = formatTime(clock.now());
+  await database.unitOfWork.run(vaultId, ({ vaults }) => vaults.add({ id: vaultId, createdAt }));
+});
+
+const retention = (unitOfWork: UnitOfWork = database.unitOfWork): AuditRetention =>
+  createAuditRetention({ log: database.stores.audit, unitOfWork, days: DAYS, clock, logger: silentLogger });
+
+const write = (count: number, serviceName = 's', of = vaultId): Promise<void> =>
+  database.unitOfWork.run(of, ({ audit }) =>
+    audit.appendAll(
+      Array.from({ length: count }, () => ({
+        vaultId: of,
+        eventType: 'LOGIN' as const,
+        outcome: 'success' as const,
+        serviceName,
+      })),
+    ),
+  );
+const bind = (shippedSeq: number): Promise<void> =>
+  database.unitOfWork.run(vaultId, async ({ audit, webhookLinks }) => {
+    await webhookLinks.insert({
+      vaultId,
+      webhookId: 'whk_1',
+      url: 'https://vault.example.org',
+      key: { id: 'k1', wrapped: 'w' },
+      pendingKey: undefined,
+      capabilities: [],
+      boundAt: formatTime(clock.now()),
+      boundBy: userId,
+      lastSeenAt: undefined,
+      latencyMs: undefined,
+    });
+    if (shippedSeq > 0) await audit.markShipped(vaultId, shippedSeq);
+  });
+const kept = async (of = vaultId): Promise<number[]> =>
+  (await database.stores.audit.after(of, 0, 10_000)).map(({ seq }) => seq);
+const verdict = () => verifyLog(database.stores.audit, vaultId);
+const from = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+describe('retention', () => {
+  it('removes what is older than it may be, at the very millisecond, and the chain holds on', async () => {
+    await write(3, 'old');
+    clock.advance(1);
+    await write(2, 'young');
+    clock.advance(DAYS * DAY - 1);
+    await retention().run();
+    expect(await kept()).toEqual(from(1, 5));
+    clock.advance(1);
+    await retention().run();
+    expect(await kept()).toEqual([4, 5]);
+    expect(await verdict()).toMatchObject({ intact: true, events: 2, head: { seq: 5 } });
+    await write(1);
+    expect(await kept()).toEqual([4, 5, 6]);
+    expect(await verdict()).toMatchObject({ intact: true, events: 3 });
+  });
+
+  it('keeps the newest event, which the next follows, however old', async () => {
+    await write(10);
+    clock.advance(2 * DAYS * DAY);
+    await retention().run();
+    expect(await kept()).toEqual([10]);
+    await write(1);
+    await retention().run();
+    expect(await kept()).toEqual([11]);
+    expect(await verdict()).toMatchObject({ intact: true });
+  });
+
+  it('takes a long log in steps', async () => {
+    await write(1_201);
+    clock.advance(DAYS * DAY + 1);
+    await write(1);
+    let steps = 0;
+    const counting: UnitOfWork = {
+      ...database.unitOfWork,
+      run: (vault, work) => (vault === vaultId && steps++, database.unitOfWork.run(vault, work)),
+    };
+    await retention(counting).run();
+    expect(await kept()).toEqual([1_202]);
+    expect(steps).toBeGreaterThanOrEqual(5);
+    expect(await verdict()).toMatchObject({ intact: true });
+  });
+
+  it('keeps what a bound webhook has not acknowledged', async () => {
+    await write(10);
+    await bind(4);
+    clock.advance(DAYS * DAY + 1);
+    await write(1);
+    await retention().run();
+    expect(await kept()).toEqual(from(5, 11));
+    await database.stores.audit.markShipped(vaultId, 10);
+    await retention().run();
+    expect(await kept()).toEqual([11]);
+    expect(await verdict()).toMatchObject({ intact: true });
+  });
+
+  it('leaves nothing to ship that is gone, where a webhook is bound later', async () => {
+    await write(5);
+    clock.advance(DAYS * DAY + 1);
+    await write(2);
+    await retention().run();
+    await bind(0);
+    const backlog = await database.stores.audit.backlog({ after: undefined, limit: 1_000 });
+    const shippedSeq = backlog.find((waiting) => waiting.vaultId === vaultId)?.shippedSeq ?? -1;
+    const events = await database.stores.audit.after(vaultId, shippedSeq, 10);
+    expect(events.map(({ seq }) => seq)).toEqual([6, 7]);
+  });
+
+  it('looks at every account, a page of them at a time', async () => {
+    const vaults = Array.from({ length: 120 }, () => newId('vlt'));
+    for (const each of vaults) await write(2, 's', each);
+    clock.advance(DAYS * DAY + 1);
+    await retention().run();
+    for (const each of vaults) expect(await kept(each)).toEqual([2]);
+  });
+});
+
+describe('what goes wrong', () => {
+  it('a stop between two steps: what is left goes with the next run', async () => {
+    await write(600);
+    clock.advance(DAYS * DAY + 1);
+    await write(1);
+    let steps = 0;
+    const dying: UnitOfWork = {
+      ...database.unitOfWork,
+      run: (vault, work) =>
+        vault === vaultId && steps++ > 0
+          ? Promise.reject(new Error('killed'))
+          : database.unitOfWork.run(vault, work),
+    };
+    await retention(dying).run();
+    const left = await kept();
+    expect(left.length).toBeGreaterThan(1);
+    expect(left.length).toBeLessThan(601);
+    expect(await verdict()).toMatchObject({ intact: true, events: left.length });
+    await retention().run();
+    expect(await kept()).toEqual([601]);
+  });
+
+  it('a stop within a step: nothing of it has happened', async () => {
+    await write(10);
+    clock.advance(DAYS * DAY + 1);
+    await write(1);
+    const dying: UnitOfWork = {
+      ...database.unitOfWork,
+      run: (vault, work) =>
+        database.unitOfWork.run(vault, async (stores) => {
+          await work(stores);
+          throw new Error('killed before the commit');
+        }),
+    };
+    await retention(dying).run();
+    expect(await kept()).toEqual(from(1, 11));
+    expect(await verdict()).toMatchObject({ intact: true, events: 11 });
+  });
+
+  it('two processes at once: each event goes once, and the chain holds', async () => {
+    await write(900);
+    clock.advance(DAYS * DAY + 1);
+    await write(3);
+    await Promise.all([retention().run(), retention().run(), retention().run()]);
+    expect(await kept()).toEqual(from(901, 903));
+    expect(await verdict()).toMatchObject({ intact: true, events: 3 });
+  });
+
+  it('writing at the same time: the chain holds', async () => {
+    await write(900);
+    clock.advance(DAYS * DAY + 1);
+    await Promise.all([retention().run(), ...Array.from({ length: 20 }, () => write(1))]);
+    await retention().run();
+    expect(await verdict()).toMatchObject({ intact: true, head: { seq: 920 } });
+    expect(await kept()).toEqual(from(901, 920));
+  });
+
+  it('a clock that is set back: less is removed, and events of the wrong time wait for those before them', async () => {
+    await write(2, 'right');
+    clock.jump(-10 * DAYS * DAY);
+    await write(2, 'too early');
+    await retention().run();
+    expect(await kept()).toEqual(from(1, 4));
+    clock.jump(10 * DAYS * DAY);
+    await write(1, 'right again');
+    await retention().run();
+    expect(await kept()).toEqual(from(1, 5));
+    clock.advance(DAYS * DAY + 1);
+    await write(1);
+    await retention().run();
+    expect(await kept()).toEqual([6]);
+    expect(await verdict()).toMatchObject({ intact: true });
+  });
+
+  it('a log that was tampered with is kept as it is, so that the break still shows', async () => {
+    await write(10);
+    clock.advance(DAYS * DAY + 1);
+    await write(1);
+    await database.kysely
+      .updateTable('audit_events')
+      .set({ outcome: 'denied' })
+      .where('vault_id', '=', vaultId)
+      .where('seq', '=', 4)
+      .execute();
+    await retention().run();
+    expect(await kept()).toEqual(from(1, 11));
+    expect(await verdict()).toEqual({ intact: false, seq: 4, problem: 'changed' });
+  });
+});
+
+it('a list whose next page is gone ends there', async () => {
+  await write(30);
+  clock.advance(DAYS * DAY + 1);
+  await write(5);
+  const log = database.stores.audit;
+  const first = await findEvents(log, vaultId, {}, { limit: 10, before: undefined });
+  await retention().run();
+  const before = Number(readCursor(first.nextCursor ?? '', 1)?.[0]);
+  for (const filter of [{}, { serviceName: 's' }])
+    expect(await findEvents(log, vaultId, filter, { limit: 10, before })).toEqual({ items: [] });
+  const whole = await findEvents(log, vaultId, {}, { limit: 10, before: undefined });
+  expect(whole.items.map(({ seq }) => seq)).toEqual([35, 34, 33, 32, 31]);
+  expect(whole.nextCursor).toBeUndefined();
+});
