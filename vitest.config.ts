@@ -17,7 +17,7 @@ const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
 /**
  * One project per workspace, named after its folder, and `control-plane-postgres`: the control plane's integration tests
  * once more, with its state in PostgreSQL and its limits in Redis. A file that is about one of the databases says so in
- * its name (`*.sqlite.test.ts`, `*.postgres.test.ts`) and runs with that one only.
+ * its name (`*.sqlite.test.ts`, `*.postgres.test.ts`) and runs with that one only; those in test/limits need neither.
  *
  * @param options.names how the files end, such as `test.ts`
  */
@@ -46,7 +46,7 @@ export function projects(options: {
       name: 'control-plane-postgres',
       root: './control-plane',
       include: [`test/**/*.${names}`],
-      exclude: [...NOT_OURS, '**/*.sqlite.*', ...exclude],
+      exclude: [...NOT_OURS, '**/*.sqlite.*', 'test/limits/**', ...exclude],
       globalSetup: './test/global-postgres.ts',
     },
   };

@@ -2,11 +2,14 @@ import { Redis } from 'ioredis';
 import type { Secret } from '@svault/shared';
 import type { RunScript } from '../limits/redis-limiter.ts';
 import type { ConnectRedis, RedisConnection } from '../limits/start-limiter.ts';
+import { withinDeadline } from './deadline.ts';
 
-/** One round trip takes a millisecond or less; a script that Redis does not know yet takes two of them. */
-const COMMAND_TIMEOUT_MS = 100;
+/** For one question; a round trip takes a millisecond or less. Every answer is to be there within 250 ms. */
+const DEADLINE_MS = 150;
 const CONNECT_TIMEOUT_MS = 1_000;
-/** Connecting anew, and asking a Redis that failed whether it is back. */
+/** A connection on which nothing has come for so long, though something was asked, is taken for dead. */
+const SILENCE_MS = 1_000;
+/** Before connecting anew, and before asking a Redis that failed whether it is back. */
 const RETRY_MS = 500;
 const PROBE_LIFETIME_MS = 1_000;
 
@@ -14,6 +17,7 @@ const PROBE_LIFETIME_MS = 1_000;
 export async function connectRedis(
   url: Secret,
   { keyPrefix, onChange }: Parameters<ConnectRedis>[0],
+  deadlineMs = DEADLINE_MS,
 ): Promise<RedisConnection> {
   let usable: boolean | undefined;
   let closed = false;
@@ -26,8 +30,8 @@ export async function connectRedis(
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: Math.max(SILENCE_MS, deadlineMs),
     retryStrategy: () => RETRY_MS,
   });
 
@@ -43,37 +47,40 @@ export async function connectRedis(
     retry = setTimeout(() => void probe(), RETRY_MS);
     retry.unref();
   };
-  /** A write: a Redis that is full or a replica answers a PING all the same. */
+  /** A write: a Redis that is full, or a replica, answers a PING all the same. */
   const probe = async (): Promise<void> => {
     retry = undefined;
     try {
-      await redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS);
+      await withinDeadline(redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS), deadlineMs);
       set(true);
     } catch (error) {
       failed(error);
+    }
+  };
+  const runScript: RunScript = async (script, keys, args) => {
+    const operands = [keys.length, ...keys, ...args] as const;
+    try {
+      return await redis.evalsha(script.sha1, ...operands);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      return redis.eval(script.text, ...operands);
     }
   };
 
   redis.on('error', failed);
   redis.on('close', () => failed(new Error('the connection is closed')));
   redis.on('ready', () => void probe());
-  const run: RunScript = async (script, keys, args) => {
-    const operands = [keys.length, ...keys, ...args] as const;
-    try {
-      return await redis.evalsha(script.sha1, ...operands).catch((error: unknown) => {
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-        return redis.eval(script.text, ...operands);
-      });
-    } catch (error) {
-      failed(error);
-      throw error;
-    }
-  };
-
   await redis.connect().then(probe, failed);
   return {
     usable: () => usable === true,
-    run,
+    run: async (script, keys, args) => {
+      try {
+        return await withinDeadline(runScript(script, keys, args), deadlineMs);
+      } catch (error) {
+        failed(error);
+        throw error;
+      }
+    },
     close: () => {
       closed = true;
       clearTimeout(retry);

@@ -1,12 +1,12 @@
 import { ManualClock } from '@svault/shared';
-import { createBoundedTally } from '../src/limits/bounded-tally.ts';
-import type { Limiter } from '../src/limits/limiter.ts';
-import type { Limits } from '../src/limits/limits.ts';
-import { createProcessLimiter } from '../src/limits/process-limiter.ts';
-import { createRedisLimiter } from '../src/limits/redis-limiter.ts';
-import { createSharedLimiter } from '../src/limits/shared-limiter.ts';
-import type { RedisConnection } from '../src/limits/start-limiter.ts';
-import type { LimiterOnTime } from './limits-schedules.ts';
+import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
+import type { Limiter } from '../../src/limits/limiter.ts';
+import type { Limits } from '../../src/limits/limits.ts';
+import { createProcessLimiter } from '../../src/limits/process-limiter.ts';
+import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
+import { createSharedLimiter } from '../../src/limits/shared-limiter.ts';
+import type { RedisConnection } from '../../src/limits/start-limiter.ts';
+import type { LimiterOnTime } from './random-schedules.ts';
 
 const onTime = (clock: ManualClock, limiter: Limiter): LimiterOnTime => ({
   limiter,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Id, newId } from '@svault/shared';
-import type { Admission, Counter, Limiter, LimiterVerdict } from '../src/limits/limiter.ts';
-import { type Limits, createLimits } from '../src/limits/limits.ts';
+import type { Admission, Counter, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
+import { type Limits, createLimits } from '../../src/limits/limits.ts';
 import { LimitsModel, type Refusal, type Request, SPECIFIED, type Traffic } from './limits-model.ts';
 
 /** Callers of two accounts; an agent in each, and a second agent and a proxy in the first. */
@@ -13,7 +13,7 @@ const CALLERS = [
 ] as const;
 
 /** Requests of one kind, one right after the other, and the time that passes before them. */
-export interface Step {
+interface Step {
   readonly waitMs: number;
   readonly caller: number;
   readonly traffic: Traffic;
@@ -151,7 +151,7 @@ export interface LimiterOnTime {
  * @returns how many requests were made
  * @throws Error where the limiter and the model do not say the same, to a request or on who is locked out at the end
  */
-export async function compare(
+async function compare(
   steps: readonly Step[],
   { limits, numbers }: Variant,
   { limiter, setTime }: LimiterOnTime,
@@ -186,5 +186,23 @@ export async function compare(
     if (found.toSorted().join() !== expected.toSorted().join())
       throw new Error(`at the end: found ${found.join()}, expected ${expected.join()}`);
   }
+  return asked;
+}
+
+/**
+ * Compares many random schedules, each on a limiter of its own.
+ *
+ * @returns how many requests all of them came to
+ */
+export async function compareMany(
+  variant: Variant,
+  numRuns: number,
+  start: () => LimiterOnTime,
+): Promise<number> {
+  let asked = 0;
+  const property = fc.asyncProperty(variant.schedules, async (steps) => {
+    asked += await compare(steps, variant, start());
+  });
+  await fc.assert(property, { numRuns });
   return asked;
 }
