@@ -1,0 +1,177 @@
+import { Redis } from 'ioredis';
+import { type Id, ManualClock, Secret, newId } from '@svault/shared';
+import { NO_REDIS, REDIS_PROGRAM, type RedisServer, startRedis } from '@svault/test-kit/redis-server';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
+import { limiterContract } from '../../src/limits/limiter.contract.ts';
+import type { Limiter } from '../../src/limits/limiter.ts';
+import { type Limits, createLimits } from '../../src/limits/limits.ts';
+import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
+import { createSharedLimiter } from '../../src/limits/shared-limiter.ts';
+import type { RedisConnection } from '../../src/limits/start-limiter.ts';
+import { connectRedis } from '../../src/store/redis.ts';
+
+const PREFIX = 'shared:';
+/** Redis is used again within 2 s of its return; a busy machine takes longer to notice. */
+const SOON = { timeout: 15_000, interval: 20 };
+
+describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Redis: ${NO_REDIS}`}`, () => {
+  const limits = createLimits({});
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let changes: boolean[];
+
+  const over = (redis: RedisConnection, clock: ManualClock, by: Limits = limits): Limiter =>
+    createSharedLimiter({
+      redis: createRedisLimiter({
+        run: redis.run,
+        limits: by,
+        prefix: PREFIX,
+        nowMs: () => clock.monotonic(),
+      }),
+      usable: redis.usable,
+      limits: by,
+      tally: createBoundedTally(),
+      clock,
+    });
+  const connect = (): Promise<RedisConnection> =>
+    connectRedis(new Secret(server.url), { keyPrefix: PREFIX, onChange: (usable) => changes.push(usable) });
+
+  beforeAll(async () => {
+    server = await startRedis();
+    changes = [];
+  });
+  beforeEach(async () => {
+    changes = [];
+    connection = await connect();
+    await vi.waitFor(() => expect(connection.usable()).toBe(true), SOON);
+  });
+  afterEach(() => connection.close());
+  afterAll(() => server.kill());
+
+  limiterContract('one process over Redis', async (by, clock) => {
+    const own = await connect();
+    return { limiter: over(own, clock, by), close: () => own.close() };
+  });
+
+  /** An agent that asks one limiter or another. */
+  const makeAgent = () => {
+    const vaultId = newId('vlt');
+    const callerId: Id<'agt'> = newId('agt');
+    return async (limiter: Limiter, times: number): Promise<number> => {
+      let admitted = 0;
+      const traffic = 'agent_credentials' as const;
+      for (let time = 0; time < times; time += 1) {
+        const request = { vaultId, callerId, traffic, aggregateLimit: 600, further: [] };
+        if ((await limiter.admit(request)).allowed) admitted += 1;
+      }
+      return admitted;
+    };
+  };
+
+  const isAway = (): Promise<void> => vi.waitFor(() => expect(connection.usable()).toBe(false), SOON);
+  const isBack = (): Promise<void> => vi.waitFor(() => expect(connection.usable()).toBe(true), SOON);
+
+  test('two processes share what is counted', async () => {
+    const clock = new ManualClock();
+    const other = await connect();
+    const [here, there] = [over(connection, clock), over(other, clock)];
+    const agent = makeAgent();
+    expect(await agent(here, 40)).toBe(40);
+    expect(await agent(there, 40)).toBe(20);
+    // The violation there locks out here as well.
+    expect(await agent(here, 1)).toBe(0);
+    other.close();
+  });
+
+  test('stopped: the process goes on from what was counted, without waiting, and so it does with a Redis that is back', async () => {
+    const clock = new ManualClock();
+    const limiter = over(connection, clock);
+    const [agent, fresh] = [makeAgent(), makeAgent()];
+    expect(await agent(limiter, 40)).toBe(40);
+    await server.kill();
+    expect(await agent(limiter, 10)).toBe(10);
+    await isAway();
+    expect(limiter.take(limits.counter('key_reveal', newId('agt')), newId('vlt'))).toEqual({ allowed: true });
+    expect(await agent(limiter, 100)).toBe(10);
+    expect(await fresh(limiter, 100)).toBe(60);
+
+    await server.start();
+    await isBack();
+    expect(await agent(limiter, 10)).toBe(0);
+    clock.advance(60_000);
+    expect(await agent(limiter, 100)).toBe(60);
+    expect(changes).toEqual([true, false, true]);
+  });
+
+  test('paused: nobody waits for long, or at all once it is known; afterwards it is used again', async () => {
+    const clock = new ManualClock();
+    const limiter = over(connection, clock);
+    const agent = makeAgent();
+    expect(await agent(limiter, 40)).toBe(40);
+    server.pause();
+    try {
+      expect(await agent(limiter, 30)).toBe(20);
+      await isAway();
+      expect(await agent(limiter, 1)).toBe(0);
+    } finally {
+      server.resume();
+    }
+    await isBack();
+    expect(await agent(limiter, 1)).toBe(0);
+    clock.advance(60_000);
+    expect(await agent(limiter, 100)).toBe(60);
+  });
+
+  test('emptied: what this process saw counted stays counted', async () => {
+    const clock = new ManualClock();
+    const limiter = over(connection, clock);
+    const agent = makeAgent();
+    expect(await agent(limiter, 40)).toBe(40);
+    const redis = new Redis(server.url);
+    await redis.flushall();
+    redis.disconnect();
+    expect(await agent(limiter, 100)).toBe(20);
+    clock.advance(60_000);
+    expect(await agent(limiter, 100)).toBe(60);
+  });
+
+  test('a Redis that takes no writes is as good as none', async () => {
+    const redis = new Redis(server.url);
+    await redis.config('SET', 'maxmemory', '1');
+    const limiter = over(connection, new ManualClock());
+    try {
+      expect(await makeAgent()(limiter, 100)).toBe(60);
+      expect(connection.usable()).toBe(false);
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+      redis.disconnect();
+    }
+    await isBack();
+  });
+
+  test('what a process counted while Redis was away is not forgotten when Redis comes back as it was', async () => {
+    const clock = new ManualClock();
+    const limiter = over(connection, clock);
+    const agent = makeAgent();
+    await agent(limiter, 10);
+    server.pause();
+    await agent(limiter, 1);
+    await isAway();
+    expect(await agent(limiter, 39)).toBe(39);
+    server.resume();
+    await isBack();
+    expect(await agent(limiter, 100)).toBe(10);
+  });
+
+  test('starts without Redis, and takes it when it comes', async () => {
+    await server.kill();
+    const lonely = await connect();
+    expect(lonely.usable()).toBe(false);
+    const limiter = over(lonely, new ManualClock());
+    expect(await makeAgent()(limiter, 100)).toBe(60);
+    await server.start();
+    await vi.waitFor(() => expect(lonely.usable()).toBe(true), SOON);
+    lonely.close();
+  });
+});
