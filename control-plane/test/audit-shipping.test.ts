@@ -51,6 +51,49 @@ describe('shipping the log to the webhook', () => {
     await again.running.close();
   });
 
+  it('loses and turns over nothing in two outages with a restart between them, while events are written', async () => {
+    await service.bind();
+    let { admin, running } = service;
+    const write = async (count: number): Promise<void> => {
+      const body = { name: 'builder' };
+      for (let left = count; left > 0; left -= 20)
+        await Promise.all(Array.from({ length: 20 }, () => admin('POST', '/api/agents', { body })));
+    };
+    /** The second half of each outage has a webhook that takes what it gets and loses its answers. */
+    const outage = async (events: number): Promise<void> => {
+      await write(20);
+      await service.webhook.shut();
+      await write(events);
+      let lost = 0;
+      service.webhook.fault = (path) => (path === '/v1/storage' && lost++ < 2 ? 'lose' : undefined);
+      await service.webhook.open();
+      await eventually(() => {
+        service.clock.advance(1_000);
+        expect(lost).toBeGreaterThanOrEqual(2);
+      });
+    };
+    // More than one batch.
+    await outage(260);
+    await running.close();
+    ({ admin, running } = await serveOn(service.place, service.clock));
+    await outage(20);
+    await write(20);
+
+    const ids: string[] = [];
+    let cursor = '';
+    do {
+      const { json } = await admin('GET', `/api/audit?limit=100${cursor && `&cursor=${cursor}`}`);
+      ids.unshift(...(json.items as { id: string }[]).map(({ id }) => id).toReversed());
+      cursor = json.nextCursor ?? '';
+    } while (cursor !== '');
+    expect(ids.length).toBeGreaterThan(340);
+    await eventually(() => {
+      service.clock.advance(1_000);
+      expect(arrived()).toEqual(ids);
+    });
+    await running.close();
+  });
+
   it('sends again what it does not know to have arrived; the webhook writes it once', async () => {
     await service.bind();
     await eventually(async () => expect(arrived()).toEqual(await written()));
