@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientOf } from './management-service.ts';
 import { type PairedService, startPairedService } from './paired-service.ts';
@@ -13,12 +12,6 @@ describe('the audit log', () => {
     service = await startPairedService();
   });
   afterAll(() => service.stop());
-
-  const change = (sql: string, ...parameters: unknown[]): void => {
-    const db = new Database(service.databasePath);
-    db.prepare(sql).run(...parameters);
-    db.close();
-  };
 
   it('has one event per answered request, with its outcome', async () => {
     const agent = await service.agent('github');
@@ -82,16 +75,14 @@ describe('the audit log', () => {
 
   it('refuses the credential with 503 when its event cannot be written, and heals', async () => {
     const agent = await service.agent('github');
-    change(
-      "CREATE TRIGGER full BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no room left'); END",
-    );
+    const heal = await service.state.refuseEvents();
     const answers = await Promise.all([agent.get('github'), agent.get('unknown')]);
     for (const answer of answers) {
       expect(answer).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
       expect(answer.headers.get('location')).toBeNull();
       expect(answer.headers.get('retry-after')).toBe('5');
     }
-    change('DROP TRIGGER full');
+    await heal();
     expect((await agent.get('github')).status).toBe(307);
   });
 
@@ -100,11 +91,9 @@ describe('the audit log', () => {
     const body = { serviceName: 'hourly', expiresInSeconds: 3600 };
     await service.admin('POST', `/api/agents/${agent.id}/grants`, { body });
     service.clock.advance(3600_000);
-    change(
-      "CREATE TRIGGER full BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no room left'); END",
-    );
+    const heal = await service.state.refuseEvents();
     expect(await agent.get('hourly')).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
-    change('DROP TRIGGER full');
+    await heal();
     expect(await agent.get('hourly')).toMatchObject({ status: 403, json: { code: 'GRANT_EXPIRED' } });
   });
 
@@ -126,12 +115,12 @@ describe('the audit log', () => {
   ])('shows an event that was %s, by the route and by the subcommand', async (problem, sql) => {
     const agent = await service.agent();
     await agent.get('unknown');
-    change(sql);
+    await service.state.run(sql);
     expect((await service.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: false, problem });
     const main = new URL('../src/main.ts', import.meta.url).pathname;
     const env = {
       SV_BASE_URL: 'http://127.0.0.1:1',
-      SV_DATABASE_URL: `sqlite:${service.databasePath}`,
+      SV_DATABASE_URL: service.pair.databaseUrl,
       SV_MASTER_KEY: service.pair.masterKeys['control-plane'],
     };
     const run = promisify(execFile)(process.execPath, [main, 'audit', 'verify'], { env });
@@ -162,11 +151,8 @@ describe('the log over a stop', () => {
     const service = await startPairedService();
     const agent = await service.agent();
     await Promise.all(Array.from({ length: 10 }, () => agent.get(randomBytes(4).toString('hex'))));
-    const db = new Database(service.databasePath, { readonly: true });
-    const head = db.prepare('SELECT head_seq FROM audit_chains').pluck().get();
-    const last = db.prepare('SELECT max(seq) FROM audit_events').pluck().get();
-    db.close();
-    expect(head).toBe(last);
+    const head = await service.state.value('SELECT head_seq FROM audit_chains');
+    expect(head).toBe(await service.state.value('SELECT max(seq) FROM audit_events'));
     await service.stop();
   });
 });

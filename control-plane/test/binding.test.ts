@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sha256, toBase64url, toHex } from '@svault/shared';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { inDatabase } from './database-files.ts';
 import type { Fault } from './faulty-webhook.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 
@@ -37,9 +35,9 @@ describe('binding by the API', () => {
       { path: '/v1/exchange', keyId: 'bind' },
       { path: '/v1/health', keyId: answer.json.keyId },
     ]);
-    const files = ['', '-wal'].map((end) => readFileSync(service.place.databasePath + end));
-    expect(tracesOf(toBase64url(service.webhook.secret), Buffer.concat(files))).toEqual([]);
-    expect(Buffer.concat(files).includes(Buffer.from(service.webhook.secret))).toBe(false);
+    const stored = await service.place.state.bytes();
+    expect(tracesOf(toBase64url(service.webhook.secret), stored)).toEqual([]);
+    expect(stored.includes(Buffer.from(service.webhook.secret))).toBe(false);
     const [event] = await service.log('&eventType=WEBHOOK_BOUND');
     expect(event).toMatchObject({ outcome: 'success', detail: { url: service.webhook.url } });
   });
@@ -114,11 +112,9 @@ describe('binding by the API', () => {
 
   it('has stored the key before the webhook seals its side', async () => {
     let storedAtHealth: unknown;
-    service.webhook.fault = (path) => {
+    service.webhook.fault = async (path) => {
       if (path === '/v1/health')
-        storedAtHealth ??= inDatabase(service.place.databasePath, (db) =>
-          db.prepare('SELECT webhook_id FROM webhook_links').pluck().get(),
-        );
+        storedAtHealth ??= await service.place.state.value('SELECT webhook_id FROM webhook_links');
       return undefined;
     };
     await service.bind();

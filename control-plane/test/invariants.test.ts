@@ -1,17 +1,13 @@
-import { ServerResponse } from 'node:http';
 import { parseRegistrationLink } from '@svault/compose/binding';
-import { type Pair, startPair as startProcesses } from '@svault/compose/pair';
 import { newKey, randomToken } from '@svault/shared';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { tempDir } from '@svault/test-kit/temp-dir';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationsOf } from './api-operations.ts';
-import { crashDrill } from './crash-drill.ts';
 import { type Call, clientOf, makePlace, serveOn } from './management-service.ts';
-import { databaseBytes, databasePath, inCopy, inDatabase } from './database-files.ts';
 import { CREDENTIALS, agentOn, grant, pathFor, storeOn } from './pair-agents.ts';
+import { type StoredState, storedState } from './stored-state.ts';
 
 /*
  * What this server promises, by number, with both real programs. The tests beside this file go deeper into each.
@@ -25,8 +21,9 @@ import { CREDENTIALS, agentOn, grant, pathFor, storeOn } from './pair-agents.ts'
  *  7. No log line, at debug level either, holds a secret.                     (whole: no-plaintext.test.ts)
  *  8. A wrong master key does not start it and changes no byte.               (whole: master-key.test.ts)
  *  9. No ticket without its audit row, and the row is written before the redirect leaves.
- * 10. kill -9 under load loses nothing that was answered.                     (whole: kill.hard.test.ts)
- * 11. One database has one serve; other subcommands work beside it.
+ *                                          (whole: invariants.sqlite.test.ts, invariants.postgres.test.ts)
+ * 10. kill -9 under load loses nothing that was answered.                     (whole: invariants.sqlite.test.ts)
+ * 11. One SQLite file has one serve; other subcommands work beside it.                                 (there too)
  * 12. A lock is in force from the next request on.
  * 13. A changed, missing or reordered row of the log is found.
  * 14. A key in a query is neither accepted nor logged.
@@ -37,37 +34,23 @@ const SECRET = `canary-${randomToken(24)}`;
 
 describe('the pair in one process', () => {
   let pair: TestPair;
+  let state: StoredState;
   let anyone: Call;
   let admin: Call;
 
   beforeAll(async () => {
     pair = await startPair();
+    state = storedState(pair.databaseUrl);
     anyone = clientOf(pair.controlPlaneUrl());
     admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
     await storeOn(pair, 'github', { tokenType: 'PlainText', value: SECRET });
   });
   afterAll(() => pair.close());
-  afterEach(() => vi.restoreAllMocks());
-
-  /** Accesses of an agent that would be found after a crash at this moment. */
-  const successesInCopy = (agentId: string): number =>
-    inCopy(databasePath(pair), (db) =>
-      db
-        .prepare<[string], number>(
-          "SELECT count(*) FROM audit_events WHERE agent_id = ? AND event_type = 'AGENT_CREDENTIAL_ACCESS'",
-        )
-        .pluck()
-        .get(agentId),
-    ) ?? 0;
 
   test('1: an agent gets the credential; this server has seen nothing of it', async () => {
     const agent = await agentOn(pair, 'github');
     expect((await agent.fetch('github')).json.token.accessToken).toBe(SECRET);
-    const seen = [
-      pair.recorded(),
-      Buffer.from(pair.logOf('control-plane')),
-      databaseBytes(databasePath(pair)),
-    ];
+    const seen = [pair.recorded(), Buffer.from(pair.logOf('control-plane')), await state.bytes()];
     expect(seen.flatMap((bytes) => tracesOf(SECRET, bytes))).toEqual([]);
   });
 
@@ -106,9 +89,7 @@ describe('the pair in one process', () => {
     await grant(pair, agent.id, { serviceName: 'github', expiresInSeconds: 3_600 });
     pair.clock.advance(3_600_000);
     expect((await agent.ask('github')).json.code).toBe('GRANT_EXPIRED');
-    const rows = inDatabase(databasePath(pair), (db) =>
-      db.prepare<[string], number>('SELECT count(*) FROM grants WHERE agent_id = ?').pluck().get(agent.id),
-    );
+    const rows = await state.value('SELECT count(*) FROM grants WHERE agent_id = ?', agent.id);
     expect([rows, (await agent.ask('github')).json.code]).toEqual([0, 'NO_GRANT']);
   });
 
@@ -145,6 +126,10 @@ describe('the pair in one process', () => {
     const open = (await operationsOf(anyone)).filter(({ isPublic }) => isPublic);
     expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       'GET /api/openapi.json',
+      'POST /api/cli/login/begin',
+      'POST /api/cli/login/exchange',
+      'POST /api/cli/login/refresh',
+      'POST /api/login',
       'POST /api/login/link',
     ]);
   });
@@ -159,9 +144,10 @@ describe('the pair in one process', () => {
         .filter(({ method }) => method === 'GET')
         .map(({ path }) => admin('GET', path.replace(/agt_A+/, agent.id))),
     );
+    const stored = await state.bytes();
     for (const key of keys) {
       expect(shown.filter(({ text }) => text.includes(key))).toEqual([]);
-      expect(tracesOf(key, databaseBytes(databasePath(pair)))).toEqual([]);
+      expect(tracesOf(key, stored)).toEqual([]);
     }
   });
 
@@ -184,13 +170,11 @@ describe('the pair in one process', () => {
     await grant(pair, agent.id, { serviceName: 'hourly', expiresInSeconds: 3_600 });
     pair.clock.advance(3_600_000);
     // What a log that takes no rows looks like to the program, however it came about.
-    inDatabase(databasePath(pair), (db) =>
-      db.exec(`CREATE TRIGGER no_row BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no row'); END`),
-    );
+    const heal = await state.refuseEvents();
     const refused = [await agent.ask('github'), await agent.ask('hourly'), await agent.ask('unheard-of')];
     const locking = await admin('POST', '/api/vault/lock');
     const suspending = await admin('POST', `/api/agents/${agent.id}/suspend`);
-    inDatabase(databasePath(pair), (db) => db.exec('DROP TRIGGER no_row'));
+    await heal();
     for (const answer of refused) {
       expect(answer).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
       expect(answer.headers.get('location')).toBeNull();
@@ -201,24 +185,6 @@ describe('the pair in one process', () => {
     // It heals by itself, and nothing of what was refused has happened: not locked, not suspended, not deleted.
     expect((await agent.ask('github')).status).toBe(307);
     expect((await agent.ask('hourly')).json.code).toBe('GRANT_EXPIRED');
-  });
-
-  test('9: the row is written before the redirect leaves', async () => {
-    const agent = await agentOn(pair, 'github');
-    const writeHead = ServerResponse.prototype.writeHead;
-    const atRedirect: number[] = [];
-    vi.spyOn(ServerResponse.prototype, 'writeHead').mockImplementation(function (
-      this: ServerResponse,
-      ...args: unknown[]
-    ) {
-      if (args[0] === 307) atRedirect.push(successesInCopy(agent.id));
-      return Reflect.apply(writeHead, this, args) as ServerResponse;
-    });
-    for (const atOnce of [1, 1, 5])
-      await Promise.all(Array.from({ length: atOnce }, () => agent.ask('github')));
-    expect(atRedirect).toHaveLength(7);
-    // The n-th redirect may leave when n rows can be read from the files as they lie on the disk.
-    for (const [index, rows] of atRedirect.entries()) expect(rows).toBeGreaterThan(index);
   });
 
   test('12: a lock is in force from the next request on', async () => {
@@ -337,55 +303,17 @@ describe('13: a row of the log that was changed, taken away or moved is found', 
 
   test.each(tampered)('%s', async (_what, sql, seq) => {
     expect(await verdict()).toMatchObject({ intact: true });
-    const path = databasePath(pair);
-    inDatabase(path, (db) =>
-      db.exec(
-        'CREATE TABLE kept_rows AS SELECT * FROM audit_events; CREATE TABLE kept_chains AS SELECT * FROM audit_chains',
-      ),
+    const state = storedState(pair.databaseUrl);
+    await state.run(
+      'CREATE TABLE kept_rows AS SELECT * FROM audit_events; CREATE TABLE kept_chains AS SELECT * FROM audit_chains',
     );
-    inDatabase(path, (db) => db.exec(sql));
+    await state.run(sql);
     const found = await verdict();
-    inDatabase(path, (db) =>
-      db.exec(`DELETE FROM audit_events; INSERT INTO audit_events SELECT * FROM kept_rows;
-        DELETE FROM audit_chains; INSERT INTO audit_chains SELECT * FROM kept_chains;
-        DROP TABLE kept_rows; DROP TABLE kept_chains`),
+    await state.run(
+      `DELETE FROM audit_events; INSERT INTO audit_events SELECT * FROM kept_rows;
+       DELETE FROM audit_chains; INSERT INTO audit_chains SELECT * FROM kept_chains;
+       DROP TABLE kept_rows; DROP TABLE kept_chains`,
     );
     expect(found).toMatchObject({ intact: false, seq });
-  });
-});
-
-describe('the pair as two processes', () => {
-  const dir = tempDir();
-  let pair: Pair;
-  beforeAll(async () => {
-    pair = await startProcesses({ dir: dir.path, env: { SV_LOG_LEVEL: 'error' } });
-  });
-  afterAll(async () => {
-    await pair.stop();
-    dir.remove();
-  });
-
-  test('10: kill -9 under load loses nothing that was answered', async () => {
-    await crashDrill(pair, {
-      dir: dir.path,
-      callers: 8,
-      kills: 3,
-      answersBeforeKill: (round) => 20 + 200 * round,
-    });
-  });
-
-  test('11: a second serve is refused, other subcommands work beside the first', async () => {
-    await expect(pair.run('control-plane', 'serve')).rejects.toThrow('another process already serves');
-    const results = await Promise.all([
-      pair.run('control-plane', 'owner-link'),
-      pair.run('control-plane', 'audit', 'verify'),
-      pair.run('control-plane', 'backup', `${dir.path}/backup.db`),
-    ]);
-    expect(results).toEqual([
-      expect.stringContaining('/login/link?token='),
-      expect.stringContaining('intact'),
-      expect.stringContaining('Wrote'),
-    ]);
-    expect((await clientOf(pair.controlPlaneUrl)('GET', '/readyz')).status).toBe(200);
   });
 });

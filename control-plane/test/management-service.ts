@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, newKey, randomToken } from '@svault/shared';
 import { makeTestDatabase } from '@svault/test-kit/test-database';
+import { type StoredState, storedState } from './stored-state.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { type RunningControlPlane, startControlPlane } from '../src/serve.ts';
 
@@ -57,6 +58,7 @@ export interface Place {
   readonly folder: string;
   /** Of the SQLite file, in the project that has one. */
   readonly databasePath: string;
+  readonly state: StoredState;
   readonly env: Readonly<Record<string, string>>;
   readonly adminKey: string;
   remove(): Promise<void>;
@@ -80,7 +82,7 @@ export async function makePlace(more: Readonly<Record<string, string>> = {}): Pr
     await made.remove();
     await rm(folder, { recursive: true, force: true });
   };
-  return { folder, databasePath, env, adminKey, remove };
+  return { folder, databasePath, state: storedState(env.SV_DATABASE_URL), env, adminKey, remove };
 }
 
 export interface ManagementService {

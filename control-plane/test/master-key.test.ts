@@ -1,13 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { randomToken } from '@svault/shared';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { inDatabase } from './database-files.ts';
 import { type ManagementService, type Place, makePlace, serveOn } from './management-service.ts';
 
 /*
@@ -37,13 +35,7 @@ const withSettings = (settings: Readonly<Record<string, string>>): Place => ({
   env: { ...place.env, ...settings },
 });
 
-/** Digest of everything in the place but locks, which hold no data. */
-function digest(): string {
-  const hash = createHash('sha256');
-  for (const name of readdirSync(place.folder).sort())
-    if (!/-shm$|lock/.test(name)) hash.update(name).update(readFileSync(join(place.folder, name)));
-  return hash.digest('hex');
-}
+const digest = (): Promise<string> => place.state.digest();
 
 /** Starts, reveals the agent's key, stops: everything wrapped opens. */
 async function opensWith(settings: Readonly<Record<string, string>>): Promise<boolean> {
@@ -69,10 +61,10 @@ describe('no start, and no byte changed', () => {
     ['the key backwards', () => Buffer.from(key(), 'base64url').reverse().toString('base64url')],
     ['zeros', () => 'A'.repeat(43)],
   ])('%s', async (_what, wrong) => {
-    const before = digest();
+    const before = await digest();
     expect(await opensWith({ SV_MASTER_KEY: wrong() })).toBe(false);
     expect(await opensWith({ SV_MASTER_KEY: wrong(), SV_MASTER_KEY_NEXT: randomToken(32) })).toBe(false);
-    expect(digest()).toBe(before);
+    expect(await digest()).toBe(before);
     expect(await opensWith({})).toBe(true);
   });
 
@@ -84,7 +76,7 @@ describe('no start, and no byte changed', () => {
     ['not in its one spelling', () => `${key()}=`],
     ['in hex', () => Buffer.from(key(), 'base64url').toString('hex')],
   ])('a key that is %s, from the environment and from a file', async (_what, wrong) => {
-    const before = digest();
+    const before = await digest();
     await expect(serveOn(withSettings({ SV_MASTER_KEY: wrong() }))).rejects.toThrow('SV_MASTER_KEY');
     const other = await makePlace();
     const file = join(other.folder, 'master.key');
@@ -97,7 +89,7 @@ describe('no start, and no byte changed', () => {
       'SV_MASTER_KEY',
     );
     await other.remove();
-    expect(digest()).toBe(before);
+    expect(await digest()).toBe(before);
   });
 
   test.each([
@@ -106,25 +98,28 @@ describe('no start, and no byte changed', () => {
     ['changed', "UPDATE sealing_keys SET wrapped = 'AB' || substr(wrapped, 3)"],
     ['no base64url', "UPDATE sealing_keys SET wrapped = '===='"],
   ])('the wrapped key in the database is %s', async (_what, damage) => {
-    inDatabase(place.databasePath, (db) => db.exec(damage));
-    const before = digest();
+    await place.state.run(damage);
+    const before = await digest();
     expect(await opensWith({})).toBe(false);
-    expect(digest()).toBe(before);
+    expect(await digest()).toBe(before);
   });
 
   // A second key made in its place would hide that everything wrapped under the first is lost.
   test('the wrapped key in the database is gone', async () => {
-    inDatabase(place.databasePath, (db) => db.exec('DELETE FROM sealing_keys'));
-    const before = digest();
+    await place.state.run('DELETE FROM sealing_keys');
+    const before = await digest();
     for (const settings of [{}, { SV_MASTER_KEY: randomToken(32) }])
       await expect(serveOn(withSettings(settings))).rejects.toThrow('has lost the key');
-    expect(digest()).toBe(before);
+    expect(await digest()).toBe(before);
   });
 
   test('but a first start that was killed before it had a key goes on', async () => {
-    inDatabase(place.databasePath, (db) =>
-      db.exec(`PRAGMA foreign_keys = OFF; DELETE FROM sealing_keys; DELETE FROM vaults; DELETE FROM users;
-        DELETE FROM admin_keys; DELETE FROM agents; DELETE FROM login_links`),
+    await place.state.run('DELETE FROM sealing_keys');
+    await place.state.run(
+      place.state.kind === 'postgres'
+        ? 'TRUNCATE vaults CASCADE'
+        : `PRAGMA foreign_keys = OFF; DELETE FROM vaults; DELETE FROM users; DELETE FROM admin_keys;
+           DELETE FROM agents; DELETE FROM login_links`,
     );
     const service = await serveOn(place);
     expect((await service.admin('GET', '/api/me')).status).toBe(200);
@@ -156,15 +151,19 @@ describe('rotation', () => {
 
   test('killed at any moment, the former or the new key is in force, and it goes on', async () => {
     const wal = `${place.databasePath}-wal`;
-    const moments: readonly (() => boolean)[] = [
-      () => true,
-      () => sizeOf(wal) >= 0,
-      () => sizeOf(wal) > 0,
-      () => sizeOf(wal) > 5_000,
-    ];
+    const others = async (state: string): Promise<boolean> =>
+      ((await place.state.value(
+        `SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE ?`,
+        state,
+      )) as number) > 0;
+    const moments: readonly (() => boolean | Promise<boolean>)[] =
+      place.state.kind === 'postgres'
+        ? [() => true, () => others('%'), () => others('idle in transaction')]
+        : [() => true, () => sizeOf(wal) >= 0, () => sizeOf(wal) > 0, () => sizeOf(wal) > 5_000];
     for (const hasCome of moments) {
       await rotate(async (child) => {
-        while (!hasCome() && child.exitCode === null) await nextTurn();
+        while (!(await hasCome()) && child.exitCode === null) await nextTurn();
         child.kill('SIGKILL');
       });
       const [former, present] = [await opensWith({}), await opensWith({ SV_MASTER_KEY: next })];
@@ -175,9 +174,9 @@ describe('rotation', () => {
   });
 
   test('is refused under a wrong present key, and changes no byte', async () => {
-    const before = digest();
+    const before = await digest();
     place = withSettings({ SV_MASTER_KEY: randomToken(32) });
     expect(await rotate()).toBe(1);
-    expect(digest()).toBe(before);
+    expect(await digest()).toBe(before);
   });
 });

@@ -10,8 +10,9 @@ import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { operationsOf } from './api-operations.ts';
 import { type Canary, formsOfKey, makeCanaries } from './canaries.ts';
-import { databaseBytes, databasePath, inDatabase } from './database-files.ts';
+import { databaseBytes, databasePath } from './database-files.ts';
 import { type Call, clientOf } from './management-service.ts';
+import { storedState } from './stored-state.ts';
 import { type PairAgent, agentOn, pathFor, putAroundTheTap, take } from './pair-agents.ts';
 
 /*
@@ -184,26 +185,21 @@ async function lookAtEverything(): Promise<void> {
 /** The webhook was away, so the shipper waits by the clock until it tries again. */
 const everythingShipped = (): Promise<void> =>
   vi.waitFor(
-    () => {
+    async () => {
       pair.clock.advance(1_000);
-      const backlog = inDatabase(databasePath(pair), (db) =>
-        db.prepare<[], number>('SELECT sum(head_seq - shipped_seq) FROM audit_chains').pluck().get(),
-      );
-      expect(backlog).toBe(0);
+      const state = storedState(pair.databaseUrl);
+      expect(await state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains')).toBe(0);
     },
     { timeout: 20_000 },
   );
 
 async function collect(): Promise<void> {
-  const backup = join(pair.dir, 'backup.db');
-  const db = openPlain(databasePath(pair));
-  await backupSqlite(db, backup);
-  db.close();
+  const state = storedState(pair.databaseUrl);
   const metrics = await (await fetch(`${pair.metricsUrl('control-plane')}/metrics`)).text();
   const openapi = (await anyone('GET', '/api/openapi.json')).text;
   service = {
-    'its database and write-ahead log': databaseBytes(databasePath(pair)),
-    'its backup': readFileSync(backup),
+    'its database and write-ahead log': await state.bytes(),
+    ...(state.kind === 'sqlite' && { 'its backup': await backupOf(databasePath(pair)) }),
     'its log': Buffer.from(pair.logOf('control-plane')),
     'its metrics': Buffer.from(metrics),
     'its OpenAPI document': Buffer.from(openapi),
@@ -217,6 +213,14 @@ async function collect(): Promise<void> {
     "the webhook's log": Buffer.from(pair.logOf('webhook')),
     "the webhook's metrics": Buffer.from(await (await fetch(`${pair.metricsUrl('webhook')}/metrics`)).text()),
   };
+}
+
+async function backupOf(path: string): Promise<Buffer> {
+  const backup = `${path}.backup`;
+  const db = openPlain(path);
+  await backupSqlite(db, backup);
+  db.close();
+  return readFileSync(backup);
 }
 
 /** Where any of these texts was found, in any form. */

@@ -1,14 +1,14 @@
 import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pair';
 import type { ManualClock } from '@svault/shared';
-import { databasePath } from './database-files.ts';
 import { type Call, clientOf } from './management-service.ts';
 import { type ServiceSteps, stepsOn } from './service-steps.ts';
+import { type StoredState, storedState } from './stored-state.ts';
 
 /** A service with the reference webhook beside it. */
 export interface PairedService extends ServiceSteps {
   readonly pair: TestPair;
   readonly clock: ManualClock;
-  readonly databasePath: string;
+  readonly state: StoredState;
   readonly admin: Call;
   readonly anyone: Call;
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export async function startPairedService(options: Pick<PairOptions, 'bound'> = {
     ...stepsOn(url, admin),
     pair,
     clock: pair.clock,
-    databasePath: databasePath(pair),
+    state: storedState(pair.databaseUrl),
     admin,
     anyone: clientOf(url),
     stop: () => pair.close(),

@@ -1,8 +1,8 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { databasePath, inDatabase } from './database-files.ts';
 import { type Call, clientOf } from './management-service.ts';
 import { agentOn, storeOn } from './pair-agents.ts';
+import { storedState } from './stored-state.ts';
 
 // What faulty-webhook.ts plays where a test wants a fault, with the program itself on the other side.
 describe('the link to the reference webhook', () => {
@@ -16,25 +16,17 @@ describe('the link to the reference webhook', () => {
   });
   afterAll(() => pair.close());
 
-  const chain = () =>
-    inDatabase(
-      databasePath(pair),
-      (db) =>
-        db.prepare('SELECT head_seq AS head, shipped_seq AS shipped FROM audit_chains').get() as {
-          head: number;
-          shipped: number;
-        },
-    );
-  const logHead = () =>
-    inDatabase(databasePath(pair), (db) =>
-      db.prepare('SELECT epoch, seq, hash FROM webhook_log_heads').get(),
-    );
+  const read = async <Row extends object>(sql: string): Promise<Row> =>
+    (await storedState(pair.databaseUrl).rows<Row>(sql))[0]!;
+  const logHead = () => read('SELECT epoch, seq, hash FROM webhook_log_heads');
 
   const everythingShipped = () =>
     vi.waitFor(
-      () => {
+      async () => {
         pair.clock.advance(1_000);
-        const { head, shipped } = chain();
+        const { head, shipped } = await read<{ head: number; shipped: number }>(
+          'SELECT head_seq AS head, shipped_seq AS shipped FROM audit_chains',
+        );
         expect(shipped).toBe(head);
       },
       { timeout: 20_000, interval: 100 },
@@ -50,7 +42,7 @@ describe('the link to the reference webhook', () => {
     const agent = await agentOn(pair, 'github');
     expect((await agent.fetch('github')).json.token.accessToken).toBe('a value');
     await everythingShipped();
-    expect(logHead()).toMatchObject({ epoch: expect.any(String), seq: expect.any(Number) });
+    expect(await logHead()).toMatchObject({ epoch: expect.any(String), seq: expect.any(Number) });
     const { json } = await admin('GET', '/api/audit?eventType=WEBHOOK_LOG_CONTRADICTION');
     expect(json.items).toEqual([]);
   });

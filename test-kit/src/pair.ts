@@ -31,6 +31,8 @@ export interface PairOptions {
 export interface TestPair {
   readonly clock: ManualClock;
   readonly dir: string;
+  /** `SV_DATABASE_URL` of the control plane. */
+  readonly databaseUrl: string;
   readonly adminKey: string;
   readonly masterKeys: Readonly<Record<ProgramName, string>>;
   readonly setupToken: string;
@@ -122,6 +124,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
   return {
     clock,
     dir: dir.path,
+    databaseUrl: env.SV_DATABASE_URL,
     adminKey,
     masterKeys,
     setupToken,

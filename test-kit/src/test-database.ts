@@ -18,7 +18,7 @@ declare module 'vitest' {
 export interface TestDatabase {
   readonly kind: 'sqlite' | 'postgres';
   /** The settings that name it. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: { readonly SV_DATABASE_URL: string; readonly SV_REDIS_URL?: string };
   remove(): Promise<void>;
 }
 

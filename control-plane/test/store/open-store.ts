@@ -20,7 +20,7 @@ export interface StorePlace {
 export async function makeStorePlace(): Promise<StorePlace> {
   const dir = tempDir();
   const made = await makeTestDatabase(dir.path);
-  const address = databaseSetting.parse(made.env['SV_DATABASE_URL'] ?? '');
+  const address = databaseSetting.parse(made.env.SV_DATABASE_URL);
   return {
     address,
     open: (clock = systemClock, operatorKeys = [keyOf(1)]) =>

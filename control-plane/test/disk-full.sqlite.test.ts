@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
@@ -6,14 +7,17 @@ import { ensureOwner } from '../src/accounts/bootstrap.ts';
 import { createApp } from '../src/app.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { type Context, createContext } from '../src/context.ts';
+import { inDatabase } from './database-files.ts';
 import { type Call, clientOf, makePlace } from './management-service.ts';
 
 let context: Context;
+let path: string;
 let admin: Call;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
   const place = await makePlace();
+  path = place.databasePath;
   const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
   const config = controlPlaneConfig(place.env);
   context = await createContext(config, { clock, logger: silentLogger });
@@ -30,14 +34,13 @@ afterAll(() => stop());
 
 const create = () => admin('POST', '/api/agents', { body: { name: 'x', description: 'y'.repeat(1_000) } });
 const countOf = (table: string): number =>
-  context.database.sqlite.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+  inDatabase(path, (db) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0);
 
 test('R21: on a full disk a change is 503 and undone with its event, and goes through once there is room', async () => {
-  const { sqlite } = context.database;
   await create();
-  const pages = Number(sqlite.pragma('page_count', { simple: true }));
-  // SQLite's own limit: the error is the one that a full disk gives.
-  sqlite.pragma(`max_page_count = ${pages}`);
+  const pages = inDatabase(path, (db) => Number(db.pragma('page_count', { simple: true })));
+  // SQLite's own limit, on the service's connection: the error is the one that a full disk gives.
+  await sql.raw(`PRAGMA max_page_count = ${pages}`).execute(context.database.kysely);
   let answer = await create();
   while (answer.status === 201) answer = await create();
   expect([answer.status, answer.json.code]).toEqual([503, 'UNAVAILABLE']);
@@ -48,7 +51,7 @@ test('R21: on a full disk a change is 503 and undone with its event, and goes th
   expect({ agents: countOf('agents'), events: countOf('audit_events') }).toEqual(before);
   expect((await admin('GET', '/api/agents')).json.items).toHaveLength(before.agents);
 
-  sqlite.pragma('max_page_count = 1000000');
+  await sql`PRAGMA max_page_count = 1000000`.execute(context.database.kysely);
   expect((await create()).status).toBe(201);
   expect({ agents: countOf('agents'), events: countOf('audit_events') }).toEqual({
     agents: before.agents + 1,

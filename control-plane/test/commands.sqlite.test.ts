@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomToken } from '@svault/shared';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  type ManagementService,
+  type Place,
+  makePlace,
+  serveOn,
+  startService,
+} from './management-service.ts';
+import { program } from './run-program.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function started(place?: Place): Promise<ManagementService> {
+  const service = place === undefined ? await startService() : await serveOn(place);
+  cleanups.push(() => service.stop());
+  return service;
+}
+
+describe('backups', () => {
+  test('backup writes a copy that restore-backup takes in an empty place, without its sessions', async () => {
+    const service = await started();
+    const { agent, apiKey } = (await service.admin('POST', '/api/agents', { body: { name: 'kept' } })).json;
+    const token = new URL(service.running.ownerLink ?? '').searchParams.get('token');
+    const signIn = await service.anyone('POST', '/api/login/link', { body: { token } });
+    const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const file = join(service.place.folder, 'backup.db');
+
+    expect((await program(service.place.env, 'backup', file)).code).toBe(0);
+    const again = await program(service.place.env, 'backup', file);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already')]);
+
+    const other = await makePlace();
+    const place: Place = { ...other, adminKey: service.place.adminKey, env: movedTo(service.place, other) };
+    expect((await program(place.env, 'restore-backup', file)).code).toBe(0);
+    const occupied = await program(place.env, 'restore-backup', file);
+    expect([occupied.code, occupied.stderr]).toEqual([1, expect.stringContaining('already')]);
+
+    for (const { databasePath } of [service.place, place])
+      expect((await stat(databasePath)).mode & 0o777).toBe(0o600);
+    const restored = await started(place);
+    const revealed = await restored.admin('POST', `/api/agents/${agent.id}/reveal-key`);
+    expect(revealed.json).toEqual({ apiKey });
+    expect((await restored.anyone('GET', '/api/me', { headers: { cookie } })).status).toBe(401);
+  });
+
+  test('restore-backup refuses a damaged file and leaves the place empty', async () => {
+    const service = await started();
+    const file = join(service.place.folder, 'backup.db');
+    await program(service.place.env, 'backup', file);
+    const bytes = await readFile(file);
+    await writeFile(file, bytes.subarray(0, bytes.length - 8_192));
+    const other = await makePlace();
+    cleanups.push(() => other.remove());
+    const { code } = await program(movedTo(service.place, other), 'restore-backup', file);
+    expect([code, existsSync(other.databasePath)]).toEqual([1, false]);
+  });
+});
+
+describe('one serve and one master key per file', () => {
+  test('R20: a backup under a wrong master key changes no byte', async () => {
+    const service = await started();
+    await service.running.close();
+    const before = await service.place.state.digest();
+    const env = { ...service.place.env, SV_MASTER_KEY: randomToken(32) };
+    for (const words of [['backup', join(service.place.folder, 'b.db')]]) {
+      const { code, stderr } = await program(env, ...words);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('SV_MASTER_KEY does not open this database'),
+      ]);
+    }
+    expect(await service.place.state.digest()).toBe(before);
+  });
+
+  test('R22: a second serve on one file', async () => {
+    const service = await started();
+    const { code, stderr } = await program(service.place.env);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('another process already serves')]);
+    expect((await service.admin('GET', '/api/me')).status).toBe(200);
+  });
+});
+
+/** The settings of one place, for the database of another. */
+const movedTo = (from: Place, to: Place): Record<string, string> => ({
+  ...from.env,
+  SV_DATABASE_URL: `sqlite:${to.databasePath}`,
+});

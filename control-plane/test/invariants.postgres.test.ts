@@ -1,0 +1,40 @@
+import { type TestPair, startPair } from '@svault/test-kit/pair';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { agentOn } from './pair-agents.ts';
+import { storedState } from './stored-state.ts';
+
+// The promise of invariants.test.ts that shows in another way on PostgreSQL.
+
+let pair: TestPair;
+beforeAll(async () => {
+  pair = await startPair();
+});
+afterAll(() => pair.close());
+
+test('9: the row is written before the redirect leaves', async () => {
+  const state = storedState(pair.databaseUrl);
+  const agent = await agentOn(pair, 'github');
+  const holder = new pg.Client({ connectionString: pair.databaseUrl });
+  await holder.connect();
+  await holder.query('BEGIN; LOCK TABLE audit_events IN SHARE MODE');
+  let answered = false;
+  const asked = agent.ask('github').finally(() => (answered = true));
+  const waiting = () =>
+    state.value(
+      `SELECT count(*) FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%svault_record%'`,
+    );
+  await expect.poll(waiting).toBe(1);
+  expect(answered).toBe(false);
+  await holder.query('COMMIT');
+  await holder.end();
+  expect((await asked).status).toBe(307);
+  expect(
+    await state.value(
+      'SELECT count(*) FROM audit_events WHERE agent_id = ? AND outcome = ?',
+      agent.id,
+      'success',
+    ),
+  ).toBe(2);
+});
