@@ -91,15 +91,25 @@ describe('a page of another site', () => {
   });
 
   test('cannot sign a browser in to an account of its own', async () => {
-    for (const headers of FOREIGN.filter(({ origin }) => origin !== undefined)) {
-      const { status } = await service.anyone('POST', '/api/login/link', { body: { token: 'x' }, headers });
-      expect([headers, status]).toEqual([headers, 403]);
-    }
-    for (const headers of FOREIGN) {
-      const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
-      const answer = await service.anyone('POST', '/login/link', { rawBody: 'token=x', headers: form });
-      expect([headers, answer.status, answer.headers.get('set-cookie')]).toEqual([headers, 403, null]);
-    }
+    const open = operations.filter(({ method, isPublic }) => method === 'POST' && isPublic);
+    expect(open.map(({ path }) => path)).toContain('/api/login');
+    for (const { path } of open)
+      for (const headers of FOREIGN.filter(({ origin }) => origin !== undefined)) {
+        const { status } = await service.anyone('POST', path, { body: { token: 'x' }, headers });
+        expect([path, headers, status]).toEqual([path, headers, 403]);
+      }
+    for (const path of ['/login', '/login/link', '/login/out', '/login/password', '/login/cli'])
+      for (const headers of FOREIGN) {
+        const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
+        const answer = await browser('POST', path, { rawBody: 'token=x', headers: form });
+        expect([path, headers, answer.status, answer.headers.get('set-cookie')]).toEqual([
+          path,
+          headers,
+          403,
+          null,
+        ]);
+      }
+    expect((await browser('GET', '/api/me')).status).toBe(200);
   });
 });
 
@@ -121,7 +131,14 @@ describe('the binding page', () => {
   });
 
   test('can stand in no frame, runs no script, and tells no referrer', async () => {
-    for (const path of ['/vault/webhook-bind', '/login/link?token=x']) {
+    for (const path of [
+      '/vault/webhook-bind',
+      '/login',
+      '/login/link?token=x',
+      '/login/password',
+      '/login/cli?request=x',
+      '/api/login/oidc',
+    ]) {
       const { headers } = await browser('GET', path);
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).toContain("default-src 'none'");
@@ -177,6 +194,10 @@ describe('a foreign Host', () => {
     for (const path of [
       '/vault/webhook-bind?code=x',
       '/login/link?token=x',
+      '/login?returnTo=/x',
+      '/login/password',
+      '/login/cli?request=x',
+      '/api/login/oidc',
       '/api/openapi.json',
       '/nowhere',
       '/api/agents',

@@ -101,16 +101,21 @@ describe('adding a member', () => {
 });
 
 test('the list is of the account alone, oldest first, in pages', async () => {
-  await addMember(service, 'member');
-  const emails: string[] = [];
+  service.clock.advance(1_000);
+  const last = await addMember(service, 'member');
+  const people: { readonly email: string; readonly createdAt: string }[] = [];
   let cursor = '';
   do {
     const { json } = await service.admin('GET', `/api/members?limit=2${cursor}`);
-    emails.push(...json.items.map(({ email }: { email: string }) => email));
+    people.push(...json.items);
     cursor = json.nextCursor === undefined ? '' : `&cursor=${json.nextCursor}`;
   } while (cursor !== '');
-  expect(emails[0]).toBe('owner@example.org');
+  const emails = people.map(({ email }) => email);
   expect(new Set(emails).size).toBe(emails.length);
+  expect(emails).toContain('owner@example.org');
+  expect(emails.at(-1)).toBe(last.email);
+  const times = people.map(({ createdAt }) => createdAt);
+  expect(times).toEqual(times.toSorted());
   expect((await stranger('GET', '/api/members')).json.items).toHaveLength(1);
 });
 

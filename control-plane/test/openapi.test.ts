@@ -21,10 +21,26 @@ const PUBLIC = [
   'GET /api/openapi.json',
   'GET /login/link',
   'POST /login/link',
+  'POST /api/login',
   'POST /api/login/link',
+  'POST /api/cli/login/begin',
+  'POST /api/cli/login/exchange',
+  'POST /api/cli/login/refresh',
 ];
 /** Doors that are no part of the management API and have documents of their own. */
-const OUTSIDE = ['/healthz', '/readyz', '/login/link', '/vault/webhook-bind', '/api/agents/credentials'];
+const OUTSIDE = [
+  '/healthz',
+  '/readyz',
+  '/login',
+  '/login/cli',
+  '/login/link',
+  '/login/out',
+  '/login/password',
+  '/api/login/oidc',
+  '/api/login/oidc/callback',
+  '/vault/webhook-bind',
+  '/api/agents/credentials',
+];
 
 /** Every route that is really mounted, read from express's own stack. */
 async function mountedRoutes(): Promise<string[]> {
@@ -83,6 +99,8 @@ test('every mounted route but the named public ones answers 401 without credenti
 
 test('no schema of an answer has a member that could hold a credential', async () => {
   const { components, paths } = (await service.anyone('GET', '/api/openapi.json')).json;
+  // What the command-line client is given are keys to this service, which it makes itself.
+  for (const name of ['CliGrant', 'CliRefresh']) delete components.schemas[name];
   const text = JSON.stringify({ components, paths });
   for (const member of ['accessToken', 'refreshToken', 'hmacSecret', 'keyHash', 'keyWrapped', 'privateKey'])
     expect(text).not.toContain(`"${member}":`);

@@ -13,7 +13,11 @@ afterAll(() => service.stop());
 const ANSWER_WHEN_LOCKED = [
   'POST /api/vault/lock',
   'POST /api/vault/unlock',
+  'POST /api/login',
   'POST /api/login/link',
+  'POST /api/cli/login/begin',
+  'POST /api/cli/login/exchange',
+  'POST /api/cli/login/refresh',
   'POST /api/logout',
   'DELETE /api/sessions/{id}',
 ];

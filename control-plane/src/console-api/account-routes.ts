@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Clock, Id } from '@svault/shared';
 import type { Actor } from '../accounts/actor.ts';
 import { createAdminKey, deleteAdminKey } from '../accounts/admin-keys.ts';
+import { endSession } from '../accounts/sessions.ts';
 import { notFound } from '../errors.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
@@ -65,14 +66,12 @@ export function createAccountRoutes({
       path: '/api/sessions/{id}',
       operation: 'endSession',
       summary: 'Sign a session out',
+      audit: ['SESSION_REVOKED'],
       params: idParams,
       answer: { status: 204 },
       handle: async ({ actor, change, params }) => {
-        const id = params.id as Id<'ses'>;
-        const removed = await change((inside) =>
-          inside.sessions.remove(actor.vaultId, id, sessionsOf(actor)),
-        );
-        if (!removed) throw notFound();
+        const ended = await change((inside) => endSession(inside, actor, params.id, sessionsOf(actor)));
+        if (!ended) throw notFound();
       },
     }),
     defineRoute({

@@ -57,7 +57,6 @@ export function createCliPage(options: {
     unitOfWork.run(actor.vaultId, (inside) => approveCliLogin(inside, actor, login.id, clock));
 
   return Router({ caseSensitive: true, strict: true })
-    .use(CLI_APPROVAL_PATH, pageHeaders({ https }))
     .get(CLI_APPROVAL_PATH, pageRoute(show))
     .post(CLI_APPROVAL_PATH, pageRoute(decide))
     .all(CLI_APPROVAL_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));

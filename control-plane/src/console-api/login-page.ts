@@ -2,7 +2,6 @@ import { type Request, type Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
 import { escapeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
-import { pageHeaders } from '@svault/server-kit/security-headers';
 import { isLoginLinkLive, signInByLink } from '../accounts/login-link.ts';
 import { SESSION_LIFETIME_MS, type SignedIn } from '../accounts/sessions.ts';
 import type { SessionCookie } from '../http/cookies.ts';
@@ -24,11 +23,10 @@ export function createLoginPage(options: {
   readonly clock: Clock;
   readonly cookie: SessionCookie;
   readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
-  readonly https: boolean;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, cookie, pageSession, https, withPasswords } = options;
+  const { stores, unitOfWork, clock, cookie, pageSession, withPasswords } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
@@ -48,7 +46,6 @@ export function createLoginPage(options: {
   };
 
   return Router({ caseSensitive: true, strict: true })
-    .use(PATH, pageHeaders({ https }))
     .get(PATH, route(show))
     .post(PATH, route(signIn))
     .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));

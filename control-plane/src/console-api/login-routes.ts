@@ -1,6 +1,6 @@
-import type { Clock, Id } from '@svault/shared';
+import type { Clock } from '@svault/shared';
 import { signInByLink } from '../accounts/login-link.ts';
-import { SESSION_LIFETIME_MS, type SignedIn } from '../accounts/sessions.ts';
+import { SESSION_LIFETIME_MS, type SignedIn, endSession } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
 import { refusal } from '../errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
@@ -70,12 +70,11 @@ export function createLoginRoutes(options: {
       summary: "End this request's session; an admin key stays",
       role: 'member',
       whenLocked: 'answers',
-      audit: [],
+      audit: ['SESSION_REVOKED'],
       answer: { status: 204 },
       handle: async ({ actor, change, exchange }) => {
         if (actor.via !== 'session') return;
-        const id = actor.credentialId as Id<'ses'>;
-        await change((inside) => inside.sessions.remove(actor.vaultId, id, actor.userId));
+        await change((inside) => endSession(inside, actor, actor.credentialId, actor.userId));
         exchange.setHeader('Set-Cookie', cookie.clear());
       },
     }),

@@ -1,8 +1,7 @@
 import { type Request, type Response, Router } from 'express';
 import { escapeHtml } from '@svault/server-kit/html-page';
 import type { Logger } from '@svault/server-kit/logger';
-import { only, route } from '@svault/server-kit/request-handler';
-import { pageHeaders } from '@svault/server-kit/security-headers';
+import { methodNotAllowed, only, route } from '@svault/server-kit/request-handler';
 import type { AppError } from '@svault/shared';
 import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
 import { OIDC_CALLBACK_PATH } from '../accounts/ways-in.ts';
@@ -13,7 +12,7 @@ import type { ProviderSignIn } from '../identity-provider/provider-sign-in.ts';
 import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
 import { SIGN_IN_PATH } from './sign-in-page-html.ts';
 
-const BEGIN_PATH = '/api/login/oidc';
+export const OIDC_PATH = '/api/login/oidc';
 
 /** As long as somebody may take at the provider; what is in the cookie says so itself. */
 const COOKIE_SECONDS = 600;
@@ -68,9 +67,10 @@ export function createOidcRoutes(options: {
     });
 
   return Router({ caseSensitive: true, strict: true })
-    .all([BEGIN_PATH, OIDC_CALLBACK_PATH], only(['GET']), pageHeaders({ https }))
-    .get(BEGIN_PATH, orPage(begin))
-    .get(OIDC_CALLBACK_PATH, orPage(callback));
+    .get(OIDC_PATH, only(['GET']), orPage(begin))
+    .get(OIDC_CALLBACK_PATH, only(['GET']), orPage(callback))
+    .all(OIDC_PATH, methodNotAllowed(['GET']))
+    .all(OIDC_CALLBACK_PATH, methodNotAllowed(['GET']));
 }
 
 /** Of the address as it came: a parser may join what occurs twice. */

@@ -1,6 +1,5 @@
 import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import { pageHeaders } from '@svault/server-kit/security-headers';
 import type { Actor } from '../accounts/actor.ts';
 import { PASSWORD_CHARACTERS } from '../accounts/password-rules.ts';
 import type { PasswordSetting } from '../accounts/set-password.ts';
@@ -20,9 +19,8 @@ export function createPasswordPage(options: {
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
-  readonly https: boolean;
 }): Router {
-  const { setting, unitOfWork, limits, pageSession, https } = options;
+  const { setting, unitOfWork, limits, pageSession } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     if (setting === undefined) throw noPasswordsHere();
@@ -61,7 +59,6 @@ export function createPasswordPage(options: {
       });
 
   return Router({ caseSensitive: true, strict: true })
-    .all(PASSWORD_PATH, pageHeaders({ https }))
     .get(PASSWORD_PATH, pageRoute(show))
     .post(PASSWORD_PATH, pageRoute(set))
     .all(PASSWORD_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));

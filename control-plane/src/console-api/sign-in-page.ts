@@ -1,7 +1,6 @@
 import { type Request, type Response, Router } from 'express';
 import type { Id } from '@svault/shared';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import { pageHeaders } from '@svault/server-kit/security-headers';
 import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
 import type { SessionCookie } from '../http/cookies.ts';
@@ -20,7 +19,6 @@ export interface SignInPageDependencies {
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
-  readonly https: boolean;
   /** One of the two. */
   readonly signInByPassword: SignInByPassword | undefined;
   readonly issuer: string | undefined;
@@ -28,7 +26,7 @@ export interface SignInPageDependencies {
 
 /** The page where people sign in, and from where they go on to where they were going. */
 export function createSignInPage(dependencies: SignInPageDependencies): Router {
-  const { stores, unitOfWork, limits, pageSession, cookie, https, signInByPassword, issuer } = dependencies;
+  const { stores, unitOfWork, limits, pageSession, cookie, signInByPassword, issuer } = dependencies;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const returnTo = ownPath(req.query['returnTo']);
@@ -76,7 +74,6 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
   };
 
   return Router({ caseSensitive: true, strict: true })
-    .all([html.SIGN_IN_PATH, html.SIGN_OUT_PATH], pageHeaders({ https }))
     .get(html.SIGN_IN_PATH, pageRoute(show))
     .post(html.SIGN_IN_PATH, pageRoute(signIn))
     .all(html.SIGN_IN_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']))

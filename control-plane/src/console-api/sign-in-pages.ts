@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { pageHeaders } from '@svault/server-kit/security-headers';
 import type { Logger } from '@svault/server-kit/logger';
 import type { Clock } from '@svault/shared';
 import type { WaysIn } from '../accounts/ways-in.ts';
@@ -8,8 +9,9 @@ import type { RouteLimits } from '../http/route-limits.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { createCliPage } from './cli-page.ts';
 import { createLoginPage } from './login-page.ts';
-import { createOidcRoutes } from './oidc-routes.ts';
+import { OIDC_PATH, createOidcRoutes } from './oidc-routes.ts';
 import { createPasswordPage } from './password-page.ts';
+import { SIGN_IN_PATH } from './sign-in-page-html.ts';
 import { createSignInPage } from './sign-in-page.ts';
 
 /** Every page by which people come in, whichever way. */
@@ -24,9 +26,10 @@ export function createSignInPages(options: {
   readonly https: boolean;
   readonly waysIn: WaysIn;
 }): Router {
-  const { waysIn } = options;
+  const { waysIn, https } = options;
   const [password, provider] = waysIn.kind === 'password' ? [waysIn, undefined] : [undefined, waysIn];
   return Router({ caseSensitive: true, strict: true })
+    .use([SIGN_IN_PATH, OIDC_PATH], pageHeaders({ https }))
     .use(createLoginPage({ ...options, withPasswords: password !== undefined }))
     .use(
       createSignInPage({
