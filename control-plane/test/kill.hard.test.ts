@@ -1,4 +1,5 @@
 import { type Pair, startPair } from '@svault/compose/pair';
+import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { crashDrill } from './crash-drill.ts';
@@ -9,7 +10,7 @@ const dir = tempDir();
 let pair: Pair;
 
 beforeAll(async () => {
-  pair = await startPair({ dir: dir.path, env: { SV_LOG_LEVEL: 'error' } });
+  pair = await startPair({ dir: dir.path, env: { SV_LOG_LEVEL: 'error', ...RAISED_LIMITS } });
 });
 afterAll(async () => {
   await pair.stop();

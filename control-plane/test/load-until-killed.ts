@@ -5,6 +5,8 @@ import { pathFor } from './pair-agents.ts';
 export interface CallerReport {
   /** Answered by a ticket. */
   redirected: number;
+  /** Refused by a policy. */
+  denied: number;
   /** Services without a grant that it was refused; each name is asked for once, ever. */
   readonly refused: string[];
   /** The request that got no answer any more, by the name that it asked for. */
@@ -29,12 +31,13 @@ export async function loadUntilKilled(
   const agent = new Agent({ keepAlive: true });
   let answers = 0;
   const run = async (caller: number, apiKey: string): Promise<CallerReport> => {
-    const report: CallerReport = { redirected: 0, refused: [], lost: undefined };
+    const report: CallerReport = { redirected: 0, denied: 0, refused: [], lost: undefined };
     for (let turn = 0; ; turn++) {
       const name = turn % 2 === 0 ? granted : `unheard-of-${round}-${caller}-${turn}`;
       const status = await statusOf(url + pathFor(name), apiKey, agent);
       if (status === undefined) return { ...report, lost: name };
       if (status === 307) report.redirected++;
+      else if (status === 403 && name === granted) report.denied++;
       else if (status === 404) report.refused.push(name);
       else throw new Error(`an answer that nobody expected under load: ${status}`);
       onAnswer(++answers);

@@ -211,17 +211,7 @@ describe('a name in the path that no token has', () => {
     ['POST', '/store-ticket', {}],
     ['POST', '/credential-ticket', {}],
   ] as const;
-  const NAMES = [
-    'unknown',
-    'a%2Fb',
-    '..%2Fx',
-    '%20a',
-    'a%0Ab',
-    'x'.repeat(129),
-    'A%CC%88',
-    'e%CC%81',
-    '%00',
-  ];
+  const NAMES = ['unknown', 'a%2Fb', '..%2Fx', '%20a', 'a%0Ab', 'x'.repeat(129), 'A%CC%88', 'e%CC%81', '%00'];
 
   test.each(ROUTES)(
     '%s …%s answers the same for an unknown and an illegal one',

@@ -25,15 +25,18 @@ describe('ids', () => {
 });
 
 describe('keys', () => {
-  it.each(['svagent', 'svsess', 'mcp', 'svadmin', 'svcli', 'svclir'] as const)('of kind %s have 256 bits', (prefix) => {
-    const key = newKey(prefix);
-    expect(key).toMatch(new RegExp(`^${prefix}_[A-Za-z0-9_-]{43}$`));
-    expect(isWellFormedKey(prefix, key)).toBe(true);
-    expect(isWellFormedKey(prefix, `${key}A`)).toBe(false);
-    expect(isWellFormedKey(prefix, `${key}\n`)).toBe(false);
-    expect(isWellFormedKey(prefix, ` ${key}`)).toBe(false);
-    expect(isWellFormedKey(prefix, key.replace('_', '-'))).toBe(false);
-  });
+  it.each(['svagent', 'svsess', 'mcp', 'svadmin', 'svcli', 'svclir'] as const)(
+    'of kind %s have 256 bits',
+    (prefix) => {
+      const key = newKey(prefix);
+      expect(key).toMatch(new RegExp(`^${prefix}_[A-Za-z0-9_-]{43}$`));
+      expect(isWellFormedKey(prefix, key)).toBe(true);
+      expect(isWellFormedKey(prefix, `${key}A`)).toBe(false);
+      expect(isWellFormedKey(prefix, `${key}\n`)).toBe(false);
+      expect(isWellFormedKey(prefix, ` ${key}`)).toBe(false);
+      expect(isWellFormedKey(prefix, key.replace('_', '-'))).toBe(false);
+    },
+  );
 
   it('are looked up by their hash', () => {
     expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');

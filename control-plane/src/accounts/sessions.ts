@@ -1,6 +1,6 @@
-import { type Clock, formatTime, hashKey, newId, parseTime, randomToken } from '@svault/shared';
+import { type Clock, type Id, formatTime, hashKey, newId, parseTime, randomToken } from '@svault/shared';
 import type { Stores } from '../unit-of-work.ts';
-import type { Actor } from './actor.ts';
+import { type Actor, changeBy } from './actor.ts';
 import { noteUse } from './last-use.ts';
 import type { Session, SessionKind, SignInMethod } from './session-store.ts';
 import type { User } from './user-store.ts';
@@ -89,6 +89,26 @@ export async function useSession(
     return false;
   }
   await noteUse(lastUsedAt, clock, (usedAt) => stores.sessions.touch(id, usedAt));
+  return true;
+}
+
+/**
+ * Ends a session at once; the event says whose it was.
+ *
+ * @param onlyOf ends it only where it is this user's
+ * @returns false, with nothing written, where there is none
+ */
+export async function endSession(
+  stores: Pick<Stores, 'audit' | 'sessions'>,
+  actor: Actor,
+  id: string,
+  onlyOf: Id<'usr'> | undefined,
+): Promise<boolean> {
+  const session = await stores.sessions.get(actor.vaultId, id as Id<'ses'>);
+  if (session === undefined || !(await stores.sessions.remove(actor.vaultId, session.id, onlyOf)))
+    return false;
+  const detail = { sessionId: session.id, memberId: session.userId };
+  await stores.audit.append(changeBy(actor, 'SESSION_REVOKED', { detail }));
   return true;
 }
 

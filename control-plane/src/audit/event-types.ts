@@ -1,4 +1,7 @@
-/** Closed list of what the log can say; contract.md "Events". A type that is not here cannot be written. */
+/**
+ * Closed list of what the log can say; contract.md "Events", and `SESSION_REVOKED` for the end of a sign-in. A type that
+ * is not here cannot be written.
+ */
 export const AUDIT_EVENT_TYPES = [
   'AGENT_CREDENTIAL_ACCESS',
   'PROXY_CREDENTIAL_USE',
@@ -46,6 +49,7 @@ export const AUDIT_EVENT_TYPES = [
   'WEBHOOK_SECRET_ROTATED',
   'WEBHOOK_LOG_CONTRADICTION',
   'LOGIN',
+  'SESSION_REVOKED',
   'OAUTH_SESSION_CREATED',
   'OAUTH_SESSION_REVOKED',
   'ACCOUNT_EXPORTED',

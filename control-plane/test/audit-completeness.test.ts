@@ -1,0 +1,111 @@
+import { silentLogger } from '@svault/server-kit/logger';
+import { systemClock } from '@svault/shared';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { AUDIT_EVENT_TYPES, type AuditEventType } from '../src/audit/event-types.ts';
+import { controlPlaneConfig } from '../src/config/config.ts';
+import { operatorKeys } from '../src/context.ts';
+import type { Database } from '../src/store/database.ts';
+import { openDatabase } from '../src/store/open-database.ts';
+import { CAUSES, type Cause, LATER, NEVER, type World } from './audit-causes.ts';
+import { startLinkedService } from './linked-service.ts';
+import type { LoggedEvent } from './service-steps.ts';
+
+/*
+ * Every access, denial, grant change, key reveal, lock, bind, login and revocation is an event, written with what it
+ * records or not at all: each type that the log knows is caused by its own route, found once, and seen to be missing
+ * together with its change when the log takes nothing.
+ */
+
+let world: World;
+/** The same database, as somebody beside the service has it. */
+let database: Database;
+
+beforeAll(async () => {
+  const service = await startLinkedService();
+  await service.bind();
+  const { admin } = service;
+  const post: World['post'] = (path, body = {}) => admin('POST', path, { body });
+  await post('/api/tokens', { serviceName: 'github', tokenType: 'PlainText' });
+  const agent = await service.agent('github');
+  const ownerId = (await admin('GET', '/api/me')).json.id;
+  world = { service, admin, agent, ownerId, post };
+  const config = controlPlaneConfig(service.place.env);
+  const options = { clock: systemClock, logger: silentLogger, opener: 'tool' } as const;
+  database = await openDatabase(config.database, operatorKeys(config), options);
+});
+afterAll(async () => {
+  await database.close();
+  await world.service.stop();
+});
+
+/** Works while the log takes nothing, whatever the reason may be. */
+async function withoutLog<T>(work: () => Promise<T>): Promise<T> {
+  await sql`alter table audit_events rename to audit_events_away`.execute(database.kysely);
+  try {
+    return await work();
+  } finally {
+    await sql`alter table audit_events_away rename to audit_events`.execute(database.kysely);
+  }
+}
+
+type Event = LoggedEvent & { readonly userId?: string; readonly proxyId?: string };
+const newestNumber = async (): Promise<number> => (await world.service.log())[0]?.seq ?? 0;
+const eventsSince = async (seq: number, type: AuditEventType): Promise<Event[]> =>
+  (await world.service.log(`&eventType=${type}`)).filter((event) => event.seq > seq);
+
+const actorOf = ({ actor }: Cause): Partial<Event> => (actor === undefined ? { userId: world.ownerId } : {});
+
+const causes = Object.entries(CAUSES) as [AuditEventType, Cause][];
+
+describe('an event of each type that can occur', () => {
+  test.each(causes)('%s', async (type, cause) => {
+    const of = (await cause.before?.(world)) ?? '';
+    const state = async (): Promise<string | undefined> =>
+      cause.shows && (await world.admin('GET', cause.shows(world, of))).text;
+    const [seq, before] = [await newestNumber(), await state()];
+
+    if (cause.later === undefined) {
+      const refused = await withoutLog(() => cause.by(world, of));
+      expect([refused.status >= 500, refused.text]).toEqual([true, refused.text]);
+      expect(refused.headers.get('location')).toBeNull();
+      expect([await state(), await newestNumber()]).toEqual([before, seq]);
+    }
+
+    const answer = await cause.by(world, of);
+    expect([answer.text, answer.status < 300 || cause.actor === 'agent']).toEqual([answer.text, true]);
+    await vi.waitFor(async () => expect(await eventsSince(seq, type)).not.toEqual([]), { timeout: 15_000 });
+    expect(await eventsSince(seq, type)).toEqual([
+      expect.objectContaining({ outcome: 'success', ...actorOf(cause), ...cause.says?.(world, of) }),
+    ]);
+    if (cause.shows !== undefined && type !== 'AGENT_CREDENTIAL_ACCESS')
+      expect(await state()).not.toBe(before);
+  });
+});
+
+test('all of them are in a chain that holds', async () => {
+  expect((await world.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
+});
+
+test('an event of a person names nobody else, one of an agent no person', async () => {
+  const agents = await world.service.log('&eventType=AGENT_CREDENTIAL_ACCESS');
+  expect(agents.length).toBeGreaterThan(0);
+  for (const event of agents as Event[])
+    expect([event.userId, event.proxyId]).toEqual([undefined, undefined]);
+});
+
+describe('every type of the log', () => {
+  test('can occur, or comes with a later release, or is never written', () => {
+    const told = [...Object.keys(CAUSES), ...Object.keys(LATER), ...Object.keys(NEVER)];
+    expect(told.toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
+  });
+
+  test.each(Object.entries(LATER))('%s: its route is not there yet', async (_type, [method, path]) => {
+    const answer = await world.admin(method, path, method === 'DELETE' ? {} : { body: {} });
+    expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
+  });
+
+  test.each(Object.entries(NEVER))('%s: no route causes it', async (_type, [method, path]) => {
+    expect((await world.admin(method, path, { body: {} })).status).toBe(405);
+  });
+});

@@ -1,0 +1,201 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { NO_REDIS, REDIS_PROGRAM } from '@svault/test-kit/redis-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Ask, askThroughKills } from './ask-through-kills.ts';
+import { type Cluster, type Member, startCluster } from './cluster.ts';
+import { inDatabase } from './database-files.ts';
+import { withdrawals } from './withdrawals.ts';
+import type { LoggedEvent, TestAgent } from './service-steps.ts';
+
+/*
+ * Two control planes over one PostgreSQL and one Redis behave as one service: under load, while one of them is killed
+ * and started anew, and for everything that an owner takes away. A part of it runs with every `npm test`, in one
+ * process: two-services.test.ts.
+ */
+
+const FLOOR = 400;
+const MINUTE_MS = 60_000;
+const RATE = { limit: 25, windowSeconds: 2 };
+const CAP = 300;
+const LOAD_MS = 100_000;
+const KILL_EVERY_MS = 9_000;
+
+describe.runIf(REDIS_PROGRAM !== undefined)(`two processes (${NO_REDIS})`, () => {
+  let cluster: Cluster;
+  let one: Member;
+  let other: Member;
+  beforeAll(async () => {
+    cluster = await startCluster(2, {
+      SV_LIMIT_AGENT_CREDENTIALS: String(FLOOR),
+      SV_LIMIT_AGENT_NO_GRANT: '1000000',
+      SV_LIMIT_USER_AGGREGATE: '1000000',
+    });
+    [one, other] = cluster.members as [Member, Member];
+  }, 120_000);
+  afterAll(() => cluster.stop());
+
+  /** Kills the second one again and again while both are asked for. */
+  async function underFire(agents: readonly Loaded[]): Promise<void> {
+    let over = false;
+    const load = agents.flatMap((loaded, index) =>
+      [one, other].flatMap((member, side) =>
+        Array.from({ length: 2 }, async (_, lane) => {
+          const nowhere = `unheard-of-${index}-${side}-${lane}`;
+          const asks = await askThroughKills(member.url, loaded.agent.apiKey, {
+            serviceOf: (turn) => (turn % 3 === 2 ? `${nowhere}-${turn}` : 'granted'),
+            isOver: () => over,
+          });
+          loaded.asks.push(...asks);
+        }),
+      ),
+    );
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < LOAD_MS) {
+      await delay(KILL_EVERY_MS);
+      await other.kill();
+      await delay(500);
+      await other.restart();
+    }
+    over = true;
+    await Promise.all(load);
+  }
+
+  interface Loaded {
+    readonly agent: TestAgent;
+    readonly asks: Ask[];
+  }
+  const admitted = ({ asks }: Loaded): readonly Ask[] =>
+    asks.filter(({ status }) => status !== undefined && status !== 429);
+  const given = (asks: readonly Ask[]): readonly Ask[] => asks.filter(({ status }) => status === 307);
+
+  async function loadedAgent(rule?: object): Promise<Loaded> {
+    const agent = await one.agent('granted');
+    if (rule !== undefined) {
+      const body = { name: 'drill', enabled: true, rules: [rule] };
+      const policy = (await one.admin('POST', '/api/policies', { body })).json;
+      const target = { targetType: 'agent', targetId: agent.id };
+      await one.admin('POST', `/api/policies/${policy.id}/attachments`, { body: target });
+    }
+    return { agent, asks: [] };
+  }
+
+  test('under load and kills: no counter lets through too much, no answered request is missing in the log or there twice', async () => {
+    const plain = await loadedAgent();
+    const rated = await loadedAgent({ type: 'rate_limit', ...RATE });
+    const capped = await loadedAgent({ type: 'max_usage', limit: CAP });
+    const all = [plain, rated, capped];
+    await underFire(all);
+
+    // The load reached what it was to reach, on both.
+    expect(all.every(({ asks }) => asks.some(({ status }) => status === undefined))).toBe(true);
+    for (const loaded of all) {
+      expect(loaded.asks.some(({ status }) => status === 429)).toBe(true);
+      expectAtMost(admitted(loaded), FLOOR, MINUTE_MS);
+    }
+    expectAtMost(given(rated.asks), RATE.limit, RATE.windowSeconds * 1_000);
+
+    const events = await allEvents(one);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+    for (const loaded of all) expect(discrepancies(loaded, events)).toEqual([]);
+    const logged = events.filter(
+      ({ agentId, outcome }) => agentId === capped.agent.id && outcome === 'success',
+    );
+    expect(logged.length).toBeGreaterThan(0);
+    expect(logged.length).toBeLessThanOrEqual(CAP);
+    expect(await usedOf(capped.agent)).toBe(logged.length);
+
+    // Nothing is left behind, and nothing was done twice that may be done once.
+    expect((await one.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
+    const written = (await allEvents(one, '')).map(({ id }) => id).toSorted();
+    await expect.poll(() => shippedIds(cluster.webhookDatabase), { timeout: 60_000 }).toEqual(written);
+  }, 400_000);
+
+  test('what is taken away at one is away at the other for the next request, hundreds of times', async () => {
+    const agent = await one.agent('granted');
+    for (const { what, take, giveBack, then } of withdrawals(agent))
+      for (let round = 0; round < 60; round++) {
+        const [here, there] = round % 2 === 0 ? [one, other] : [other, one];
+        await take(here.admin);
+        expect([what, round, (await askAt(there, agent)).status]).toEqual([what, round, then]);
+        await giveBack(here.admin);
+        expect([what, round, (await askAt(there, agent)).status]).toEqual([what, round, 307]);
+        await roomAgain(round);
+      }
+  }, 400_000);
+
+  /** The floor is no part of that. */
+  async function roomAgain(round: number): Promise<void> {
+    if (round % 30 === 29) await cluster.redis.kill().then(() => cluster.redis.start());
+  }
+
+  const askAt = async (member: Member, { apiKey }: { readonly apiKey: string }): Promise<Response> => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const url = `${member.url}/api/agents/credentials?service=granted`;
+    const answer = await fetch(url, { headers, redirect: 'manual' });
+    await answer.body?.cancel();
+    return answer;
+  };
+
+  const usedOf = async ({ id: agentId }: TestAgent): Promise<number> => {
+    const body = { agentId, serviceName: 'granted' };
+    const { json } = await one.admin('POST', '/api/policies/simulate', { body });
+    return json.rules[0].used as number;
+  };
+});
+
+/** Never more within a stretch of time than its windows allow: those that touch it, each begun by its first use. */
+function expectAtMost(asks: readonly Ask[], limit: number, windowMs: number): void {
+  const answered = asks.toSorted((a, b) => a.answeredAt - b.answeredAt);
+  for (const [index, first] of answered.entries()) {
+    // Within less than a window: at most two of them touch it.
+    const within = answered.slice(index).filter(({ answeredAt }) => answeredAt < first.sentAt + windowMs);
+    expect(within.length).toBeLessThanOrEqual(2 * limit);
+  }
+  const span = (answered.at(-1)?.answeredAt ?? 0) - (answered[0]?.sentAt ?? 0);
+  expect(answered.length).toBeLessThanOrEqual(limit * (Math.floor(span / windowMs) + 1));
+}
+
+/** What the log says too little or too much of for one agent; one line each. */
+function discrepancies(
+  { agent, asks }: { readonly agent: TestAgent; readonly asks: readonly Ask[] },
+  events: readonly LoggedEvent[],
+): string[] {
+  const own = events.filter(({ agentId }) => agentId === agent.id);
+  const rows = (service: string, outcome: string): number =>
+    own.filter((event) => event.serviceName === service && event.outcome === outcome).length;
+  const answers = (service: string, ...statuses: (number | undefined)[]): number =>
+    asks.filter((ask) => ask.service === service && statuses.includes(ask.status)).length;
+  const found: string[] = [];
+  for (const service of new Set(asks.map((ask) => ask.service))) {
+    const lost = answers(service, undefined);
+    for (const [outcome, ...statuses] of [
+      ['success', 307],
+      ['denied', 403, 404],
+    ] as const) {
+      const [told, logged] = [answers(service, ...statuses), rows(service, outcome)];
+      if (logged < told || logged > told + lost)
+        found.push(`${service} ${outcome}: ${told} told, ${lost} lost, ${logged} in the log`);
+    }
+  }
+  return found;
+}
+
+/** Every event of the account's log that fits, page by page. */
+async function allEvents(
+  { admin }: Member,
+  filter = '&eventType=AGENT_CREDENTIAL_ACCESS',
+): Promise<LoggedEvent[]> {
+  const events: LoggedEvent[] = [];
+  let cursor = '';
+  do {
+    const { json } = await admin('GET', `/api/audit?limit=100${filter}${cursor}`);
+    events.push(...(json.items as LoggedEvent[]));
+    cursor = json.nextCursor === undefined ? '' : `&cursor=${encodeURIComponent(json.nextCursor)}`;
+  } while (cursor !== '');
+  return events;
+}
+
+const shippedIds = (path: string): string[] =>
+  inDatabase(path, (db) =>
+    db.prepare<[], string>("SELECT id FROM audit_log WHERE source = 'service' ORDER BY id").pluck().all(),
+  );
