@@ -22,6 +22,7 @@ const STEPS = [
   ['Fetch each by REST', /5 credentials delivered/],
   ['Fetch the sealed one', /403 DELIVERY_NOT_ALLOWED[^]*by no other/],
   ['Use one ticket twice', /200, the second 401/],
+  ['Attach a policy that allows two an hour', /200, 200, then 429 POLICY_DENIED; 200/],
   ['Suspend the agent', /403 AGENT_INACTIVE/],
   ['Revoke one grant', /404 NO_GRANT/],
   ['Lock the vault', /423 VAULT_LOCKED/],
