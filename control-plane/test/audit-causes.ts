@@ -58,6 +58,16 @@ const VAULT = (): string => '/api/vault';
 
 /** Each type that can occur by now, caused by its own route, in an order in which none is in another's way. */
 export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
+  // First: others let more time pass than the link lives.
+  LOGIN: {
+    before: async ({ service }) => service.running.ownerLink ?? '',
+    by: ({ service }, link) => {
+      const token = new URL(link).searchParams.get('token');
+      return service.anyone('POST', '/api/login/link', { body: { token } });
+    },
+    says: () => ({ detail: { method: 'link', sessionId: matching(/^ses_/) } }),
+    shows: () => '/api/sessions?limit=100',
+  },
   AGENT_CREATED: {
     by: ({ post }) => post('/api/agents', { name: 'made' }),
     says: () => ({ detail: { name: 'made' } }),
@@ -243,15 +253,6 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     by: ({ admin }, id) => admin('DELETE', `/api/admin-keys/${id}`),
     says: (_, adminKeyId) => ({ detail: { adminKeyId } }),
     shows: ADMIN_KEYS,
-  },
-  LOGIN: {
-    before: async ({ service }) => service.running.ownerLink ?? '',
-    by: ({ service }, link) => {
-      const token = new URL(link).searchParams.get('token');
-      return service.anyone('POST', '/api/login/link', { body: { token } });
-    },
-    says: () => ({ detail: { method: 'link', sessionId: matching(/^ses_/) } }),
-    shows: () => '/api/sessions?limit=100',
   },
   SESSION_REVOKED: {
     before: async ({ admin, service }) => {

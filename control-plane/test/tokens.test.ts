@@ -204,10 +204,10 @@ describe('GET /api/tokens/{serviceName}/history', () => {
 
 describe('a name in the path that no token has', () => {
   const ROUTES = [
-    ['GET', ''],
+    ['GET', '', undefined],
     ['PATCH', '', { notes: 'n' }],
-    ['DELETE', ''],
-    ['GET', '/history'],
+    ['DELETE', '', undefined],
+    ['GET', '/history', undefined],
     ['POST', '/store-ticket', {}],
     ['POST', '/credential-ticket', {}],
   ] as const;

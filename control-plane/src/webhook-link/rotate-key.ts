@@ -49,8 +49,8 @@ export function createKeyRotation(options: {
     by: Id<'usr'> | undefined,
   ): Promise<boolean> => {
     await webhook.healthUnder(link, key);
-    const { vaultId } = link;
-    const detail = { keyId: key.id, formerKeyId: link.key.id };
+    const { vaultId, webhookId } = link;
+    const detail = { webhookId, keyId: key.id, formerKeyId: link.key.id };
     const event: NewAuditEvent = {
       vaultId,
       eventType: 'WEBHOOK_SECRET_ROTATED',
