@@ -106,7 +106,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
   const byPassword = context.waysIn.kind === 'password' ? context.waysIn : undefined;
   const routes = [
     ...createLoginRoutes({ clock, cookie, unitOfWork, signInByPassword: byPassword?.signInByPassword }),
-    ...createCliLoginRoutes({ baseUrl, clock, stores, unitOfWork }),
+    ...createCliLoginRoutes({ baseUrl, clock, masterKeys: database.masterKeys, stores, unitOfWork }),
     ...createAccountRoutes({ clock, stores }),
     ...createPasswordRoutes({ setting: byPassword?.passwordSetting }),
     ...createMemberRoutes({ baseUrl, clock, stores, withLinks: byPassword !== undefined }),

@@ -1,4 +1,6 @@
+import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nextCliKeys } from '../src/cli-login/cli-keys.ts';
 import { type CliGrant, bearer, cliSession, refresh } from './cli-steps.ts';
 import { type ManagementService, clientOf, startService } from './management-service.ts';
 
@@ -83,11 +85,11 @@ describe('a refresh token that was used before', () => {
     expect([stolen.status, stolen.json.code]).toEqual([401, 'UNAUTHENTICATED']);
     expect((await refresh(service, second.refreshToken)).status).toBe(401);
     expect([await works(first.accessToken), await works(second.accessToken)]).toEqual([false, false]);
-    const [event] = (await service.admin('GET', '/api/audit?eventType=LOGIN&limit=1')).json.items;
+    const [event] = (await service.admin('GET', '/api/audit?eventType=SESSION_REVOKED&limit=1')).json.items;
     expect(event).toMatchObject({
-      outcome: 'denied',
+      outcome: 'success',
       userId: first.id,
-      detail: { method: 'cli', reason: expect.stringContaining('used refresh token') },
+      detail: { memberId: first.id, reason: expect.stringContaining('used refresh token') },
     });
   });
 
@@ -111,6 +113,22 @@ describe('a refresh token that was used before', () => {
     expect(answers.at(-1)?.expiresInSeconds).toBe(890);
     expect(await works(answers[0]!.accessToken)).toBe(true);
     expect((await refresh(service, answers[0]!.refreshToken)).status).toBe(200);
+  });
+
+  test('is worthless beside the database too: the live pair cannot be made of the two', async () => {
+    const { refreshToken: retired } = await cliSession(service);
+    const live = await grantOf(retired);
+    const [kept] = await service.place.state.rows(
+      'SELECT * FROM cli_sessions WHERE former_refresh_hash = ?',
+      hashKey(retired),
+    );
+    const texts = Object.values(kept ?? {}).filter((value) => typeof value === 'string');
+    expect(texts.length).toBeGreaterThan(6);
+    for (const text of texts) {
+      const guess = nextCliKeys(retired, text);
+      expect(guess.refreshToken).not.toBe(live.refreshToken);
+      expect(guess.accessToken).not.toBe(live.accessToken);
+    }
   });
 
   test('gets nothing from a clock that was set back', async () => {

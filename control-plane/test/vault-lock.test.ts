@@ -20,6 +20,8 @@ const ANSWER_WHEN_LOCKED = [
   'POST /api/cli/login/refresh',
   'POST /api/logout',
   'DELETE /api/sessions/{id}',
+  // Changes nothing.
+  'POST /api/policies/simulate',
 ];
 
 const withLock = async (work: () => Promise<void>): Promise<void> => {

@@ -1,4 +1,3 @@
-import { hash, verify } from '@node-rs/argon2';
 import { randomToken } from '@svault/shared';
 import { normalizePassword } from './password-rules.ts';
 import { createWorkQueue } from './work-queue.ts';
@@ -23,11 +22,14 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
  */
 const QUEUE = { running: 2, waiting: 50 } as const;
 
+/** Loaded when the first password comes: it takes 8 MiB, which a service without passwords spares. */
+const argon2 = (): Promise<typeof import('@node-rs/argon2')> => import('@node-rs/argon2');
+
 /** @throws from both functions, AppError UNAVAILABLE when too many wait */
 export function createPasswords(): Passwords {
   const queue = createWorkQueue(QUEUE);
   const hashPassword = (password: string): Promise<string> =>
-    queue(() => hash(normalizePassword(password), COST));
+    queue(async () => (await argon2()).hash(normalizePassword(password), COST));
   let nobodys: Promise<string> | undefined;
   return {
     hash: hashPassword,
@@ -38,7 +40,9 @@ export function createPasswords(): Passwords {
         nobodys = undefined;
         throw error;
       });
-      const right = await queue(() => verify(kept ?? decoy, normalizePassword(password)));
+      const right = await queue(async () =>
+        (await argon2()).verify(kept ?? decoy, normalizePassword(password)),
+      );
       return right && kept !== undefined;
     },
   };

@@ -1,7 +1,10 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
-import type { Egress } from '@svault/shared/egress';
-import { type ProviderSettings, createIdentityProvider } from '../identity-provider/identity-provider.ts';
+import type {
+  IdentityProvider,
+  ProviderOptions,
+  ProviderSettings,
+} from '../identity-provider/identity-provider.ts';
 import { type ProviderSignIn, createProviderSignIn } from '../identity-provider/provider-sign-in.ts';
 import { createSignInByIdentity } from '../identity-provider/sign-in-by-identity.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
@@ -38,16 +41,25 @@ export function passwordWay({ stores, unitOfWork, clock }: Dependencies): WaysIn
 
 export function providerWay(
   settings: ProviderSettings & { readonly signUp: boolean },
-  options: Pick<Dependencies, 'unitOfWork' | 'clock'> & {
-    readonly egress: Pick<Egress, 'request'>;
-    readonly redirectUri: string;
-    readonly masterKeys: MasterKeys;
-  },
+  options: ProviderOptions & Pick<Dependencies, 'unitOfWork'> & { readonly masterKeys: MasterKeys },
 ): WaysIn {
   const { issuer, signUp } = settings;
   const { unitOfWork, clock, masterKeys } = options;
-  const provider = createIdentityProvider(settings, options);
+  const provider = identityProvider(settings, options);
   const signInByIdentity = createSignInByIdentity({ unitOfWork, signUp, clock });
   const providerSignIn = createProviderSignIn({ provider, signInByIdentity, masterKeys, clock });
   return { kind: 'provider', issuer, providerSignIn };
+}
+
+/** Its library is loaded when the first person comes: it takes 8 MiB. */
+function identityProvider(settings: ProviderSettings, options: ProviderOptions): IdentityProvider {
+  let loaded: Promise<IdentityProvider> | undefined;
+  const load = (): Promise<IdentityProvider> =>
+    (loaded ??= import('../identity-provider/identity-provider.ts').then(({ createIdentityProvider }) =>
+      createIdentityProvider(settings, options),
+    ));
+  return {
+    begin: async () => (await load()).begin(),
+    finish: async (query, transaction) => (await load()).finish(query, transaction),
+  };
 }

@@ -28,10 +28,10 @@ export function newCliKeys(): CliKeys {
 
 /**
  * The pair that follows a refresh token. Whoever shows the same one again gets the same pair, so that a repeated refresh
- * makes no second branch; without the token the seed gives nothing away, and without the seed the token does not.
+ * makes no second branch; neither the token nor the seed gives anything away without the other.
  *
  * @param refreshToken a well-formed one
- * @param seed random, kept with the session
+ * @param seed random, kept wrapped with the session
  */
 export function nextCliKeys(refreshToken: string, seed: string): CliKeys {
   const family = bytesOf(REFRESH, refreshToken).subarray(0, HALF_BYTES);

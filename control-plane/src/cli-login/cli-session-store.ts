@@ -16,8 +16,8 @@ export interface Rotation {
   readonly accessHash: string | undefined;
   readonly accessExpiresAt: string | undefined;
   readonly rotatedAt: string;
-  /** Of which the present pair was made. */
-  readonly seed: string;
+  /** What the present pair was made of beside the token, wrapped. */
+  readonly wrappedSeed: string;
 }
 
 export interface CliSession {

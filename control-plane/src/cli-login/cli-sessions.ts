@@ -1,4 +1,14 @@
-import { type Clock, formatTime, hashKey, parseTime, randomToken } from '@svault/shared';
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import {
+  type Clock,
+  formatTime,
+  fromBase64url,
+  hashKey,
+  parseTime,
+  randomToken,
+  toBase64url,
+  utf8,
+} from '@svault/shared';
 import type { Actor } from '../accounts/actor.ts';
 import type { Session } from '../accounts/session-store.ts';
 import { openSession, useSession } from '../accounts/sessions.ts';
@@ -84,7 +94,7 @@ function hasAccess({ keys, former }: CliSession, accessHash: string, clock: Cloc
 export async function refreshCliSession(
   stores: Pick<Stores, 'audit' | 'cliSessions' | 'sessions' | 'users' | 'vaults'>,
   refreshToken: string,
-  clock: Clock,
+  { clock, masterKeys }: { readonly clock: Clock; readonly masterKeys: MasterKeys },
 ): Promise<CliGrant | undefined> {
   if (!isRefreshToken(refreshToken)) return undefined;
   const family = familyHashOf(refreshToken);
@@ -96,10 +106,35 @@ export async function refreshCliSession(
   const { session } = found;
   const user = await stores.users.get(session.vaultId, session.userId);
   if (user === undefined) return undefined;
-  const kept = (await rotate(stores, found, refreshToken, clock)) ?? repeated(found, refreshToken, clock);
+  const seeds = sealedSeeds(masterKeys, session);
+  const kept =
+    (await rotate(stores, found, refreshToken, { clock, seeds })) ??
+    repeated(found, refreshToken, { clock, seeds });
   if (kept !== undefined) return grantOf(nextCliKeys(refreshToken, kept.seed), kept, user, clock);
   await endForReuse(stores, session);
   return undefined;
+}
+
+/** Seeds are kept wrapped, so that a token out of use stays worthless to who can read the database as well. */
+interface SealedSeeds {
+  wrap(seed: string): string;
+  unwrap(wrapped: string): string;
+}
+
+function sealedSeeds(masterKeys: MasterKeys, { id }: Session): SealedSeeds {
+  const purpose = `cli-rotation:${id}`;
+  return {
+    wrap: (seed) => toBase64url(masterKeys.wrap(utf8(seed), purpose)),
+    unwrap: (wrapped) => {
+      const bytes = masterKeys.unwrap(fromBase64url(wrapped) ?? new Uint8Array(), purpose);
+      return Buffer.from(bytes).toString('utf8');
+    },
+  };
+}
+
+interface Rotating {
+  readonly clock: Clock;
+  readonly seeds: SealedSeeds;
 }
 
 type RotatedKeys = KeptKeys & { readonly seed: string };
@@ -108,24 +143,30 @@ async function rotate(
   stores: Pick<Stores, 'cliSessions'>,
   { session, keys }: CliSession,
   refreshToken: string,
-  clock: Clock,
+  { clock, seeds }: Rotating,
 ): Promise<RotatedKeys | undefined> {
   const refreshHash = hashKey(refreshToken);
   if (keys.refreshHash !== refreshHash) return undefined;
   const seed = randomToken(SEED_BYTES);
   const next = keptKeys(nextCliKeys(refreshToken, seed), session, clock);
   const { accessHash, accessExpiresAt } = keys;
-  const former = { refreshHash, accessHash, accessExpiresAt, rotatedAt: formatTime(clock.now()), seed };
+  const rotatedAt = formatTime(clock.now());
+  const former = { refreshHash, accessHash, accessExpiresAt, rotatedAt, wrappedSeed: seeds.wrap(seed) };
   await stores.cliSessions.rotate(session.id, next, former);
   return { ...next, seed };
 }
 
 /** The pair that a token was already exchanged for, where that was a moment ago. */
-function repeated({ keys, former }: CliSession, refreshToken: string, clock: Clock): RotatedKeys | undefined {
+function repeated(
+  { keys, former }: CliSession,
+  refreshToken: string,
+  { clock, seeds }: Rotating,
+): RotatedKeys | undefined {
   if (former?.refreshHash !== hashKey(refreshToken)) return undefined;
   const elapsedMs = clock.now() - (parseTime(former.rotatedAt) ?? 0);
   // A clock that was set back gives no second chance to what was long over.
-  return elapsedMs >= 0 && elapsedMs <= REPEAT_WITHIN_MS ? { ...keys, seed: former.seed } : undefined;
+  if (elapsedMs < 0 || elapsedMs > REPEAT_WITHIN_MS) return undefined;
+  return { ...keys, seed: seeds.unwrap(former.wrappedSeed) };
 }
 
 async function endForReuse(
@@ -136,13 +177,9 @@ async function endForReuse(
   await stores.audit.append({
     vaultId,
     userId,
-    eventType: 'LOGIN',
-    outcome: 'denied',
-    detail: {
-      method: 'cli',
-      sessionId: id,
-      reason: 'a used refresh token came again; the session was ended',
-    },
+    eventType: 'SESSION_REVOKED',
+    outcome: 'success',
+    detail: { sessionId: id, memberId: userId, reason: 'a used refresh token came again' },
   });
 }
 

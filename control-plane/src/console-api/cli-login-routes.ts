@@ -1,3 +1,4 @@
+import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import { beginCliLogin, exchangeCliCode } from '../cli-login/cli-login.ts';
 import { refreshCliSession } from '../cli-login/cli-sessions.ts';
@@ -19,11 +20,13 @@ const UNNAMED = 'a command-line client';
 export function createCliLoginRoutes({
   baseUrl,
   clock,
+  masterKeys,
   stores,
   unitOfWork,
 }: {
   readonly baseUrl: string;
   readonly clock: Clock;
+  readonly masterKeys: MasterKeys;
   readonly stores: Pick<Stores, 'cliLogins'>;
   readonly unitOfWork: UnitOfWork;
 }): readonly ManagementRoute[] {
@@ -64,13 +67,15 @@ export function createCliLoginRoutes({
       path: '/api/cli/login/refresh',
       operation: 'refreshCliSession',
       summary: 'Exchange a refresh token for the next pair; a token that was used before ends the session',
-      audit: ['LOGIN'],
+      audit: ['SESSION_REVOKED'],
       limit: 'cli_login_refresh',
       body: cliRefreshSchema,
       answer: { status: 200, schema: cliGrantSchema },
       refusals: ['FORBIDDEN', 'UNAUTHENTICATED'],
       handle: async ({ body: { refreshToken } }) => {
-        const grant = await unitOfWork.runAcross((inside) => refreshCliSession(inside, refreshToken, clock));
+        const grant = await unitOfWork.runAcross((inside) =>
+          refreshCliSession(inside, refreshToken, { clock, masterKeys }),
+        );
         if (grant !== undefined) return grant;
         throw refusal('UNAUTHENTICATED', 'This session has ended. Sign in again.');
       },

@@ -1,7 +1,6 @@
 import { type Request, type Response, Router } from 'express';
-import type { Id } from '@svault/shared';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
+import { SESSION_LIFETIME_MS, endSession } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { readFormBody } from '../http/form-body.ts';
@@ -65,9 +64,8 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
     pageSession.requireOwnPage(req);
     const actor = await pageSession.actor(req);
     if (actor !== undefined) {
-      const { vaultId, userId } = actor;
-      const id = actor.credentialId as Id<'ses'>;
-      await unitOfWork.run(vaultId, (inside) => inside.sessions.remove(vaultId, id, userId));
+      const { vaultId, userId, credentialId } = actor;
+      await unitOfWork.run(vaultId, (inside) => endSession(inside, actor, credentialId, userId));
     }
     res.setHeader('Set-Cookie', cookie.clear());
     res.redirect(303, html.SIGN_IN_PATH);

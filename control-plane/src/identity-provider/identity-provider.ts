@@ -2,8 +2,9 @@ import * as client from 'openid-client';
 import type { Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import type { Identity } from '../accounts/identity-store.ts';
+import { refusalOfCallback } from './callback-refusal.ts';
 import { createProviderFetch } from './provider-fetch.ts';
-import { providerUnavailable, refusalOfCallback } from './provider-refusal.ts';
+import { providerUnavailable } from './provider-refusal.ts';
 import type { SignInTransaction } from './sign-in-transaction.ts';
 
 /** How the operator's identity provider knows this service. */
@@ -11,6 +12,13 @@ export interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;
+}
+
+export interface ProviderOptions {
+  readonly egress: Pick<Egress, 'request'>;
+  /** Our callback. */
+  readonly redirectUri: string;
+  readonly clock: Clock;
 }
 
 /** Somebody who has just signed in at the provider. */
@@ -38,12 +46,10 @@ const METADATA_LIFETIME_MS = 60 * 60_000;
  * OpenID Connect Core 1.0 with the code flow, PKCE (RFC 7636), `iss` in the answer where the provider gives it (RFC 9207), and
  * ID tokens whose signature is checked although they come straight from the provider. The provider is first asked when
  * somebody signs in, so that the service starts without it. Its tokens are judged by the machine's own clock.
- *
- * @param redirectUri our callback
  */
 export function createIdentityProvider(
   settings: ProviderSettings,
-  options: { readonly egress: Pick<Egress, 'request'>; readonly redirectUri: string; readonly clock: Clock },
+  options: ProviderOptions,
 ): IdentityProvider {
   const { redirectUri } = options;
   const configuration = createDiscovery(settings, options);
@@ -102,7 +108,7 @@ function verifiedEmailIn(claims: Readonly<Record<string, unknown>>): string | un
 /** One discovery at a time, and its result for an hour. */
 function createDiscovery(
   { issuer, clientId, clientSecret }: ProviderSettings,
-  { egress, clock }: { readonly egress: Pick<Egress, 'request'>; readonly clock: Clock },
+  { egress, clock }: Pick<ProviderOptions, 'egress' | 'clock'>,
 ): () => Promise<client.Configuration> {
   const execute = [client.enableNonRepudiationChecks];
   // The settings let http through on loopback only.

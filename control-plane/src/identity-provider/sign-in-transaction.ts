@@ -12,7 +12,7 @@ export interface SignInTransaction {
 }
 
 /** As long as somebody may take at the provider. */
-export const TRANSACTION_LIFETIME_MS = 10 * 60_000;
+const TRANSACTION_LIFETIME_MS = 10 * 60_000;
 
 const PURPOSE = 'oidc-sign-in';
 

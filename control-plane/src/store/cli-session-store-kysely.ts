@@ -33,7 +33,7 @@ export function createCliSessionStore(db: Kysely<Schema>): CliSessionStore {
           former_access_hash: former.accessHash ?? null,
           former_access_expires_at: former.accessExpiresAt ?? null,
           rotated_at: former.rotatedAt,
-          rotation_seed: former.seed,
+          rotation_seed_wrapped: former.wrappedSeed,
         })
         .where('session_id', '=', sessionId)
         .execute();
@@ -69,13 +69,13 @@ const toKeys = (row: Row): KeptKeys => ({
 });
 
 function toRotation(row: Row): Rotation | undefined {
-  const { former_refresh_hash: refreshHash, rotated_at: rotatedAt, rotation_seed: seed } = row;
-  if (refreshHash === null || rotatedAt === null || seed === null) return undefined;
+  const { former_refresh_hash: refreshHash, rotated_at: rotatedAt, rotation_seed_wrapped: wrappedSeed } = row;
+  if (refreshHash === null || rotatedAt === null || wrappedSeed === null) return undefined;
   return {
     refreshHash,
     accessHash: row.former_access_hash ?? undefined,
     accessExpiresAt: row.former_access_expires_at ?? undefined,
     rotatedAt,
-    seed,
+    wrappedSeed,
   };
 }

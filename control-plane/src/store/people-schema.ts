@@ -39,7 +39,7 @@ interface CliSessionRow {
   former_access_hash: string | null;
   former_access_expires_at: TimeText | null;
   rotated_at: TimeText | null;
-  rotation_seed: string | null;
+  rotation_seed_wrapped: string | null;
 }
 
 export interface PeopleSchema {

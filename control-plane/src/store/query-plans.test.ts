@@ -74,7 +74,7 @@ async function useEveryStore(): Promise<void> {
   await audit.after(vault, 1, 10);
   await audit.backlog({ after: undefined, limit: 10 });
   await audit.backlog({ after: vault, limit: 10 });
-  await audit.markShipped(vault, 1);
+  await audit.markShipped(vault, 1, 2);
   await cliLogins.findPending(login, 't');
   await cliLogins.approve(login, 't', { vaultId: vault, userId: user, codeHash: 'h', expiresAt: 't' });
   await cliLogins.deny(login);
@@ -82,7 +82,7 @@ async function useEveryStore(): Promise<void> {
   await cliLogins.removeExpired('t');
   await cliSessions.find('h');
   const cliKeys = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
-  await cliSessions.rotate(session, cliKeys, { ...cliKeys, rotatedAt: 't', seed: 's' });
+  await cliSessions.rotate(session, cliKeys, { ...cliKeys, rotatedAt: 't', wrappedSeed: 's' });
   await cliSessions.forgetEndedAccess('t');
   await identities.findUser({ issuer: 'i', subject: 's' });
   await identities.has(user, 'i');

@@ -32,7 +32,7 @@ export const cliLogin: SchemaMigration = {
       .addColumn('former_access_hash', 'text')
       .addColumn('former_access_expires_at', 'text')
       .addColumn('rotated_at', 'text')
-      .addColumn('rotation_seed', 'text')
+      .addColumn('rotation_seed_wrapped', 'text')
       .execute();
     await db.schema
       .createIndex('cli_sessions_by_access_end')
