@@ -288,6 +288,14 @@ describe('bad input is refused with the path of what is wrong, and nothing is st
       { name: 'p', rules: Array.from({ length: 20 }, () => fullLists) },
       'rules',
     ],
+    [
+      '201 networks, of which no rule has more than 100',
+      {
+        name: 'p',
+        rules: [fullLists, fullLists, { type: 'ip_allowlist', cidrs: ['192.0.2.1'] }],
+      },
+      'rules',
+    ],
     ['no name', { rules: [{ type: 'manual_approval' }] }, 'name'],
     ['a name of two lines', { name: 'a\nb', rules: [{ type: 'manual_approval' }] }, 'name'],
     ['an unknown member', { name: 'p', rules: [{ type: 'manual_approval' }], priority: 1 }, 'priority'],

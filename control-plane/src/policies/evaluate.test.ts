@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createPolicyEvaluator } from './evaluate.ts';
 import type { PolicyQuestion, PolicyVerdict } from './policy-verdict.ts';
 import { REASONS } from './reasons.ts';
@@ -208,6 +208,27 @@ describe('explaining', () => {
     rule,
     allowed,
     used: undefined,
+  });
+});
+
+describe('as many rules as there may be', () => {
+  const full = (rule: RuleSettings): Attached[] =>
+    Array.from({ length: 10 }, () => ({ rules: Array.from({ length: 20 }, () => rule) }));
+
+  it('look an address up in the countries once', () => {
+    const countryOf = vi.fn(() => 'NL');
+    const asked = question(full(DUTCH));
+    expect(createPolicyEvaluator(countryOf).evaluate(asked).allowed).toBe(true);
+    expect(countryOf).toHaveBeenCalledTimes(1);
+  });
+
+  it('read the counts once', () => {
+    const asked = question(full(USES), { usage: '{"agent rul_9_19":2}' });
+    evaluator.evaluate(asked);
+    const parse = vi.spyOn(JSON, 'parse');
+    expect(evaluator.evaluate(asked)).toMatchObject({ allowed: true });
+    expect(parse).toHaveBeenCalledTimes(1);
+    parse.mockRestore();
   });
 });
 

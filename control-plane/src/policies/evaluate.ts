@@ -60,8 +60,8 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
       const rules = rulesOf(question);
       const facts = requestFacts(question, countryOf);
       const refused =
-        rules.find((rule) => rule.kind === 'condition' && !allows(rule, question, facts)) ??
-        rules.find((rule) => rule.kind === 'lifetime' && !allows(rule, question, facts));
+        rules.find((rule) => rule.kind === 'condition' && !allows(rule, facts)) ??
+        rules.find((rule) => rule.kind === 'lifetime' && !allows(rule, facts));
       if (refused !== undefined) return { allowed: false, ...denialOf(refused) };
       return {
         allowed: true,
@@ -78,8 +78,8 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
           policy: rule.policy,
           targetType: rule.target,
           rule: rule.type,
-          allowed: allows(rule, question, facts),
-          used: rule.kind === 'lifetime' ? usedOf(rule, question) : undefined,
+          allowed: allows(rule, facts),
+          used: rule.kind === 'lifetime' ? facts.used(rule.target, rule.ruleId) : undefined,
         })),
       };
     },
@@ -87,12 +87,12 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
 }
 
 /** What one rule says, as far as it can be told without counting. */
-function allows(rule: CompiledRule, question: PolicyQuestion, facts: RequestFacts): boolean {
+function allows(rule: CompiledRule, facts: RequestFacts): boolean {
   switch (rule.kind) {
     case 'condition':
       return rule.allows(facts);
     case 'lifetime':
-      return hasUseLeft(rule.settings, usedOf(rule, question));
+      return hasUseLeft(rule.settings, facts.used(rule.target, rule.ruleId));
     case 'rate':
       return true;
   }
@@ -121,10 +121,3 @@ const targetOf = (
   { caller, serviceName }: PolicyQuestion,
 ): { readonly type: TargetType; readonly id: string } =>
   target === 'token' ? { type: 'token', id: serviceName } : caller;
-
-/** @returns how often the rule was used at its target so far */
-function usedOf({ target, ruleId }: CompiledRule, { usage }: PolicyQuestion): number {
-  if (usage === null) return 0;
-  const counts = JSON.parse(usage) as Readonly<Record<string, number>>;
-  return counts[`${target} ${ruleId}`] ?? 0;
-}

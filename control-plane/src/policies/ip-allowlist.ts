@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { type Address, isWithin, parseCidr } from '@svault/shared/egress';
+import { type Address, parseCidr } from '@svault/shared/egress';
+import { createAddressSet } from './address-set.ts';
 
 export interface IpAllowlistSettings {
   /** Networks (`10.0.0.0/8`, `2001:db8::/32`) and single addresses. */
@@ -20,7 +21,8 @@ export function compileIpAllowlist({
     if (network === undefined) throw new RangeError('a rule holds a network that is none');
     return network;
   });
-  return (address) => address !== undefined && networks.some((network) => isWithin(address, network));
+  const isListed = createAddressSet(networks);
+  return (address) => address !== undefined && isListed(address);
 }
 
 /**

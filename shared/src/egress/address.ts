@@ -15,11 +15,16 @@ export function parseAddress(text: string): Address | undefined {
   // node:net first: ipaddr.js also reads short, octal and hexadecimal forms.
   const version = isIP(text);
   if (version === 0 || text.includes('%')) return undefined;
-  // Then the URL parser: ipaddr.js takes `::1.2.3.4`, which is IPv4-compatible, for an IPv4-mapped address.
-  return version === 4
-    ? ipaddr.parse(text)
-    : ipaddr.process(new URL(`http://[${text}]`).hostname.slice(1, -1));
+  if (version === 4) return ipaddr.parse(text);
+  // ipaddr.js takes `::1.2.3.4`, which is IPv4-compatible, for an IPv4-mapped address; the URL parser writes it without dots.
+  const dotless = text.includes('.') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text;
+  const address = ipaddr.IPv6.parse(dotless);
+  return isMapped(address) ? address.toIPv4Address() : address;
 }
+
+/** RFC 4291 section 2.5.5.2. ipaddr.js's own look holds an address against every range that it knows. */
+const isMapped = ({ parts }: ipaddr.IPv6): boolean =>
+  parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
 
 /**
  * The one notation of an address: RFC 5952 for IPv6, dotted decimal for IPv4 and for IPv4-mapped IPv6.

@@ -10,6 +10,8 @@ import { pageQuery } from './pages.ts';
 const MOST_RULES = 20;
 const MOST_WINDOWS = 50;
 const MOST_CIDRS = 100;
+/** Of all lists of a policy together: each costs some microseconds when it is compiled, which everybody waits for. */
+const MOST_CIDRS_OF_POLICY = 200;
 const MOST_COUNTRIES = 250;
 const MOST_REQUESTS = 1_000_000;
 const LONGEST_WINDOW_S = 30 * 24 * 3_600;
@@ -79,6 +81,12 @@ const rulesSchema = z
   .refine(
     (rules) => JSON.stringify(rules).length <= MOST_RULES_TEXT,
     `must be at most ${MOST_RULES_TEXT} characters of JSON`,
+  )
+  .refine(
+    (rules) =>
+      rules.flatMap((rule) => (rule.type === 'ip_allowlist' ? rule.cidrs : [])).length <=
+      MOST_CIDRS_OF_POLICY,
+    `must hold at most ${MOST_CIDRS_OF_POLICY} networks together`,
   );
 
 const nameSchema = lineSchema(100);
