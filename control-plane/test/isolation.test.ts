@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CANARY, type TwoAccounts, neverExisted, twoAccounts } from './isolation/accounts.ts';
 import { type Operation, operationsIn, requestOf } from './isolation/document.ts';
-import { type Heard, interviewer, outside } from './isolation/interview.ts';
+import { type Heard, type Questions, interviewer, outside } from './isolation/interview.ts';
 import { PROBES, type Probe } from './isolation/probes.ts';
 import type { Answer, Call } from './management-service.ts';
 import { stepsOn } from './service-steps.ts';
@@ -15,20 +15,20 @@ import { stepsOn } from './service-steps.ts';
 let accounts: TwoAccounts;
 let operations: ReadonlyMap<string, Operation>;
 
+interface Case {
+  readonly id: string;
+  readonly probe: Probe;
+  readonly title: string;
+}
+
 const probesOf = (id: string): readonly Probe[] => [PROBES[id] ?? []].flat();
-const PROBED = Object.keys(PROBES).flatMap((id) =>
-  probesOf(id).map((probe, way) => ({ id, probe, title: way === 0 ? id : `${id}, another way` })),
+const CASES: readonly Case[] = Object.keys(PROBES).flatMap((id) =>
+  probesOf(id).map((probe, way) => ({ id, probe, title: way === 0 ? id : `${id}, way ${way + 1}` })),
 );
 
 beforeAll(async () => {
   accounts = await twoAccounts();
   operations = new Map((await operationsIn(accounts.service.anyone)).map((each) => [each.id, each]));
-  const { owner, stranger } = accounts;
-  for (const account of [owner, stranger])
-    for (let times = 0; times < 2; times++)
-      for (const kind of ['agent', 'token', 'session', 'adminKey', 'folder', 'policy', 'member'] as const)
-        await account.make(kind);
-  expect(canariesIn(await dump(owner.call)).length).toBeGreaterThan(40);
 });
 afterAll(() => accounts.stop());
 
@@ -40,22 +40,23 @@ const isRead = ({ id, method, places }: Operation): boolean =>
   !places.some((place) => place.startsWith('path.'));
 
 /** All that an account can read of itself, its log too. */
-async function dump(call: Call): Promise<readonly [string, unknown][]> {
-  const read: [string, unknown][] = [];
-  for (const operation of operations.values()) {
-    if (operation.isPublic || !isRead(operation)) continue;
+async function dump(call: Call): Promise<readonly (readonly [string, unknown])[]> {
+  const read = async (path: string) => [path, (await call('GET', path)).json] as const;
+  const lists = [...operations.values()].filter((each) => !each.isPublic && isRead(each));
+  const whole = lists.map(async (operation) => {
     const limit = operation.places.includes('query.limit') ? { 'query.limit': 100 } : {};
-    const { path } = requestOf(operation, limit);
-    const list = (await call('GET', path)).json as { items?: { id?: string; serviceName?: string }[] };
-    read.push([path, list]);
-    for (const { id, serviceName = '' } of list.items ?? [])
-      for (const one of operations.values()) {
-        if (one.method !== 'GET' || !one.path.startsWith(`${operation.path}/{`)) continue;
-        const path = one.path.replace(/\{\w+\}/, encodeURIComponent(id ?? serviceName));
-        read.push([path, (await call('GET', path)).json]);
-      }
-  }
-  return read;
+    const list = await read(requestOf(operation, limit).path);
+    const { items = [] } = list[1] as { items?: { id?: string; serviceName?: string }[] };
+    const below = [...operations.values()].filter(
+      ({ method, path }) => method === 'GET' && path.startsWith(`${operation.path}/{`),
+    );
+    const details: (readonly [string, unknown])[] = [];
+    for (const { id, serviceName = '' } of items)
+      for (const { path } of below)
+        details.push(await read(path.replace(/\{\w+\}/, encodeURIComponent(id ?? serviceName))));
+    return [list, ...details];
+  });
+  return (await Promise.all(whole)).flat();
 }
 
 /** Every text that is the account's alone: its canaries, its ids, its keys' beginnings, its webhook, its hashes. */
@@ -72,11 +73,10 @@ const isTelling = (text: string): boolean =>
   text.includes(CANARY) || /^([a-z]{3}_[\w-]{22}|https?:.*|[0-9a-f]{64}|\w+_[\w-]{4}…)$/.test(text);
 
 /** Looks for the other account in what the stranger was told; what the stranger said itself may be echoed. */
-function expectNothingOfTheirs(theirs: unknown, { said, answer }: Heard): void {
+function expectNothingOf(marks: readonly string[], { said, answer }: Heard): void {
   const echoes = Object.values(said).map(String);
   const heard = answer.text + JSON.stringify([...answer.headers]);
-  const seen = canariesIn(theirs).filter((mark) => heard.includes(mark) && !echoes.includes(mark));
-  expect(seen).toEqual([]);
+  expect(marks.filter((mark) => heard.includes(mark) && !echoes.includes(mark))).toEqual([]);
 }
 
 test('every operation is probed, and says of everything that a request can say whether it names something', () => {
@@ -92,63 +92,83 @@ test('every operation is probed, and says of everything that a request can say w
   expect(Object.fromEntries(probed)).toEqual(Object.fromEntries(said));
 });
 
-describe.each(PROBED)('$title', ({ id, probe }) => {
-  const asked = () => interviewer(accounts, operations.get(id)!, probe);
+describe('about things of another account', () => {
+  /** By case and place; their things are made before anything is asked, so that nothing of theirs may change. */
+  const questions = new Map<string, Questions>();
+  let before: Awaited<ReturnType<typeof dump>>;
+  let marks: readonly string[];
+  let exported: string;
+  let theirToken: string;
+  const asked = ({ id, probe }: Case) => interviewer(accounts, operations.get(id)!, probe);
+  /** Whatever changes in an account is an event of its log. */
+  const newest = async (): Promise<string> => (await accounts.owner.call('GET', '/api/audit?limit=1')).text;
 
-  test.runIf(probe.notAsked === undefined)(
-    'succeeds with things of one’s own, and shows nothing of theirs',
-    async () => {
-      const before = await dump(accounts.owner.call);
-      const own = await asked().own();
-      expect([own.answer.text, own.answer.status < 300]).toEqual([own.answer.text, true]);
-      expectNothingOfTheirs(before, own);
-      expect(await dump(accounts.owner.call)).toEqual(before);
-    },
-  );
+  beforeAll(async () => {
+    const { owner, stranger } = accounts;
+    for (const account of [owner, stranger])
+      for (let times = 0; times < 2; times++)
+        for (const kind of ['agent', 'token', 'session', 'adminKey', 'folder', 'policy', 'member'] as const)
+          await account.make(kind);
+    for (const each of CASES)
+      for (const place of Object.keys(each.probe.names ?? {}))
+        questions.set(`${each.title} ${place}`, await asked(each).about(place));
+    theirToken = await owner.make('token');
+    await stepsOn(accounts.service.running.url, owner.call).agent('shared', 'theirs');
+    exported = (await owner.call('GET', '/api/account/export')).text;
+    before = await dump(owner.call);
+    marks = canariesIn(before);
+    expect(marks.length).toBeGreaterThan(200);
+  });
+  // Compared once: with the events, what is no event either.
+  afterAll(async () => expect(await dump(accounts.owner.call)).toEqual(before));
 
-  test.each(Object.keys(probe.names ?? {}))(
-    '%s of theirs answers like one that never existed',
-    async (place) => {
-      const questions = await asked().about(place);
-      const before = await dump(accounts.owner.call);
-      const [foreign, unknown] = [await questions.foreign(), await questions.unknown()];
-      const same = probe.ownNamespace === true;
-      expect(outside(foreign, place, same)).toEqual(outside(unknown, place, same));
-      if (questions.malformed !== undefined)
-        expect((await questions.malformed()).answer.text).toBe(unknown.answer.text);
-      for (const heard of [foreign, unknown]) expectNothingOfTheirs(before, heard);
-      expect(await dump(accounts.owner.call)).toEqual(before);
-    },
-  );
-});
+  describe.each(CASES)('$title', (each) => {
+    const { probe, title } = each;
 
-describe('beside the management routes', () => {
+    test.runIf(probe.notAsked === undefined)(
+      'succeeds with things of one’s own, and shows nothing of theirs',
+      async () => {
+        const log = await newest();
+        const own = await asked(each).own();
+        expect([own.answer.text, own.answer.status < 300]).toEqual([own.answer.text, true]);
+        expectNothingOf(marks, own);
+        expect(await newest()).toBe(log);
+      },
+    );
+
+    test.each(Object.keys(probe.names ?? {}))(
+      '%s of theirs answers like one that never existed',
+      async (place) => {
+        const log = await newest();
+        const { foreign, unknown, malformed } = questions.get(`${title} ${place}`)!;
+        const answers = [await foreign(), await unknown()] as const;
+        const [theirs, nobodys] = answers.map((heard) => outside(heard, place, probe.ownNamespace === true));
+        expect(theirs).toEqual(nobodys);
+        if (malformed !== undefined) expect((await malformed()).answer.text).toBe(answers[1].answer.text);
+        for (const heard of answers) expectNothingOf(marks, heard);
+        expect(await newest()).toBe(log);
+      },
+    );
+  });
+
   test("an agent's requests: names of theirs answer like names that never existed", async () => {
-    const { owner, stranger, service } = accounts;
+    const { stranger, service } = accounts;
     const own = await stepsOn(service.running.url, stranger.call).agent('shared');
-    const theirs = await stepsOn(service.running.url, owner.call).agent('shared', 'theirs');
-    const token = await owner.make('token');
-    const before = await dump(owner.call);
     const unknown = await own.get('unheard-of');
-    for (const name of ['theirs', token]) {
+    for (const name of ['theirs', theirToken]) {
       const said = { 'query.service': name };
       expect(outside({ said, answer: await own.get(name) }, '', false)).toEqual(
         outside({ said, answer: unknown }, '', false),
       );
     }
-    expect((await own.list()).json.grants).toMatchObject([{ serviceName: 'shared' }]);
-    expectNothingOfTheirs(before, { said: {}, answer: await own.list() });
-    expect(await dump(owner.call)).toEqual(before);
-    expect((await theirs.list()).json.grants).toHaveLength(2);
+    const list = await own.list();
+    expect(list.json.grants).toMatchObject([{ serviceName: 'shared' }]);
+    expectNothingOf(marks, { said: {}, answer: list });
   });
 
-  test("an account's export has all of its own and nothing of theirs", async () => {
-    const { owner, stranger } = accounts;
-    const marks = canariesIn(await dump(owner.call)).filter((text) => text.startsWith(CANARY));
-    const answer = await stranger.call('GET', '/api/account/export');
-    expectNothingOfTheirs(await dump(owner.call), { said: {}, answer });
-    const whole = (await owner.call('GET', '/api/account/export')).text;
-    expect(marks.filter((mark) => !whole.includes(mark))).toEqual([]);
+  test('an export, which shows nothing of theirs, has all of one’s own', () => {
+    const canaries = marks.filter((text) => text.startsWith(CANARY));
+    expect(canaries.filter((mark) => !exported.includes(mark))).toEqual([]);
   });
 });
 
