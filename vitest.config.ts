@@ -47,7 +47,7 @@ export function projects(options: {
       root: './control-plane',
       include: [`test/**/*.${names}`],
       exclude: [...NOT_OURS, '**/*.sqlite.*', 'test/limits/**', ...exclude],
-      globalSetup: './test/global-postgres.ts',
+      globalSetup: new URL('./control-plane/test/global-postgres.ts', import.meta.url).pathname,
     },
   };
   return [...ofPackages, onPostgres];

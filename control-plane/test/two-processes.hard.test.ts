@@ -112,11 +112,11 @@ describe.runIf(REDIS_PROGRAM !== undefined)(`two processes (${NO_REDIS})`, () =>
 
   test('what is taken away at one is away at the other for the next request, hundreds of times', async () => {
     const agent = await one.agent('granted');
-    for (const { what, take, giveBack, then } of withdrawals(agent))
+    for (const { what, take, giveBack, status } of withdrawals(agent))
       for (let round = 0; round < 60; round++) {
         const [here, there] = round % 2 === 0 ? [one, other] : [other, one];
         await take(here.admin);
-        expect([what, round, (await askAt(there, agent)).status]).toEqual([what, round, then]);
+        expect([what, round, (await askAt(there, agent)).status]).toEqual([what, round, status]);
         await giveBack(here.admin);
         expect([what, round, (await askAt(there, agent)).status]).toEqual([what, round, 307]);
         await roomAgain(round);

@@ -175,7 +175,16 @@ describe('rotation of the key', () => {
 
   it('lets one of two rotations at the same moment through, and the link works on', async () => {
     const agent = await service.agent('github');
+    // Neither is answered before both have asked for a key.
+    const both = Promise.withResolvers<void>();
+    let asked = 0;
+    service.webhook.fault = (path) => {
+      if (path !== '/v1/exchange') return undefined;
+      if (++asked === 2) both.resolve();
+      return both.promise.then(() => undefined);
+    };
     const answers = await Promise.all([rotate(), rotate()]);
+    service.webhook.fault = undefined;
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).not.toEqual([200, 200]);
     expect(await view()).toMatchObject({ reachable: true });
     expect(await rotate()).toMatchObject({ status: 200 });

@@ -10,7 +10,7 @@ export type FormReader = (req: IncomingMessage) => Promise<Readonly<Record<strin
 /**
  * @param options.wrongType the server's code for a body of another content type
  * @throws from the returned function, AppError `wrongType`; TOO_LARGE above `maxBytes`; INVALID_REQUEST for a field that
- *   occurs twice
+ *   occurs twice, and for a NUL, which no browser sends from a form field and not every database can be asked for
  */
 export function createFormReader(options: {
   readonly maxBytes: number;
@@ -22,6 +22,8 @@ export function createFormReader(options: {
     const pairs = [...new URLSearchParams((await readBody(req, options)).toString('utf8'))];
     if (new Set(pairs.map(([name]) => name)).size !== pairs.length)
       throw new AppError('INVALID_REQUEST', 'a field of the form occurs twice');
+    if (pairs.flat().some((text) => text.includes('\0')))
+      throw new AppError('INVALID_REQUEST', 'a field of the form has a NUL');
     return Object.fromEntries(pairs);
   };
 }

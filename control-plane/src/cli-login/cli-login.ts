@@ -1,4 +1,4 @@
-import { type Clock, type Id, formatTime, hashKey, newId, randomToken } from '@svault/shared';
+import { type Clock, type Id, formatTime, hashKey, isId, newId, randomToken } from '@svault/shared';
 import type { Actor } from '../accounts/actor.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { CliLogin } from './cli-login-store.ts';
@@ -43,12 +43,12 @@ export async function beginCliLogin(
 }
 
 /** A sign-in that a person can still decide about. @param id as the browser brought it */
-export function pendingCliLogin(
+export async function pendingCliLogin(
   stores: Pick<Stores, 'cliLogins'>,
   id: string,
   clock: Clock,
 ): Promise<CliLogin | undefined> {
-  return stores.cliLogins.findPending(id as Id<'clr'>, formatTime(clock.now()));
+  return isId('clr', id) ? stores.cliLogins.findPending(id, formatTime(clock.now())) : undefined;
 }
 
 /**

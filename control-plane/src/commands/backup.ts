@@ -13,7 +13,11 @@ export const backup: Subcommand = {
   run: async ([file = '']) => {
     const config = controlPlaneConfig(process.env);
     const { sqlite, close } = await openSqliteDatabase(sqliteFileOf(config), operatorKeys(config), AS_TOOL);
-    await backupSqlite(sqlite, file).finally(close);
+    try {
+      await backupSqlite(sqlite, file);
+    } finally {
+      await close();
+    }
     process.stdout.write(`Wrote ${file}. It opens with the present master key only: keep that key too.\n`);
   },
 };

@@ -126,7 +126,7 @@ describe('a failure', () => {
       yield '';
     };
     const answer = await fetch(url);
-    expect([answer.status, (await answer.json()) as unknown]).toMatchObject([500, { code: 'INTERNAL' }]);
+    expect([answer.status, await answer.json()]).toMatchObject([500, { code: 'INTERNAL' }]);
   });
 
   test('in the middle breaks the connection, so that nobody takes the beginning for the whole', async () => {

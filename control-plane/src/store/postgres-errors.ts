@@ -13,11 +13,12 @@ const UNAVAILABLE = /^(08|53|57|58|40)|^(55P03|25006|25P03|25P04)$/;
 const CAME_BETWEEN = new Set(['23505', '40001', '40P01']);
 
 /** Every error of a statement as callers are to see it: {@link StorageFailure} where it is not the statement's fault. */
-export function fromStatement(error: unknown): unknown {
+export function fromStatement(error: unknown): Error {
   if (error instanceof pg.DatabaseError)
     return UNAVAILABLE.test(error.code ?? '') ? unavailable(error) : error;
   // What the driver throws by itself is about the connection; what JavaScript throws is a mistake of ours.
-  return error instanceof Error && error.constructor === Error ? unavailable(error) : error;
+  if (error instanceof Error && error.constructor !== Error && !('code' in error)) return error;
+  return unavailable(error);
 }
 
 /** Every error of connecting, a wrong password too: it was right when the service started. */

@@ -45,7 +45,7 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 /** bigint and count as numbers, as SQLite gives them: none of ours leaves the safe integers. */
 const INT8 = 20;
 const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text') =>
+  getTypeParser: ((oid: number, format?: 'text'): unknown =>
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
@@ -116,7 +116,7 @@ function forKysely(pool: pg.Pool): KyselyPool {
       const client = await pool.connect().catch((error: unknown) => {
         throw fromConnecting(error);
       });
-      let broken: unknown;
+      let broken: Error | undefined;
       const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
         if (broken !== undefined) throw broken;
         try {

@@ -59,7 +59,7 @@ export async function goBackstage(more?: Readonly<Record<string, string>>): Prom
 /** An account and a caller that nobody has counted yet. */
 export const somebody = (kind: 'agt' | 'prx' = 'agt'): Pick<Admission, 'vaultId' | 'callerId'> => ({
   vaultId: newId('vlt'),
-  callerId: newId(kind) as Id<'agt'> | Id<'prx'>,
+  callerId: newId(kind),
 });
 
 /** An admission whose account has room. */

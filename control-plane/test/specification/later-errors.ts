@@ -41,7 +41,7 @@ const policyDenials: LaterRow['play'] = async (backstage) => {
 const exitCodes = (): Promise<string> =>
   new Promise((resolve, reject) =>
     execFile(process.execPath, [SVAULT, '--help'], (error, out) =>
-      error === null ? resolve(out) : reject(error),
+      error === null ? resolve(out) : reject(new Error('no help', { cause: error })),
     ),
   );
 

@@ -36,7 +36,10 @@ export const expectWindowAt = (
 ): Promise<void> =>
   expectWindow(clock, rate, async () => {
     const answer = await call();
-    if (answer.status !== 429) return void passes(answer);
+    if (answer.status !== 429) {
+      passes(answer);
+      return undefined;
+    }
     expectRateLimited(answer, answer.json.retryAfter);
     return answer.json.retryAfter as number;
   });

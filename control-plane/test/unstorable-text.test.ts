@@ -1,0 +1,206 @@
+import { toBase64url, utf8 } from '@svault/shared';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  BASE_URL,
+  type Call,
+  type ManagementService,
+  clientOf,
+  signInBy,
+  startService,
+} from './management-service.ts';
+
+/*
+ * PostgreSQL's text has no NUL, and no text has half a surrogate pair: what holds one names nothing and is stored nowhere.
+ * Walked on every route, so that a new one is walked too.
+ */
+
+let service: ManagementService;
+let browser: Call;
+beforeAll(async () => {
+  service = await startService({
+    SV_LIMIT_CLI_LOGIN_BEGIN: '1000000',
+    SV_LIMIT_CLI_LOGIN_EXCHANGE: '1000000',
+  });
+  browser = await signInBy(service, service.running.ownerLink ?? '');
+});
+afterAll(() => service.stop());
+
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Record<string, Schema>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+}
+interface Walked {
+  readonly method: string;
+  readonly path: string;
+  readonly queryNames: readonly string[];
+  readonly body: Schema | undefined;
+}
+interface OpenApiOperation {
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema }> };
+}
+
+let schemas: Record<string, Schema>;
+async function everyOperation(): Promise<readonly Walked[]> {
+  const document = (await service.anyone('GET', '/api/openapi.json')).json as {
+    readonly paths: Record<string, Record<string, OpenApiOperation>>;
+    readonly components?: { readonly schemas?: Record<string, Schema> };
+  };
+  schemas = document.components?.schemas ?? {};
+  return Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { parameters = [], requestBody }]) => ({
+      method: method.toUpperCase(),
+      path,
+      queryNames: parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
+      body: requestBody?.content['application/json']?.schema,
+    })),
+  );
+}
+
+/** Bodies of a schema with `text` in one place each, as far as the schema names places. */
+function* bodiesWith(text: string, schema: Schema, depth = 0): Generator<unknown> {
+  const named = schemas[schema.$ref?.split('/').at(-1) ?? ''];
+  if (named !== undefined) return yield* bodiesWith(text, named, depth);
+  if (depth > 4) return;
+  for (const option of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])])
+    yield* bodiesWith(text, option, depth);
+  if (schema.items !== undefined) for (const item of bodiesWith(text, schema.items, depth + 1)) yield [item];
+  const members = Object.entries(schema.properties ?? {});
+  for (const [name, member] of members)
+    for (const value of bodiesWith(text, member, depth + 1)) yield { ...sound(schema), [name]: value };
+  if (members.length === 0) yield text;
+}
+/** What else the body says, so that the place in question is the only one that is wrong where that is possible. */
+const sound = (schema: Schema): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.keys(schema.properties ?? {}).flatMap((name) => (name in GOOD ? [[name, GOOD[name]]] : [])),
+  );
+const GOOD: Readonly<Record<string, unknown>> = {
+  name: 'n',
+  email: 'someone@example.org',
+  role: 'member',
+  serviceName: 'github',
+  tokenType: 'PlainText',
+  enabled: true,
+  serviceNames: ['github'],
+  rules: [{ type: 'manual_approval' }],
+};
+
+const NUL_TEXTS = ['\0', 'agt_AAAAAAAAAAAAAAAAAAAAA\0'];
+
+describe.each([
+  ['NUL', NUL_TEXTS],
+  ['half a surrogate pair', ['\ud800', 'a\udc00b']],
+])('%s', (_what, texts) => {
+  test('in a body, wherever a text may stand: refused, and said where it is', async () => {
+    let walked = 0;
+    for (const { method, path, body } of await everyOperation()) {
+      const contents = body === undefined ? [] : texts.flatMap((text) => [...bodiesWith(text, body)]);
+      const to = path.replaceAll(/\{\w+\}/g, 'agt_AAAAAAAAAAAAAAAAAAAAAA');
+      const answers = contents.map(async (content) => {
+        const { status, json } = await service.admin(method, to, { body: content });
+        const oneOf = expect.toBeOneOf([400, 401, 404, 422]);
+        expect([method, path, content, status]).toEqual([method, path, content, oneOf]);
+        expect(json.code).toMatch(/^[A-Z_]+$/);
+      });
+      await Promise.all(answers);
+      walked += answers.length;
+    }
+    expect(walked).toBeGreaterThan(100);
+  });
+});
+
+describe('NUL', () => {
+  test('in a path: what is not there', async () => {
+    for (const { method, path } of (await everyOperation()).filter(({ path: template }) =>
+      template.includes('{'),
+    ))
+      for (const text of NUL_TEXTS) {
+        const to = path.replaceAll(/\{\w+\}/g, encodeURIComponent(text));
+        const { status } = await service.admin(method, to);
+        expect([method, path, status]).toEqual([method, path, expect.toBeOneOf([404, 422])]);
+      }
+  });
+
+  test('in a query: refused', async () => {
+    const cursors = [['\0'], ['a', '\0'], ['\0', '\0', '\0']].map((key) =>
+      toBase64url(utf8(JSON.stringify(key))),
+    );
+    let walked = 0;
+    for (const { method, path, queryNames } of await everyOperation()) {
+      const to = path.replaceAll(/\{\w+\}/g, 'agt_AAAAAAAAAAAAAAAAAAAAAA');
+      for (const name of [...queryNames, 'nobody-knows'])
+        for (const text of [...NUL_TEXTS, ...(name === 'cursor' ? cursors : [])]) {
+          const { status } = await service.admin(
+            method,
+            `${to}?${new URLSearchParams({ [name]: text }).toString()}`,
+          );
+          expect([method, path, name, status]).toEqual([
+            method,
+            path,
+            name,
+            expect.toBeOneOf([401, 404, 422]),
+          ]);
+          walked++;
+        }
+    }
+    expect(walked).toBeGreaterThan(100);
+  });
+
+  test('in what signs somebody in, by header or cookie: refused', async () => {
+    for (const headers of [
+      { authorization: 'Bearer svadmin_%00' },
+      { authorization: `Bearer svcli_${'%00'.repeat(14)}A` },
+      { cookie: 'svault=%00' },
+    ])
+      expect((await clientOf(service.running.url, headers)('GET', '/api/me')).status).toBe(401);
+  });
+
+  test('in an address or a form of a page: a page of ours that says so', async () => {
+    for (const [path, names] of Object.entries({
+      '/login': ['returnTo'],
+      '/login/link': ['token'],
+      '/login/cli': ['request'],
+      '/login/oidc': ['returnTo'],
+      '/login/password': ['x'],
+      '/vault/webhook-bind': ['code', 'webhook_url', 'hmac_hash'],
+      '/api/login/oidc': ['returnTo'],
+      '/api/login/oidc/callback': ['code', 'state'],
+    })) {
+      const query = new URLSearchParams(names.map((name) => [name, 'a\0'])).toString();
+      expect([path, (await browser('GET', `${path}?${query}`)).status]).toEqual([
+        path,
+        expect.toSatisfy(belowFiveHundred),
+      ]);
+    }
+    for (const [path, fields] of Object.entries({
+      '/login': { email: 'a\0@example.org', password: 'b' },
+      '/login/link': { token: '\0' },
+      '/login/cli': { request: '\0', decision: 'allow' },
+      '/login/password': { newPassword: 'a long \0 password', repeated: 'a long \0 password' },
+      '/vault/webhook-bind': { code: '\0', webhookUrl: '\0', hmacHash: '\0' },
+    })) {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL };
+      const { status } = await browser('POST', path, {
+        rawBody: new URLSearchParams(fields).toString(),
+        headers,
+      });
+      expect([path, status]).toEqual([path, 400]);
+    }
+  });
+
+  test('in the name of a service that an agent asks for: no name', async () => {
+    const { apiKey } = (await service.admin('POST', '/api/agents', { body: { name: 'a' } })).json;
+    const ask = clientOf(service.running.url, { authorization: `Bearer ${apiKey}` });
+    for (const name of ['%00', 'a%00b', '%ED%A0%80', '%C0%80'])
+      expect([name, (await ask('GET', `/api/agents/credentials?service=${name}`)).status]).toEqual([
+        name,
+        expect.toBeOneOf([400, 404]),
+      ]);
+  });
+});
+
+const belowFiveHundred = (status: number): boolean => status < 500;
