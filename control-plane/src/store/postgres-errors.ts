@@ -17,7 +17,7 @@ export function fromStatement(error: unknown): Error {
   if (error instanceof pg.DatabaseError)
     return UNAVAILABLE.test(error.code ?? '') ? unavailable(error) : error;
   // What the driver throws by itself is about the connection; what JavaScript throws is a mistake of ours.
-  if (error instanceof Error && error.constructor !== Error && !('code' in error)) return error;
+  if (error instanceof Error && error.constructor !== Error) return error;
   return unavailable(error);
 }
 

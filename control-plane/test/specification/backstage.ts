@@ -1,6 +1,6 @@
 import { listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
-import { type Id, type ManualClock, newId } from '@svault/shared';
+import { type ManualClock, newId } from '@svault/shared';
 import { expect } from 'vitest';
 import type { Access } from '../../src/access/access.ts';
 import type { Decision, Denial } from '../../src/access/decision.ts';
