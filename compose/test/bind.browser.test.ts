@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
+import { launchChromium } from '@svault/test-kit/chromium';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Pair, startPair } from '../src/pair.ts';
-import { launchChromium } from './chromium.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -95,7 +95,7 @@ describe('binding in a browser', () => {
   it('asks who is not signed in to sign in, and goes on from there', async () => {
     await unbind();
     await page.goto(/https?:\S+/.exec(await pair.run('webhook', 'bind-link'))![0]);
-    expect(await heading()).toBe('Sign in first');
+    expect(await heading()).toBe('Sign in');
     expect(page.url()).not.toContain('code=');
     const signIn = await context.newPage();
     await signIn.goto(await ownerLink());

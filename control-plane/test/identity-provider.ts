@@ -32,15 +32,23 @@ export interface TestProvider {
 export const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 export const KEY_ID = 'a';
 
-/** @param options.emailIn where the provider puts the address: it may do either */
+/**
+ * @param options.emailIn where the provider puts the address: it may do either
+ * @param options.serviceUrl public address of the service
+ */
 export async function startProvider(
-  options: { readonly emailIn?: 'idToken' | 'userInfo'; readonly port?: number } = {},
+  options: {
+    readonly emailIn?: 'idToken' | 'userInfo';
+    readonly port?: number;
+    readonly serviceUrl?: string;
+  } = {},
 ): Promise<TestProvider> {
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const people = new Map<string, Person>();
-  const provider = providerAt(issuer, people, options.emailIn ?? 'userInfo');
+  const { emailIn = 'userInfo', serviceUrl = BASE_URL } = options;
+  const provider = providerAt(issuer, people, { emailIn, serviceUrl });
   const answer = provider.callback();
   const self: TestProvider = {
     issuer,
@@ -67,7 +75,7 @@ export async function startProvider(
 function providerAt(
   issuer: string,
   people: ReadonlyMap<string, Person>,
-  emailIn: 'idToken' | 'userInfo',
+  { emailIn, serviceUrl }: { readonly emailIn: 'idToken' | 'userInfo'; readonly serviceUrl: string },
 ): Provider {
   const policy = interactionPolicy.base();
   policy.remove('consent');
@@ -77,7 +85,7 @@ function providerAt(
       {
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
-        redirect_uris: [`${BASE_URL}${CALLBACK}`],
+        redirect_uris: [`${serviceUrl}${CALLBACK}`],
         grant_types: ['authorization_code'],
         response_types: ['code'],
       },

@@ -12,6 +12,7 @@ main { width: 100%; max-width: 34rem; padding: 2rem; background: var(--paper); b
   border-radius: .75rem; }
 h1 { margin: 0 0 .75rem; font-size: 1.45rem; line-height: 1.25; }
 p { margin: 0 0 1rem; }
+main > :last-child { margin-bottom: 0; }
 form + .dim { margin: .9rem 0 0; }
 .dim { color: var(--dim); font-size: .925rem; }
 .alert { padding: .6rem .8rem; border: 1px solid var(--warn); border-radius: .4rem; color: var(--warn); }
@@ -27,6 +28,7 @@ input { width: 100%; padding: .65rem .75rem; margin: 0 0 1rem; font: 1rem ui-mon
 button, .button { display: inline-block; padding: .7rem 1.4rem; font: 600 1rem/1.2 system-ui, sans-serif;
   color: var(--on-accent); background: var(--accent); border: 1px solid var(--accent); border-radius: .4rem;
   text-decoration: none; cursor: pointer; }
+button + button { margin-left: .6rem; }
 button.quiet { color: var(--ink); background: transparent; border-color: var(--dim); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `;
