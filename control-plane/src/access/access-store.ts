@@ -47,17 +47,26 @@ export interface ListedGrant {
   readonly sourceGroupId: string | null;
 }
 
-/** Reads the truth each time: nothing here may be cached. */
+/** Of a request for the list. */
+export interface ListingSubject extends AccessSubject {
+  /** Live ones, by service name. */
+  readonly grants: readonly ListedGrant[];
+}
+
+/** Reads the truth each time, in one round trip: nothing here may be cached. */
 export interface AccessStore {
   /**
    * @param keyHash lower-case hex SHA-256 of the agent's key
-   * @param serviceName whose grant to join; empty in list mode
+   * @param serviceName whose grant to join; empty where no legal one was named
    */
   findByKeyHash(
     keyHash: string,
     serviceName: string,
   ): AccessSubject | undefined | Promise<AccessSubject | undefined>;
 
-  /** Grants of an agent that are live at a time (`YYYY-MM-DDTHH:MM:SS.sssZ`), by service name. */
-  liveGrants(agentId: Id<'agt'>, now: string): readonly ListedGrant[] | Promise<readonly ListedGrant[]>;
+  /** @param now `YYYY-MM-DDTHH:MM:SS.sssZ`, when the grants are to be live */
+  findWithGrants(
+    keyHash: string,
+    now: string,
+  ): ListingSubject | undefined | Promise<ListingSubject | undefined>;
 }

@@ -5,7 +5,7 @@ import { refusal } from '../errors.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
-import type { AccessStore, AccessSubject } from './access-store.ts';
+import type { AccessStore, AccessSubject, ListedGrant, ListingSubject } from './access-store.ts';
 import { type Decision, denied, plainDenial } from './decision.ts';
 import type { ExpiredGrants } from './expired-grants.ts';
 import { isStale } from './last-used.ts';
@@ -59,6 +59,8 @@ export interface AccessDependencies {
 interface Attempt {
   readonly keyHash: string;
   readonly asked: Asked;
+  /** For the list. */
+  readonly grants: readonly ListedGrant[];
   readonly count: number;
 }
 
@@ -85,7 +87,9 @@ export function createAccess(dependencies: AccessDependencies): Access {
     const serviceName = soleServiceName(services);
     const asked = { isList: services.length === 0, serviceName, sourceAddress };
     const keyHash = hashKey(key);
-    const subject = await store.findByKeyHash(keyHash, serviceName ?? '');
+    const subject: (AccessSubject & Partial<ListingSubject>) | undefined = asked.isList
+      ? await store.findWithGrants(keyHash, formatTime(clock.now()))
+      : await store.findByKeyHash(keyHash, serviceName ?? '');
     if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
     if (subject.status !== 'active') return refusals.inactive(subject, serviceName);
 
@@ -98,14 +102,14 @@ export function createAccess(dependencies: AccessDependencies): Access {
       further: outlook.further,
     });
     if (!admitted.allowed) return refusals.limited(subject, serviceName, admitted, outlook);
-    return answer(subject, outlook, { keyHash, asked, count: 1 });
+    return answer(subject, outlook, { keyHash, asked, grants: subject.grants ?? [], count: 1 });
   }
 
   /** Of a request that the limits let through. */
   async function answer(subject: AccessSubject, outlook: Outlook, attempt: Attempt): Promise<Decision> {
     switch (outlook.kind) {
       case 'list':
-        return listGrants(subject);
+        return { outcome: 'grants', grants: attempt.grants };
       case 'denied':
         return refusals.refuse(subject, attempt.asked.serviceName, outlook.denial);
       case 'miss':
@@ -113,10 +117,6 @@ export function createAccess(dependencies: AccessDependencies): Access {
       case 'access':
         return provide(subject, outlook, attempt);
     }
-  }
-
-  async function listGrants({ agentId }: AccessSubject): Promise<Decision> {
-    return { outcome: 'grants', grants: await store.liveGrants(agentId, formatTime(clock.now())) };
   }
 
   /** All that is left once limits and policies allow: a webhook, and the line in the log. */

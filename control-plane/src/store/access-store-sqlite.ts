@@ -9,10 +9,10 @@ import { callerColumns } from './subject-parts-sqlite.ts';
  * plans such a query for the value that is bound, and so would prepare it anew at each call, for five times the cost.
  */
 export function createAccessStore(db: SqliteDatabase): AccessStore {
-  const find = db.prepare<[string, string, string, string], AccessSubject>(
+  const find = db.prepare<[string, string], AccessSubject>(
     `SELECT caller.id AS agentId, caller.vault_id AS vaultId, caller.status, caller.last_used_at AS lastUsedAt,
        caller.sealing_key_thumbprint AS sealingKeyThumbprint, v.locked_at AS vaultLockedAt,
-       ${callerColumns('agent')},
+       ${callerColumns('agent', 'g.service_name')},
        g.id AS grantId, g.grant_expires_at AS grantExpiresAt, g.refresh_policy AS refreshPolicy,
        w.webhook_id AS webhookId, w.url AS webhookUrl, w.key_id AS keyId, w.key_wrapped AS keyWrapped
      FROM agents caller
@@ -29,7 +29,10 @@ export function createAccessStore(db: SqliteDatabase): AccessStore {
      ORDER BY service_name`,
   );
   return {
-    findByKeyHash: (keyHash, serviceName) => find.get(serviceName, serviceName, serviceName, keyHash),
-    liveGrants: (agentId, now) => list.all(agentId, now),
+    findByKeyHash: (keyHash, serviceName) => find.get(serviceName, keyHash),
+    findWithGrants: (keyHash, now) => {
+      const subject = find.get('', keyHash);
+      return subject && { ...subject, grants: list.all(subject.agentId, now) };
+    },
   };
 }
