@@ -229,4 +229,10 @@ describe('zones', () => {
       expect(isZone(zone)).toBe(false);
     },
   );
+  it.each(['BST', 'IST', 'AST', 'CST', 'pst', 'SystemV/AST4'])(
+    '%s is none: the system would take it for one, and not for the one that its writer means',
+    (zone) => {
+      expect(isZone(zone)).toBe(false);
+    },
+  );
 });

@@ -9,9 +9,16 @@ const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 /** By lower-case name: there are no more of them than the system knows zones. */
 const clocks = new Map<string, ZoneClock>();
 
-/** Whether this is the name of a zone that the system knows; `+01:00` is an offset and none. */
+/**
+ * Names that the system knows and IANA does not: abbreviations, of which each stands for one zone whatever its writer had in
+ * mind (`BST` is Dhaka's, `AST` Anchorage's), and those of another system.
+ */
+const NOT_OF_IANA =
+  /^(?:act|aet|agt|art|ast|bet|bst|cat|cnt|cst|ctt|eat|ect|iet|ist|jst|mit|net|nst|plt|pnt|prt|pst|sst|vst|systemv\/.*)$/i;
+
+/** Whether this is the name of an IANA zone that the system knows; `+01:00` is an offset and none. */
 export function isZone(timezone: string): boolean {
-  if (!/^[a-z]/i.test(timezone)) return false;
+  if (!/^[a-z]/i.test(timezone) || NOT_OF_IANA.test(timezone)) return false;
   try {
     return new Intl.DateTimeFormat('en-GB', { timeZone: timezone }).resolvedOptions().timeZone !== '';
   } catch {
