@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 const PACKAGES = [
@@ -14,6 +15,9 @@ const PACKAGES = [
 
 const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
 
+/** Where programs that tests start keep compiled code, so that only the first start pays for it. */
+const COMPILED = fileURLToPath(new URL('node_modules/.cache/svault-tests', import.meta.url));
+
 /**
  * One project per workspace, named after its folder, and `control-plane-postgres`: the control plane's integration tests
  * once more, with its state in PostgreSQL and its limits in Redis. A file that is about one of the databases says so in
@@ -29,7 +33,7 @@ export function projects(options: {
   readonly onPostgres?: boolean;
 }): TestProjectInlineConfiguration[] {
   const { names, exclude = [], testTimeout } = options;
-  const shared = { testTimeout, hookTimeout: 60_000 };
+  const shared = { testTimeout, hookTimeout: 60_000, env: { NODE_COMPILE_CACHE: COMPILED } };
   const ofPackages = PACKAGES.map((name) => ({
     test: {
       ...shared,

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { programEnv } from '@svault/test-kit/program-env';
 import { afterEach, expect, test } from 'vitest';
 
 const DEMO = fileURLToPath(new URL('../src/demo.ts', import.meta.url));
@@ -34,7 +35,7 @@ const STEPS = [
 test('every step does what it should, and nothing is left behind', { timeout: 90_000 }, async () => {
   const child = spawn(process.execPath, [DEMO], {
     cwd: folder,
-    env: { PATH: process.env['PATH'] ?? '', TMPDIR: folder },
+    env: programEnv({ TMPDIR: folder }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [out, err, [code]] = await Promise.all([

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { programEnv } from '@svault/test-kit/program-env';
 
 const START = fileURLToPath(new URL('../src/start.ts', import.meta.url));
 
@@ -66,7 +67,7 @@ export function inShell(line: string, variables: Readonly<Record<string, string>
 function spawnStart({ cwd, env }: Place): ChildProcess {
   return spawn(process.execPath, [START], {
     cwd,
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: programEnv(env),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

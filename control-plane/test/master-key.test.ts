@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { randomToken } from '@svault/shared';
+import { programEnv } from '@svault/test-kit/program-env';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type ManagementService, type Place, makePlace, serveOn } from './management-service.ts';
 
@@ -132,7 +133,7 @@ describe('rotation', () => {
 
   /** Runs `rotate-master-key` as an operator does, and lets `meanwhile` act on the process. */
   async function rotate(meanwhile?: (child: ChildProcess) => Promise<void>): Promise<number | null> {
-    const env = { PATH: process.env['PATH'], ...place.env, SV_MASTER_KEY_NEXT: next };
+    const env = programEnv({ ...place.env, SV_MASTER_KEY_NEXT: next });
     const child = spawn(process.execPath, [MAIN, 'rotate-master-key'], { env, stdio: 'ignore' });
     const ended = once(child, 'exit') as Promise<[number | null]>;
     await meanwhile?.(child);

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { ManualClock, randomToken, toBase64url } from '@svault/shared';
+import { programEnv } from '@svault/test-kit/program-env';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { runWebhook } from './run-webhook.ts';
 import { setToNow } from './store-until-killed.ts';
@@ -55,7 +56,7 @@ test('whatever a killed rotation leaves, every record opens and the rotation goe
 /** Kills the rotation somewhere in its work, which begins when its key stands in the database; or lets it end. */
 async function rotateAndKill(env: NodeJS.ProcessEnv, webhook: BoundWebhook): Promise<void> {
   const child = spawn(process.execPath, [MAIN, 'rotate-master-key'], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: programEnv(env),
     stdio: 'ignore',
   });
   const ended = once(child, 'exit');

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { programEnv } from '@svault/test-kit/program-env';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
@@ -54,7 +55,7 @@ export async function serveProcess(env: NodeJS.ProcessEnv): Promise<ServingProce
 
 function spawnWebhook(env: NodeJS.ProcessEnv, args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: programEnv(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
