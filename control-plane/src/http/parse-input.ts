@@ -1,16 +1,19 @@
 import type { z } from 'zod';
 import { type ArgumentIssue, invalidArgument, notFound } from '../errors.ts';
 
+/** More of them help nobody, and an answer must not be larger than what was sent. */
+const MOST_ISSUES = 100;
+
 /**
  * Parses one part of a request.
  *
- * @throws AppError INVALID_ARGUMENT with every issue; a member that the schema does not name is one of them
+ * @throws AppError INVALID_ARGUMENT with the first 100 issues; a member that the schema does not name is one of them
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   const issues = result.success ? [...withNul(result.data, [])] : result.error.issues.flatMap(toIssues);
   if (result.success && issues.length === 0) return result.data;
-  throw invalidArgument(issues);
+  throw invalidArgument(issues.slice(0, MOST_ISSUES));
 }
 
 /**
