@@ -6,6 +6,23 @@ export interface BackgroundJob {
   stop(): Promise<void>;
 }
 
+/** Which of the processes on one database does the background work that is done once for all of them. */
+export interface BackgroundClaim {
+  /**
+   * To be asked before each piece of work.
+   * @returns whether it is this process; then no other one is told so in the next 15 seconds
+   */
+  hold(): Promise<boolean>;
+  /** Lets another process go on at once. */
+  release(): Promise<void>;
+}
+
+/** Of the only process on a database. */
+export const ALONE: BackgroundClaim = {
+  hold: () => Promise.resolve(true),
+  release: () => Promise.resolve(),
+};
+
 /**
  * Runs a piece of work again and again, one run after another; what a run throws is logged and ends nothing.
  *

@@ -134,32 +134,43 @@ export async function createContext(
   const redirectUri = baseUrl + OIDC_CALLBACK_PATH;
   const waysIn =
     config.oidc === undefined || providerEgress === undefined
-      ? passwordWay({ stores, unitOfWork, clock })
+      ? passwordWay({ stores, unitOfWork, denials, clock })
       : providerWay(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
 
   const startJobs = (): { stop(): Promise<void> } => {
     const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
     const shipper = createAuditShipper({ log: stores.audit, destination, clock, logger });
     const rotations = (): Promise<void> => completeRotations({ links, rotation, logger });
+    const { backgroundClaim } = database;
+    /** Of several processes one does it. */
+    const once = (work: () => Promise<void>) => async (): Promise<void> => {
+      if (await backgroundClaim.hold()) await work();
+    };
     const jobs = [
-      startJob('audit shipping', () => shipper.ship(), { pauseMs: SHIPPING_PAUSE_MS, logger }),
+      startJob('audit shipping', once(shipper.ship), { pauseMs: SHIPPING_PAUSE_MS, logger }),
       startJob('denial counts', () => denials.flush(), { pauseMs: DENIALS_PAUSE_MS, logger }),
       startJob('ended limits', async () => running.forgetEnded(), { pauseMs: ENDED_LIMITS_PAUSE_MS, logger }),
-      startJob('key rotation', rotations, { pauseMs: PENDING_KEYS_PAUSE_MS, logger }),
-      startJob('ended sign-ins', () => forgetEndedSignIns(stores, clock), {
-        pauseMs: ENDED_SIGN_INS_PAUSE_MS,
-        logger,
-      }),
+      startJob('key rotation', once(rotations), { pauseMs: PENDING_KEYS_PAUSE_MS, logger }),
+      startJob(
+        'ended sign-ins',
+        once(() => forgetEndedSignIns(stores, clock)),
+        {
+          pauseMs: ENDED_SIGN_INS_PAUSE_MS,
+          logger,
+        },
+      ),
     ];
     const { auditRetentionDays: days } = config;
     const retention = days && createAuditRetention({ log: stores.audit, unitOfWork, days, clock, logger });
     if (retention)
-      jobs.push(startJob('audit retention', () => retention.run(), { pauseMs: RETENTION_PAUSE_MS, logger }));
+      jobs.push(startJob('audit retention', once(retention.run), { pauseMs: RETENTION_PAUSE_MS, logger }));
     return {
       stop: async () => {
         if (retention) retention.stop();
         await Promise.all(jobs.map((job) => job.stop()));
         await shipper.stop();
+        // A process that cannot say so is followed all the same, only later.
+        await backgroundClaim.release().catch(() => undefined);
         await denials
           .flush(true)
           .catch((error: unknown) => logger.error({ err: error }, 'counted denials could not be written'));

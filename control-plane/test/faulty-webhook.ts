@@ -31,6 +31,8 @@ export interface FaultyWebhook {
   readonly keys: Map<string, Uint8Array>;
   /** Events of `audit.append`, once per id, in the order in which they came first. */
   readonly events: { id: string; eventType: string; [member: string]: unknown }[];
+  /** Ids of the events of every `audit.append`, as often as they came. */
+  readonly received: string[];
   /** Path and key id of every request that was answered without a fault. */
   readonly served: { path: string; keyId: string; op?: string }[];
   /** Asked for every request; undefined lets it be answered, a promise once it resolves. */
@@ -60,6 +62,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     webhookId: `whk_${toBase64url(randomBytes(16))}`,
     keys: new Map(),
     events: [],
+    received: [],
     served: [],
     fault: undefined,
     head: { epoch: 'first' },
@@ -145,6 +148,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
   function operate(operation: Content): object {
     if (operation.op === 'audit.append') {
       const known = new Set(webhook.events.map(({ id }) => id));
+      webhook.received.push(...(operation.events ?? []).map(({ id }) => id));
       webhook.events.push(...(operation.events ?? []).filter(({ id }) => !known.has(id)));
       return { accepted: operation.events?.length ?? 0 };
     }

@@ -53,6 +53,8 @@ describe('a webhook that is known to be offline', () => {
     expect(refused).toMatchObject({ status: 503, json: { code: 'WEBHOOK_UNAVAILABLE', retryAfter: 15 } });
     expect(refused.headers.get('retry-after')).toBe('15');
     expect(refused.headers.get('location')).toBeNull();
+    // The log is shipped again by then, and would find out first.
+    service.webhook.fault = () => 'hang';
     service.clock.advance(15_000);
     expect((await agent.get('github')).status).toBe(307);
   });

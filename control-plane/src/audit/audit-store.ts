@@ -98,6 +98,10 @@ export interface AuditStore {
     readonly limit: number;
   }): Promise<readonly ShippingBacklog[]>;
 
-  /** Moves a vault's cursor forward, never back. */
-  markShipped(vaultId: Id<'vlt'>, seq: number): Promise<void>;
+  /**
+   * Moves a vault's cursor forward.
+   *
+   * @returns false, with nothing moved, where it does not stand at `from` any more: another process has shipped
+   */
+  markShipped(vaultId: Id<'vlt'>, from: number, to: number): Promise<boolean>;
 }

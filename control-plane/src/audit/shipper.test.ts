@@ -26,10 +26,10 @@ beforeEach(() => {
       after: async (_vaultId, seq, limit) => events.slice(seq, seq + limit),
     },
     destination: {
-      deliver: async (_vaultId, batch) => {
+      deliver: async (shipment) => {
         if (!answer()) return false;
-        delivered.push(batch.map(({ seq }) => seq));
-        cursor = batch.at(-1)?.seq ?? cursor;
+        delivered.push(shipment.events.map(({ seq }) => seq));
+        cursor = shipment.events.at(-1)?.seq ?? cursor;
         return true;
       },
     },
@@ -112,7 +112,7 @@ describe('many accounts', () => {
         after: async () => events,
       },
       destination: {
-        deliver: async (vaultId, _batch, signal) => {
+        deliver: async ({ vaultId }, signal) => {
           calls.push(vaultId);
           if (!stuck.includes(vaultId)) return true;
           return new Promise((_, reject) =>

@@ -4,6 +4,15 @@ import type { AuditEvent } from './audit-event.ts';
 import type { AuditStore } from './audit-store.ts';
 import { cutBatch } from './shipping-batch.ts';
 
+/** Events of one vault in their order. */
+export interface Shipment {
+  readonly vaultId: Id<'vlt'>;
+  /** Where the vault's cursor stands; the first event may be further on, where older ones are kept no longer. */
+  readonly shippedSeq: number;
+  /** At least one. */
+  readonly events: readonly AuditEvent[];
+}
+
 /** Where a vault's events go. */
 export interface AuditDestination {
   /**
@@ -12,7 +21,7 @@ export interface AuditDestination {
    * @returns false where there is no webhook any more
    * @throws when they were not all taken; then none counts as handed over
    */
-  deliver(vaultId: Id<'vlt'>, events: readonly AuditEvent[], signal: AbortSignal): Promise<boolean>;
+  deliver(shipment: Shipment, signal: AbortSignal): Promise<boolean>;
 }
 
 /**
@@ -59,9 +68,9 @@ export function createAuditShipper(options: {
 
   const shipVault = async (vaultId: Id<'vlt'>, shippedSeq: number): Promise<void> => {
     try {
-      const batch = cutBatch(await log.after(vaultId, shippedSeq, EVENTS_PER_ROUND));
-      if (batch.length === 0 || stopping.signal.aborted) return;
-      await destination.deliver(vaultId, batch, stopping.signal);
+      const events = cutBatch(await log.after(vaultId, shippedSeq, EVENTS_PER_ROUND));
+      if (events.length === 0 || stopping.signal.aborted) return;
+      await destination.deliver({ vaultId, shippedSeq, events }, stopping.signal);
       pauses.delete(vaultId);
     } catch (error) {
       if (stopping.signal.aborted) return;

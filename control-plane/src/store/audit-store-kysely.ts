@@ -140,13 +140,14 @@ export function createAuditStore(
       return rows.map((row) => ({ vaultId: row.vault_id, shippedSeq: Number(row.shipped_seq) }));
     },
 
-    markShipped: async (vaultId, seq) => {
-      await db
+    markShipped: async (vaultId, from, to) => {
+      const { numUpdatedRows } = await db
         .updateTable('audit_chains')
-        .set({ shipped_seq: seq })
+        .set({ shipped_seq: to })
         .where('vault_id', '=', vaultId)
-        .where('shipped_seq', '<', seq)
-        .execute();
+        .where('shipped_seq', '=', from)
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
     },
   };
 }

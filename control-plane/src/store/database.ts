@@ -4,6 +4,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { AccessStore } from '../access/access-store.ts';
 import type { AuditCommit } from '../audit/audit-writer.ts';
+import type { BackgroundClaim } from '../background.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import type { Schema } from './schema.ts';
 
@@ -19,6 +20,7 @@ export interface Database {
   readonly accessStore: AccessStore;
   /** For the credential path: what comes at the same time is written together. */
   readonly auditCommit: AuditCommit;
+  readonly backgroundClaim: BackgroundClaim;
   /** Rejects where the database cannot be read; costs the same however much is in it. */
   answers(): Promise<void>;
   close(): Promise<void>;

@@ -11,6 +11,7 @@ import { audit } from './migrations/101-audit.ts';
 import { webhookLinks } from './migrations/102-webhook-links.ts';
 import { dueWork } from './migrations/103-due-work.ts';
 import { recordEvents } from './migrations/112-record-events.ts';
+import { backgroundClaims } from './migrations/113-background-claims.ts';
 import { policies } from './migrations/201-policies.ts';
 import { proxies } from './migrations/202-proxies.ts';
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   webhookLinks,
   dueWork,
   recordEvents,
+  backgroundClaims,
   policies,
   proxies,
 ];

@@ -3,6 +3,7 @@ import { aeadReady } from '@svault/server-kit/aead';
 import type { Secret } from '@svault/shared';
 import { createAccessStore } from './access-store-postgres.ts';
 import { createAuditCommit } from './audit-commit-postgres.ts';
+import { createBackgroundClaim } from './background-claim-postgres.ts';
 import type { Database, OpenOptions } from './database.ts';
 import { postgresEngine } from './engine-postgres.ts';
 import { createPostgresPool } from './postgres-pool.ts';
@@ -51,6 +52,7 @@ export async function openPostgresDatabase(
     unitOfWork: createPostgresUnitOfWork(kysely, clock),
     accessStore: createAccessStore(credentials),
     auditCommit: createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock }),
+    backgroundClaim: createBackgroundClaim(kysely),
     answers: async () => void (await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely)),
     close: async () => {
       await kysely.destroy();

@@ -123,7 +123,7 @@ async function useEveryStore(): Promise<void> {
   await vaults.setLockedAt(vault, undefined);
   await webhookLinks.find(vault);
   await webhookLinks.withPendingKey(10);
-  await webhookLinks.noteSeen(vault, { at: 't', latencyMs: 1 });
+  await webhookLinks.noteSeen({ vaultId: vault, webhookId: 'w' }, { at: 't', latencyMs: 1 });
   await webhookLinks.logHead(vault, 'w');
   await webhookLinks.delete(vault);
   await database.answers();

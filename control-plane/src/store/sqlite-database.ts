@@ -9,6 +9,7 @@ import { type SqliteDatabase, openPlain } from '@svault/server-kit/sqlite';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
+import { ALONE } from '../background.ts';
 import { type Database, NoDatabase, type OpenOptions } from './database.ts';
 import { sqliteDialect } from './driver.ts';
 import { sqliteEngine } from './engine-sqlite.ts';
@@ -63,6 +64,7 @@ export async function openSqliteDatabase(
       unitOfWork: createUnitOfWork(kysely, clock, sqliteEngine),
       accessStore: createAccessStore(sqlite),
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
+      backgroundClaim: ALONE,
       answers: async () =>
         void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute()),
       close,

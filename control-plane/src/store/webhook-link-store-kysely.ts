@@ -71,7 +71,7 @@ export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
       return rows.map(fromRow);
     },
 
-    noteSeen: async (vaultId, { at, latencyMs, capabilities }) => {
+    noteSeen: async ({ vaultId, webhookId }, { at, latencyMs, capabilities }) => {
       await db
         .updateTable('webhook_links')
         .set({
@@ -80,6 +80,7 @@ export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
           ...(capabilities !== undefined && { capabilities: JSON.stringify(capabilities) }),
         })
         .where('vault_id', '=', vaultId)
+        .where('webhook_id', '=', webhookId)
         .execute();
     },
 

@@ -29,12 +29,14 @@ export function createAuditDelivery(options: {
   ): Promise<{ readonly head: LogHead; readonly latencyMs: number }> => {
     const append = { op: 'audit.append', events: events.map(toWireEvent) };
     const batch = [append, { op: 'audit.list', limit: 1 }];
-    const { body, latencyMs } = await webhook.call(link, { path: '/v1/storage', body: { batch }, signal });
+    // What is not taken is sent again by the shipper, after pauses of its own.
+    const call = { path: '/v1/storage', body: { batch }, repeat: false, signal } as const;
+    const { body, latencyMs } = await webhook.call(link, call);
     return { head: readResults(body, events.length), latencyMs };
   };
 
   return {
-    deliver: async (vaultId, events, signal) => {
+    deliver: async ({ vaultId, shippedSeq, events }, signal) => {
       const link = await links.find(vaultId);
       const last = events.at(-1);
       // Unbound a moment ago: the events wait for the next webhook.
@@ -43,11 +45,15 @@ export function createAuditDelivery(options: {
       const at = formatTime(clock.now());
       await unitOfWork.run(vaultId, async ({ audit, webhookLinks }) => {
         const { webhookId } = link;
+        // Another process was faster, and may have seen a later head than this one.
+        if (!(await audit.markShipped(vaultId, shippedSeq, last.seq))) return;
+        await webhookLinks.noteSeen(link, { at, latencyMs });
         const known = await webhookLinks.logHead(vaultId, webhookId);
         const contradiction = contradictionBetween(known, head);
+        // A report is shipped as well: a webhook that contradicts itself at each call would make one of each. What is new
+        // here stands out again with the next event of another kind.
+        if (contradiction !== undefined && events.every(isReport)) return;
         await webhookLinks.rememberLogHead(vaultId, webhookId, head, at);
-        await webhookLinks.noteSeen(vaultId, { at, latencyMs });
-        await audit.markShipped(vaultId, last.seq);
         if (known === undefined || contradiction === undefined) return;
         await audit.append({
           vaultId,
@@ -60,6 +66,8 @@ export function createAuditDelivery(options: {
     },
   };
 }
+
+const isReport = ({ eventType }: AuditEvent): boolean => eventType === 'WEBHOOK_LOG_CONTRADICTION';
 
 const flat = (prefix: 'known' | 'seen', { epoch, seq, hash }: LogHead): Record<string, string | number> => ({
   [`${prefix}Epoch`]: epoch,
@@ -80,5 +88,11 @@ function readResults(body: Record<string, unknown>, sent: number): LogHead {
       'garbage',
       `the webhook did not take ${sent} events: ${(JSON.stringify(appended) ?? 'no result').slice(0, MAX_QUOTED)}`,
     );
-  return list.data.head;
+  const { head } = list.data;
+  if (!isText(head.epoch) || !isText(head.hash))
+    throw new WebhookCallFailed('garbage', 'the head of the webhook’s log is no text that can be kept');
+  return head;
 }
+
+/** No database keeps half a surrogate pair as it is, PostgreSQL no NUL: what was kept would contradict what was sent. */
+const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

@@ -85,7 +85,7 @@ export function createWebhookBinder(options: {
     if (!health.success || health.data.webhookId !== link.webhookId) throw notTheProtocol();
     const { capabilities } = health.data;
     const at = formatTime(clock.now());
-    await links.noteSeen(link.vaultId, { at, latencyMs, capabilities });
+    await links.noteSeen(link, { at, latencyMs, capabilities });
     return { link: { ...link, capabilities, lastSeenAt: at, latencyMs }, reachable: true };
   };
 

@@ -24,8 +24,9 @@ export interface WebhookLinkStore {
 
   withPendingKey(limit: number): Promise<readonly WebhookLink[]>;
 
+  /** @param link nothing is noted where the vault is bound to another webhook by now */
   noteSeen(
-    vaultId: Id<'vlt'>,
+    link: Pick<WebhookLink, 'vaultId' | 'webhookId'>,
     seen: { readonly at: string; readonly latencyMs: number; readonly capabilities?: readonly string[] },
   ): Promise<void>;
 

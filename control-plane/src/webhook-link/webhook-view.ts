@@ -34,7 +34,7 @@ export async function probeWebhook(
     const { capabilities } = signedHealthSchema.safeParse(body).data ?? link;
     const at = formatTime(clock.now());
     // Only a note: that a full disk does not take it must not keep the owner from the answer.
-    await links.noteSeen(link.vaultId, { at, latencyMs, capabilities }).catch(() => undefined);
+    await links.noteSeen(link, { at, latencyMs, capabilities }).catch(() => undefined);
     return { link: { ...link, capabilities, lastSeenAt: at, latencyMs }, reachable: true };
   } catch (error) {
     if (!(error instanceof WebhookCallFailed)) throw error;

@@ -60,7 +60,7 @@ const bind = (shippedSeq: number): Promise<void> =>
       lastSeenAt: undefined,
       latencyMs: undefined,
     });
-    if (shippedSeq > 0) await audit.markShipped(vaultId, shippedSeq);
+    if (shippedSeq > 0) await audit.markShipped(vaultId, 0, shippedSeq);
   });
 const kept = async (of = vaultId): Promise<number[]> =>
   (await database.stores.audit.after(of, 0, 10_000)).map(({ seq }) => seq);
@@ -118,7 +118,7 @@ describe('retention', () => {
     await write(1);
     await retention().run();
     expect(await kept()).toEqual(from(5, 11));
-    await database.stores.audit.markShipped(vaultId, 10);
+    await database.stores.audit.markShipped(vaultId, 4, 10);
     await retention().run();
     expect(await kept()).toEqual([11]);
     expect(await verdict()).toMatchObject({ intact: true });

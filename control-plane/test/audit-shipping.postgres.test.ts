@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type LinkedService, startLinkedService } from './linked-service.ts';
+import { type Call, serveOn } from './management-service.ts';
+
+/* Two processes over one database: what is shipped is shipped by one of them, the other one goes on where it stops. */
+
+let service: LinkedService;
+let other: Awaited<ReturnType<typeof serveOn>>;
+
+beforeAll(async () => {
+  service = await startLinkedService();
+  other = await serveOn(service.place, service.clock);
+  await service.bind();
+});
+afterAll(async () => {
+  await other.running.close();
+  await service.stop();
+});
+
+const write = async (...processes: readonly [Call, ...Call[]]): Promise<void> => {
+  const body = { name: 'builder' };
+  const callOf = (turn: number): Call => processes[turn % processes.length] ?? processes[0];
+  for (let rounds = 0; rounds < 3; rounds++)
+    await Promise.all(Array.from({ length: 20 }, (_, turn) => callOf(turn)('POST', '/api/agents', { body })));
+};
+const written = async (): Promise<string[]> => {
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const { json } = await other.admin('GET', `/api/audit?limit=100${cursor && `&cursor=${cursor}`}`);
+    ids.unshift(...(json.items as { id: string }[]).map(({ id }) => id).toReversed());
+    cursor = json.nextCursor ?? '';
+  } while (cursor !== '');
+  return ids;
+};
+const expectAll = async (): Promise<void> => {
+  const { state } = service.place;
+  const unshipped = () => state.value('SELECT head_seq - shipped_seq FROM audit_chains');
+  await expect.poll(unshipped, { timeout: 15_000 }).toBe(0);
+  expect(service.webhook.received).toEqual(await written());
+};
+
+it('each event is sent once, in order, while both write, and after either of them has stopped', async () => {
+  await write(service.admin, other.admin);
+  await expectAll();
+
+  await service.running.close();
+  await write(other.admin);
+  await expectAll();
+});

@@ -1,0 +1,177 @@
+import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AuditEvent } from '../../src/audit/audit-event.ts';
+import type { AuditDestination, Shipment } from '../../src/audit/shipper.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createAuditDelivery } from '../../src/webhook-link/audit-delivery.ts';
+import type { LogHead } from '../../src/webhook-link/log-head.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+const WEBHOOK = 'whk_1';
+let place: StorePlace;
+let database: Database;
+let vaultId: Id<'vlt'>;
+/** What the webhook says of its log; a test may have it wait. */
+let head: () => LogHead | Promise<LogHead>;
+let destination: AuditDestination;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+
+beforeEach(async () => {
+  vaultId = newId('vlt');
+  head = () => ({ epoch: 'first', seq: 10, hash: 'h10' });
+  const { stores, unitOfWork } = database;
+  destination = createAuditDelivery({
+    links: stores.webhookLinks,
+    unitOfWork,
+    clock,
+    webhook: {
+      call: async (_link, { body }) => {
+        const { batch } = body as { batch: readonly [{ events: readonly object[] }, object] };
+        const results = [{ accepted: batch[0].events.length }, { items: [], head: await head() }];
+        return { body: { results }, latencyMs: 1 };
+      },
+      healthUnder: () => Promise.reject(new Error('not asked for')),
+      requestNewKey: () => Promise.reject(new Error('not asked for')),
+    },
+  });
+  const boundAt = formatTime(clock.now());
+  await unitOfWork.run(vaultId, async ({ vaults, webhookLinks }) => {
+    await vaults.add({ id: vaultId, createdAt: boundAt });
+    await webhookLinks.insert({
+      vaultId,
+      webhookId: WEBHOOK,
+      url: 'https://vault.example.org',
+      key: { id: 'k1', wrapped: 'w' },
+      pendingKey: undefined,
+      capabilities: [],
+      boundAt,
+      boundBy: newId('usr'),
+      lastSeenAt: undefined,
+      latencyMs: undefined,
+    });
+  });
+});
+
+const write = (): Promise<void> =>
+  database.unitOfWork.run(vaultId, ({ audit }) =>
+    audit.append({ vaultId, eventType: 'LOGIN', outcome: 'success' }),
+  );
+const shippedSeq = async (): Promise<number> => (await database.stores.audit.chainOf(vaultId)).shippedSeq;
+const waiting = async (): Promise<Shipment> => {
+  const from = await shippedSeq();
+  return { vaultId, shippedSeq: from, events: await database.stores.audit.after(vaultId, from, 100) };
+};
+const deliver = (shipment: Shipment): Promise<boolean> =>
+  destination.deliver(shipment, new AbortController().signal);
+const reports = async (): Promise<AuditEvent[]> =>
+  (await database.stores.audit.after(vaultId, 0, 1_000)).filter(
+    ({ eventType }) => eventType === 'WEBHOOK_LOG_CONTRADICTION',
+  );
+const knownHead = () => database.stores.webhookLinks.logHead(vaultId, WEBHOOK);
+
+describe('two processes that ship the same', () => {
+  it('move the cursor once, and what the slower one saw earlier contradicts nothing', async () => {
+    await write();
+    const shipment = await waiting();
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<LogHead>();
+    head = () => (asked.resolve(), answered.promise);
+    const slow = deliver(shipment);
+    await asked.promise;
+    head = () => ({ epoch: 'first', seq: 12, hash: 'h12' });
+    await deliver(shipment);
+    answered.resolve({ epoch: 'first', seq: 11, hash: 'h11' });
+    expect(await slow).toBe(true);
+    expect([await shippedSeq(), await knownHead(), await reports()]).toEqual([
+      1,
+      { epoch: 'first', seq: 12, hash: 'h12' },
+      [],
+    ]);
+  });
+
+  it('never move it over what the other one has not sent', async () => {
+    await write();
+    const short = await waiting();
+    await write();
+    const long = await waiting();
+    await deliver(short);
+    await deliver(long);
+    expect(await shippedSeq()).toBe(1);
+    await deliver(await waiting());
+    expect(await shippedSeq()).toBe(2);
+  });
+});
+
+describe('a webhook whose log is another one at each call', () => {
+  it('is reported once for each shipment of other events, and not for the reports', async () => {
+    let epoch = 0;
+    head = () => ({ epoch: `epoch ${++epoch}`, seq: 1, hash: 'h' });
+    for (let shipments = 0; shipments < 3; shipments++) {
+      await write();
+      for (let rounds = 0; rounds < 5; rounds++) {
+        const shipment = await waiting();
+        if (shipment.events.length > 0) await deliver(shipment);
+      }
+    }
+    expect((await waiting()).events).toEqual([]);
+    // The first head is what the next is compared with.
+    expect(await reports()).toHaveLength(2);
+  });
+
+  it('is not forgotten because it showed while a report was shipped', async () => {
+    await write();
+    await deliver(await waiting());
+    await write();
+    head = () => ({ epoch: 'second', seq: 1, hash: 'h' });
+    await deliver(await waiting());
+    head = () => ({ epoch: 'third', seq: 1, hash: 'h' });
+    await deliver(await waiting());
+    expect(await reports()).toHaveLength(1);
+    await write();
+    await deliver(await waiting());
+    expect(await reports()).toMatchObject([
+      { detail: { knownEpoch: 'first', seenEpoch: 'second' } },
+      { detail: { knownEpoch: 'second', seenEpoch: 'third' } },
+    ]);
+  });
+});
+
+it.each(['half a \ud800 pair', 'a \0'])('takes no head that cannot be kept: %j', async (text) => {
+  await write();
+  const shipment = await waiting();
+  for (const broken of [
+    { epoch: text, seq: 1, hash: 'h' },
+    { epoch: 'first', seq: 1, hash: text },
+  ]) {
+    head = () => broken;
+    await expect(deliver(shipment)).rejects.toMatchObject({ failure: 'garbage' });
+  }
+  expect([await shippedSeq(), await knownHead()]).toEqual([0, undefined]);
+});
+
+it('notes nothing at a webhook that was bound meanwhile in its place', async () => {
+  await write();
+  const shipment = await waiting();
+  head = async () => {
+    await database.kysely
+      .updateTable('webhook_links')
+      .set({ webhook_id: 'whk_2' })
+      .where('vault_id', '=', vaultId)
+      .execute();
+    return { epoch: 'first', seq: 1, hash: 'h' };
+  };
+  await deliver(shipment);
+  expect(await database.stores.webhookLinks.find(vaultId)).toMatchObject({
+    webhookId: 'whk_2',
+    lastSeenAt: undefined,
+  });
+});

@@ -1,0 +1,86 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createBackgroundClaim } from '../../src/store/background-claim-postgres.ts';
+import type { Database } from '../../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+let place: StorePlace;
+let database: Database;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open();
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(() => heldUntil('-infinity'));
+
+/** As each process has one. */
+const processes = (count: number) =>
+  Array.from({ length: count }, () => createBackgroundClaim(database.kysely));
+const heldUntil = async (end: string): Promise<void> =>
+  void (await sql`UPDATE background_claims SET held_until = ${sql.raw(`${end === '-infinity' ? `'${end}'` : end}`)}`.execute(
+    database.kysely,
+  ));
+const left = async (): Promise<number> => {
+  const { rows } = await sql<{
+    readonly seconds: number;
+  }>`SELECT extract(epoch FROM held_until - now())::float8 AS seconds FROM background_claims`.execute(
+    database.kysely,
+  );
+  return rows[0]?.seconds ?? 0;
+};
+
+it('is held by one of many that ask at once, and stays with it', async () => {
+  const all = processes(12);
+  const first = await Promise.all(all.map((claim) => claim.hold()));
+  expect(first.filter(Boolean)).toHaveLength(1);
+  for (let again = 0; again < 3; again++)
+    expect(await Promise.all(all.map((claim) => claim.hold()))).toEqual(first);
+});
+
+it('goes to another as soon as it is given up, and to nobody by those who do not have it', async () => {
+  const [one, other] = processes(2);
+  expect([await one?.hold(), await other?.hold()]).toEqual([true, false]);
+  await other?.release();
+  expect([await other?.hold(), await one?.hold()]).toEqual([false, true]);
+  await one?.release();
+  expect([await other?.hold(), await one?.hold()]).toEqual([true, false]);
+});
+
+it('is followed after its time where its process was killed', async () => {
+  const [killed, other] = processes(2);
+  await killed?.hold();
+  await heldUntil("now() + interval '1 s'");
+  expect(await other?.hold()).toBe(false);
+  await heldUntil("now() - interval '1 ms'");
+  expect(await other?.hold()).toBe(true);
+  expect(await killed?.hold()).toBe(false);
+});
+
+it('has half of its time left whenever it is given', async () => {
+  const [one] = processes(1);
+  await one?.hold();
+  await heldUntil("now() + interval '14 s'");
+  expect(await one?.hold()).toBe(true);
+  expect(await left()).toBeGreaterThan(15);
+});
+
+it('is held off by no end that only a clock set back can explain', async () => {
+  const [killed, other] = processes(2);
+  await killed?.hold();
+  await heldUntil("now() + interval '1 hour'");
+  expect(await other?.hold()).toBe(true);
+  expect(await left()).toBeLessThanOrEqual(30);
+});
+
+it('waits for nobody who is taking it', async () => {
+  const [one, other] = processes(2);
+  await database.kysely.transaction().execute(async (transaction) => {
+    await sql`SELECT FROM background_claims FOR UPDATE`.execute(transaction);
+    expect(await Promise.all([one?.hold(), other?.hold()])).toEqual([false, false]);
+  });
+  expect(await one?.hold()).toBe(true);
+});
