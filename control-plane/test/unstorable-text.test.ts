@@ -170,7 +170,7 @@ describe('NUL', () => {
       '/api/login/oidc': ['returnTo'],
       '/api/login/oidc/callback': ['code', 'state'],
     })) {
-      const query = new URLSearchParams(names.map((name) => [name, 'a\0'])).toString();
+      const query = new URLSearchParams(Object.fromEntries(names.map((name) => [name, 'a\0']))).toString();
       expect([path, (await browser('GET', `${path}?${query}`)).status]).toEqual([
         path,
         expect.toSatisfy(belowFiveHundred),

@@ -1,0 +1,160 @@
+import { listen } from '@svault/server-kit/listener';
+import { silentLogger } from '@svault/server-kit/logger';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { createApp } from '../src/app.ts';
+import { controlPlaneConfig } from '../src/config/config.ts';
+import { createContext } from '../src/context.ts';
+import { startWire } from './database-wire.ts';
+import { type LinkedService, startLinkedService } from './linked-service.ts';
+import { type Answer, type Call, clientOf } from './management-service.ts';
+import { type TestAgent, stepsOn } from './service-steps.ts';
+
+/*
+ * A credential request costs at most one read and one write at PostgreSQL and one script at Redis, in this order; counted
+ * on the wires to both, where nothing can be forgotten. No background job runs here, so all that passes is the request's.
+ */
+
+const READ = 'svault_find_agent';
+const LIST = 'svault_find_agent_and_grants';
+const WRITE = 'svault_record';
+const SCRIPT = inject('redis') === undefined ? [] : ['EVALSHA'];
+
+let service: LinkedService;
+let agent: TestAgent;
+let suspended: TestAgent;
+let closing: () => Promise<void>;
+let admin: Call;
+let url: string;
+/** In the order in which they passed, on whichever wire. */
+let passed: () => readonly string[];
+
+beforeAll(async () => {
+  service = await startLinkedService();
+  await service.bind();
+  [agent, suspended] = [
+    await service.agent('github', 'policed', 'rated', 'lapsed'),
+    await service.agent('github'),
+  ];
+  await service.admin('POST', `/api/agents/${suspended.id}/suspend`);
+  await service.running.close();
+
+  const { env, adminKey } = service.place;
+  const databaseUrl = env['SV_DATABASE_URL'] ?? '';
+  const database = await startWire(databaseUrl, 'postgres');
+  const wires = [database];
+  const moved: Record<string, string> = { ...env, SV_DATABASE_URL: database.over(databaseUrl) };
+  if (env['SV_REDIS_URL'] !== undefined) {
+    const redis = await startWire(env['SV_REDIS_URL'], 'redis');
+    wires.push(redis);
+    moved['SV_REDIS_URL'] = redis.over(env['SV_REDIS_URL']);
+  }
+  const order: string[] = [];
+  for (const wire of wires) wire.fault = (statement) => void order.push(statement);
+  passed = () => order.splice(0);
+  const context = await createContext(controlPlaneConfig(moved), {
+    clock: service.clock,
+    logger: silentLogger,
+  });
+  const listener = await listen(createApp(context), context.config.listen);
+  ({ url } = listener);
+  closing = async () => {
+    await listener.close();
+    await context.close();
+    for (const wire of wires) await wire.close();
+    await service.stop();
+  };
+  admin = clientOf(url, { authorization: `Bearer ${adminKey}` });
+  const { agent: make } = stepsOn(url, admin);
+  const on = ({ id, apiKey }: TestAgent): TestAgent => {
+    const call = clientOf(url, { authorization: `Bearer ${apiKey}` });
+    const get = (name: string): Promise<Answer> => call('GET', `/api/agents/credentials?service=${name}`);
+    return { id, apiKey, get, list: () => call('GET', '/api/agents/credentials') };
+  };
+  [agent, suspended] = [on(agent), on(suspended)];
+  // Everything is prepared, and everything loaded: what a connection or a process does once is not a request's.
+  await (await make('warm')).get('warm');
+  await Promise.all([agent.get('github'), agent.list(), agent.get('warm')]);
+  await attach('policed', { type: 'manual_approval' });
+  await attach('rated', { type: 'rate_limit', limit: 1, windowSeconds: 60 });
+});
+afterAll(() => closing());
+beforeEach(() => {
+  service.clock.advance(60_000);
+  passed();
+});
+
+async function attach(token: string, rule: object): Promise<void> {
+  await admin('POST', '/api/tokens', { body: { serviceName: token, tokenType: 'PlainText' } });
+  const policy = (
+    await admin('POST', '/api/policies', { body: { name: token, enabled: true, rules: [rule] } })
+  ).json;
+  const body = { targetType: 'token', targetId: token };
+  expect((await admin('POST', `/api/policies/${policy.id}/attachments`, { body })).status).toBeLessThan(300);
+}
+
+const costs = async (request: () => Promise<Answer>): Promise<readonly unknown[]> => {
+  const { status } = await request();
+  return [status, ...passed()];
+};
+
+describe('one read, one script, one write', () => {
+  test('for a credential', async () => {
+    expect(await costs(() => agent.get('github'))).toEqual([307, READ, ...SCRIPT, WRITE]);
+    expect(await costs(() => agent.get('rated'))).toEqual([307, READ, ...SCRIPT, WRITE]);
+  });
+
+  test('for what policies deny, a rate of their own too', async () => {
+    expect(await costs(() => agent.get('policed'))).toEqual([403, READ, ...SCRIPT, WRITE]);
+    await agent.get('rated');
+    passed();
+    expect(await costs(() => agent.get('rated'))).toEqual([429, READ, ...SCRIPT, WRITE]);
+  });
+
+  test('for a service without a grant, and for a name that is none', async () => {
+    expect(await costs(() => agent.get('unknown'))).toEqual([404, READ, ...SCRIPT, WRITE]);
+    expect(await costs(() => agent.get('a%2Fb'))).toEqual([400, READ, ...SCRIPT, WRITE]);
+  });
+
+  test('for a locked vault', async () => {
+    await admin('POST', '/api/vault/lock');
+    passed();
+    expect(await costs(() => agent.get('github'))).toEqual([423, READ, ...SCRIPT, WRITE]);
+    await admin('POST', '/api/vault/unlock');
+  });
+});
+
+test('the list writes nothing', async () => {
+  expect(await costs(() => agent.list())).toEqual([200, LIST, ...SCRIPT]);
+});
+
+test('what the limits refuse is written once a minute, and not by the request', async () => {
+  const statuses = new Set<number>();
+  for (let left = 11; left > 0; left--) statuses.add((await agent.get('unknown')).status);
+  passed();
+  expect([...statuses]).toEqual([404, 429]);
+  expect(await costs(() => agent.get('unknown'))).toEqual([429, READ, ...SCRIPT]);
+  for (let left = 60; left > 0; left--) await agent.list();
+  passed();
+  // A process that knows who is locked out need not ask.
+  expect([
+    [429, READ],
+    [429, READ, ...SCRIPT],
+  ]).toContainEqual(await costs(() => agent.get('github')));
+});
+
+test('an agent that is not active is written down once a minute, and asks no limiter', async () => {
+  expect(await costs(() => suspended.get('github'))).toEqual([403, READ, WRITE]);
+  expect(await costs(() => suspended.get('github'))).toEqual([403, READ]);
+});
+
+test('a key that is none of ours costs one read, one that cannot be ours nothing', async () => {
+  const wrong = (key: string): Promise<Answer> =>
+    clientOf(url, { 'x-agent-key': key })('GET', '/api/agents/credentials');
+  expect(await costs(() => wrong(`svagent_${'A'.repeat(43)}`))).toEqual([403, LIST]);
+  expect(await costs(() => wrong('svagent_short'))).toEqual([403]);
+});
+
+test('what is counted is all there is: a management request shows', async () => {
+  await admin('GET', '/api/agents');
+  expect(passed().length).toBeGreaterThan(1);
+});
