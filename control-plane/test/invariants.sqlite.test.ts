@@ -1,4 +1,5 @@
 import { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { type Pair, startPair as startProcesses } from '@svault/compose/pair';
 import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
@@ -8,6 +9,7 @@ import { crashDrill } from './crash-drill.ts';
 import { databasePath, inCopy } from './database-files.ts';
 import { clientOf } from './management-service.ts';
 import { agentOn } from './pair-agents.ts';
+import { storedState } from './stored-state.ts';
 
 // The promises of invariants.test.ts that are about SQLite's file.
 
@@ -62,6 +64,7 @@ describe('the pair as two processes', () => {
 
   test('10: kill -9 under load loses nothing that was answered', async () => {
     await crashDrill(pair, {
+      state: storedState(`sqlite:${join(dir.path, 'control-plane.db')}`),
       dir: dir.path,
       callers: 8,
       kills: 3,

@@ -1,17 +1,20 @@
-import { Agent, request } from 'node:http';
-import { pathFor } from './pair-agents.ts';
+import { Agent } from 'node:http';
+import { type Outcome, askOnce } from './ask-once.ts';
 
 /** What one caller saw: it asks again and again, one request at a time, until the service is gone. */
 export interface CallerReport {
-  /** Answered by a ticket. */
-  redirected: number;
-  /** Refused by a policy. */
-  denied: number;
+  /** Answers for the service that is granted. */
+  readonly granted: Outcome[];
   /** Services without a grant that it was refused; each name is asked for once, ever. */
   readonly refused: string[];
+  /** Answers that a limit of the service gave, whatever was asked for. */
+  limited: number;
   /** The request that got no answer any more, by the name that it asked for. */
-  lost: string | undefined;
+  readonly lost: string;
 }
+
+/** What a granted service may be answered: with a ticket, or a policy's denial. */
+const EXPECTED: ReadonlySet<Outcome> = new Set(['307', '403 POLICY_DENIED', '429 POLICY_DENIED']);
 
 /**
  * Puts load on the credential endpoint until the service dies of what `onAnswer` does.
@@ -31,15 +34,15 @@ export async function loadUntilKilled(
   const agent = new Agent({ keepAlive: true });
   let answers = 0;
   const run = async (caller: number, apiKey: string): Promise<CallerReport> => {
-    const report: CallerReport = { redirected: 0, denied: 0, refused: [], lost: undefined };
+    const report = { granted: [] as Outcome[], refused: [] as string[], limited: 0 };
     for (let turn = 0; ; turn++) {
-      const name = turn % 2 === 0 ? granted : `unheard-of-${round}-${caller}-${turn}`;
-      const status = await statusOf(url + pathFor(name), apiKey, agent);
-      if (status === undefined) return { ...report, lost: name };
-      if (status === 307) report.redirected++;
-      else if (status === 403 && name === granted) report.denied++;
-      else if (status === 404) report.refused.push(name);
-      else throw new Error(`an answer that nobody expected under load: ${status}`);
+      const serviceName = turn % 2 === 0 ? granted : `unheard-of-${round}-${caller}-${turn}`;
+      const outcome = await askOnce(url, { apiKey, serviceName, agent });
+      if (outcome === undefined) return { ...report, lost: serviceName };
+      if (outcome === '429 RATE_LIMITED') report.limited++;
+      else if (serviceName === granted && EXPECTED.has(outcome)) report.granted.push(outcome);
+      else if (serviceName !== granted && outcome === '404 NO_GRANT') report.refused.push(serviceName);
+      else throw new Error(`an answer that nobody expected under load: ${outcome} to ${serviceName}`);
       onAnswer(++answers);
     }
   };
@@ -51,18 +54,4 @@ export async function loadUntilKilled(
   } finally {
     agent.destroy();
   }
-}
-
-/** @returns undefined where the connection broke before the head of an answer was there */
-function statusOf(url: string, apiKey: string, agent: Agent): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    const sent = request(url, { agent, headers: { authorization: `Bearer ${apiKey}` } }, (answer) => {
-      answer.resume();
-      answer.on('error', () => undefined);
-      // A body that breaks off makes no difference: the decision has been told.
-      answer.on('close', () => resolve(answer.statusCode));
-    });
-    sent.on('error', () => resolve(undefined));
-    sent.end();
-  });
 }
