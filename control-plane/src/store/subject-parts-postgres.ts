@@ -5,7 +5,7 @@ import { AGENTS_THAT_MATTER, PROXIES_THAT_MATTER } from '../limits/aggregate.ts'
  * SQLite's (subject-parts-sqlite.ts).
  *
  * @param type what `caller` is
- * @param serviceName the parameter that holds the service name
+ * @param serviceName the expression of the service that the caller may ask for; null where it may not
  */
 export const callerColumns = (type: 'agent' | 'proxy', serviceName: string): string => {
   const targets = `(VALUES ('${type}', caller.id), ('token', ${serviceName})) AS target(type, id)`;

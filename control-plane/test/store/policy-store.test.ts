@@ -123,6 +123,12 @@ describe('what is read with an agent', () => {
     expect(imagined.policies).toEqual(expect.arrayContaining(real.policies ?? []));
   });
 
+  it('is nothing of a token that the agent may not ask for, and whose policies its answer must not tell of', async () => {
+    const elsewhere: PolicyTarget = { type: 'token', id: 'gitlab' };
+    await use(await attached(elsewhere), elsewhere);
+    expect(await subject(stored, 'gitlab')).toMatchObject({ policies: null, policyUsage: null });
+  });
+
   it("has nothing of another account's token of the same name", async () => {
     const other = await storeAccess(database, clock);
     const policy = await attached(token, {}, other);
