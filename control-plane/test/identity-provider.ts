@@ -10,7 +10,7 @@ export const CALLBACK = '/api/login/oidc/callback';
 
 /** What the provider says about somebody. */
 export interface Person {
-  readonly email?: string;
+  readonly email?: unknown;
   readonly email_verified?: unknown;
 }
 

@@ -71,6 +71,8 @@ describe('adding a member', () => {
     const elsewhere = await add('stranger@example.org');
     expect([here.status, here.json.code]).toEqual([409, 'CONFLICT']);
     expect([elsewhere.status, elsewhere.text]).toEqual([409, here.text]);
+    // An owner has it whom the operator has not named yet, and would lose the account to whoever else has it.
+    expect((await add('Owner@localhost')).text).toBe(here.text);
   });
 
   test.each([

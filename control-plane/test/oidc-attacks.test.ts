@@ -177,11 +177,14 @@ describe('an ID token', () => {
   };
   const signed = (claims: JWTPayload, key = privateKey, kid: string = KEY_ID): Promise<string> =>
     new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(key);
-  const answerTo = async (make: (claims: JWTPayload) => Promise<string> | string): Promise<Answer> => {
-    const start = await beginAt(browser);
+  const answerTo = async (
+    make: (claims: JWTPayload) => Promise<string> | string,
+    by = browser,
+  ): Promise<Answer> => {
+    const start = await beginAt(by);
     const callback = await provider.goThrough(start);
     tokenOf(make, new URL(start).searchParams.get('nonce') ?? '');
-    return browser.get(pathOf(callback));
+    return by.get(pathOf(callback));
   };
 
   test('as it should be lets its person in', async () => {
@@ -217,8 +220,42 @@ describe('an ID token', () => {
       (claims) => signed({ ...claims, exp: Number(claims.iat) - 3_600, iat: Number(claims.iat) - 7_200 }),
     ],
     ['without a subject', (claims) => signed(without('sub', claims))],
+    ['whose subject is too long', (claims) => signed({ ...claims, sub: 'x'.repeat(256) })],
+    ['whose subject has a NUL in it', (claims) => signed({ ...claims, sub: 'owner-sub\0' })],
+    [
+      'for us, given to another',
+      (claims) => signed({ ...claims, aud: [CLIENT.id, 'another'], azp: 'another' }),
+    ],
+    ['without an end', (claims) => signed(without('exp', claims))],
+    ['without a beginning', (claims) => signed(without('iat', claims))],
   ])('%s lets nobody in', async (_what, make) => {
     expect(seen(await answerTo(make))).toEqual([400, 'SIGN_IN_FAILED']);
+  });
+
+  test('is not checked by what the provider’s metadata call a signature: neither none nor our secret is one', async () => {
+    const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json();
+    const fresh = await startService(settings(provider.issuer));
+    const by = browserOn(fresh.running.url);
+    try {
+      for (const make of [
+        (claims: JWTPayload) => new UnsecuredJWT(claims).encode(),
+        (claims: JWTPayload) =>
+          new SignJWT(claims)
+            .setProtectedHeader({ alg: 'HS256' })
+            .sign(new TextEncoder().encode(CLIENT.secret)),
+      ]) {
+        provider.interfere = (req, res) => {
+          if (req.url?.startsWith('/.well-known') !== true) return false;
+          const algorithms = { id_token_signing_alg_values_supported: ['none', 'HS256'] };
+          res.setHeader('content-type', 'application/json');
+          res.end(JSON.stringify({ ...(metadata as object), ...algorithms }));
+          return true;
+        };
+        expect(seen(await answerTo(make, by))).toEqual([400, 'SIGN_IN_FAILED']);
+      }
+    } finally {
+      await fresh.stop();
+    }
   });
 
   test('that is none at all is the provider’s failure', async () => {

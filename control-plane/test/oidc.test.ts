@@ -132,6 +132,9 @@ describe('an unknown person', () => {
     ['whose address is verified by a word', { email: 'owner@example.org', email_verified: 'true' }],
     ['without an address', { email_verified: true }],
     ['whose address only looks like it', { email: 'owner@\u212Aexample.org', email_verified: true }],
+    ['whose address has a NUL in it', { email: 'owner@example.org\0', email_verified: true }],
+    ['whose address is a book', { email: `${'x'.repeat(10_000)}@example.org`, email_verified: true }],
+    ['whose address is a list', { email: ['owner@example.org'], email_verified: true }],
   ])('%s gets a page that says so, and no session', async (_what, person) => {
     const sub = newSubject();
     provider.people.set(sub, person);
@@ -164,6 +167,22 @@ describe('an unknown person', () => {
     expect((await meOf()).id).toBe(again.id);
   });
 
+  test('with the address of an owner whom the operator has not named yet is not that owner', async () => {
+    const own = await startService({
+      ...settingsFor(provider),
+      SV_BOOTSTRAP_EMAIL: '',
+      SV_OIDC_SIGN_UP: 'on',
+    });
+    try {
+      expect((await own.admin('GET', '/api/me')).json.email).toBe('owner@localhost');
+      const sub = newSubject();
+      provider.people.set(sub, { email: 'Owner@Localhost', email_verified: true });
+      expect((await signIn(sub, '', browserOn(own.running.url))).status).toBe(403);
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('gets an account of their own where the operator wants that, once, and only with a verified address', async () => {
     const own = await startService({ ...settingsFor(provider), SV_OIDC_SIGN_UP: 'on' });
     try {
@@ -193,6 +212,26 @@ describe('an unknown person', () => {
       await own.stop();
     }
   });
+});
+
+test('sign-ins that cost the provider a call are limited per address; what began elsewhere costs none', async () => {
+  const own = await startService({ ...settingsFor(provider), SV_LIMIT_OIDC_CALLBACK: '2' });
+  try {
+    provider.people.set('owner-sub', OWNER);
+    provider.signsIn = 'owner-sub';
+    const by = browserOn(own.running.url);
+    for (let times = 0; times < 5; times++)
+      expect((await by.get(`${CALLBACK}?code=x&state=y`)).status).toBe(400);
+    for (const status of [303, 303, 429]) {
+      const path = pathOf(await provider.goThrough(await beginAt(by)));
+      provider.asked.length = 0;
+      const answer = await by.get(path);
+      expect(answer.status).toBe(status);
+      expect(provider.asked.includes('/token')).toBe(status === 303);
+    }
+  } finally {
+    await own.stop();
+  }
 });
 
 describe('beside a provider', () => {

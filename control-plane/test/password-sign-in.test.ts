@@ -187,3 +187,23 @@ test('a flood of guesses is slowed down per address, on page and API together', 
     await own.stop();
   }
 });
+
+test('wrong guesses stand in the log as one event a minute for whom they were about, and for nobody that does not exist', async () => {
+  const own = await startService();
+  const { id, email } = await addMemberWithPassword(own, 'member', PASSWORD);
+  for (const who of [email, 'nobody@example.org', email, email.toUpperCase()])
+    expect((await signInWithPassword(own, who, OTHER)).status).toBe(401);
+  own.clock.advance(MINUTE_MS);
+  expect((await signInWithPassword(own, email, OTHER)).status).toBe(401);
+  await own.running.close();
+  const denied = await own.place.state.rows(
+    "SELECT user_id, event_type, event_count FROM audit_events WHERE outcome = 'denied' ORDER BY seq",
+  );
+  const text = (await own.place.state.bytes()).toString('latin1');
+  await own.place.remove();
+  expect(denied).toEqual([
+    { user_id: id, event_type: 'LOGIN', event_count: 3 },
+    { user_id: id, event_type: 'LOGIN', event_count: 1 },
+  ]);
+  expect([text.includes(OTHER), text.includes('nobody@example.org')]).toEqual([false, false]);
+});

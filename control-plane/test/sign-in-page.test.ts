@@ -106,7 +106,13 @@ describe('the page where people sign in', () => {
       false,
     ]);
     expect((await clientOf(service.running.url, { cookie })('GET', '/api/me')).status).toBe(401);
+    const events = () => service.admin('GET', '/api/audit?eventType=SESSION_REVOKED&limit=1');
+    const told = (await events()).json.items;
+    expect(told).toMatchObject([
+      { outcome: 'success', detail: { sessionId: expect.stringMatching(/^ses_/) } },
+    ]);
     expect((await browser.submit('/login/out', {})).status).toBe(303);
+    expect((await events()).json.items).toEqual(told);
   });
 
   test('405 for what it does not do', async () => {

@@ -1,10 +1,8 @@
 import { type Clock, type Secret, formatTime, hashKey, keyDisplayPrefix, newId } from '@svault/shared';
 import type { Stores } from '../unit-of-work.ts';
+import { PLACEHOLDER_EMAIL } from './email.ts';
 import { createAccount } from './new-account.ts';
 import type { User } from './user-store.ts';
-
-/** The first owner's address until the operator names one; a later SV_BOOTSTRAP_EMAIL takes its place. */
-const PLACEHOLDER_EMAIL = 'owner@localhost';
 
 export interface BootstrapInput {
   /** Undefined: whoever owns the first account. */

@@ -2,7 +2,7 @@ import { type Clock, type Id, formatTime, newId } from '@svault/shared';
 import { notFound, refusal } from '../errors.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { type Actor, type Role, changeBy } from './actor.ts';
-import { normalizeEmail } from './email.ts';
+import { PLACEHOLDER_EMAIL, normalizeEmail } from './email.ts';
 import { INVITATION_LIFETIME_MS, type MadeLink, makeLoginLink } from './login-link.ts';
 import type { User } from './user-store.ts';
 
@@ -18,7 +18,7 @@ export async function addMember(
   clock: Clock,
 ): Promise<User> {
   const address = normalizeEmail(email);
-  if ((await stores.users.findByEmail(address)) !== undefined)
+  if (address === PLACEHOLDER_EMAIL || (await stores.users.findByEmail(address)) !== undefined)
     throw refusal('CONFLICT', 'This e-mail address cannot be added: it is in use.');
   const createdAt = formatTime(clock.now());
   const member: User = {

@@ -1,3 +1,4 @@
+import type * as Argon2 from '@node-rs/argon2';
 import { randomToken } from '@svault/shared';
 import { normalizePassword } from './password-rules.ts';
 import { createWorkQueue } from './work-queue.ts';
@@ -23,7 +24,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const QUEUE = { running: 2, waiting: 50 } as const;
 
 /** Loaded when the first password comes: it takes 8 MiB, which a service without passwords spares. */
-const argon2 = (): Promise<typeof import('@node-rs/argon2')> => import('@node-rs/argon2');
+const argon2 = (): Promise<Pick<typeof Argon2, 'hash' | 'verify'>> => import('@node-rs/argon2');
 
 /** @throws from both functions, AppError UNAVAILABLE when too many wait */
 export function createPasswords(): Passwords {

@@ -1,4 +1,6 @@
-import type { Clock } from '@svault/shared';
+import type { Clock, Id } from '@svault/shared';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { normalizeEmail } from './email.ts';
 import type { Passwords } from './passwords.ts';
@@ -16,12 +18,14 @@ export function createSignInByPassword(options: {
   readonly stores: Pick<Stores, 'passwords'>;
   readonly unitOfWork: UnitOfWork;
   readonly passwords: Passwords;
+  readonly denials: Pick<DenialCounter, 'count'>;
   readonly clock: Clock;
 }): SignInByPassword {
-  const { stores, unitOfWork, passwords, clock } = options;
+  const { stores, unitOfWork, passwords, denials, clock } = options;
   return async ({ email, password, client }) => {
     const known = await stores.passwords.findByEmail(normalizeEmail(email));
     const right = await passwords.verify(known?.passwordHash, password);
+    if (known !== undefined && !right) denials.count(wrongPassword(known));
     if (known === undefined || !right) return undefined;
     const { userId, vaultId, passwordHash } = known;
     return unitOfWork.run(vaultId, async (inside) => {
@@ -32,3 +36,15 @@ export function createSignInByPassword(options: {
     });
   };
 }
+
+/** Counted, and written later, so that an address which somebody has takes no longer than one which nobody has. */
+const wrongPassword = (tried: {
+  readonly userId: Id<'usr'>;
+  readonly vaultId: Id<'vlt'>;
+}): NewAuditEvent => ({
+  vaultId: tried.vaultId,
+  userId: tried.userId,
+  eventType: 'LOGIN',
+  outcome: 'denied',
+  detail: { method: 'password', code: 'UNAUTHENTICATED' },
+});

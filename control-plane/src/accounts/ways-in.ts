@@ -1,5 +1,6 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
+import type { DenialCounter } from '../audit/denial-counter.ts';
 import type {
   IdentityProvider,
   ProviderOptions,
@@ -30,11 +31,16 @@ interface Dependencies {
   readonly clock: Clock;
 }
 
-export function passwordWay({ stores, unitOfWork, clock }: Dependencies): WaysIn {
+export function passwordWay({
+  stores,
+  unitOfWork,
+  denials,
+  clock,
+}: Dependencies & { readonly denials: Pick<DenialCounter, 'count'> }): WaysIn {
   const passwords = createPasswords();
   return {
     kind: 'password',
-    signInByPassword: createSignInByPassword({ stores, unitOfWork, passwords, clock }),
+    signInByPassword: createSignInByPassword({ stores, unitOfWork, passwords, denials, clock }),
     passwordSetting: createPasswordSetting({ stores, passwords, clock }),
   };
 }

@@ -3,7 +3,7 @@ import type { AuditWriter } from './audit-writer.ts';
 import type { NewAuditEvent } from './audit-event.ts';
 
 /**
- * Denials that a caller can cause without limit, as one event per agent, code and minute with `count`: whoever
+ * Denials that a caller can cause without limit, as one event per agent or person, code and minute with `count`: whoever
  * floods the service fills neither the log nor the disk (contract.md, "Events").
  */
 export interface DenialCounter {
@@ -40,7 +40,7 @@ export function createDenialCounter(options: {
   const bucketOf = (event: NewAuditEvent): { readonly bucket: Bucket; readonly known: boolean } => {
     const nowMs = clock.now();
     const minute = Math.floor(nowMs / MINUTE_MS);
-    const key = `${event.agentId} ${String(event.detail?.['code'])} ${minute}`;
+    const key = `${event.agentId ?? event.userId} ${String(event.detail?.['code'])} ${minute}`;
     const known = buckets.get(key);
     if (known !== undefined) return { bucket: known, known: true };
     const bucket: Bucket = { event, minute, since: formatTime(nowMs), count: 0 };

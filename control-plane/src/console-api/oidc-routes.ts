@@ -8,6 +8,7 @@ import { OIDC_CALLBACK_PATH } from '../accounts/ways-in.ts';
 import { type ErrorCode, notFound } from '../errors.ts';
 import { type SessionCookie, readCookie } from '../http/cookies.ts';
 import { ownPath } from '../http/own-path.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
 import type { ProviderSignIn } from '../identity-provider/provider-sign-in.ts';
 import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
 import { SIGN_IN_PATH } from './sign-in-page-html.ts';
@@ -21,11 +22,12 @@ const COOKIE_SECONDS = 600;
 export function createOidcRoutes(options: {
   /** Undefined where there is no identity provider. */
   readonly providerSignIn: ProviderSignIn | undefined;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly cookie: SessionCookie;
   readonly logger: Logger;
   readonly https: boolean;
 }): Router {
-  const { providerSignIn, cookie, logger, https } = options;
+  const { providerSignIn, limits, cookie, logger, https } = options;
   // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
   const name = https ? '__Host-svault-oidc' : 'svault-oidc';
   const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
@@ -46,6 +48,7 @@ export function createOidcRoutes(options: {
       query: queryOf(req),
       sealed: readCookie(req.get('cookie'), name),
       client: req.get('user-agent') ?? '',
+      admit: () => limits.countAddress('oidc_callback', req),
     });
     const session = cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000);
     res.setHeader('Set-Cookie', [clear, session]);

@@ -1,6 +1,7 @@
 import * as client from 'openid-client';
 import type { Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
+import { EMAIL_FORM } from '../accounts/email.ts';
 import type { Identity } from '../accounts/identity-store.ts';
 import { refusalOfCallback } from './callback-refusal.ts';
 import { createProviderFetch } from './provider-fetch.ts';
@@ -38,6 +39,8 @@ export interface IdentityProvider {
   finish(query: URLSearchParams, transaction: SignInTransaction): Promise<SignedInPerson>;
 }
 
+/** Core 2, `sub`: at most 255 ASCII characters. */
+const SUBJECT_FORM = /^[\x20-\x7E]{1,255}$/;
 const TIMEOUT_MS = 5_000;
 /** Metadata may change; keys are looked after by the library, which asks again for one that it does not know. */
 const METADATA_LIFETIME_MS = 60 * 60_000;
@@ -78,7 +81,8 @@ export function createIdentityProvider(
         .authorizationCodeGrant(config, callback, checks)
         .catch((error: unknown) => Promise.reject(refusalOfCallback(error)));
       const claims = tokens.claims();
-      if (claims === undefined) throw refusalOfCallback(new Error('no ID token'));
+      if (claims === undefined || !SUBJECT_FORM.test(claims.sub))
+        throw refusalOfCallback(new Error('no ID token, or one without a subject'));
       return {
         identity: { issuer: claims.iss, subject: claims.sub },
         verifiedEmail: async () =>
@@ -99,10 +103,10 @@ const userInfo = (
     .fetchUserInfo(config, accessToken, subject)
     .catch((error: unknown) => Promise.reject(refusalOfCallback(error)));
 
-/** Core 5.1: `email_verified` is a boolean, and belongs to the `email` beside it. Anything but true is no. */
+/** Core 5.1: `email_verified` is a boolean, and belongs to the `email` beside it. Anything but true is no, nor is what no user can have. */
 function verifiedEmailIn(claims: Readonly<Record<string, unknown>>): string | undefined {
   const { email, email_verified: verified } = claims;
-  return typeof email === 'string' && verified === true ? email : undefined;
+  return typeof email === 'string' && EMAIL_FORM.test(email) && verified === true ? email : undefined;
 }
 
 /** One discovery at a time, and its result for an hour. */

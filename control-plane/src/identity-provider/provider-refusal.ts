@@ -7,7 +7,7 @@ const RETRY_AFTER_SECONDS = 5;
 export function providerUnavailable(cause: unknown): AppError<ErrorCode> {
   return refusal(
     'PROVIDER_UNAVAILABLE',
-    'The identity provider does not answer as it should; try again later.',
+    'The identity provider does not answer as it should; try again later. Until then the owner gets in by `owner-link`.',
     {
       cause,
       details: { retryAfter: RETRY_AFTER_SECONDS },

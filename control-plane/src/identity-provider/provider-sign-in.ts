@@ -15,12 +15,14 @@ export interface ProviderSignIn {
   /**
    * @param input.query of the callback, as it came
    * @param input.sealed from the browser's cookie
+   * @param input.admit is asked once the sign-in is known to be this browser's, before the provider is
    * @throws AppError SIGN_IN_EXPIRED, SIGN_IN_DENIED, SIGN_IN_FAILED, NO_ACCOUNT, PROVIDER_UNAVAILABLE
    */
   finish(input: {
     readonly query: URLSearchParams;
     readonly sealed: string | undefined;
     readonly client: string;
+    readonly admit: () => Promise<void>;
   }): Promise<{ readonly signedIn: SignedIn; readonly returnTo: string | undefined }>;
 }
 
@@ -36,11 +38,12 @@ export function createProviderSignIn(options: {
       const { url, transaction } = await provider.begin();
       return { url, sealed: sealTransaction(masterKeys, { ...transaction, returnTo }, clock) };
     },
-    finish: async ({ query, sealed, client }) => {
+    finish: async ({ query, sealed, client, admit }) => {
       const transaction = openTransaction(masterKeys, sealed, clock);
       if (transaction === undefined) throw signInExpired('no transaction of this browser');
       // Before the provider is asked: a callback that was not begun here costs it nothing.
       if (query.get('state') !== transaction.state) throw signInExpired('another state');
+      await admit();
       const person = await provider.finish(query, transaction);
       return { signedIn: await signInByIdentity(person, client), returnTo: transaction.returnTo };
     },

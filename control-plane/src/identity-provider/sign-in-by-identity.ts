@@ -1,5 +1,5 @@
 import { type AppError, type Clock, formatTime } from '@svault/shared';
-import { normalizeEmail } from '../accounts/email.ts';
+import { PLACEHOLDER_EMAIL, normalizeEmail } from '../accounts/email.ts';
 import type { Identity } from '../accounts/identity-store.ts';
 import { createAccount } from '../accounts/new-account.ts';
 import { type SignedIn, signInBrowser } from '../accounts/sessions.ts';
@@ -38,17 +38,19 @@ export function createSignInByIdentity(options: {
     if (known !== undefined) return known;
 
     const address = await person.verifiedEmail();
-    if (address === undefined) throw noAccount('no verified address');
+    if (address === undefined) throw noAccount(UNVERIFIED, 'no verified address');
     const email = normalizeEmail(address);
+    // Whoever runs a provider on that host would be the owner.
+    if (email === PLACEHOLDER_EMAIL) throw noAccount(UNKNOWN, 'the address stands for nobody');
     return unitOfWork.runAcross(async (stores) => {
       // Another tab of the same person may have been first.
       const bound = await openKnown(stores);
       if (bound !== undefined) return bound;
       const user = await heldUser(stores, () => stores.users.findByEmail(email));
-      if (user === undefined && !signUp) throw noAccount('nobody has this address');
+      if (user === undefined && !signUp) throw noAccount(UNKNOWN, 'nobody has this address');
       // The provider gave the address to somebody else since: the newcomer is not the user.
       if (user !== undefined && (await stores.identities.has(user.id, identity.issuer)))
-        throw noAccount('the user with this address has another identity');
+        throw noAccount(UNKNOWN, 'the user with this address has another identity');
       const owner = user ?? (await createAccount(stores, email, formatTime(clock.now())));
       await bind(stores, owner, identity, clock);
       return open(stores, owner);
@@ -83,11 +85,10 @@ async function bind(
   });
 }
 
-const noAccount = (reason: string): AppError<ErrorCode> =>
-  refusal(
-    'NO_ACCOUNT',
-    'Nobody here has the e-mail address that your identity provider has verified for you.',
-    {
-      reason,
-    },
-  );
+const UNVERIFIED =
+  'Your identity provider does not say that it has verified your e-mail address. Verify it there, then begin again.';
+const UNKNOWN =
+  'Nobody here has the e-mail address that your identity provider gives for you. Ask an admin of your account to add it.';
+
+const noAccount = (message: string, reason: string): AppError<ErrorCode> =>
+  refusal('NO_ACCOUNT', message, { reason });
