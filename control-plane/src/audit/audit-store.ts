@@ -76,8 +76,8 @@ export interface AuditStore {
 
   chainOf(vaultId: Id<'vlt'>): Promise<AuditChain>;
 
-  /** Every vault that ever had an event. */
-  vaultsWithEvents(): Promise<readonly Id<'vlt'>[]>;
+  /** Every vault that there is, or that ever had an event: to take one's chain away does not hide its events. */
+  vaultsToVerify(): Promise<readonly Id<'vlt'>[]>;
 
   /** When the oldest kept event of each vault was written, by the vault's id; only those behind `after`. */
   oldest(page: {

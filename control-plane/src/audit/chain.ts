@@ -61,7 +61,8 @@ export function hashedText(event: Omit<AuditEvent, 'hash' | 'seq'>): {
 /** Why a chain does not hold, and at which event. */
 export interface ChainBreak {
   readonly seq: number;
-  readonly problem: 'missing' | 'changed' | 'cut';
+  /** `cut`: nothing is there up to the head; `added`: before the chain's start or behind its head. */
+  readonly problem: 'missing' | 'changed' | 'cut' | 'added';
 }
 
 /**

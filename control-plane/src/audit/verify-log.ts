@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Id } from '@svault/shared';
+import type { AuditEvent } from './audit-event.ts';
 import type { AuditStore } from './audit-store.ts';
 import { type ChainBreak, type ChainHead, followChain } from './chain.ts';
 
@@ -11,14 +12,17 @@ export type LogVerdict =
 const PAGE = 500;
 
 /**
- * Follows a vault's chain from its oldest kept event to the head that stands beside it, and says where it breaks.
- * Events that are written meanwhile are not looked at; those that retention removes meanwhile are not missed.
+ * Follows a vault's chain from its oldest kept event to the head that stands beside it, and says where it breaks; before
+ * the one and behind the other there is nothing. Events that are written meanwhile are not looked at; those that
+ * retention removes meanwhile are not missed.
  */
 export async function verifyLog(
   log: Pick<AuditStore, 'after' | 'chainOf'>,
   vaultId: Id<'vlt'>,
 ): Promise<LogVerdict> {
   const { start, head } = await log.chainOf(vaultId);
+  const [oldest] = await log.after(vaultId, Number.MIN_SAFE_INTEGER, 1);
+  if (oldest !== undefined && oldest.seq <= start.seq) return added(oldest);
   let at = start;
   let events = 0;
   while (at.seq < head.seq) {
@@ -38,7 +42,11 @@ export async function verifyLog(
   }
   if (at.seq === head.seq && at.hash !== head.hash)
     return { intact: false, seq: head.seq, problem: 'changed' };
+  const [next] = await log.after(vaultId, head.seq, 1);
+  // Written in one transaction with the head that was moved to it, or by nobody of us.
+  if (next !== undefined && next.seq > (await log.chainOf(vaultId)).head.seq) return added(next);
   return { intact: true, events, head };
 }
 
+const added = ({ seq }: AuditEvent): LogVerdict => ({ intact: false, seq, problem: 'added' });
 const cutBehind = ({ seq }: ChainHead): ChainBreak => ({ seq: seq + 1, problem: 'cut' });

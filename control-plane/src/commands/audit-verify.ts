@@ -10,7 +10,7 @@ export const auditVerify: Subcommand = {
   run: async () =>
     withDatabase(controlPlaneConfig(process.env), async ({ stores: { audit: log } }) => {
       let broken = 0;
-      for (const vaultId of await log.vaultsWithEvents()) {
+      for (const vaultId of await log.vaultsToVerify()) {
         const verdict = await verifyLog(log, vaultId);
         if (!verdict.intact) broken++;
         const result = verdict.intact

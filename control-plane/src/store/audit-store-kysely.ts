@@ -90,9 +90,14 @@ export function createAuditStore(
       return rows.map(fromAuditRow);
     },
 
-    vaultsWithEvents: async () => {
-      const rows = await db.selectFrom('audit_chains').select('vault_id').orderBy('vault_id').execute();
-      return rows.map((row) => row.vault_id);
+    vaultsToVerify: async () => {
+      const rows = await db
+        .selectFrom('vaults')
+        .select('id')
+        .union(db.selectFrom('audit_chains').select('vault_id as id'))
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => row.id);
     },
 
     oldest: async ({ after = '' as Id<'vlt'>, limit }) => {

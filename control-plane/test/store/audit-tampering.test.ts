@@ -1,7 +1,10 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { EMPTY_CHAIN } from '../../src/audit/chain.ts';
 import { verifyLog } from '../../src/audit/verify-log.ts';
+import { AUDIT_COLUMNS } from '../../src/store/audit-rows.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
@@ -20,7 +23,7 @@ afterAll(async () => {
 });
 
 /** A log of ten events, half of them by the path of credential requests. */
-beforeEach(async () => {
+async function makeLog(): Promise<void> {
   vaultId = newId('vlt');
   const [agentId, userId] = [newId('agt'), newId('usr')];
   await database.unitOfWork.run(vaultId, ({ vaults }) => vaults.add({ id: vaultId, createdAt: 'now' }));
@@ -37,7 +40,8 @@ beforeEach(async () => {
     });
     clock.advance(1_000);
   }
-});
+}
+beforeEach(makeLog);
 
 const verdict = () => verifyLog(database.stores.audit, vaultId);
 const events = () => sql.table('audit_events');
@@ -49,6 +53,10 @@ const setOn = (assignment: ReturnType<typeof sql>, seq: number) =>
   sql`update ${events()} set ${assignment} where vault_id = ${vaultId} and seq = ${seq}`;
 const move = (from: number, to: number) => setOn(sql`seq = ${to}`, from);
 const remove = (seq: number) => sql`delete from ${events()} where vault_id = ${vaultId} and seq = ${seq}`;
+const OTHERS = sql.raw(AUDIT_COLUMNS.filter((column) => column !== 'seq').join(', '));
+const copy = (from: number, to: number) =>
+  sql`insert into ${events()} (seq, ${OTHERS})
+    select cast(${to} as bigint), ${OTHERS} from ${events()} where vault_id = ${vaultId} and seq = ${from}`;
 
 it('holds as it was written', async () => {
   expect(await verdict()).toMatchObject({ intact: true, events: 10, head: { seq: 10 } });
@@ -110,6 +118,68 @@ it('finds a row of another account in the place of one’s own', async () => {
   );
   await tamper(remove(1), sql`update ${events()} set vault_id = ${vaultId} where vault_id = ${other}`);
   expect(await verdict()).toEqual({ intact: false, seq: 1, problem: 'changed' });
+});
+
+it.each([
+  ['behind the head', 11],
+  ['far behind the head', 1_000],
+  ['before the first one', 0],
+  ['with a number below zero', -5],
+])('finds a row that was put in %s', async (_where, seq) => {
+  await tamper(copy(4, seq));
+  expect(await verdict()).toEqual({ intact: false, seq, problem: 'added' });
+});
+
+it('finds a removed row that was put in again where retention had ended', async () => {
+  const [first] = await database.stores.audit.after(vaultId, 2, 1);
+  const to = { seq: 3, hash: first?.hash ?? '' };
+  await tamper(copy(2, 1_000));
+  await database.unitOfWork.run(vaultId, ({ audit }) => audit.cutStart(vaultId, EMPTY_CHAIN, to));
+  await tamper(move(1_000, 2));
+  expect(await verdict()).toEqual({ intact: false, seq: 2, problem: 'added' });
+});
+
+it('finds that the chain itself was taken away', async () => {
+  await tamper(sql`delete from audit_chains where vault_id = ${vaultId}`);
+  expect(await verdict()).toEqual({ intact: false, seq: 1, problem: 'added' });
+  expect(await database.stores.audit.vaultsToVerify()).toContain(vaultId);
+});
+
+it('finds whatever is done to any of its rows', async () => {
+  const seq = fc.integer({ min: 1, max: 10 });
+  const two = fc.uniqueArray(seq, { minLength: 2, maxLength: 2 });
+  const tampering = fc.oneof(
+    fc.record({ kind: fc.constant('remove' as const), rows: fc.uniqueArray(seq, { minLength: 1 }) }),
+    fc.record({ kind: fc.constant('swap' as const), rows: two }),
+    fc.record({ kind: fc.constant('replace' as const), rows: two }),
+    fc.record({
+      kind: fc.constant('put in' as const),
+      rows: fc.tuple(seq, fc.integer({ min: 11, max: 99 })),
+    }),
+    fc.record({ kind: fc.constant('shift' as const), rows: fc.tuple(fc.integer({ min: 1, max: 9 })) }),
+  );
+  await fc.assert(
+    fc
+      .asyncProperty(tampering, async ({ kind, rows: [one = 0, other = 0, ...more] }) => {
+        if (kind === 'remove') await tamper(...[one, other, ...more].map(remove));
+        if (kind === 'swap') await tamper(move(one, 1_000), move(other, one), move(1_000, other));
+        if (kind === 'replace') await tamper(remove(other), copy(one, other));
+        if (kind === 'put in') await tamper(copy(one, other));
+        if (kind === 'shift')
+          await tamper(
+            remove(one),
+            ...Array.from({ length: 10 - one }, (_, n) => move(one + n + 1, one + n)),
+          );
+        expect([kind, one, other, await verdict()]).toEqual([
+          kind,
+          one,
+          other,
+          expect.objectContaining({ intact: false }),
+        ]);
+      })
+      .beforeEach(makeLog),
+    { numRuns: 25 },
+  );
 });
 
 it.each([

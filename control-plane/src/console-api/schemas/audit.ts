@@ -45,7 +45,7 @@ export const logVerdictSchema = z
     events: z.int().optional(),
     head: z.object({ seq: z.int(), hash: z.string() }).optional(),
     seq: z.int().optional().meta({ description: 'Where the chain breaks' }),
-    problem: z.enum(['missing', 'changed', 'cut']).optional(),
+    problem: z.enum(['missing', 'changed', 'cut', 'added']).optional(),
   })
   .meta({ id: 'AuditVerdict' });
 
