@@ -16,7 +16,7 @@ const subject = (serviceName: string, more = ''): string =>
     WHERE caller.key_hash = $1`;
 
 /** One round trip each, planned once per connection for whatever is asked for. */
-const FIND = { name: 'svault_find_agent', text: subject('$2') };
+const FIND = { name: 'svault_find_agent', text: subject('$2'), onlyReads: true };
 
 const LIST = {
   name: 'svault_find_agent_and_grants',
@@ -28,6 +28,7 @@ const LIST = {
         FROM grants l
         WHERE l.agent_id = caller.id AND (l.grant_expires_at IS NULL OR l.grant_expires_at > $2)), '[]') AS grants`,
   ),
+  onlyReads: true,
 };
 
 export function createAccessStore(pool: Pick<PostgresPool, 'run'>): AccessStore {

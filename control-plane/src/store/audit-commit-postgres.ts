@@ -5,6 +5,7 @@ import { stampEvent } from '../audit/audit-event.ts';
 import type { AuditCommit, AuditEntry, StandingAccess } from '../audit/audit-writer.ts';
 import { hashedText } from '../audit/chain.ts';
 import { createLanes } from './lanes.ts';
+import { cameBetween } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
 /** migrations/112-record-events.ts */
@@ -16,11 +17,13 @@ const RECORD = {
 /** Events of one write: a few milliseconds, in which the account's other writers wait. */
 const MAX_EVENTS = 200;
 const MAX_WAIT_MS = 3_000;
+const MAX_RUNS = 3;
 
 /**
  * The hot path's log: one round trip for all that gathered of a vault while its former write was under way.
  *
- * A write whose connection dies is refused and not repeated: it may have gone through.
+ * A write whose connection dies is refused and not repeated: it may have gone through. One that the server undid, since
+ * another transaction came in between, is.
  *
  * @param options.maxWrites under way at once
  */
@@ -31,13 +34,23 @@ export function createAuditCommit(options: {
 }): AuditCommit {
   const { pool, clock } = options;
 
+  const record = async (values: readonly unknown[]) => {
+    for (let run = 1; ; run++) {
+      try {
+        return await pool.run<{ readonly leftOut: readonly number[] }>(RECORD, values);
+      } catch (error) {
+        if (run === MAX_RUNS || !cameBetween(error)) throw error;
+      }
+    }
+  };
+
   const write = async (vaultId: string, entries: readonly AuditEntry[]): Promise<boolean[]> => {
     const nowMs = clock.now();
     const texts = entries.map(({ event }) => hashedText(stampEvent(event, nowMs)));
     const touched = entries.flatMap(({ event, touchAgent }) =>
       touchAgent && event.agentId !== undefined ? [event.agentId] : [],
     );
-    const [row] = await pool.run<{ readonly leftOut: readonly number[] }>(RECORD, [
+    const [row] = await record([
       vaultId,
       texts[0]?.beforeNumber,
       texts.map(({ behindNumber }) => behindNumber),

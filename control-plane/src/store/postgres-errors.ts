@@ -28,6 +28,20 @@ export const fromConnecting = (error: unknown): StorageFailure => unavailable(er
 export const isOfStatement = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && !/^(08|57P)/.test(error.code ?? '');
 
+/**
+ * Whether the statement's connection ended under it, by the server's will or by the network's; one that was given up for
+ * its silence, or never came about, is none of these.
+ */
+export function connectionEnded(error: unknown): boolean {
+  const cause = error instanceof StorageFailure ? error.cause : undefined;
+  if (cause instanceof pg.DatabaseError) return /^57P0[12]$/.test(cause.code ?? '');
+  if (!(cause instanceof Error)) return false;
+  return (
+    cause.message.startsWith('Connection terminated unexpectedly') ||
+    ('code' in cause && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE'))
+  );
+}
+
 /** Whether work that failed is worth beginning anew. */
 export function cameBetween(error: unknown): boolean {
   const cause = error instanceof StorageFailure ? error.cause : error;

@@ -2,7 +2,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import type { Secret } from '@svault/shared';
 import type { PostgresPool as KyselyPool } from 'kysely';
 import pg from 'pg';
-import { fromConnecting, fromStatement, isOfStatement } from './postgres-errors.ts';
+import { connectionEnded, fromConnecting, fromStatement, isOfStatement } from './postgres-errors.ts';
 
 /** How long anything may take, in milliseconds; 0 for as long as it takes. */
 export interface Patience {
@@ -34,7 +34,12 @@ export interface PostgresPool {
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
+  /** It changes nothing, so it is asked again where its connection had ended. */
+  readonly onlyReads?: boolean;
 }
+
+/** After a restart of the server each connection that was kept may turn out to have ended. */
+const MAX_READS = 3;
 
 /** A server that neither answers nor hangs up is given up this long after its own timeout should have spoken. */
 const SILENCE_MS = 1_000;
@@ -72,21 +77,34 @@ export function createPostgresPool(options: PoolOptions): PostgresPool {
   // A connection in use that ends between two statements says so to nobody else.
   pool.on('connect', (client) => void client.on('error', () => undefined));
 
+  const runOnce = async <Row extends object>(
+    { name, text }: NamedStatement,
+    values: readonly unknown[],
+  ): Promise<Row[]> => {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw fromConnecting(error);
+    });
+    let broken = true;
+    try {
+      const { rows } = await client.query<Row>({ name, text, values: values as unknown[] });
+      broken = false;
+      return rows;
+    } catch (error) {
+      broken = !isOfStatement(error);
+      throw fromStatement(error);
+    } finally {
+      client.release(broken);
+    }
+  };
+
   return {
-    run: async <Row extends object>({ name, text }: NamedStatement, values: readonly unknown[]) => {
-      const client = await pool.connect().catch((error: unknown) => {
-        throw fromConnecting(error);
-      });
-      let broken = true;
-      try {
-        const { rows } = await client.query<Row>({ name, text, values: values as unknown[] });
-        broken = false;
-        return rows;
-      } catch (error) {
-        broken = !isOfStatement(error);
-        throw fromStatement(error);
-      } finally {
-        client.release(broken);
+    run: async <Row extends object>(statement: NamedStatement, values: readonly unknown[]) => {
+      for (let run = 1; ; run++) {
+        try {
+          return await runOnce<Row>(statement, values);
+        } catch (error) {
+          if (statement.onlyReads !== true || run === MAX_READS || !connectionEnded(error)) throw error;
+        }
       }
     },
     forKysely: forKysely(pool),
