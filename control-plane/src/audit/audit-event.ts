@@ -39,6 +39,8 @@ export interface AuditEvent extends StampedAuditEvent {
 
 /** With the rest of an event this stays well below the 8 KiB that `audit.append` takes (protocol.md 5.3). */
 const MAX_DETAIL_CHARACTERS = 1024;
+/** What is left of each text where a detail is longer: ids are shorter. */
+const SHORT_TEXT_CHARACTERS = 100;
 
 /**
  * Gives an event its id and time, and makes sure that a webhook will take it: one that it refused for ever would
@@ -55,5 +57,20 @@ export function stampEvent(event: NewAuditEvent, nowMs: number): StampedAuditEve
 function shippableDetail(detail: AuditDetail): AuditDetail {
   const secretName = secretFieldIn(detail);
   if (secretName !== undefined) throw new TypeError(`an audit detail cannot be named ${secretName}`);
-  return JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS ? detail : { truncated: true };
+  if (fits(detail)) return detail;
+  // A list is left out whole: its first members would pass for all.
+  const members = Object.entries(detail).filter(([, value]) => typeof value !== 'object');
+  const short = {
+    ...Object.fromEntries(members.map(([name, value]) => [name, shortened(value)])),
+    truncated: true,
+  };
+  return fits(short) ? short : { truncated: true };
+}
+
+const fits = (detail: AuditDetail): boolean => JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS;
+
+function shortened(value: DetailValue): DetailValue {
+  if (typeof value !== 'string' || value.length <= SHORT_TEXT_CHARACTERS) return value;
+  // The cut may go through a character of two halves.
+  return `${value.slice(0, SHORT_TEXT_CHARACTERS).toWellFormed()}…`;
 }

@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type NewAuditEvent, stampEvent } from './audit-event.ts';
+import { type AuditDetail, type NewAuditEvent, stampEvent } from './audit-event.ts';
 import { EMPTY_CHAIN, followChain, linkEvent } from './chain.ts';
 
 const event: NewAuditEvent = {
@@ -87,8 +87,22 @@ describe('an event', () => {
       expect(() => stampEvent({ ...event, detail: { [name]: 'x' } }, 0)).toThrow(TypeError);
   });
 
-  it('gives up details that a webhook might not take', () => {
-    const stamped = stampEvent({ ...event, detail: { name: 'x'.repeat(5000) } }, 0);
-    expect(stamped.detail).toEqual({ truncated: true });
+  it('gives up details that a webhook might not take: lists, ends of long texts, or all', () => {
+    const stamped = (detail: AuditDetail) => stampEvent({ ...event, detail }, 0).detail;
+    const members = Array.from({ length: 200 }, (_, index) => `member ${index}`);
+    expect(stamped({ webhookId: 'whk_1', url: 'x'.repeat(5000), members, count: 3 })).toEqual({
+      webhookId: 'whk_1',
+      url: `${'x'.repeat(100)}…`,
+      count: 3,
+      truncated: true,
+    });
+    const many = Object.fromEntries(members.map((member) => [member, 'x'.repeat(90)]));
+    expect(stamped(many)).toEqual({ truncated: true });
+  });
+
+  it('has no half of a character where a text was cut', () => {
+    const { detail } = stampEvent({ ...event, detail: { name: `x${'😀'.repeat(2000)}` } }, 0);
+    expect(JSON.stringify(detail)).not.toContain('\\ud');
+    expect(detail?.['name']).toMatch(/^x😀+.…$/u);
   });
 });

@@ -75,4 +75,40 @@ describe('counted denials', () => {
     await counter.flush(true);
     expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
   });
+
+  it('become one event for all the minutes in which the log takes nothing, and none gets lost', async () => {
+    failing = true;
+    for (let minute = 0; minute < 5; minute++) {
+      counter.count(denial('a'));
+      counter.count(denial('a'));
+      await counter.flush().catch(() => undefined);
+      clock.advance(60_000);
+    }
+    await counter.flush().catch(() => undefined);
+    counter.count(denial('a'));
+    failing = false;
+    await counter.flush();
+    expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 10]]);
+    expect(written[0]?.detail?.['since']).toBe('2026-11-20T12:00:00.000Z');
+    await counter.flush(true);
+    expect(summary().at(-1)).toEqual(['agt_a', 'RATE_LIMITED', 1]);
+  });
+
+  it('do not wait for a minute that the clock was set back from', async () => {
+    counter.count(denial('a'));
+    clock.jump(-24 * 60 * 60_000);
+    await counter.flush();
+    expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
+  });
+
+  it('are of each proxy for itself', async () => {
+    const { agentId: _none, ...event } = denial('a');
+    for (const proxy of ['one', 'other', 'one'])
+      counter.count({ ...event, proxyId: `prx_${proxy}` as Id<'prx'> });
+    await counter.flush(true);
+    expect(written.map(({ proxyId, count }) => [proxyId, count])).toEqual([
+      ['prx_one', 2],
+      ['prx_other', 1],
+    ]);
+  });
 });

@@ -3,7 +3,7 @@ import type { AuditWriter } from './audit-writer.ts';
 import type { NewAuditEvent } from './audit-event.ts';
 
 /**
- * Denials that a caller can cause without limit, as one event per agent or person, code and minute with `count`: whoever
+ * Denials that a caller can cause without limit, as one event per caller, code and minute with `count`: whoever
  * floods the service fills neither the log nor the disk (contract.md, "Events").
  */
 export interface DenialCounter {
@@ -16,7 +16,10 @@ export interface DenialCounter {
    */
   countRepeat(event: NewAuditEvent): boolean;
 
-  /** Writes the events of minutes that are over; of all when `everything`. What cannot be written is kept. */
+  /**
+   * Writes the events of minutes that are over, and of those that a clock set back has not reached again; of all when
+   * `everything`. What cannot be written is kept, as one event for all minutes that this lasts.
+   */
   flush(everything?: boolean): Promise<void>;
 }
 
@@ -25,9 +28,15 @@ const MINUTE_MS = 60_000;
 interface Bucket {
   readonly event: NewAuditEvent;
   readonly minute: number;
-  readonly since: string;
+  since: string;
   count: number;
 }
+
+/** No minute of any clock. */
+const LONG_AGO = -1;
+
+const callerAndCode = ({ agentId, proxyId, userId, detail }: NewAuditEvent): string =>
+  `${agentId ?? proxyId ?? userId} ${String(detail?.['code'])}`;
 
 export function createDenialCounter(options: {
   readonly audit: AuditWriter;
@@ -40,7 +49,7 @@ export function createDenialCounter(options: {
   const bucketOf = (event: NewAuditEvent): { readonly bucket: Bucket; readonly known: boolean } => {
     const nowMs = clock.now();
     const minute = Math.floor(nowMs / MINUTE_MS);
-    const key = `${event.agentId ?? event.userId} ${String(event.detail?.['code'])} ${minute}`;
+    const key = `${callerAndCode(event)} ${minute}`;
     const known = buckets.get(key);
     if (known !== undefined) return { bucket: known, known: true };
     const bucket: Bucket = { event, minute, since: formatTime(nowMs), count: 0 };
@@ -53,9 +62,20 @@ export function createDenialCounter(options: {
     if (bucket.count === 0) return;
     const { event, since, count } = bucket;
     await audit.record({ ...event, count, detail: { ...event.detail, since } }).catch((error: unknown) => {
-      buckets.set(key, bucket);
+      putBack(bucket);
       throw error;
     });
+  };
+
+  /** One for all minutes in which the log took nothing, so that no outage of it fills the memory. */
+  const putBack = (bucket: Bucket): void => {
+    const key = `${callerAndCode(bucket.event)} late`;
+    const late = buckets.get(key);
+    if (late === undefined) buckets.set(key, { ...bucket, minute: LONG_AGO });
+    else {
+      late.count += bucket.count;
+      late.since = late.since < bucket.since ? late.since : bucket.since;
+    }
   };
 
   return {
@@ -67,7 +87,7 @@ export function createDenialCounter(options: {
     },
     flush: async (everything = false) => {
       const minute = Math.floor(clock.now() / MINUTE_MS);
-      const due = [...buckets].filter(([, bucket]) => everything || bucket.minute < minute);
+      const due = [...buckets].filter(([, bucket]) => everything || bucket.minute !== minute);
       await Promise.all(due.map(([key, bucket]) => write(key, bucket)));
     },
   };
