@@ -32,6 +32,7 @@ beforeAll(async () => {
   createAccessStore(sqlite);
   createAuditCommit(sqlite, createGroupCommit(sqlite), systemClock);
   await useEveryStore();
+  await useFoldersAndCounts();
   await usePolicies();
   plans = [...statements].map((sql) => {
     const values = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
@@ -75,6 +76,12 @@ async function useEveryStore(): Promise<void> {
   await audit.backlog({ after: undefined, limit: 10 });
   await audit.backlog({ after: vault, limit: 10 });
   await audit.markShipped(vault, 1, 2);
+  await audit.chainOf(vault);
+  await audit.tally(vault, { since: 't', before: undefined, rows: 10 });
+  await audit.tally(vault, { since: 't', before: 5, rows: 10 });
+  await audit.oldest({ after: undefined, limit: 10 });
+  await audit.oldest({ after: vault, limit: 10 });
+  await audit.cutStart(vault, { seq: 0, hash: 'h' }, { seq: 1, hash: 'h' });
   await cliLogins.findPending(login, 't');
   await cliLogins.approve(login, 't', { vaultId: vault, userId: user, codeHash: 'h', expiresAt: 't' });
   await cliLogins.deny(login);
@@ -90,6 +97,9 @@ async function useEveryStore(): Promise<void> {
   await grants.get(vault, agent, 's');
   await grants.list(vault, agent, byName);
   await grants.list(vault, agent, { limit: 10, after: undefined });
+  await grants.ofServices(vault, agent, ['s', 't']);
+  await grants.listAll(vault, byTime);
+  await grants.removeAll(vault, [grant]);
   await grants.remove(vault, grant);
   await grants.removeOfAgent(vault, agent);
   await grants.removeOfService(vault, 's');
@@ -127,6 +137,23 @@ async function useEveryStore(): Promise<void> {
   await webhookLinks.logHead(vault, 'w');
   await webhookLinks.delete(vault);
   await database.answers();
+}
+
+async function useFoldersAndCounts(): Promise<void> {
+  const { agents, folders, overview, setup } = database.stores;
+  const vault = newId('vlt');
+  const folder: Id<'fld'> = newId('fld');
+  await agents.listAll(vault, { limit: 10, after: ['a', 'b'] });
+  await folders.get(vault, folder);
+  await folders.list(vault, { limit: 10, after: ['a', 'b'] });
+  await folders.list(vault, { limit: 10, after: undefined });
+  await folders.count(vault, 10);
+  await folders.update(vault, folder, { name: 'n', serviceNames: [] }, 't');
+  await folders.remove(vault, folder);
+  await folders.ofTokens(vault, ['s', 't']);
+  await folders.forgetToken(vault, 's');
+  await overview.counts(vault, { now: 't', soon: 'u', upTo: 10 });
+  await setup.marks(vault);
 }
 
 async function usePolicies(): Promise<void> {
