@@ -43,10 +43,10 @@ export function createSignInByIdentity(options: {
     // Whoever runs a provider on that host would be the owner.
     if (email === PLACEHOLDER_EMAIL) throw noAccount(UNKNOWN, 'the address stands for nobody');
     return unitOfWork.runAcross(async (stores) => {
-      // Another tab of the same person may have been first.
+      const user = await heldUser(stores, () => stores.users.findByEmail(email));
+      // Another tab of the same person may have been first; looked at behind the account's lock, for which it had this one wait.
       const bound = await openKnown(stores);
       if (bound !== undefined) return bound;
-      const user = await heldUser(stores, () => stores.users.findByEmail(email));
       if (user === undefined && !signUp) throw noAccount(UNKNOWN, 'nobody has this address');
       // The provider gave the address to somebody else since: the newcomer is not the user.
       if (user !== undefined && (await stores.identities.has(user.id, identity.issuer)))
