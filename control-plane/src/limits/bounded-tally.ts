@@ -8,7 +8,8 @@ import type { Window } from './window.ts';
 
 /**
  * Entries of some 200 bytes, so that all of them together stay well under 200 MB. Each kind has a map of its own: a flood
- * of addresses pushes out addresses, and no number of counters pushes out a lockout.
+ * of addresses pushes out addresses, and no number of counters pushes out a lockout. Within a kind, what counted least
+ * goes first.
  */
 const MOST_CALLER_WINDOWS = 300_000;
 const MOST_ADDRESS_WINDOWS = 200_000;
@@ -24,10 +25,14 @@ export interface BoundedTally extends Tally {
 /** The counters of this process, on plain maps. */
 export function createBoundedTally(): BoundedTally {
   const windows = (most: number): BoundedMap<Window> =>
-    createBoundedMap({ most, endsAtMs: (window) => window.endsAtMs });
+    createBoundedMap({ most, endsAtMs: (window) => window.endsAtMs, weight: ({ count }) => count });
   const callers = windows(MOST_CALLER_WINDOWS);
   const addresses = windows(MOST_ADDRESS_WINDOWS);
-  const boxes = createBoundedMap<PenaltyBox>({ most: MOST_BOXES, endsAtMs: forgottenAtMs });
+  const boxes = createBoundedMap<PenaltyBox>({
+    most: MOST_BOXES,
+    endsAtMs: forgottenAtMs,
+    weight: ({ strikes }) => strikes,
+  });
 
   const mapOf = ({ scope }: OwnedCounter): BoundedMap<Window> =>
     isAddressScope(scope) ? addresses : callers;

@@ -7,7 +7,7 @@ import { lockedForMs, strikesAt } from './penalty-box.ts';
 import type { Tally } from './tally.ts';
 
 /** With each decision, so that under load what has ended goes faster than new entries come. */
-const SWEPT_WITH_EACH_DECISION = 8;
+const SWEPT_WITH_EACH_DECISION = 4;
 
 /** The limits of one process, on its own monotonic clock. */
 export function createProcessLimiter({
