@@ -5,6 +5,7 @@ import { tempDir } from '@svault/test-kit/temp-dir';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RawAnswer, rawRequest } from '@svault/test-kit/raw-http';
+import { LIMIT_SETTINGS } from '../src/config/limit-settings.ts';
 import { type Operation, operationsOf } from './api-operations.ts';
 import { type Call, clientOf } from './management-service.ts';
 import { CREDENTIALS, pathFor } from './pair-agents.ts';
@@ -28,9 +29,11 @@ const peakMiB = (): number => {
 };
 const CAP = 256 * 1024;
 const MIB = 1024 * 1024;
+/** What is looked at is what a request gets for its form, however many come from one address. */
+const NO_LIMITS = Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, '1000000000']));
 
 beforeAll(async () => {
-  pair = await startPair({ dir: dir.path, env: { SV_LOG_LEVEL: 'error' } });
+  pair = await startPair({ dir: dir.path, env: { SV_LOG_LEVEL: 'error', ...NO_LIMITS } });
   anyone = clientOf(pair.controlPlaneUrl);
   admin = clientOf(pair.controlPlaneUrl, { authorization: `Bearer ${pair.adminKey}` });
   const { apiKey, agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 
 /** What a peer that speaks bare TCP got back; status 0 where the connection ended without an answer. */
 export interface RawAnswer {
@@ -34,7 +35,10 @@ export async function rawRequest(url: string, pieces: Iterable<string | Uint8Arr
   });
   const isOver = finished.then(() => true);
   await Promise.race([once(socket, 'connect').catch(() => undefined), finished]);
+  let written = 0;
   for (const piece of pieces) {
+    // Small writes end at once, and nothing would be read between them: an answer that came would not be seen.
+    if ((written += 1) % 100 === 0) await setImmediate();
     if (socket.destroyed || received !== '') break;
     const drained = new Promise<boolean>((resolve) => socket.write(piece, () => resolve(false)));
     if (await Promise.race([drained, isOver])) break;
