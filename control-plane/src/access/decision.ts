@@ -3,17 +3,17 @@ import type { PolicyDenial } from '../policies/policy-verdict.ts';
 import type { ListedGrant } from './access-store.ts';
 
 /** Denials that say nothing beyond their code. */
-export type PlainDenialCode = Extract<
-  ErrorCode,
-  | 'MISSING_KEY'
-  | 'INVALID_KEY'
-  | 'AGENT_INACTIVE'
-  | 'INVALID_SERVICE'
-  | 'VAULT_LOCKED'
-  | 'NO_GRANT'
-  | 'GRANT_EXPIRED'
-  | 'WEBHOOK_NOT_CONFIGURED'
->;
+const PLAIN_CODES = [
+  'MISSING_KEY',
+  'INVALID_KEY',
+  'AGENT_INACTIVE',
+  'INVALID_SERVICE',
+  'VAULT_LOCKED',
+  'NO_GRANT',
+  'GRANT_EXPIRED',
+  'WEBHOOK_NOT_CONFIGURED',
+] as const satisfies readonly ErrorCode[];
+export type PlainDenialCode = (typeof PLAIN_CODES)[number];
 
 /** Why a request gets nothing. A value and not an exception: being refused is an ordinary answer, and a cheap one. */
 export type Denial =
@@ -29,19 +29,7 @@ export type Decision =
   | { readonly outcome: 'grants'; readonly grants: readonly ListedGrant[] };
 
 /** Made once: a denial without particulars is the same value each time. */
-const plainDenials = (codes: readonly PlainDenialCode[]): ReadonlyMap<PlainDenialCode, Denial> =>
-  new Map(codes.map((code) => [code, { code }]));
-
-const PLAIN = plainDenials([
-  'MISSING_KEY',
-  'INVALID_KEY',
-  'AGENT_INACTIVE',
-  'INVALID_SERVICE',
-  'VAULT_LOCKED',
-  'NO_GRANT',
-  'GRANT_EXPIRED',
-  'WEBHOOK_NOT_CONFIGURED',
-]);
+const PLAIN: ReadonlyMap<PlainDenialCode, Denial> = new Map(PLAIN_CODES.map((code) => [code, { code }]));
 
 export const plainDenial = (code: PlainDenialCode): Denial => PLAIN.get(code) ?? { code };
 

@@ -1,4 +1,5 @@
 import type { Address, Cidr } from '@svault/shared/egress';
+import { compareByCodeUnit } from './code-unit-order.ts';
 
 /** First and last address, each as a text whose order is the addresses' own. */
 interface Range {
@@ -31,9 +32,8 @@ function apart(ranges: readonly Range[]): readonly Range[] {
   return outermost;
 }
 
-const outerFirst = (a: Range, b: Range): number => compare(a.first, b.first) || compare(b.last, a.last);
-
-const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
+const outerFirst = (a: Range, b: Range): number =>
+  compareByCodeUnit(a.first, b.first) || compareByCodeUnit(b.last, a.last);
 
 /** How many ranges begin at or before an address. */
 function countUpTo(ranges: readonly Range[], key: string): number {

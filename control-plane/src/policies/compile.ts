@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { compareByCodeUnit } from './code-unit-order.ts';
 import { compileGeoRestrict } from './geo-restrict.ts';
 import { compileIpAllowlist } from './ip-allowlist.ts';
 import { isApproved } from './manual-approval.ts';
@@ -63,11 +64,8 @@ export function createPolicyCompiler(): (policies: string) => readonly CompiledR
 
 const inOrder = (a: AttachedPolicy, b: AttachedPolicy): number =>
   Number(a.target === 'token') - Number(b.target === 'token') ||
-  compare(a.name, b.name) ||
-  compare(a.id, b.id);
-
-/** By code unit: the order does not depend on where the service runs. */
-const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
+  compareByCodeUnit(a.name, b.name) ||
+  compareByCodeUnit(a.id, b.id);
 
 const compilePolicy = ({ id, name, target, rules }: AttachedPolicy): CompiledRule[] =>
   rules.map((rule) =>

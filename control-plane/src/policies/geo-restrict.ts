@@ -29,4 +29,5 @@ const COUNTRIES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+/** Whether this is an assigned code, in upper case. */
 export const isCountry = (code: string): boolean => COUNTRIES.has(code);
