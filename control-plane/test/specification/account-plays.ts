@@ -3,20 +3,11 @@ import type { PairAgent } from '../pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import type { LIMIT_ROWS } from './limit-rows.ts';
 import { rateOf, type Row } from './row.ts';
-import { type Play, type Stage, times } from './stage.ts';
+import type { Play, Stage } from './stage.ts';
 import { expectWindowAt } from './windows.ts';
 
 const FLOOR = 60;
 const MINUTE_MS = 60_000;
-
-/** Requests of these agents within their floors; all pass. */
-async function spend(agents: readonly PairAgent[], each: number): Promise<void> {
-  await Promise.all(
-    agents.map(async (agent) => {
-      for (const { status } of await times(each, () => agent.list())) expect(status).toBe(200);
-    }),
-  );
-}
 
 /** The ceiling is reached; it is no strike, and it ends with its window. */
 async function expectFull(stage: Stage, agent: PairAgent): Promise<void> {
@@ -42,8 +33,8 @@ async function someStep({ anyone }: Stage): Promise<string> {
 export const ACCOUNT_PLAYS = {
   'user_aggregate: low end': async (stage) => {
     const [last, ...crowd] = await stage.agents(11);
-    await spend(crowd, FLOOR - 1);
-    await spend(crowd.slice(1), 1);
+    await stage.spend(crowd, FLOOR - 1);
+    await stage.spend(crowd.slice(1), 1);
     // 599 so far. With six agents left, 1.5 x 60 x 6 = 540 would be too few.
     await stage.deleteAgents(crowd.slice(5));
     expect((await crowd[0]!.list()).status).toBe(200);
@@ -52,10 +43,10 @@ export const ACCOUNT_PLAYS = {
 
   'user_aggregate: between': async (stage) => {
     const [last, ...crowd] = await stage.agents(11);
-    await spend(crowd, FLOOR);
+    await stage.spend(crowd, FLOOR);
     // Seven are left: ceil(1.5 x 60 x 7) = 630.
     await stage.deleteAgents(crowd.slice(6));
-    await spend([last!], 30);
+    await stage.spend([last!], 30);
     expectRefusal(await last!.list(), '429 RATE_LIMITED');
     // One more raises it to 720 at once, a suspended one lowers it again.
     const one = await stage.agent();
@@ -66,26 +57,22 @@ export const ACCOUNT_PLAYS = {
 
   'user_aggregate: high end': async (stage) => {
     const [last, ...crowd] = await stage.agents(51);
-    await spend(crowd, FLOOR);
+    await stage.spend(crowd, FLOOR);
     await expectFull(stage, last!);
   },
 
   account_export: async (stage, row) => {
-    await expectWindowAt(
-      stage.pair.clock,
-      rateOf(row),
-      () => stage.admin('GET', '/api/account/export'),
-      ({ status }) => expect(status).toBe(200),
-    );
+    await expectWindowAt(stage.pair.clock, rateOf(row), {
+      call: () => stage.admin('GET', '/api/account/export'),
+      passes: ({ status }) => expect(status).toBe(200),
+    });
   },
 
   setup_step: async (stage, row) => {
     const step = await someStep(stage);
-    await expectWindowAt(
-      stage.pair.clock,
-      rateOf(row),
-      () => stage.admin('POST', `/api/setup/steps/${step}`),
-      ({ status }) => expect(status).toBeLessThan(300),
-    );
+    await expectWindowAt(stage.pair.clock, rateOf(row), {
+      call: () => stage.admin('POST', `/api/setup/steps/${step}`),
+      passes: ({ status }) => expect(status).toBeLessThan(300),
+    });
   },
 } as const satisfies Partial<Record<keyof typeof LIMIT_ROWS, Play<Row>>>;

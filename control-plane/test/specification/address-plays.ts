@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import type { LIMIT_ROWS } from './limit-rows.ts';
 import { rateOf, type Row } from './row.ts';
-import { type Play, times } from './stage.ts';
+import { pipeline } from './pipeline.ts';
+import type { Play } from './stage.ts';
 import { expectWindowAt } from './windows.ts';
 
 /** The stage lets requests say where they come from, as a trusted reverse proxy does. */
@@ -21,27 +22,37 @@ const perAddress =
     const rate = rateOf(row);
     const post = (address: string, body: object): Promise<Answer> =>
       stage.anyone('POST', path, { body, headers: { 'x-forwarded-for': address } });
-    const notLimited = ({ status }: Answer): void => expect([400, 401, 403, 422]).toContain(status);
+    const notLimited = ({ status }: Pick<Answer, 'status'>): void =>
+      expect([400, 401, 403, 422]).toContain(status);
+    /** One guess after the other. */
+    const fill = async (count: number, addressOf: (n: number) => string): Promise<void> => {
+      const guesses = Array.from({ length: count }, (_, n) => ({
+        method: 'POST' as const,
+        path,
+        headers: { 'x-forwarded-for': addressOf(n) },
+        body: { guess: n },
+      }));
+      for (const status of await pipeline(stage.pair.controlPlaneUrl(), guesses)) notLimited({ status });
+    };
     const address = someAddress();
-    await expectWindowAt(stage.pair.clock, rate, () => post(address, { guess: 1 }), notLimited);
+    await expectWindowAt(stage.pair.clock, rate, {
+      call: () => post(address, { guess: 1 }),
+      passes: notLimited,
+      fill: (count) => fill(count, () => address),
+    });
 
     const filled = someAddress();
-    await fill(rate.limit, (n) => post(filled, { guess: n }));
+    await fill(rate.limit, () => filled);
     expect((await post(filled, {})).status).toBe(429);
     expect((await post(`::ffff:${filled}`, {})).status).toBe(429);
     notLimited(await post(someAddress(), {}));
 
     // IPv6 by /64 (contract.md, "REST"): all of it belongs to one subscriber.
     const network = someNetwork();
-    await fill(rate.limit, (n) => post(`${network}::${n + 1}`, {}));
+    await fill(rate.limit, (n) => `${network}::${n + 1}`);
     expect((await post(`${network}:ffff:ffff:ffff:ffff`, {})).status).toBe(429);
     notLimited(await post(`${someNetwork()}::1`, {}));
   };
-
-async function fill(count: number, ask: (n: number) => Promise<Answer>): Promise<void> {
-  let n = 0;
-  for (const { status } of await times(count, () => ask(n++))) expect(status).not.toBe(429);
-}
 
 export const ADDRESS_PLAYS = {
   cli_login_begin: perAddress('/api/cli/login/begin'),

@@ -1,6 +1,7 @@
 import { newKey } from '@svault/shared';
 import { expect } from 'vitest';
 import { pathFor } from '../pair-agents.ts';
+import { storedState } from '../stored-state.ts';
 import { type RestRefusal, expectRefusal } from './answers.ts';
 import type { ERROR_ROWS } from './error-rows.ts';
 import { useFloor } from './floor-plays.ts';
@@ -115,7 +116,7 @@ export const ERROR_PLAYS = {
   RATE_LIMITED: async (stage, row) => {
     const crowd = await stage.agents(10, 'github');
     const [boxed] = crowd;
-    for (const agent of crowd) await useFloor(agent);
+    await useFloor(stage, ...crowd);
     // The floor limit, then the penalty box.
     for (const answer of await times(2, () => boxed!.ask('github'))) expectRefusal(answer, named(row));
     // Over the miss limit.
@@ -194,6 +195,10 @@ export const ERROR_PLAYS = {
 
   'webhook offline': async (stage) => {
     const agent = await stage.agent('github');
+    // What is still to be shipped would find out that it is away.
+    const state = storedState(stage.pair.databaseUrl);
+    const unshipped = () => state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains');
+    await expect.poll(unshipped, { timeout: 10_000 }).toBe(0);
     await stage.pair.stop('webhook');
     // Not known yet: the redirect, whose fetch fails at the webhook.
     const { status, headers } = await agent.ask('github');

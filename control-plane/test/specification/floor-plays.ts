@@ -12,14 +12,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** So late in a window that a lockout is as long as its strikes make it. */
 const LATE_MS = MINUTE_MS - 500;
 
-/** Uses up an agent's floor of a minute with list mode, which costs nothing else. */
-export const useFloor = async (agent: PairAgent): Promise<void> => {
-  for (const answer of await times(FLOOR, () => agent.list())) expect(answer.status).toBe(200);
-};
+/** Uses up the floor of a minute of some agents. */
+export const useFloor = (stage: Stage, ...agents: PairAgent[]): Promise<void> => stage.spend(agents, FLOOR);
 
 /** One violation at the end of a window. @returns the seconds that the agent is locked out for */
 async function violate(stage: Stage, agent: PairAgent): Promise<number> {
-  await useFloor(agent);
+  await useFloor(stage, agent);
   stage.wait(LATE_MS);
   const answer = await agent.list();
   expectRefusal(answer, '429 RATE_LIMITED');
@@ -29,7 +27,7 @@ async function violate(stage: Stage, agent: PairAgent): Promise<number> {
 /** Fills the account's ceiling and leaves it at its low end: 600 counted, no agent left. */
 async function fillAggregate(stage: Stage): Promise<void> {
   const crowd = await stage.agents(10);
-  for (const agent of crowd) await useFloor(agent);
+  await useFloor(stage, ...crowd);
   await stage.deleteAgents(crowd);
 }
 
@@ -43,7 +41,7 @@ export const FLOOR_PLAYS = {
       { type: 'rate_limit', limit: 1, windowSeconds: 40 },
       { targetType: 'agent', targetId: rule!.id },
     );
-    await times(FLOOR, () => floor!.list());
+    await useFloor(stage, floor!);
     await times(10, () => misses!.ask('nothing'));
     await rule!.ask('github');
     const refused = [
@@ -69,14 +67,12 @@ export const FLOOR_PLAYS = {
 
   agent_credentials: async (stage, row) => {
     const agent = await stage.agent('github');
-    await expectWindowAt(
-      stage.pair.clock,
-      rateOf(row),
-      () => agent.ask('github'),
-      ({ status }) => expect(status).toBe(307),
-    );
+    await expectWindowAt(stage.pair.clock, rateOf(row), {
+      call: () => agent.ask('github'),
+      passes: ({ status }) => expect(status).toBe(307),
+    });
     const [listing, other] = await stage.agents(2, 'github');
-    await times(FLOOR - 1, () => listing!.list());
+    await stage.spend([listing!], FLOOR - 1);
     expect((await listing!.ask('github')).status).toBe(307);
     expectRefusal(await listing!.list(), '429 RATE_LIMITED');
     expect((await other!.ask('github')).status).toBe(307);
@@ -84,12 +80,10 @@ export const FLOOR_PLAYS = {
 
   agent_no_grant: async (stage, row) => {
     const agent = await stage.agent();
-    await expectWindowAt(
-      stage.pair.clock,
-      rateOf(row),
-      () => agent.ask('nothing'),
-      (answer) => expectRefusal(answer, '404 NO_GRANT'),
-    );
+    await expectWindowAt(stage.pair.clock, rateOf(row), {
+      call: () => agent.ask('nothing'),
+      passes: (answer) => expectRefusal(answer, '404 NO_GRANT'),
+    });
     const lapsing = await stage.agent();
     for (let n = 0; n < 6; n++) await stage.grant(lapsing, { serviceName: `s${n}`, expiresInSeconds: 3_600 });
     stage.wait(HOUR_MS);
@@ -121,12 +115,10 @@ export const FLOOR_PLAYS = {
   key_reveal: async (stage, row) => {
     const [agent, other] = await stage.agents(2);
     const reveal = (of: PairAgent) => stage.admin('POST', `/api/agents/${of.id}/reveal-key`);
-    await expectWindowAt(
-      stage.pair.clock,
-      rateOf(row),
-      () => reveal(agent!),
-      ({ json }) => expect(json).toEqual({ apiKey: agent!.apiKey }),
-    );
+    await expectWindowAt(stage.pair.clock, rateOf(row), {
+      call: () => reveal(agent!),
+      passes: ({ json }) => expect(json).toEqual({ apiKey: agent!.apiKey }),
+    });
     await times(rateOf(row).limit, () => reveal(agent!));
     expect(gist(await reveal(agent!))).toBe('429 RATE_LIMITED');
     expect((await reveal(other!)).json).toEqual({ apiKey: other!.apiKey });
@@ -134,7 +126,7 @@ export const FLOOR_PLAYS = {
 
   'order: penalty box': async (stage) => {
     const [agent, other] = await stage.agents(2, 'github');
-    await useFloor(agent!);
+    await useFloor(stage, agent!);
     expectRefusal(await agent!.ask('github'), '429 RATE_LIMITED');
     await stage.admin('POST', '/api/vault/lock');
     for (const name of ['github', 'nothing', 'a/b', ''])
@@ -147,9 +139,9 @@ export const FLOOR_PLAYS = {
 
   'order: floor': async (stage) => {
     const [atOnce, later] = await stage.agents(2);
-    await useFloor(atOnce!);
+    await useFloor(stage, atOnce!);
     expect((await atOnce!.list()).json.retryAfter).toBe(60);
-    await useFloor(later!);
+    await useFloor(stage, later!);
     stage.wait(45_500);
     expect((await later!.list()).json.retryAfter).toBe(15);
     // No second strike while it is locked out, and no longer lockout.
@@ -163,7 +155,7 @@ export const FLOOR_PLAYS = {
 
   'order: aggregate': async (stage) => {
     const [over, under] = await stage.agents(2, 'github');
-    await useFloor(over!);
+    await useFloor(stage, over!);
     await fillAggregate(stage);
     // Over its floor: struck, though the ceiling is reached too. Under it: refused before anything is said of grants.
     expectRefusal(await over!.list(), '429 RATE_LIMITED');

@@ -1,6 +1,8 @@
 import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pair';
 import { type Answer, type Call, clientOf } from '../management-service.ts';
-import { type PairAgent, agentOn, grant } from '../pair-agents.ts';
+import { expect } from 'vitest';
+import { CREDENTIALS, type PairAgent, agentOn, grant } from '../pair-agents.ts';
+import { pipeline } from './pipeline.ts';
 
 const HOUR_MS = 3_600_000;
 /** Longer than any window, and than a box full of strikes decays in. */
@@ -22,6 +24,8 @@ export interface Stage {
   ): Promise<string>;
   grant(agent: PairAgent, body: object): Promise<void>;
   deleteAgents(agents: readonly PairAgent[]): Promise<void>;
+  /** Uses list mode, which costs nothing but limits, so many times by each; all are let through. */
+  spend(agents: readonly PairAgent[], each: number): Promise<void>;
   wait(ms: number): void;
   /** No agent, policy, window or strike is left of the row before. */
   clear(): Promise<void>;
@@ -32,18 +36,15 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
   const pair = await startPair({ logLevel: 'silent', ...options });
   const admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
   const deleteAgents: Stage['deleteAgents'] = async (agents) => {
-    for (const { id } of agents) await pair.admin.call('DELETE', `/api/agents/${id}`);
+    await Promise.all(agents.map(({ id }) => pair.admin.call('DELETE', `/api/agents/${id}`)));
   };
   const stage: Stage = {
     pair,
     admin,
     anyone: clientOf(pair.controlPlaneUrl()),
     agent: (...serviceNames) => agentOn(pair, ...serviceNames),
-    agents: async (count, ...serviceNames) => {
-      const made: PairAgent[] = [];
-      while (made.length < count) made.push(await agentOn(pair, ...serviceNames));
-      return made;
-    },
+    agents: (count, ...serviceNames) =>
+      Promise.all(Array.from({ length: count }, () => agentOn(pair, ...serviceNames))),
     policy: async (rule, target, name = `a ${rule.type} policy`) => {
       const body = { name, enabled: true, rules: [rule] };
       const token = { serviceName: target.targetId, tokenType: 'PlainText' };
@@ -54,6 +55,15 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
     },
     grant: async ({ id }, body) => void (await grant(pair, id, body)),
     deleteAgents,
+    spend: async (agents, each) => {
+      const asked = agents.map(({ apiKey }) => ({
+        path: CREDENTIALS,
+        headers: { authorization: `Bearer ${apiKey}` },
+      }));
+      const turns = Array.from({ length: each }, () => asked).flat();
+      const statuses = await pipeline(pair.controlPlaneUrl(), turns);
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    },
     wait: (ms) => pair.clock.advance(ms),
     clear: async () => {
       for (const path of ['/api/agents?status=active', '/api/agents?status=suspended', '/api/policies']) {

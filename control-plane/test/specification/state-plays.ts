@@ -150,7 +150,7 @@ export const STATE_PLAYS = {
       [2, 2],
       [3, 4],
     ] as const) {
-      await useFloor(agent!);
+      await useFloor(stage, agent!);
       stage.wait(MINUTE_MS - 500);
       expect((await agent!.list()).json.retryAfter).toBe(seconds);
       expect(await boxed()).toMatchObject([{ callerId: agent!.id, strikes, retryAfter: seconds }]);

@@ -13,13 +13,17 @@ interface Rate {
  * left; a millisecond before the end it still is, and at the end it is not.
  *
  * @param ask the seconds to wait where it is refused, undefined where it passes
+ * @param fill for large limits: so many uses at once, all of which pass
  */
 export async function expectWindow(
   clock: ManualClock,
   { limit, windowMs }: Rate,
   ask: () => Promise<number | undefined>,
+  fill?: (count: number) => Promise<void>,
 ): Promise<void> {
-  for (let use = 1; use <= limit; use++) expect([use, await ask()]).toEqual([use, undefined]);
+  await fill?.(limit - 1);
+  for (let use = fill === undefined ? 1 : limit; use <= limit; use++)
+    expect([use, await ask()]).toEqual([use, undefined]);
   expect(await ask()).toBe(windowMs / 1_000);
   clock.advance(windowMs - 1);
   expect(await ask()).toBe(1);
@@ -31,15 +35,27 @@ export async function expectWindow(
 export const expectWindowAt = (
   clock: ManualClock,
   rate: Rate,
-  call: () => Promise<Answer>,
-  passes: (answer: Answer) => void,
+  {
+    call,
+    passes,
+    fill,
+  }: {
+    readonly call: () => Promise<Answer>;
+    readonly passes: (answer: Answer) => void;
+    readonly fill?: (count: number) => Promise<void>;
+  },
 ): Promise<void> =>
-  expectWindow(clock, rate, async () => {
-    const answer = await call();
-    if (answer.status !== 429) {
-      passes(answer);
-      return undefined;
-    }
-    expectRateLimited(answer, answer.json.retryAfter);
-    return answer.json.retryAfter as number;
-  });
+  expectWindow(
+    clock,
+    rate,
+    async () => {
+      const answer = await call();
+      if (answer.status !== 429) {
+        passes(answer);
+        return undefined;
+      }
+      expectRateLimited(answer, answer.json.retryAfter);
+      return answer.json.retryAfter as number;
+    },
+    fill,
+  );
