@@ -1,13 +1,9 @@
-import { silentLogger } from '@svault/server-kit/logger';
-import { systemClock } from '@svault/shared';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AUDIT_EVENT_TYPES, type AuditEventType } from '../src/audit/event-types.ts';
-import { controlPlaneConfig } from '../src/config/config.ts';
-import { operatorKeys } from '../src/context.ts';
 import type { Database } from '../src/store/database.ts';
-import { openDatabase } from '../src/store/open-database.ts';
 import { CAUSES, type Cause, LATER, NEVER, type World } from './audit-causes.ts';
+import { openBeside } from './beside-the-service.ts';
 import { startLinkedService } from './linked-service.ts';
 import type { LoggedEvent } from './service-steps.ts';
 
@@ -30,9 +26,7 @@ beforeAll(async () => {
   const agent = await service.agent('github');
   const ownerId = (await admin('GET', '/api/me')).json.id;
   world = { service, admin, agent, ownerId, post };
-  const config = controlPlaneConfig(service.place.env);
-  const options = { clock: systemClock, logger: silentLogger, opener: 'tool' } as const;
-  database = await openDatabase(config.database, operatorKeys(config), options);
+  database = await openBeside(service);
 });
 afterAll(async () => {
   await database.close();

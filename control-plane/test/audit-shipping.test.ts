@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
+import { addEvents } from './beside-the-service.ts';
 import { serveOn } from './management-service.ts';
 
 describe('shipping the log to the webhook', () => {
@@ -64,6 +65,8 @@ describe('shipping the log to the webhook', () => {
       await write(20);
       await service.webhook.shut();
       await write(events);
+      // More than one batch.
+      await addEvents({ ...service, admin }, 250);
       let lost = 0;
       service.webhook.fault = (path) => (path === '/v1/storage' && lost++ < 2 ? 'lose' : undefined);
       await service.webhook.open();
@@ -72,8 +75,7 @@ describe('shipping the log to the webhook', () => {
         expect(lost).toBeGreaterThanOrEqual(2);
       });
     };
-    // More than one batch.
-    await outage(260);
+    await outage(20);
     await running.close();
     ({ admin, running } = await serveOn(service.place, service.clock));
     await outage(20);
@@ -86,7 +88,7 @@ describe('shipping the log to the webhook', () => {
       ids.unshift(...(json.items as { id: string }[]).map(({ id }) => id).toReversed());
       cursor = json.nextCursor ?? '';
     } while (cursor !== '');
-    expect(ids.length).toBeGreaterThan(340);
+    expect(ids.length).toBeGreaterThan(600);
     await eventually(() => {
       service.clock.advance(1_000);
       expect(arrived()).toEqual(ids);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { addTokens } from './beside-the-service.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import type { Answer } from './management-service.ts';
 
@@ -244,8 +245,7 @@ describe('grants from a folder', () => {
 
   test('are all there or none: of 500, where one more is made at the same time', async () => {
     const many = Array.from({ length: 500 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
-    for (let from = 0; from < many.length; from += 50)
-      await Promise.all(many.slice(from, from + 50).map(token));
+    await addTokens(service, many);
     const { id } = await folder(many);
     const [all, one] = await Promise.all([grant({ folderId: id }), grant({ serviceName: 'many-250' })]);
     const made = all.json.grants.length as number;
