@@ -1,45 +1,41 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { newKey } from '@svault/shared';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ManagementService, makePlace, startService } from './management-service.ts';
-import { program } from './run-program.ts';
+import { command, program } from './run-program.ts';
 
 let service: ManagementService;
-beforeEach(async () => {
+beforeAll(async () => {
   service = await startService();
 });
-afterEach(() => service.stop());
+afterAll(() => service.stop());
 
-test.each([['backup'], ['restore-backup']])(
-  '%s names the tools to use, and does nothing',
-  async (command) => {
-    const file = join(service.place.folder, 'backup');
-    const { code, stderr } = await program(service.place.env, command, file);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/PostgreSQL.*pg_dump.*pg_restore/)]);
-    expect(existsSync(file)).toBe(false);
-  },
-);
-
-test('audit verify beside two running serves says whether the chain holds', async () => {
-  const { place, admin } = service;
-  await admin('POST', '/api/agents', { body: { name: 'a' } });
-  expect(await program(place.env, 'audit', 'verify')).toMatchObject({ code: 0, stdout: /intact/ });
-  await place.state.run("UPDATE audit_events SET outcome = 'denied' WHERE seq = 2");
-  expect(await program(place.env, 'audit', 'verify')).toMatchObject({ code: 1, stdout: /BROKEN at event 2/ });
+test.each([['backup'], ['restore-backup']])('%s names the tools to use, and does nothing', async (words) => {
+  const file = join(service.place.folder, 'backup');
+  const { code, stderr } = await command(service.place.env, words, file);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/PostgreSQL.*pg_dump.*pg_restore/)]);
+  expect(existsSync(file)).toBe(false);
 });
 
 test.each([
-  ['a database that is not there', (url: string) => url.replace(/\/place_\w+$/, '/nowhere'), 'nowhere'],
-  ['a server that is not there', (url: string) => url.replace(/:\d+\//, ':1/'), 'ECONNREFUSED'],
+  [
+    'a database that is not there',
+    command,
+    (url: string) => url.replace(/\/place_\w+$/, '/nowhere'),
+    'nowhere',
+  ],
+  ['a server that is not there', command, (url: string) => url.replace(/:\d+\//, ':1/'), 'ECONNREFUSED'],
   [
     'a wrong password',
+    // All that the process writes, its log too.
+    program,
     (url: string) => url.replace(/:[^:@/]+@/, ':hunter2@'),
     'password authentication failed',
   ],
-])('%s ends the start in one line, without the password', async (_what, change, said) => {
+])('%s ends the start in one line, without the password', async (_what, run, change, said) => {
   const url = change(service.place.env['SV_DATABASE_URL'] ?? '');
-  const { code, stderr, stdout } = await program({ ...service.place.env, SV_DATABASE_URL: url });
+  const { code, stderr, stdout } = await run({ ...service.place.env, SV_DATABASE_URL: url });
   expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
   expect(stderr + stdout).not.toMatch(/hunter2|test-database-password/);
 });
@@ -47,8 +43,16 @@ test.each([
 test('a subcommand does not make a schema where there is none', async () => {
   const empty = await makePlace({ SV_BOOTSTRAP_ADMIN_KEY: newKey('svadmin') });
   await empty.state.run('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-  const { code, stderr } = await program(empty.env, 'owner-link');
+  const { code, stderr } = await command(empty.env, 'owner-link');
   expect([code, stderr]).toEqual([1, expect.stringContaining('there is no database at 127.0.0.1')]);
   expect(await empty.state.columns()).toEqual({});
   await empty.remove();
+});
+
+test('audit verify beside two running serves says whether the chain holds', async () => {
+  const { place, admin } = service;
+  await admin('POST', '/api/agents', { body: { name: 'a' } });
+  expect(await command(place.env, 'audit', 'verify')).toMatchObject({ code: 0, stdout: /intact/ });
+  await place.state.run("UPDATE audit_events SET outcome = 'denied' WHERE seq = 2");
+  expect(await command(place.env, 'audit', 'verify')).toMatchObject({ code: 1, stdout: /BROKEN at event 2/ });
 });

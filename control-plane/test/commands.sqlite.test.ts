@@ -10,7 +10,7 @@ import {
   serveOn,
   startService,
 } from './management-service.ts';
-import { program } from './run-program.ts';
+import { command, program } from './run-program.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -32,14 +32,14 @@ describe('backups', () => {
     const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
     const file = join(service.place.folder, 'backup.db');
 
-    expect((await program(service.place.env, 'backup', file)).code).toBe(0);
-    const again = await program(service.place.env, 'backup', file);
+    expect((await command(service.place.env, 'backup', file)).code).toBe(0);
+    const again = await command(service.place.env, 'backup', file);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already')]);
 
     const other = await makePlace();
     const place: Place = { ...other, adminKey: service.place.adminKey, env: movedTo(service.place, other) };
-    expect((await program(place.env, 'restore-backup', file)).code).toBe(0);
-    const occupied = await program(place.env, 'restore-backup', file);
+    expect((await command(place.env, 'restore-backup', file)).code).toBe(0);
+    const occupied = await command(place.env, 'restore-backup', file);
     expect([occupied.code, occupied.stderr]).toEqual([1, expect.stringContaining('already')]);
 
     for (const { databasePath } of [service.place, place])
@@ -53,12 +53,12 @@ describe('backups', () => {
   test('restore-backup refuses a damaged file and leaves the place empty', async () => {
     const service = await started();
     const file = join(service.place.folder, 'backup.db');
-    await program(service.place.env, 'backup', file);
+    await command(service.place.env, 'backup', file);
     const bytes = await readFile(file);
     await writeFile(file, bytes.subarray(0, bytes.length - 8_192));
     const other = await makePlace();
     cleanups.push(() => other.remove());
-    const { code } = await program(movedTo(service.place, other), 'restore-backup', file);
+    const { code } = await command(movedTo(service.place, other), 'restore-backup', file);
     expect([code, existsSync(other.databasePath)]).toEqual([1, false]);
   });
 });
@@ -70,7 +70,7 @@ describe('one serve and one master key per file', () => {
     const before = await service.place.state.digest();
     const env = { ...service.place.env, SV_MASTER_KEY: randomToken(32) };
     for (const words of [['backup', join(service.place.folder, 'b.db')]]) {
-      const { code, stderr } = await program(env, ...words);
+      const { code, stderr } = await command(env, ...words);
       expect([code, stderr]).toEqual([
         1,
         expect.stringContaining('SV_MASTER_KEY does not open this database'),

@@ -8,7 +8,7 @@ import {
   serveOn,
   startService,
 } from './management-service.ts';
-import { program } from './run-program.ts';
+import { command, program } from './run-program.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -38,7 +38,7 @@ describe('beside a running serve', () => {
     const next = randomToken(32);
     const env = { ...service.place.env, SV_MASTER_KEY_NEXT: next };
     for (const _ of ['once', 'and again, as after a kill'])
-      expect((await program(env, 'rotate-master-key')).code).toBe(0);
+      expect((await command(env, 'rotate-master-key')).code).toBe(0);
 
     const reveal = `/api/agents/${agent.id}/reveal-key`;
     expect((await service.admin('POST', reveal)).json).toEqual({ apiKey });
@@ -55,23 +55,25 @@ describe('beside a running serve', () => {
 
   test('rotate-master-key says which setting it needs', async () => {
     const service = await started();
-    const { code, stderr } = await program(service.place.env, 'rotate-master-key');
+    const { code, stderr } = await command(service.place.env, 'rotate-master-key');
     expect([code, stderr]).toEqual([2, expect.stringContaining('SV_MASTER_KEY_NEXT')]);
   });
 });
 
 describe('starts that are refused', () => {
-  test.each([
-    '',
-    'short',
-    randomToken(31),
-    `${randomToken(32)}=`,
-    'no base64url at all, but 43 characters long',
-  ])('R20: the master key %j', async (key) => {
-    const place = await makePlace({ SV_MASTER_KEY: key });
+  test('R20: a master key that is none', async () => {
+    const place = await makePlace();
     cleanups.push(() => place.remove());
-    const { code, stderr } = await program(place.env);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('SV_MASTER_KEY')]);
+    for (const key of [
+      '',
+      'short',
+      randomToken(31),
+      `${randomToken(32)}=`,
+      'no base64url, but 43 characters long',
+    ]) {
+      const { code, stderr } = await command({ ...place.env, SV_MASTER_KEY: key });
+      expect([key, code, stderr]).toEqual([key, 2, expect.stringContaining('SV_MASTER_KEY')]);
+    }
     expect(existsSync(place.databasePath)).toBe(false);
   });
 
@@ -81,7 +83,7 @@ describe('starts that are refused', () => {
     const before = await service.place.state.digest();
     const env = { ...service.place.env, SV_MASTER_KEY: randomToken(32) };
     for (const words of [[], ['owner-link'], ['audit', 'verify'], ['rotate-master-key']]) {
-      const { code, stderr } = await program({ ...env, SV_MASTER_KEY_NEXT: randomToken(32) }, ...words);
+      const { code, stderr } = await command({ ...env, SV_MASTER_KEY_NEXT: randomToken(32) }, ...words);
       expect([code, stderr]).toEqual([
         1,
         expect.stringContaining('SV_MASTER_KEY does not open this database'),
@@ -111,7 +113,7 @@ describe('starts that are refused', () => {
     expect(code).toBe(2);
     expect(stderr).toContain('SV_LISTENN');
     expect(stderr).not.toContain('tooshort');
-    const known = await program({ ...place.env, SV_LISTENN: '' });
+    const known = await command({ ...place.env, SV_LISTENN: '' });
     expect(known.stderr).not.toContain('tooshort');
   });
 });

@@ -1,6 +1,15 @@
 import { SettingsError } from './settings.ts';
 import { scrub } from './scrub.ts';
 
+/** What a program finds around it. */
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  /** Writes what was asked for. */
+  readonly out: (text: string) => void;
+  /** Writes why it failed. */
+  readonly err: (text: string) => void;
+}
+
 export interface Subcommand {
   /** How its arguments look, such as `FILE`; empty when it takes none. */
   readonly usage?: string;
@@ -10,7 +19,7 @@ export interface Subcommand {
   /** How many more it may be called with; none unless given. */
   readonly optionalOperands?: number;
   /** @returns the exit code; nothing means 0 */
-  run(operands: readonly string[]): Promise<number | void>;
+  run(operands: readonly string[], surroundings: Surroundings): Promise<number | void>;
 }
 
 export interface Program {
@@ -27,12 +36,22 @@ const USAGE = 2;
  * an exit code: 2 for a call that does not fit, 1 for everything else. A stack is shown only at SV_LOG_LEVEL=debug.
  */
 export async function runProgram(program: Program, argv: readonly string[]): Promise<void> {
-  process.exitCode = await runChosen(program, argv);
+  process.exitCode = await runWithin(program, argv, {
+    env: process.env,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+  });
 }
 
-async function runChosen(program: Program, argv: readonly string[]): Promise<number> {
+/** The same in whatever surroundings. @returns the exit code */
+export async function runWithin(
+  program: Program,
+  argv: readonly string[],
+  surroundings: Surroundings,
+): Promise<number> {
+  const { env, out, err } = surroundings;
   if (argv.includes('--help') || argv[0] === 'help') {
-    process.stdout.write(usage(program));
+    out(usage(program));
     return 0;
   }
   const name = argv.length === 0 ? program.fallback : matchName(program, argv);
@@ -43,13 +62,13 @@ async function runChosen(program: Program, argv: readonly string[]): Promise<num
       subcommand === undefined
         ? `unknown subcommand: ${argv.join(' ')}`
         : `usage: ${name} ${subcommand.usage ?? ''}`;
-    process.stderr.write(`${program.name}: ${what.trimEnd()}\n\n${usage(program)}`);
+    err(`${program.name}: ${what.trimEnd()}\n\n${usage(program)}`);
     return USAGE;
   }
   try {
-    return (await subcommand.run(operands)) ?? 0;
+    return (await subcommand.run(operands, surroundings)) ?? 0;
   } catch (error) {
-    process.stderr.write(`${program.name}: ${scrub(describe(error))}\n`);
+    err(`${program.name}: ${scrub(describe(error, env))}\n`);
     return error instanceof SettingsError ? USAGE : 1;
   }
 }
@@ -64,9 +83,9 @@ function matchName(program: Program, argv: readonly string[]): string | undefine
     .sort((a, b) => b.length - a.length)[0];
 }
 
-function describe(error: unknown): string {
+function describe(error: unknown, env: NodeJS.ProcessEnv): string {
   if (!(error instanceof Error)) return String(error);
-  return process.env['SV_LOG_LEVEL'] === 'debug' ? (error.stack ?? error.message) : error.message;
+  return env['SV_LOG_LEVEL'] === 'debug' ? (error.stack ?? error.message) : error.message;
 }
 
 function usage(program: Program): string {

@@ -7,8 +7,8 @@ import { withDatabase } from './with-stores.ts';
 export const auditVerify: Subcommand = {
   summary: 'follow the hash chain of every account and say where one breaks',
   operands: 0,
-  run: async () =>
-    withDatabase(controlPlaneConfig(process.env), async ({ stores: { audit: log } }) => {
+  run: async (_operands, { env, out }) =>
+    withDatabase(controlPlaneConfig(env), async ({ stores: { audit: log } }) => {
       let broken = 0;
       for (const vaultId of await log.vaultsToVerify()) {
         const verdict = await verifyLog(log, vaultId);
@@ -16,7 +16,7 @@ export const auditVerify: Subcommand = {
         const result = verdict.intact
           ? `intact, ${verdict.events} events, head ${verdict.head.hash}`
           : `BROKEN at event ${verdict.seq}: ${verdict.problem}`;
-        process.stdout.write(`${vaultId} ${result}\n`);
+        out(`${vaultId} ${result}\n`);
       }
       return broken === 0 ? 0 : 1;
     }),

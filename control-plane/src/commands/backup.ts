@@ -10,14 +10,14 @@ export const backup: Subcommand = {
   usage: 'FILE',
   summary: 'write a consistent copy of the database to a new file',
   operands: 1,
-  run: async ([file = '']) => {
-    const config = controlPlaneConfig(process.env);
+  run: async ([file = ''], { env, out }) => {
+    const config = controlPlaneConfig(env);
     const { sqlite, close } = await openSqliteDatabase(sqliteFileOf(config), operatorKeys(config), AS_TOOL);
     try {
       await backupSqlite(sqlite, file);
     } finally {
       await close();
     }
-    process.stdout.write(`Wrote ${file}. It opens with the present master key only: keep that key too.\n`);
+    out(`Wrote ${file}. It opens with the present master key only: keep that key too.\n`);
   },
 };

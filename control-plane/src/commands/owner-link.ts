@@ -8,8 +8,8 @@ import { withStores } from './with-stores.ts';
 export const ownerLink: Subcommand = {
   summary: 'print a link that signs the owner in once',
   operands: 0,
-  run: async () => {
-    const config = controlPlaneConfig(process.env);
+  run: async (_operands, { env, out }) => {
+    const config = controlPlaneConfig(env);
     const { email } = config.bootstrap;
     const link = await withStores(config, async (stores) => {
       const owners = await stores.users.owners();
@@ -19,6 +19,6 @@ export const ownerLink: Subcommand = {
         throw new Error('there are several accounts: set SV_BOOTSTRAP_EMAIL to choose one');
       return (await makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock: systemClock })).url;
     });
-    process.stdout.write(`${link}\n`);
+    out(`${link}\n`);
   },
 };

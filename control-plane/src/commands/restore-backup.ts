@@ -15,8 +15,8 @@ export const restoreBackup: Subcommand = {
   usage: 'FILE',
   summary: 'take a backup as the database, where there is none',
   operands: 1,
-  run: async ([file = '']) => {
-    const config = controlPlaneConfig(process.env);
+  run: async ([file = ''], { env, out }) => {
+    const config = controlPlaneConfig(env);
     const databasePath = sqliteFileOf(config);
     if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
       throw new Error(`there is a database at ${databasePath} already`);
@@ -31,7 +31,7 @@ export const restoreBackup: Subcommand = {
     } finally {
       for (const suffix of ['', '-wal', '-shm']) rmSync(staged + suffix, { force: true });
     }
-    process.stdout.write(
+    out(
       'Restored. What was suspended, revoked or rotated after the backup is as it was before: look through it.\n',
     );
   },

@@ -8,13 +8,11 @@ import { withDatabase } from './with-stores.ts';
 export const rotateMasterKey: Subcommand = {
   summary: 'put the database under SV_MASTER_KEY_NEXT',
   operands: 0,
-  run: async () => {
-    const config = controlPlaneConfig(process.env);
+  run: async (_operands, { env, out }) => {
+    const config = controlPlaneConfig(env);
     const { masterKey: current, masterKeyNext: next } = config;
     if (next === undefined) throw new SettingsError(['SV_MASTER_KEY_NEXT is missing: the key to rotate to']);
     await withDatabase(config, ({ kysely }) => rewrapSealingKey(kysely, { current, next }));
-    process.stdout.write(
-      'The database is under the new master key. Set SV_MASTER_KEY to it before the next start.\n',
-    );
+    out('The database is under the new master key. Set SV_MASTER_KEY to it before the next start.\n');
   },
 };

@@ -6,11 +6,11 @@ import { startControlPlane } from '../serve.ts';
 export const serve: Subcommand = {
   summary: 'run the service',
   operands: 0,
-  run: async () => {
-    const running = await startControlPlane(controlPlaneConfig(process.env));
+  run: async (_operands, { env, out }) => {
+    const running = await startControlPlane(controlPlaneConfig(env));
     onStop(() => running.close());
     // Printed, not logged: the log masks it, as it masks every key.
     if (running.ownerLink !== undefined)
-      process.stdout.write(`Sign in as the owner, once and within 30 minutes: ${running.ownerLink}\n`);
+      out(`Sign in as the owner, once and within 30 minutes: ${running.ownerLink}\n`);
   },
 };
