@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { runWithin } from '@svault/server-kit/program';
 import { programEnv } from '@svault/test-kit/program-env';
-import { CONTROL_PLANE } from '../src/program.ts';
+import { CONTROL_PLANE } from '../src/commands/control-plane.ts';
 
 const run = promisify(execFile);
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;

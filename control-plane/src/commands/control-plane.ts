@@ -1,10 +1,10 @@
 import type { Program } from '@svault/server-kit/program';
-import { auditVerify } from './commands/audit-verify.ts';
-import { backup } from './commands/backup.ts';
-import { ownerLink } from './commands/owner-link.ts';
-import { restoreBackup } from './commands/restore-backup.ts';
-import { rotateMasterKey } from './commands/rotate-master-key.ts';
-import { serve } from './commands/serve.ts';
+import { auditVerify } from './audit-verify.ts';
+import { backup } from './backup.ts';
+import { ownerLink } from './owner-link.ts';
+import { restoreBackup } from './restore-backup.ts';
+import { rotateMasterKey } from './rotate-master-key.ts';
+import { serve } from './serve.ts';
 
 /** The control plane and its subcommands. */
 export const CONTROL_PLANE: Program = {
