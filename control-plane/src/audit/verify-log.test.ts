@@ -3,7 +3,7 @@ import { type Id, newId } from '@svault/shared';
 import { describe, expect, it } from 'vitest';
 import { type AuditEvent, stampEvent } from './audit-event.ts';
 import { EMPTY_CHAIN, linkEvent } from './chain.ts';
-import { verifyLog } from './verify-log.ts';
+import { createLogVerification, verifyLog } from './verify-log.ts';
 
 const vaultId: Id<'vlt'> = newId('vlt');
 
@@ -39,6 +39,56 @@ it('finds an event that is missing beyond the first page', async () => {
   const events = chainOf(1_200);
   const log = { ...logOf(events.toSpliced(900, 1)), chainOf: logOf(events).chainOf };
   expect(await verifyLog(log, vaultId)).toEqual({ intact: false, seq: 901, problem: 'missing' });
+});
+
+describe('a vault that is verified again and again', () => {
+  const counting = (events: readonly AuditEvent[]) => {
+    const log = logOf(events);
+    const runs = { begun: 0, atOnce: 0, most: 0 };
+    return {
+      runs,
+      after: async (id: Id<'vlt'>, seq: number, limit: number) => {
+        const first = seq === Number.MIN_SAFE_INTEGER;
+        const last = seq === events.length;
+        if (first) {
+          runs.begun++;
+          runs.most = Math.max(runs.most, ++runs.atOnce);
+        }
+        if (last) runs.atOnce--;
+        return log.after(id, first ? 0 : seq, limit);
+      },
+      chainOf: log.chainOf,
+    };
+  };
+
+  it('has one run at a time, and one for all who asked during it', async () => {
+    const log = counting(chainOf(1_100));
+    const verify = createLogVerification(log);
+    const first = verify(vaultId);
+    await nextTurn();
+    const verdicts = await Promise.all([first, ...Array.from({ length: 50 }, () => verify(vaultId))]);
+    expect(verdicts.every(({ intact }) => intact)).toBe(true);
+    expect(log.runs).toMatchObject({ begun: 2, most: 1 });
+    await verify(vaultId);
+    expect(log.runs).toMatchObject({ begun: 3, most: 1 });
+  });
+
+  it('waits for no other vault, and not for a run that failed', async () => {
+    const log = counting(chainOf(600));
+    let failing = true;
+    const verify = createLogVerification({
+      ...log,
+      chainOf: () => (failing ? Promise.reject(new Error('away')) : log.chainOf()),
+    });
+    const [one, two] = [verify(vaultId), verify(vaultId)];
+    failing = false;
+    await expect(one).rejects.toThrow('away');
+    expect(await two).toMatchObject({ intact: true });
+    const long = verify(vaultId);
+    expect(await verify(newId('vlt'))).toMatchObject({ intact: true });
+    await long;
+    expect(log.runs.most).toBe(2);
+  });
 });
 
 describe('while retention removes what is old', () => {

@@ -48,5 +48,32 @@ export async function verifyLog(
   return { intact: true, events, head };
 }
 
+/**
+ * Verifies each vault's log one run at a time: whoever asks while a run is under way shares the next one, which begins
+ * behind it. However often an account asks, it costs the others one run.
+ */
+export function createLogVerification(
+  log: Pick<AuditStore, 'after' | 'chainOf'>,
+): (vaultId: Id<'vlt'>) => Promise<LogVerdict> {
+  const inHand = new Map<Id<'vlt'>, Promise<LogVerdict>>();
+  const waiting = new Map<Id<'vlt'>, Promise<LogVerdict>>();
+
+  const begin = (vaultId: Id<'vlt'>): Promise<LogVerdict> => {
+    waiting.delete(vaultId);
+    const run = verifyLog(log, vaultId).finally(() => inHand.delete(vaultId));
+    inHand.set(vaultId, run);
+    return run;
+  };
+
+  return (vaultId) => {
+    const current = inHand.get(vaultId);
+    if (current === undefined) return begin(vaultId);
+    const next = waiting.get(vaultId) ?? current.then(ended, ended).then(() => begin(vaultId));
+    waiting.set(vaultId, next);
+    return next;
+  };
+}
+
+const ended = (): void => undefined;
 const added = ({ seq }: AuditEvent): LogVerdict => ({ intact: false, seq, problem: 'added' });
 const cutBehind = ({ seq }: ChainHead): ChainBreak => ({ seq: seq + 1, problem: 'cut' });

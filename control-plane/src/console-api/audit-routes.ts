@@ -1,6 +1,6 @@
 import type { AuditStore } from '../audit/audit-store.ts';
 import { findEvents } from '../audit/find-events.ts';
-import { verifyLog } from '../audit/verify-log.ts';
+import { createLogVerification } from '../audit/verify-log.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import {
   auditPageSchema,
@@ -17,6 +17,7 @@ export function createAuditRoutes({
 }: {
   readonly log: Pick<AuditStore, 'look' | 'after' | 'chainOf'>;
 }): readonly ManagementRoute[] {
+  const verify = createLogVerification(log);
   const shared = { tag: 'Audit', method: 'get', role: 'member', whenLocked: 'answers', audit: [] } as const;
   return [
     defineRoute({
@@ -38,7 +39,7 @@ export function createAuditRoutes({
       operation: 'verifyAuditLog',
       summary: 'Follow the chain of hashes and say where it breaks',
       answer: { status: 200, schema: logVerdictSchema },
-      handle: async ({ actor }) => verifyLog(log, actor.vaultId),
+      handle: ({ actor }) => verify(actor.vaultId),
     }),
   ];
 }

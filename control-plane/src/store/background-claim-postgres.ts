@@ -18,23 +18,33 @@ const OWNER_BYTES = 16;
 export function createBackgroundClaim(db: Kysely<Schema>): BackgroundClaim {
   const owner = randomToken(OWNER_BYTES);
   const own = sql`owner = ${owner} AND held_until BETWEEN now() + interval ${LEFT_AT_LEAST} AND now() + interval ${HELD_FOR}`;
+  const ask = async () => {
+    const { rows } = await sql<{ readonly held: boolean; readonly there: boolean }>`
+      WITH due AS (
+        SELECT work FROM background_claims
+        WHERE work = 'all' AND NOT (${own})
+          AND (owner = ${owner} OR held_until NOT BETWEEN now() AND now() + interval ${HELD_FOR})
+        FOR UPDATE SKIP LOCKED
+      ), taken AS (
+        UPDATE background_claims SET owner = ${owner}, held_until = now() + interval ${HELD_FOR}
+        WHERE work IN (SELECT work FROM due)
+        RETURNING work
+      )
+      SELECT EXISTS (SELECT FROM background_claims WHERE work = 'all') AS there,
+        EXISTS (SELECT FROM taken)
+          OR EXISTS (SELECT FROM background_claims WHERE work = 'all' AND ${own}) AS held`.execute(db);
+    return rows[0];
+  };
+
   return {
     hold: async () => {
-      const { rows } = await sql<{ readonly held: boolean }>`
-        WITH due AS (
-          SELECT work FROM background_claims
-          WHERE work = 'all' AND NOT (${own})
-            AND (owner = ${owner} OR held_until NOT BETWEEN now() AND now() + interval ${HELD_FOR})
-          FOR UPDATE SKIP LOCKED
-        ), taken AS (
-          UPDATE background_claims SET owner = ${owner}, held_until = now() + interval ${HELD_FOR}
-          WHERE work IN (SELECT work FROM due)
-          RETURNING work
-        )
-        SELECT EXISTS (SELECT FROM taken) OR EXISTS (SELECT FROM background_claims WHERE work = 'all' AND ${own}) AS held`.execute(
-        db,
-      );
-      return rows[0]?.held === true;
+      const { held = false, there = false } = (await ask()) ?? {};
+      // Whoever emptied the table, or took the rows of a database without it, must not stop the work for ever.
+      if (!there)
+        await sql`INSERT INTO background_claims VALUES ('all', '', '-infinity') ON CONFLICT DO NOTHING`.execute(
+          db,
+        );
+      return held;
     },
     release: async () => {
       await sql`UPDATE background_claims SET held_until = '-infinity' WHERE owner = ${owner}`.execute(db);

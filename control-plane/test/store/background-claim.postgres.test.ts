@@ -84,3 +84,10 @@ it('waits for nobody who is taking it', async () => {
   });
   expect(await one?.hold()).toBe(true);
 });
+
+it('comes back where somebody emptied its table', async () => {
+  const [one] = processes(1);
+  await sql`DELETE FROM background_claims`.execute(database.kysely);
+  await one?.hold();
+  expect(await one?.hold()).toBe(true);
+});
