@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { newKey } from '@svault/shared';
 import { expect } from 'vitest';
+import { startFaultyWebhook } from '../faulty-webhook.ts';
 import { type Backstage, decide, denialOf } from './backstage.ts';
 import type { ERROR_ROWS } from './error-rows.ts';
 import { type LaterRow, MCP, PROXY } from './later-row.ts';
@@ -37,6 +37,22 @@ const policyDenials: LaterRow['play'] = async (backstage) => {
   });
 };
 
+/** Known to be away, the webhook is given as the reason, with the time after which it is asked again. */
+const webhookOffline: LaterRow['play'] = async (backstage) => {
+  const { admin, clock } = backstage;
+  const agent = await backstage.agent('github');
+  const webhook = await startFaultyWebhook(clock);
+  await admin('POST', '/api/webhook/bind', { body: webhook.offer() });
+  expect(await decide(backstage, agent.apiKey, 'github')).toMatchObject({ outcome: 'ticket' });
+  await webhook.shut();
+  await admin('GET', '/api/webhook');
+  expect(await denialOf(backstage, agent.apiKey, 'github')).toEqual({
+    code: 'WEBHOOK_UNAVAILABLE',
+    retryAfterSeconds: expect.any(Number),
+  });
+  await admin('DELETE', '/api/webhook');
+};
+
 /** What the client says of its exit codes. */
 const exitCodes = (): Promise<string> =>
   new Promise((resolve, reject) =>
@@ -59,6 +75,16 @@ export const LATER_ERRORS = {
       for (let n = 0; n < 60; n++) await decide(backstage, agent.apiKey);
       for (const retryAfterSeconds of [60, 60])
         expect(await denialOf(backstage, agent.apiKey)).toEqual({ code: 'RATE_LIMITED', retryAfterSeconds });
+    },
+  },
+
+  'MCP rate denial: no policy': { endpoint: MCP, play: policyDenials },
+
+  'tool: text': {
+    endpoint: MCP,
+    play: async (backstage) => {
+      const agent = await backstage.agent();
+      expect((await denialOf(backstage, agent.apiKey, 'nothing'))?.code).toMatch(/^[A-Z_]+$/);
     },
   },
 
@@ -131,6 +157,8 @@ export const LATER_ERRORS = {
   },
 
   'proxy: policy denial': { endpoint: PROXY, play: policyDenials },
+  'proxy: other rules': { endpoint: PROXY, play: policyDenials },
+  'proxy: rate_limit on POST': { endpoint: PROXY, play: policyDenials },
 
   'proxy: limiter denial': {
     endpoint: PROXY,
@@ -146,18 +174,15 @@ export const LATER_ERRORS = {
     },
   },
 
-  'proxy: webhook offline': {
-    endpoint: PROXY,
-    play: async (backstage) => {
-      expect(await denialOf(backstage, newKey('svagent'), 'github')).toEqual({ code: 'INVALID_KEY' });
-    },
-  },
+  'proxy: webhook offline': { endpoint: PROXY, play: webhookOffline },
+  'webhook offline, proxy': { endpoint: PROXY, play: webhookOffline },
 } as const satisfies Partial<Record<keyof typeof ERROR_ROWS, LaterRow>>;
 
 /** Rows of the command-line client: their command does not exist yet, and the client names their codes already. */
 export const LATER_COMMANDS = {
   'exit code 6': { command: ['tokens', 'get', 'github', '--check'], told: /^ +6 +tokens get --check/m },
   'exit code 7': { command: ['tokens', 'list'], told: /^ +7 +.*429/m },
+  'exit code 7, again': { command: ['agents', 'list'], told: /^ +7 +.*429/m },
 } as const satisfies Partial<
   Record<keyof typeof ERROR_ROWS, { readonly command: readonly string[]; readonly told: RegExp }>
 >;

@@ -64,7 +64,7 @@ export const LATER_LIMITS = {
   },
 
   token_refresh: {
-    endpoint: { method: 'POST', path: '/api/tokens/github/refresh' },
+    endpoint: { of: 'the refresh of tokens', method: 'POST', path: '/api/tokens/github/refresh' },
     play: counted('token_refresh'),
   },
 
@@ -79,7 +79,7 @@ export const LATER_LIMITS = {
   },
 
   'key_reveal, proxy': {
-    endpoint: { method: 'POST', path: '/api/proxies/prx_AAAAAAAAAAAAAAAAAAAAAA/reveal-key' },
+    endpoint: { ...PROXIES, method: 'POST', path: '/api/proxies/prx_AAAAAAAAAAAAAAAAAAAAAA/reveal-key' },
     play: counted('key_reveal'),
   },
 
@@ -177,7 +177,7 @@ export const LATER_LIMITS = {
   },
 
   'handshake: SSE probe': {
-    endpoint: { method: 'GET', path: '/api/proxy/mcp' },
+    endpoint: { ...PROXY, method: 'GET' },
     play: async (backstage) => {
       const who = somebody('prx');
       await pass(backstage, 120, admission('mcp_handshake', who));
@@ -232,10 +232,7 @@ export const LATER_LIMITS = {
   },
 
   oauth_register: { endpoint: oauth('register'), play: counted('oauth_register') },
-  oauth_authorize: {
-    endpoint: { method: 'GET', path: '/api/mcp-oauth/authorize' },
-    play: counted('oauth_authorize'),
-  },
+  oauth_authorize: { endpoint: oauth('authorize', 'GET'), play: counted('oauth_authorize') },
   oauth_token: { endpoint: oauth('token'), play: counted('oauth_token') },
   oauth_revoke: { endpoint: oauth('revoke'), play: counted('oauth_revoke') },
   oauth_introspect: { endpoint: oauth('introspect'), play: counted('oauth_introspect') },

@@ -9,12 +9,25 @@ export interface LaterRow {
 }
 
 export interface Endpoint {
+  /** Why the row is a later one: what it waits for. */
+  readonly of: string;
   readonly method: string;
   readonly path: string;
+  /** Where it is not 404 until then. */
+  readonly untilThen?: number;
 }
 
-/** Asked by GET: its path is the one of an agent called `mcp`, which has no POST. */
-export const MCP: Endpoint = { method: 'GET', path: '/api/agents/mcp' };
-export const PROXY: Endpoint = { method: 'POST', path: '/api/proxy/mcp' };
-export const PROXIES: Endpoint = { method: 'GET', path: '/api/proxies' };
-export const oauth = (name: string): Endpoint => ({ method: 'POST', path: `/api/mcp-oauth/${name}` });
+/** Its path is the one of an agent called `mcp`, which has no POST. */
+export const MCP: Endpoint = {
+  of: 'the MCP server',
+  method: 'POST',
+  path: '/api/agents/mcp',
+  untilThen: 405,
+};
+export const PROXY: Endpoint = { of: 'the MCP proxy', method: 'POST', path: '/api/proxy/mcp' };
+export const PROXIES: Endpoint = { of: 'the proxies', method: 'GET', path: '/api/proxies' };
+export const oauth = (name: string, method = 'POST'): Endpoint => ({
+  of: 'OAuth for MCP clients',
+  method,
+  path: `/api/mcp-oauth/${name}`,
+});

@@ -1,14 +1,17 @@
 import type { Row } from './row.ts';
 
-/** The specification's "Limits". Rows with one half that waits for a later endpoint are two here. */
+/**
+ * The specification's "Limits", in the words of specification.md. A row with a half that waits for a later endpoint is two
+ * here.
+ */
 export const LIMIT_ROWS = {
   'retry hint': {
     under: 'Limits',
-    says: 'All rate-limit responses carry a retry hint: a Retry-After header plus retryAfter in the body on REST',
+    says: 'All rate-limit responses carry a retry hint: a Retry-After header plus retryAfter in the body on REST, … Clients wait the indicated number of seconds.',
   },
   'retry hint, MCP': {
     under: 'Limits',
-    says: 'or the -32029 error on MCP. Clients wait the indicated number of seconds.',
+    says: 'All rate-limit responses carry a retry hint: … or the -32029 error on MCP. Clients wait the indicated number of seconds.',
   },
 
   agent_credentials: {
@@ -17,7 +20,7 @@ export const LIMIT_ROWS = {
   },
   'agent_credentials, MCP': {
     under: 'Per-entity floors',
-    says: 'agent_credentials | 60 per minute per agent | and MCP tools/call (shared counter and shared lockout)',
+    says: 'agent_credentials | 60 per minute per agent | … and MCP tools/call (shared counter and shared lockout).',
   },
   proxy_mcp: {
     under: 'Per-entity floors',
@@ -33,20 +36,20 @@ export const LIMIT_ROWS = {
   },
   'agent_no_grant, no strike': {
     under: 'Per-entity floors',
-    says: "Never a penalty-box strike. Past the limit 429 RATE_LIMITED, and other services' fetches are unaffected.",
+    says: "Never a penalty-box strike. Past the limit the answer is 429 RATE_LIMITED, and other services' fetches are unaffected.",
   },
   mcp_handshake: {
     under: 'Per-entity floors',
     says: 'mcp_handshake | 120 per minute per agent or proxy | initialize, tools/list, notifications/*.',
   },
-  key_reveal: { under: 'Per-entity floors', says: 'key_reveal | 20 per hour per agent | Revealing a key.' },
+  key_reveal: { under: 'Per-entity floors', says: 'key_reveal | 20 per hour per agent … | Revealing a key.' },
   'key_reveal, proxy': {
     under: 'Per-entity floors',
-    says: 'key_reveal | 20 per hour per … proxy | Revealing a key.',
+    says: 'key_reveal | 20 per hour per … or proxy | Revealing a key.',
   },
   credential_history: {
     under: 'Per-entity floors',
-    says: 'credential_history | 20 per minute per agent | An extra cap on top of agent_credentials.',
+    says: 'credential_history | 20 per minute per agent | An extra cap on top of agent_credentials for credential_history.',
   },
   'credential_history, order': {
     under: 'Per-entity floors',
@@ -55,20 +58,20 @@ export const LIMIT_ROWS = {
 
   'order: penalty box': {
     under: 'Pipeline order for credential access',
-    says: '1. Penalty box. A locked-out agent gets 429 RATE_LIMITED at once for every service, on REST',
+    says: 'Penalty box. A locked-out agent gets 429 RATE_LIMITED at once for every service, on both REST',
   },
   'order: penalty box, MCP': {
     under: 'Pipeline order for credential access',
-    says: '1. Penalty box. … on both REST and MCP.',
+    says: 'Penalty box. … on both REST and MCP.',
   },
   'order: floor': {
     under: 'Pipeline order for credential access',
-    says: "2. Floor limit. Exceeding it strikes. The lockout is at least the floor window's own Retry-After (up to 60 seconds).",
+    says: "Floor limit. Exceeding it strikes the penalty box. The resulting lockout is at least the floor window's own Retry-After (up to 60 seconds).",
   },
-  'order: aggregate': { under: 'Pipeline order for credential access', says: '3. Account aggregate.' },
+  'order: aggregate': { under: 'Pipeline order for credential access', says: 'Account aggregate.' },
   'order: grant and policies': {
     under: 'Pipeline order for credential access',
-    says: '4. Then grant and policy checks.',
+    says: 'Then grant and policy checks.',
   },
   'order: shared by REST and MCP': {
     under: 'Pipeline order for credential access',
@@ -77,7 +80,7 @@ export const LIMIT_ROWS = {
 
   'handshake: exempt': {
     under: 'Handshake exemption',
-    says: 'initialize, tools/list and notifications/* skip the floor and the strikes. They count against mcp_handshake.',
+    says: 'initialize, tools/list and notifications/* skip the floor, the aggregate and the strikes. They count against mcp_handshake.',
   },
   'handshake: aggregate': {
     under: 'Handshake exemption',
@@ -89,40 +92,58 @@ export const LIMIT_ROWS = {
   },
   'handshake: batch': {
     under: 'Handshake exemption',
-    says: 'A JSON-RPC batch counts as one unit. It counts against mcp_handshake only if every message in it is exempt.',
+    says: 'A JSON-RPC batch counts as one unit. It counts against mcp_handshake only if every message in it is exempt. Otherwise the whole batch counts against the floor.',
   },
 
   'user_aggregate: low end': {
     under: 'Account-wide',
-    says: 'user_aggregate | clamp(…, 600, 3000) per minute: at least 600',
+    says: 'user_aggregate | clamp( … 600, … per minute, across all agents',
   },
   'user_aggregate: between': {
     under: 'Account-wide',
-    says: 'user_aggregate | ceil(1.5 x (60 x active_agents + …)) per minute, across all agents of the account.',
+    says: 'user_aggregate | clamp(ceil(1.5 x (60 x active_agents … per minute, across all agents',
   },
   'user_aggregate: high end': {
     under: 'Account-wide',
-    says: 'user_aggregate | clamp(…, 600, 3000) per minute: at most 3000',
+    says: 'user_aggregate | clamp( … 3000) per minute, across all agents',
   },
   'user_aggregate: proxies': {
     under: 'Account-wide',
-    says: 'user_aggregate | … + 300 x proxies … across all agents and proxies of the account.',
+    says: 'user_aggregate | clamp(ceil(1.5 x (60 x active_agents + 300 x proxies)), 600, 3000) per minute, across all agents and proxies of the account.',
   },
   account_export: { under: 'Account-wide', says: 'account_export | 5 per hour per account.' },
   setup_step: { under: 'Account-wide', says: 'setup_step | 30 per day per account.' },
 
-  oauth_register: { under: 'Per IP', says: 'OAuth register | 30 per hour per IP' },
-  oauth_authorize: { under: 'Per IP', says: 'OAuth authorize | 30 per hour per IP' },
-  oauth_token: { under: 'Per IP', says: 'OAuth token | 60 per hour per (IP, client_id)' },
-  oauth_revoke: { under: 'Per IP', says: 'OAuth revoke | 60 per hour per IP' },
-  oauth_introspect: { under: 'Per IP', says: 'OAuth introspect | 600 per minute per IP' },
-  cli_login_begin: { under: 'Per IP', says: 'CLI login (begin) | 20 per hour per IP' },
-  cli_login_exchange: { under: 'Per IP', says: 'CLI login (exchange) | 30 per hour per IP' },
-  cli_login_refresh: { under: 'Per IP', says: 'CLI login (refresh) | 600 per hour per IP' },
+  oauth_register: { under: 'Per IP, unauthenticated endpoints', says: 'OAuth register | 30 per hour per IP' },
+  oauth_authorize: {
+    under: 'Per IP, unauthenticated endpoints',
+    says: 'OAuth authorize | 30 per hour per IP',
+  },
+  oauth_token: {
+    under: 'Per IP, unauthenticated endpoints',
+    says: 'OAuth token | 60 per hour per (IP, client_id)',
+  },
+  oauth_revoke: { under: 'Per IP, unauthenticated endpoints', says: 'OAuth revoke | 60 per hour per IP' },
+  oauth_introspect: {
+    under: 'Per IP, unauthenticated endpoints',
+    says: 'OAuth introspect | 600 per minute per IP',
+  },
+  cli_login_begin: {
+    under: 'Per IP, unauthenticated endpoints',
+    says: 'CLI login (begin) | 20 per hour per IP',
+  },
+  cli_login_exchange: {
+    under: 'Per IP, unauthenticated endpoints',
+    says: 'CLI login (exchange) | 30 per hour per IP',
+  },
+  cli_login_refresh: {
+    under: 'Per IP, unauthenticated endpoints',
+    says: 'CLI login (refresh) | 600 per hour per IP',
+  },
 
   'penalty box: doubling': {
     under: 'Penalty box',
-    says: 'Strike 1 locks out for 1 second, strike 2 for 2 seconds, strike 3 for 4 seconds, doubling. The cap is 15 minutes.',
+    says: 'Strike 1 locks out for 1 second, strike 2 for 2 seconds, strike 3 for 4 seconds, doubling each time. The cap is 15 minutes.',
   },
   'penalty box: decay': {
     under: 'Penalty box',

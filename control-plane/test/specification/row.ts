@@ -1,8 +1,8 @@
-/** A row of one of the specification's tables, or a rule of the text beside it. */
+/** A row of one of the specification's tables, or a rule of the text beside it (specification.md). */
 export interface Row {
   /** The heading it stands under. */
   readonly under: string;
-  /** Its cells in their own words, shortened. */
+  /** Its own words, cells divided by `|`; `…` stands for what another row says. */
   readonly says: string;
 }
 

@@ -9,44 +9,53 @@ import { LATER_LIMITS } from './later-limits.ts';
 import { LATER_STATES } from './later-states.ts';
 import { LIMIT_ROWS } from './limit-rows.ts';
 import { OTHER_PLAYS } from './other-plays.ts';
+import { quotedLines } from './quoted-lines.ts';
 import type { Row } from './row.ts';
 import { STATE_PLAYS } from './state-plays.ts';
 import { STATE_ROWS } from './state-rows.ts';
-
-/** How many rows, halves counted, stand under each heading of the specification. */
-const SIZES = {
-  Limits: 2,
-  'Per-entity floors': 11,
-  'Pipeline order for credential access': 6,
-  'Handshake exemption': 4,
-  'Account-wide': 6,
-  'Per IP': 8,
-  'Penalty box': 2,
-  'Other limits': 4,
-  'REST credential endpoint': 15,
-  'MCP endpoint': 1,
-  'MCP endpoint, tool errors (HTTP 200, isError: true)': 7,
-  'Proxy endpoint': 3,
-  'CLI exit codes': 2,
-  'States and transitions': 13,
-};
 
 const sections = [
   ['Limits', LIMIT_ROWS, [FLOOR_PLAYS, ACCOUNT_PLAYS, ADDRESS_PLAYS, OTHER_PLAYS, LATER_LIMITS]],
   ['Errors', ERROR_ROWS, [ERROR_PLAYS, LATER_ERRORS, LATER_COMMANDS]],
   ['States and transitions', STATE_ROWS, [STATE_PLAYS, LATER_STATES]],
 ] as const;
+const rows: readonly Row[] = sections.flatMap(([, each]) => Object.values(each));
 
 test.each(sections)(
   'every row of “%s” is played once: at its endpoint, or as a later row',
-  (_section, rows, plays) => {
+  (_section, each, plays) => {
     const played = plays.flatMap((some) => Object.keys(some));
-    expect(played.toSorted()).toEqual(Object.keys(rows).toSorted());
+    expect(played.toSorted()).toEqual(Object.keys(each).toSorted());
   },
 );
 
-test('no row went out of the table', () => {
-  const all: readonly Row[] = sections.flatMap(([, rows]) => Object.values(rows));
-  const sizes = Object.entries(Object.groupBy(all, ({ under }) => under));
-  expect(Object.fromEntries(sizes.map(([under, rows]) => [under, rows?.length]))).toEqual(SIZES);
+const partsOf = ({ says }: Row): readonly string[] =>
+  says
+    .split('…')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+test('the rows are quoted word for word', () => {
+  const lines = quotedLines();
+  const misquoted = rows.flatMap((row) =>
+    partsOf(row)
+      .filter(
+        (part) => lines.filter(({ under, text }) => under === row.under && text.includes(part)).length !== 1,
+      )
+      .map((part) => `${row.under}: ${part}`),
+  );
+  expect(misquoted).toEqual([]);
+});
+
+test('nothing that the specification says there is left out', () => {
+  const leftOut = quotedLines().flatMap(({ under, text }) => {
+    const said = new Set<number>();
+    for (const part of rows.filter((row) => row.under === under).flatMap(partsOf)) {
+      const start = text.indexOf(part);
+      if (start !== -1) for (let at = start; at < start + part.length; at++) said.add(at);
+    }
+    const rest = [...text].map((letter, at) => (said.has(at) ? ' ' : letter)).join('');
+    return /\w/.test(rest) ? [`${under}: ${text} — not said: ${rest.trim()}`] : [];
+  });
+  expect(leftOut).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { type Call, clientOf } from '../management-service.ts';
 import { storeOn } from '../pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import { useFloor } from './floor-plays.ts';
@@ -18,6 +19,18 @@ async function stored(stage: Stage, serviceName: string): Promise<string> {
   if ((await stage.admin('GET', `/api/tokens/${serviceName}`)).status === 404)
     await storeOn(stage.pair, serviceName, { tokenType: 'PlainText', value: 'v' });
   return serviceName;
+}
+
+/** A client with the session of a member who is no admin. */
+async function someMember({ pair, admin, anyone }: Stage): Promise<Call> {
+  const invited = await admin('POST', '/api/members', {
+    body: { email: 'member@example.org', role: 'member' },
+  });
+  const link = new URL(invited.json.link.url as string);
+  const token = link.searchParams.get('token');
+  const { headers } = await anyone('POST', '/api/login/link', { body: { token } });
+  const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
+  return clientOf(pair.controlPlaneUrl(), { cookie, origin: link.origin });
 }
 
 export const STATE_PLAYS = {
@@ -134,8 +147,10 @@ export const STATE_PLAYS = {
   'vault: unlock': async (stage) => {
     const github = await stored(stage, 'github');
     const agent = await stage.agent(github);
+    const member = await someMember(stage);
     await post(stage, '/api/vault/lock');
     expect((await stage.anyone('POST', '/api/vault/unlock')).status).toBe(401);
+    expect((await member('POST', '/api/vault/unlock')).status).toBe(403);
     expectRefusal(await agent.ask(github), '423 VAULT_LOCKED');
     expect((await post(stage, '/api/vault/unlock')).json).toMatchObject({ locked: false });
     expect((await agent.fetch(github)).json.token.accessToken).toBe('v');
