@@ -57,14 +57,26 @@ export function stampEvent(event: NewAuditEvent, nowMs: number): StampedAuditEve
 function shippableDetail(detail: AuditDetail): AuditDetail {
   const secretName = secretFieldIn(detail);
   if (secretName !== undefined) throw new TypeError(`an audit detail cannot be named ${secretName}`);
-  if (fits(detail)) return detail;
+  const takeable = withTakeableText(detail);
+  if (fits(takeable)) return takeable;
   // A list is left out whole: its first members would pass for all.
-  const members = Object.entries(detail).filter(([, value]) => typeof value !== 'object');
+  const members = Object.entries(takeable).filter(([, value]) => typeof value !== 'object');
   const short = {
     ...Object.fromEntries(members.map(([name, value]) => [name, shortened(value)])),
     truncated: true,
   };
   return fits(short) ? short : { truncated: true };
+}
+
+/** Without what some database or JSON reader cannot take: NUL, and halves of surrogate pairs. */
+export function withTakeableText(detail: AuditDetail): AuditDetail {
+  if (!/\\u(0000|d[89a-f])/.test(JSON.stringify(detail))) return detail;
+  const takeable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+  const members = Object.entries(detail).map(([name, value]) => {
+    if (typeof value === 'string') return [name, takeable(value)];
+    return [name, typeof value === 'object' ? value.map(takeable) : value];
+  });
+  return Object.fromEntries(members) as AuditDetail;
 }
 
 const fits = (detail: AuditDetail): boolean => JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS;

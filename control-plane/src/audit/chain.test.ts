@@ -100,6 +100,15 @@ describe('an event', () => {
     expect(stamped(many)).toEqual({ truncated: true });
   });
 
+  it.each(['\ud800', 'a\udc00b', '\0', 'x\0\ud83d'])('has no text that cannot be kept: %j', (text) => {
+    const { detail } = stampEvent(
+      { ...event, detail: { name: text, tags: ['\\ud800 is fine', text], n: 1 } },
+      0,
+    );
+    expect(detail).toMatchObject({ name: text.replaceAll(/[\0\ud800-\udfff]/g, '\ufffd'), n: 1 });
+    expect(detail?.['tags']).toEqual(['\\ud800 is fine', detail?.['name']]);
+  });
+
   it('has no half of a character where a text was cut', () => {
     const { detail } = stampEvent({ ...event, detail: { name: `x${'😀'.repeat(2000)}` } }, 0);
     expect(JSON.stringify(detail)).not.toContain('\\ud');

@@ -29,6 +29,12 @@ const bodyBytes = (batch: ReturnType<typeof events>): number =>
     }),
   );
 
+it('carries no half of a surrogate pair, which a strict webhook would refuse for ever', () => {
+  const [written] = events(1);
+  const old = written && { ...written, detail: { name: 'x\ud800', tags: ['\udc00'] } };
+  expect(old && toWireEvent(old).detail).toEqual({ name: 'x\ufffd', tags: ['\ufffd'] });
+});
+
 describe('a batch', () => {
   it('has at most as many events as the protocol takes', () => {
     expect(MAX_BATCH_EVENTS).toBe(STORAGE_LIMITS.auditEvents);

@@ -1,5 +1,5 @@
 import type { AuditEvent as WireAuditEvent } from '@svault/shared/schemas';
-import type { AuditEvent } from './audit-event.ts';
+import { type AuditEvent, withTakeableText } from './audit-event.ts';
 
 /** protocol.md 5.3: most events of one `audit.append`. */
 export const MAX_BATCH_EVENTS = 500;
@@ -19,7 +19,8 @@ export function toWireEvent(event: AuditEvent): WireAuditEvent {
     ...(userId !== undefined && { userId }),
     ...(serviceName !== undefined && { serviceName }),
     ...(count !== undefined && { count }),
-    ...(detail !== undefined && { detail }),
+    // Events from before this was looked at when they are written.
+    ...(detail !== undefined && { detail: withTakeableText(detail) }),
   };
 }
 
