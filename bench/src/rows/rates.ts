@@ -19,17 +19,19 @@ interface Contenders {
   readonly bare: Contender;
   readonly bareAgain: Contender;
   readonly controlPlane: ControlPlaneContenders;
+  readonly onPostgres: ControlPlaneContenders;
   readonly webhook: Contender;
 }
 
 /** Rates as ratios to bare Express, then what follows from them: latency at half of saturation, memory at it. */
 export async function rateRows(contenders: Contenders, options: RoundOptions): Promise<Rates> {
-  const { bare, bareAgain, controlPlane } = contenders;
+  const { bare, bareAgain, controlPlane, onPostgres } = contenders;
   const credentials = watchMemory(controlPlane.credentials);
   const webhook = watchMemory(contenders.webhook);
   const plan: ReadonlyArray<readonly [Contender, Target]> = [
     [bareAgain, TARGETS.yardstick],
     [credentials.contender, TARGETS.credentials],
+    [onPostgres.credentials, TARGETS.credentialsOnPostgres],
     [controlPlane.list, TARGETS.list],
     [controlPlane.missingKey, TARGETS.refusal],
     [controlPlane.wrongKey, TARGETS.refusal],
