@@ -145,6 +145,17 @@ describe('rate_limit', () => {
     expect((await agent.ask('github')).status).toBe(307);
   });
 
+  test('keeps its count when its limit changes, and begins a window of another length anew', async () => {
+    const policyId = await attached('slowly', { ...three, windowSeconds: 3_600 });
+    for (let n = 0; n < 3; n++) await agent.ask('github');
+    await change(policyId, { rules: [{ ...three, limit: 4, windowSeconds: 3_600 }] });
+    expect((await agent.ask('github')).status).toBe(307);
+    expect((await agent.ask('github')).json.retryAfter).toBe(3_600);
+    await change(policyId, { rules: [three] });
+    for (let n = 0; n < 3; n++) expect((await agent.ask('github')).status).toBe(307);
+    expect((await agent.ask('github')).json.retryAfter).toBe(20);
+  });
+
   test('counts only what every other rule let through', async () => {
     await attached('slowly', three);
     const policyId = await make('our network', { type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Reader, type Response } from 'mmdb-lib';
+import type { Reader, Response } from 'mmdb-lib';
 import { type Address, parseAddress } from '@svault/shared/egress';
 
 /** The country of an address, ISO 3166-1 alpha-2; undefined where it cannot be told. */
@@ -24,6 +24,7 @@ export async function readGeoDatabase(path: string | undefined): Promise<Country
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new UnusableGeoDatabase(path, 'cannot be read', { cause });
   });
+  const { Reader } = await import('mmdb-lib');
   let tellsCountries: boolean;
   let countryOf: CountryOf;
   try {
