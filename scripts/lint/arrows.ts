@@ -15,7 +15,7 @@ export const PACKAGE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ['shared'],
   compose: ['shared'],
   'test-kit': ['compose', 'control-plane', 'server-kit', 'shared', 'webhook'],
-  bench: ['compose', 'shared'],
+  bench: ['compose', 'shared', 'test-kit'],
 };
 
 /** Package name → its folder. */
