@@ -52,7 +52,31 @@ export function fromAuditRow(row: AuditEventRow): AuditEvent {
     ...(row.user_id !== null && { userId: row.user_id }),
     ...(row.service_name !== null && { serviceName: row.service_name }),
     ...(row.event_count !== null && { count: row.event_count }),
-    ...(row.detail !== null && { detail: JSON.parse(row.detail) as AuditDetail }),
+    ...(row.detail !== null && { detail: readDetail(row.detail) }),
     hash: row.hash,
   };
 }
+
+/** What somebody else wrote there must keep neither the rest of the log nor the proof that it was changed from anybody. */
+const UNREADABLE: AuditDetail = { unreadable: true };
+
+function readDetail(text: string): AuditDetail {
+  try {
+    const detail: unknown = JSON.parse(text);
+    return isDetail(detail) ? detail : UNREADABLE;
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+const isDetail = (value: unknown): value is AuditDetail =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every(
+    (member) =>
+      typeof member === 'string' ||
+      typeof member === 'boolean' ||
+      Number.isSafeInteger(member) ||
+      (Array.isArray(member) && member.every((item) => typeof item === 'string')),
+  );

@@ -27,19 +27,26 @@ async function makeLog(): Promise<void> {
   vaultId = newId('vlt');
   const [agentId, userId] = [newId('agt'), newId('usr')];
   await database.unitOfWork.run(vaultId, ({ vaults }) => vaults.add({ id: vaultId, createdAt: 'now' }));
-  for (let pair = 0; pair < 5; pair++) {
-    const detail = { code: 'NO_GRANT', tags: ['é', '"'], n: pair };
-    const event = { vaultId, agentId, serviceName: 'github', detail } as const;
-    await database.unitOfWork.run(vaultId, ({ audit }) =>
-      audit.append({ ...event, userId, eventType: 'GRANT_CREATED', outcome: 'success', count: 2 }),
-    );
-    await database.auditCommit.write({
-      event: { ...event, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'denied' },
-      touchAgent: false,
-      provided: undefined,
-    });
-    clock.advance(1_000);
-  }
+  const five = Array.from({ length: 5 }, (_, n) => {
+    const detail = { code: 'NO_GRANT', tags: ['é', '"'], n };
+    return { vaultId, agentId, serviceName: 'github', detail } as const;
+  });
+  await database.unitOfWork.run(vaultId, ({ audit }) =>
+    audit.appendAll(
+      five.map((event) => ({
+        ...event,
+        userId,
+        eventType: 'GRANT_CREATED',
+        outcome: 'success',
+        count: 2,
+      })),
+    ),
+  );
+  clock.advance(1_000);
+  const asked = { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'denied' } as const;
+  const write = (event: (typeof five)[number]): Promise<boolean> =>
+    database.auditCommit.write({ event: { ...event, ...asked }, touchAgent: false, provided: undefined });
+  await Promise.all(five.map(write));
 }
 beforeEach(makeLog);
 
@@ -75,6 +82,11 @@ const changes: readonly (readonly [string, () => ReturnType<typeof sql>])[] = [
   ['the count, put in', () => sql`event_count = 3`],
   ['a detail', () => sql`detail = '{"code":"NO_GRANT","n":7,"tags":["é","\\""]}'`],
   ['the detail, taken out', () => sql`detail = null`],
+  ['the detail, by what is no JSON', () => sql`detail = '{"code":'`],
+  ['the detail, by a fraction', () => sql`detail = '{"n":1.5}'`],
+  ['the detail, by JSON that is none', () => sql`detail = 'null'`],
+  ['the detail, by a list', () => sql`detail = '[["code"]]'`],
+  ['the detail, by a deep one', () => sql`detail = '{"a":{"b":[{}]}}'`],
   ['the hash', () => sql`hash = ${'0'.repeat(64)}`],
 ];
 it.each(changes)('finds a row in which this was changed: %s', async (_what, assignment) => {
@@ -159,25 +171,21 @@ it('finds whatever is done to any of its rows', async () => {
     fc.record({ kind: fc.constant('shift' as const), rows: fc.tuple(fc.integer({ min: 1, max: 9 })) }),
   );
   await fc.assert(
-    fc
-      .asyncProperty(tampering, async ({ kind, rows: [one = 0, other = 0, ...more] }) => {
-        if (kind === 'remove') await tamper(...[one, other, ...more].map(remove));
-        if (kind === 'swap') await tamper(move(one, 1_000), move(other, one), move(1_000, other));
-        if (kind === 'replace') await tamper(remove(other), copy(one, other));
-        if (kind === 'put in') await tamper(copy(one, other));
-        if (kind === 'shift')
-          await tamper(
-            remove(one),
-            ...Array.from({ length: 10 - one }, (_, n) => move(one + n + 1, one + n)),
-          );
-        expect([kind, one, other, await verdict()]).toEqual([
-          kind,
-          one,
-          other,
-          expect.objectContaining({ intact: false }),
-        ]);
-      })
-      .beforeEach(makeLog),
+    fc.asyncProperty(tampering, async ({ kind, rows: [one = 0, other = 0, ...more] }) => {
+      await makeLog();
+      if (kind === 'remove') await tamper(...[one, other, ...more].map(remove));
+      if (kind === 'swap') await tamper(move(one, 1_000), move(other, one), move(1_000, other));
+      if (kind === 'replace') await tamper(remove(other), copy(one, other));
+      if (kind === 'put in') await tamper(copy(one, other));
+      if (kind === 'shift')
+        await tamper(remove(one), ...Array.from({ length: 10 - one }, (_, n) => move(one + n + 1, one + n)));
+      expect([kind, one, other, await verdict()]).toEqual([
+        kind,
+        one,
+        other,
+        expect.objectContaining({ intact: false }),
+      ]);
+    }),
     { numRuns: 25 },
   );
 });
