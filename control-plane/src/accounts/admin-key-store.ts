@@ -23,6 +23,8 @@ export interface AdminKeyStore {
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<AdminKey>>;
   /** @returns whether there was one */
   remove(vaultId: Id<'vlt'>, id: Id<'adk'>): Promise<boolean>;
+  /** Of whose name the key acts in; undefined where there is no such key, or that user was removed. */
+  roleOf(vaultId: Id<'vlt'>, id: Id<'adk'>): Promise<Role | undefined>;
   /** Ids of the keys that act in this user's name. */
   idsOfUser(userId: Id<'usr'>): Promise<readonly Id<'adk'>[]>;
   /** The key that the settings made for this user, if any. */

@@ -86,7 +86,7 @@ export async function changeRole(
 export async function removeMember(
   stores: Pick<
     Stores,
-    'adminKeys' | 'audit' | 'identities' | 'loginLinks' | 'passwords' | 'sessions' | 'users'
+    'adminKeys' | 'audit' | 'cliLogins' | 'identities' | 'loginLinks' | 'passwords' | 'sessions' | 'users'
   >,
   actor: Actor,
   id: string,
@@ -96,6 +96,7 @@ export async function removeMember(
   await stores.sessions.removeOfUser(member.id, undefined);
   await revokeAdminKeys(stores, actor, member.id);
   await stores.loginLinks.removeOfUser(member.id);
+  await stores.cliLogins.removeOfUser(member.id);
   await stores.passwords.remove(member.id);
   await stores.identities.removeOfUser(member.id);
   await stores.users.markDeleted(member.vaultId, member.id, formatTime(clock.now()));

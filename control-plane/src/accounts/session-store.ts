@@ -30,6 +30,8 @@ export interface SessionStore {
   add(session: Session & { readonly tokenHash: string }): Promise<void>;
   findByHash(kind: SessionKind, tokenHash: string): Promise<(Session & { readonly role: Role }) | undefined>;
   get(vaultId: Id<'vlt'>, id: Id<'ses'>): Promise<Session | undefined>;
+  /** Of the session's user; undefined where there is no such session. */
+  roleOf(vaultId: Id<'vlt'>, id: Id<'ses'>): Promise<Role | undefined>;
   /** Oldest first. @param userId only this user's */
   list(vaultId: Id<'vlt'>, userId: Id<'usr'> | undefined, page: PageRequest): Promise<Page<Session>>;
   /** @returns whether there was one. @param userId only when it is this user's */

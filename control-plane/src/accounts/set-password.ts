@@ -21,7 +21,8 @@ export interface PasswordSetting {
   /** @throws AppError FORBIDDEN for an admin key */
   proofNeeded(actor: Actor): Promise<Proof>;
   /**
-   * Sets the actor's own password, and ends their other sessions and unused links. Admin keys stay.
+   * Sets the actor's own password, and ends their other sessions, unused links and approved command lines. Admin keys
+   * stay.
    *
    * @param change one transaction over the actor's account
    * @throws AppError FORBIDDEN where neither a current password nor a fresh link can be shown, and for an admin key;
@@ -81,6 +82,7 @@ export function createPasswordSetting(options: {
         await inside.passwords.set(actor.userId, passwordHash, formatTime(clock.now()));
         await inside.sessions.removeOfUser(actor.userId, session.id);
         await inside.loginLinks.removeOfUser(actor.userId);
+        await inside.cliLogins.removeOfUser(actor.userId);
         const detail = { memberId: actor.userId, change: 'password' };
         await inside.audit.append(changeBy(actor, 'MEMBER_UPDATED', { detail }));
       });

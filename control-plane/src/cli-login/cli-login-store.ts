@@ -41,5 +41,7 @@ export interface CliLoginStore {
   deny(id: Id<'clr'>): Promise<boolean>;
   /** Takes out what a code stands for: given at most once per code, whatever runs beside it. */
   take(codeHash: string): Promise<ApprovedCliLogin | undefined>;
+  /** Takes out what a person approved and no client came for yet. */
+  removeOfUser(userId: Id<'usr'>): Promise<void>;
   removeExpired(now: string): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
+import { currentRole } from '../accounts/current-role.ts';
+import { refusal } from '../errors.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
@@ -55,15 +57,17 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
 
   const bind = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireOwnPage(req);
+    const { code, webhookUrl, hmacHash } = await readFormBody(req);
     const actor = await pageSession.actor(req);
     if (actor === undefined) return res.redirect(303, signInBefore(PATH));
     if (actor.role !== 'admin') return sendPage(res, 403, html.notAdminPage);
-    const { code, webhookUrl, hmacHash } = await readFormBody(req);
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, html.noOfferPage);
     await refuseWhileLocked(stores, actor.vaultId);
     await binder.bind(actor, offer, (work) =>
       unitOfWork.run(actor.vaultId, async (inside) => {
+        if ((await currentRole(inside, actor)) !== 'admin')
+          throw refusal('FORBIDDEN', 'You are not an admin of the account any more.');
         await refuseWhileLocked(inside, actor.vaultId);
         return work(inside);
       }),

@@ -48,7 +48,8 @@ export function createManagementAuthenticator(options: {
 
 const bearerToken = (authorization: string): string => /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 
-function unauthenticated(exchange: Exchange): never {
+/** @throws AppError UNAUTHENTICATED */
+export function unauthenticated(exchange: Exchange): never {
   exchange.setHeader('WWW-Authenticate', 'Bearer realm="svault"');
   throw refusal('UNAUTHENTICATED', 'Sign in, or send an admin key.');
 }

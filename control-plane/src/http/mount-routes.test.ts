@@ -20,12 +20,18 @@ const shared = { tag: 'Test', summary: 'Test', audit: [] } as const;
 const vaultId = newId('vlt');
 
 /** What the service looks like to the next request. */
-let state: { role: Role | undefined; lockedAt: string | undefined; lockedInside: string | undefined };
+let state: {
+  role: Role | undefined;
+  /** In the transaction of a change; undefined: nobody any more. */
+  roleInside: Role | undefined;
+  lockedAt: string | undefined;
+  lockedInside: string | undefined;
+};
 /** What was counted, and what the limiter says to it. */
 let counted: string[];
 let verdict: LimiterVerdict;
 beforeEach(() => {
-  state = { role: 'admin', lockedAt: undefined, lockedInside: undefined };
+  state = { role: 'admin', roleInside: 'admin', lockedAt: undefined, lockedInside: undefined };
   counted = [];
   verdict = { allowed: true };
 });
@@ -118,8 +124,9 @@ const routes = [
 
 function storesOf(lockedAt: string | undefined): Stores {
   const vault = { id: vaultId, createdAt: '', lockedAt };
-  // Only the vault is looked at by what is tested here.
-  return { vaults: { get: () => Promise.resolve(vault) } } as unknown as Stores;
+  const roleOf = () => Promise.resolve(state.roleInside);
+  // What is looked at by what is tested here.
+  return { vaults: { get: () => Promise.resolve(vault) }, adminKeys: { roleOf } } as unknown as Stores;
 }
 
 const app = express()
@@ -176,8 +183,8 @@ describe('the order of answers', () => {
     expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST, DELETE']);
   });
 
-  test('401, 403, 415, 400, 423, 422, then the handler', async () => {
-    state = { role: undefined, lockedAt: 'now', lockedInside: 'now' };
+  test('401, 403, 415, 400, 423, 422, and 401, 403, 423 once more behind the lock, then the handler', async () => {
+    state = { role: undefined, roleInside: undefined, lockedAt: 'now', lockedInside: 'now' };
     expect(codeOf(await broken())).toBe('UNAUTHENTICATED');
     state.role = 'member';
     expect(codeOf(await broken())).toBe('FORBIDDEN');
@@ -190,6 +197,14 @@ describe('the order of answers', () => {
     state.lockedAt = undefined;
     expect(codeOf(await post().send({ nam: 1 }))).toBe('INVALID_ARGUMENT');
     expect(codeOf(await post().query({ dry: 'no' }).send({ name: 'a' }))).toBe('INVALID_ARGUMENT');
+    const late = await post().send({ name: 'a' });
+    expect([codeOf(late), late.headers['www-authenticate']]).toEqual([
+      'UNAUTHENTICATED',
+      'Bearer realm="svault"',
+    ]);
+    state.roleInside = 'member';
+    expect(codeOf(await post().send({ name: 'a' }))).toBe('FORBIDDEN');
+    state.roleInside = 'admin';
     expect(codeOf(await post().send({ name: 'a' }))).toBe('VAULT_LOCKED');
     state.lockedInside = undefined;
     expect((await post().send({ name: 'a' })).status).toBe(200);
@@ -201,7 +216,7 @@ test('the answer is what its schema lets through', async () => {
 });
 
 test('a route that answers while locked does', async () => {
-  state = { role: 'member', lockedAt: 'now', lockedInside: 'now' };
+  state = { role: 'member', roleInside: 'member', lockedAt: 'now', lockedInside: 'now' };
   const answer = await supertest(app).delete('/api/things/x');
   expect([answer.status, answer.text]).toEqual([204, '']);
 });

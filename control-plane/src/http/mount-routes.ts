@@ -1,11 +1,12 @@
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
-import { type Actor, ROLES, type Role } from '../accounts/actor.ts';
+import { ROLES, type Role } from '../accounts/actor.ts';
+import { currentRole } from '../accounts/current-role.ts';
 import { isAddressScope } from '../limits/scopes.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
-import type { ManagementAuthenticator } from './authenticate-management.ts';
+import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from './client-address.ts';
 import { refusal } from '../errors.ts';
 import { readJsonBody } from './json-body.ts';
@@ -34,7 +35,8 @@ const NOTHING = z.strictObject({});
  * Mounts declared routes, and on each of their paths a 405 for every other method.
  *
  * The order of answers is the same on all of them: 405, 401, 403, 413, 415, 400, 423, 422, 429, then what the handler
- * finds; where anybody may call, 429 comes right after 403. The body is read before the lock is looked at, so that a slow body cannot carry a change past a lock.
+ * finds; where anybody may call, 429 comes right after 403. A change looks once more at who asks and at the lock, in its
+ * transaction: a slow body carries nothing past a lock, a removal or a sign-out.
  */
 export function mountRoutes(routes: readonly ManagementRoute[], dependencies: MountDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -73,12 +75,14 @@ async function answer(
     return await send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
   }
   const actor = await authenticate(exchange, req.method);
-  requireRole(actor, route.role);
+  requireRole(actor.role, route.role);
   const body = await readJsonBody(req);
   const refused = route.whenLocked === 'refused';
   if (refused) await refuseWhileLocked(stores, actor.vaultId);
   const change: Change = (work) =>
     unitOfWork.run(actor.vaultId, async (inside) => {
+      const role = await currentRole(inside, actor);
+      requireRole(role ?? unauthenticated(exchange), actor.role);
       if (refused) await refuseWhileLocked(inside, actor.vaultId);
       return work(inside);
     });
@@ -119,8 +123,8 @@ function parseParts(
 }
 
 /** 403 for a known caller whose role is too weak. */
-function requireRole(actor: Actor, role: Role): void {
-  if (ROLES.indexOf(actor.role) < ROLES.indexOf(role))
+function requireRole(has: Role, needed: Role): void {
+  if (ROLES.indexOf(has) < ROLES.indexOf(needed))
     throw refusal('FORBIDDEN', 'This needs an admin of the account.');
 }
 

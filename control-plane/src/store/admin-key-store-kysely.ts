@@ -31,6 +31,17 @@ export function createAdminKeyStore(db: Kysely<Schema>): AdminKeyStore {
         .executeTakeFirst();
       return row && { ...toAdminKey(row), role: row.role };
     },
+    roleOf: async (vaultId, id) => {
+      const row = await db
+        .selectFrom('admin_keys')
+        .innerJoin('users', 'users.id', 'admin_keys.user_id')
+        .select('users.role')
+        .where('admin_keys.vault_id', '=', vaultId)
+        .where('admin_keys.id', '=', id)
+        .where('users.deleted_at', 'is', null)
+        .executeTakeFirst();
+      return row?.role;
+    },
     list: async (vaultId, page) => {
       const rows = await db
         .selectFrom('admin_keys')

@@ -53,6 +53,9 @@ export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
       if (row === undefined || row.vault_id === null || row.user_id === null) return undefined;
       return { ...toLogin(row), vaultId: row.vault_id, userId: row.user_id };
     },
+    removeOfUser: async (userId) => {
+      await db.deleteFrom('cli_logins').where('user_id', '=', userId).execute();
+    },
     removeExpired: async (now) => {
       await db.deleteFrom('cli_logins').where('expires_at', '<=', now).execute();
     },

@@ -60,6 +60,7 @@ async function useEveryStore(): Promise<void> {
   await adminKeys.list(vault, byTime);
   await adminKeys.findFromSettings(user);
   await adminKeys.idsOfUser(user);
+  await adminKeys.roleOf(vault, key);
   await adminKeys.touch(key, 't');
   await adminKeys.remove(vault, key);
   await agents.get(vault, agent);
@@ -86,6 +87,7 @@ async function useEveryStore(): Promise<void> {
   await cliLogins.approve(login, 't', { vaultId: vault, userId: user, codeHash: 'h', expiresAt: 't' });
   await cliLogins.deny(login);
   await cliLogins.take('h');
+  await cliLogins.removeOfUser(user);
   await cliLogins.removeExpired('t');
   await cliSessions.find('h');
   const cliKeys = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
@@ -112,6 +114,7 @@ async function useEveryStore(): Promise<void> {
   await passwords.remove(user);
   await sessions.findByHash('console', 'h');
   await sessions.get(vault, session);
+  await sessions.roleOf(vault, session);
   await sessions.removeOfUser(user, undefined);
   await sessions.removeOfUser(user, session);
   await sessions.list(vault, undefined, byTime);

@@ -43,6 +43,17 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
         .executeTakeFirst();
       return row && toSession(row);
     },
+    roleOf: async (vaultId, id) => {
+      const row = await db
+        .selectFrom('sessions')
+        .innerJoin('users', 'users.id', 'sessions.user_id')
+        .select('users.role')
+        .where('sessions.vault_id', '=', vaultId)
+        .where('sessions.id', '=', id)
+        .where('users.deleted_at', 'is', null)
+        .executeTakeFirst();
+      return row?.role;
+    },
     list: async (vaultId, userId, page) => {
       let query = db
         .selectFrom('sessions')

@@ -19,6 +19,7 @@ export const cliLogin: SchemaMigration = {
       .addColumn('code_hash', 'text', (column) => column.unique())
       .execute();
     await db.schema.createIndex('cli_logins_by_end').on('cli_logins').column('expires_at').execute();
+    await db.schema.createIndex('cli_logins_by_user').on('cli_logins').column('user_id').execute();
 
     await db.schema
       .createTable('cli_sessions')

@@ -1,0 +1,155 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, beginLogin, cliSession, codeIn, decide, exchange, signedInBrowser } from './cli-steps.ts';
+import { BASE_URL, type Call, type ManagementService, clientOf, startService } from './management-service.ts';
+import { addMember } from './people.ts';
+
+/*
+ * A request may be let in and take its time with its body: half a minute, by a sender who means to. Whatever is taken from
+ * its sender meanwhile is taken from the request too.
+ */
+
+let service: ManagementService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A change that has been let in, and that waits for the rest of its body. */
+async function changeUnderWay(
+  headers: Headers,
+  { path, body, type }: { readonly path: string; readonly body: string; readonly type: string },
+) {
+  const sent = request(service.running.url + path, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': type, expect: '100-continue' },
+  });
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  sent.write(body.slice(0, 1));
+  // What came before an answered request has been looked at.
+  await clientOf(service.running.url, headers)('GET', '/api/me');
+  return {
+    finish: async (): Promise<number> => {
+      sent.end(body.slice(1));
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode ?? 0;
+    },
+  };
+}
+
+const json = (path: string, body: object) => ({ path, body: JSON.stringify(body), type: 'application/json' });
+const NEW_MEMBER = json('/api/members', { email: 'back-door@example.org', role: 'admin' });
+const NEW_AGENT = json('/api/agents', { name: 'late' });
+
+/** An admin with each of what people sign requests by. */
+async function adminWithEverything() {
+  const { browser, id } = await signedInBrowser(service, 'admin');
+  const cookie = { cookie: `svault=${browser.cookies.get('svault')}`, origin: BASE_URL };
+  const session: Call = clientOf(service.running.url, cookie);
+  const made = (await session('POST', '/api/admin-keys', { body: { name: 'k' } })).json;
+  const login = await beginLogin(service);
+  const code = codeIn(await decide(browser, login));
+  const { accessToken } = (await exchange(service, { code, codeVerifier: login.codeVerifier })).json;
+  return {
+    id,
+    adminKeyId: made.adminKey.id as string,
+    headers: [cookie, { authorization: `Bearer ${made.key}` }, { authorization: `Bearer ${accessToken}` }],
+  };
+}
+
+const people = async () =>
+  (await service.admin('GET', '/api/members?limit=100')).json.items.map(
+    ({ email }: { email: string }) => email,
+  );
+
+describe('a change under way', () => {
+  test('goes on where nothing happens', async () => {
+    const { headers } = await adminWithEverything();
+    for (const by of headers) expect(await (await changeUnderWay(by, NEW_AGENT)).finish()).toBe(201);
+  });
+
+  test('ends with its sender, by whatever it was signed in', async () => {
+    const { id, headers } = await adminWithEverything();
+    const changes = await Promise.all(headers.map((by) => changeUnderWay(by, NEW_MEMBER)));
+    await service.admin('DELETE', `/api/members/${id}`);
+    for (const change of changes) expect(await change.finish()).toBe(401);
+    expect(await people()).not.toContain('back-door@example.org');
+  });
+
+  test('is refused once its sender is no admin any more, where only admins may do it and where members may', async () => {
+    const { id, headers } = await adminWithEverything();
+    const [cookie, key, token] = headers as [Headers, Headers, Headers];
+    const changes = await Promise.all([
+      changeUnderWay(cookie, NEW_MEMBER),
+      changeUnderWay(token, NEW_AGENT),
+      changeUnderWay(key, NEW_AGENT),
+    ]);
+    await service.admin('PATCH', `/api/members/${id}`, { body: { role: 'member' } });
+    const answers: number[] = [];
+    for (const change of changes) answers.push(await change.finish());
+    // The key went with the role.
+    expect(answers).toEqual([403, 403, 401]);
+    expect(await people()).not.toContain('back-door@example.org');
+  });
+
+  test('ends with the session or the key that it was signed in by', async () => {
+    const { id, adminKeyId, headers } = await adminWithEverything();
+    const changes = await Promise.all(headers.map((by) => changeUnderWay(by, NEW_AGENT)));
+    const { items } = (await service.admin('GET', '/api/sessions?limit=100')).json;
+    for (const session of items)
+      if (session.userId === id) await service.admin('DELETE', `/api/sessions/${session.id}`);
+    await service.admin('DELETE', `/api/admin-keys/${adminKeyId}`);
+    for (const change of changes) expect(await change.finish()).toBe(401);
+  });
+
+  test('binding by page too', async () => {
+    const { id, headers } = await adminWithEverything();
+    const form = new URLSearchParams({
+      code: 'e5e9fa1b-a31e-4c5d-9f5e-2a3b4c5d6e7f',
+      webhookUrl: 'https://webhook.example',
+      hmacHash: 'a'.repeat(64),
+    });
+    const type = 'application/x-www-form-urlencoded';
+    const change = await changeUnderWay(headers[0] ?? {}, {
+      path: '/vault/webhook-bind',
+      body: form.toString(),
+      type,
+    });
+    await service.admin('DELETE', `/api/members/${id}`);
+    // To the page where people sign in.
+    expect(await change.finish()).toBe(303);
+  });
+});
+
+test('a new password takes along the command lines that were allowed and have not come yet', async () => {
+  const { id } = await addMember(service, 'member');
+  const { url } = (await service.admin('POST', `/api/members/${id}/link`)).json;
+  const { browser, id: otherId } = await signedInBrowser(service);
+  expect(otherId).not.toBe(id);
+  const [login, others] = [await beginLogin(service), await beginLogin(service)];
+  const othersCode = codeIn(await decide(browser, others));
+  const token = new URL(url).searchParams.get('token') ?? '';
+  await browser.submit('/login/link', { token });
+  const code = codeIn(await decide(browser, login));
+  const newPassword = 'correct horse battery staple';
+  const set = await clientOf(service.running.url, {
+    cookie: `svault=${browser.cookies.get('svault')}`,
+    origin: BASE_URL,
+  })('POST', '/api/me/password', { body: { newPassword } });
+  expect(set.status).toBe(204);
+  expect((await exchange(service, { code, codeVerifier: login.codeVerifier })).status).toBe(401);
+  expect((await exchange(service, { code: othersCode, codeVerifier: others.codeVerifier })).status).toBe(200);
+});
+
+test('a session that signs itself out twice at once is out', async () => {
+  const { accessToken } = await cliSession(service);
+  const call = bearer(service, accessToken);
+  const answers = await Promise.all([call('POST', '/api/logout'), call('POST', '/api/logout')]);
+  expect(answers.map(({ status }) => status).toSorted()[0]).toBe(204);
+  expect((await call('GET', '/api/me')).status).toBe(401);
+});
