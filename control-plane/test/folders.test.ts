@@ -243,6 +243,31 @@ describe('grants from a folder', () => {
     },
   );
 
+  test('never outlive a token, nor come from a folder, that is deleted at the same time', async () => {
+    for (let round = 0; round < 3; round++) {
+      const name = `raced-${round}`;
+      await token(name);
+      const { id, path } = await folder([name, 'npm']);
+      const all = await Promise.all([
+        grant({ folderId: id, expiresInSeconds: 3_600 }),
+        call('DELETE', `/api/tokens/${name}`),
+        call('PATCH', path, { serviceNames: [name] }),
+        grant({ folderId: id, expiresInSeconds: 3_600 }),
+        call('DELETE', path),
+      ]);
+      const statuses = all.map(({ status }) => status);
+      expect([...new Set(statuses)].filter((status) => ![200, 201, 204, 404, 422].includes(status))).toEqual(
+        [],
+      );
+      expect((await grants()).map(({ serviceName }) => serviceName)).not.toContain(name);
+      expect((await call('GET', path)).status).toBe(404);
+      await token(name);
+      expect((await call('GET', `/api/tokens/${name}`)).json.folderIds).toEqual([]);
+      expect((await grant({ folderId: id })).status).toBe(404);
+    }
+    expect((await call('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
+  });
+
   test('are all there or none: of 500, where one more is made at the same time', async () => {
     const many = Array.from({ length: 500 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
     await addTokens(service, many);
