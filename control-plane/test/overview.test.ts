@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { addEvents } from './beside-the-service.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { serveOn } from './management-service.ts';
 import { addMember } from './people.ts';
@@ -143,6 +144,8 @@ describe('the set-up guide', () => {
     await agent.get('github');
     expect(await states()).toEqual(['done', 'done', 'done', 'done', 'done']);
     expect((await service.admin('GET', '/api/setup')).json.complete).toBe(true);
+    await addEvents(service, 2_001);
+    expect((await states())[4]).toBe('done');
   });
 
   test('believes what is said of a step that it cannot see, until it sees it', async () => {

@@ -30,8 +30,7 @@ export async function readGuide(
 }
 
 /**
- * That a token is named counts as stored: what the webhook holds is asked of nobody here. The first access is looked
- * for among the newest events, which at the time of a guide are all.
+ * That a token is named counts as stored: what the webhook holds is asked of nobody here.
  */
 async function stepsSeen(
   { audit, overview, webhookLinks }: GuideStores,
@@ -40,19 +39,29 @@ async function stepsSeen(
 ): Promise<ReadonlySet<SetupStep>> {
   const now = formatTime(clock.now());
   const there = await overview.counts(vaultId, { now, soon: now, upTo: 1 });
-  const accesses = await audit.look(
-    vaultId,
-    { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
-    { limit: 1 },
-  );
   const seen: readonly (readonly [SetupStep, boolean])[] = [
     ['bind-webhook', (await webhookLinks.find(vaultId)) !== undefined],
     ['store-credential', there.tokens > 0],
     ['create-agent', there.agentsActive + there.agentsSuspended > 0],
     ['grant-access', there.grantsLive > 0],
-    ['first-access', accesses.events.length > 0],
+    ['first-access', await hasAccessed(audit, vaultId)],
   ];
   return new Set(seen.filter(([, is]) => is).map(([step]) => step));
+}
+
+/** So many of the oldest events hold what an account did when it was set up. */
+const EVENTS_OF_A_SETUP = 500;
+
+/**
+ * Looked for among the newest events, which at the time of a guide are all, and later among the oldest: what was seen once
+ * is not to be open again because much else has happened.
+ */
+async function hasAccessed(audit: GuideStores['audit'], vaultId: Id<'vlt'>): Promise<boolean> {
+  const access = { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' } as const;
+  const { events } = await audit.look(vaultId, access, { limit: 1 });
+  if (events.length > 0) return true;
+  const oldest = await audit.after(vaultId, 0, EVENTS_OF_A_SETUP);
+  return oldest.some((event) => event.eventType === access.eventType && event.outcome === access.outcome);
 }
 
 /** @throws AppError NOT_FOUND for a step that the guide does not have */
