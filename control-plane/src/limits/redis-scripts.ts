@@ -12,7 +12,8 @@ const script = (text: string): RedisScript => ({ text, sha1: createHash('sha1').
 
 /**
  * A window is kept as `END COUNT`, in milliseconds of Redis's own clock. Where that clock is set back, what is left of a
- * window is never more than its whole length.
+ * window is never more than its whole length. A key that holds anything else, whoever wrote it, counts as absent and is
+ * written over: it must not stop its caller, and no script may end in the middle. (`MGET` fails for no type.)
  */
 const WINDOWS = `
 local now = tonumber(ARGV[1])
@@ -22,8 +23,8 @@ if now == nil then
 end
 
 local function read(held, length)
-  if not held then return 0, 0 end
-  local ends, count = string.match(held, '^(%d+) (%d+)$')
+  local ends, count = string.match(held or '', '^(%d+) (%d+)$')
+  if not ends then return 0, 0 end
   local left = math.min(tonumber(ends) - now, length)
   if left <= 0 then return 0, 0 end
   return tonumber(count), left
@@ -53,8 +54,8 @@ local counters = #KEYS - 2
 local held = redis.call('MGET', unpack(KEYS, 1, #KEYS - 1))
 
 local strikes, violated, locked = 0, now, now
-if held[1] then
-  local s, v, l = string.match(held[1], '^(%d+) (%d+) (%d+)$')
+local s, v, l = string.match(held[1] or '', '^(%d+) (%d+) (%d+)$')
+if s then
   strikes, violated, locked = tonumber(s), math.min(tonumber(v), now), tonumber(l)
 end
 
@@ -92,6 +93,7 @@ if count[1] >= limit[1] then
   violated, locked = now, now + lockout
   local forgotten = math.max(lockout, strikes * ${DECAY_MS})
   redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f', strikes, violated, locked), 'PX', forgotten)
+  if redis.call('TYPE', lockouts).ok ~= 'zset' then redis.call('DEL', lockouts) end
   redis.call('ZADD', lockouts, locked, ARGV[2])
   redis.call('ZREMRANGEBYSCORE', lockouts, '-inf', now)
   redis.call('PEXPIRE', lockouts, longest)
@@ -114,7 +116,7 @@ return answer(0, 0)
  */
 export const TAKE = script(`${WINDOWS}
 local limit, length = tonumber(ARGV[2]), tonumber(ARGV[3])
-local count, left = read(redis.call('GET', KEYS[1]), length)
+local count, left = read(redis.call('MGET', KEYS[1])[1], length)
 if count >= limit then return { 1, count, left } end
 if count == 0 then left = length end
 count = count + 1
@@ -128,10 +130,11 @@ return { 0, count, left }
  */
 export const LOCKOUTS = script(`${WINDOWS}
 local reply = {}
+if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then return reply end
 for _, caller in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now), '+inf')) do
-  local box = redis.call('GET', ARGV[2] .. caller)
-  if box then
-    local strikes, violated, locked = string.match(box, '^(%d+) (%d+) (%d+)$')
+  local box = redis.call('MGET', ARGV[2] .. caller)[1]
+  local strikes, violated, locked = string.match(box or '', '^(%d+) (%d+) (%d+)$')
+  if strikes then
     local decayed = math.floor(math.max(0, now - tonumber(violated)) / ${DECAY_MS})
     reply[#reply + 1] = caller
     reply[#reply + 1] = math.max(0, tonumber(strikes) - decayed)

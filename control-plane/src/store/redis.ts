@@ -33,6 +33,8 @@ export async function connectRedis(
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: Math.max(SILENCE_MS, deadlineMs),
     retryStrategy: () => RETRY_MS,
+    // After a failover the address may lead to the new primary, and this connection to what is a replica now.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
 
   const set = (now: boolean, reason?: string): void => {

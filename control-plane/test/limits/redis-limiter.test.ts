@@ -136,6 +136,39 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
     expect(connection.usable()).toBe(true);
   });
 
+  test.each<[string, (key: string) => Promise<unknown>]>([
+    ['a list', (key) => redis.lpush(key, 'x')],
+    ['a sorted set', (key) => redis.zadd(key, 1, 'x')],
+    ['a hash', (key) => redis.hset(key, 'x', 'y')],
+    ['a text of its own', (key) => redis.set(key, 'x')],
+    ['bytes', (key) => redis.set(key, Buffer.from([0, 255]))],
+  ])('a key that holds %s stops nobody, and is counted in', async (_, spoil) => {
+    await redis.flushall();
+    const limiter = limiterAt(createLimits({ agent_credentials: 1 }));
+    const asked = request();
+    const { scope, ...lonely } = createLimits({}).counter('password_login', '192.0.2.1');
+    const useAll = async (): Promise<unknown[]> => [
+      (await limiter.admit(asked)).allowed,
+      (await limiter.admit(asked)).allowed,
+      (await limiter.lockouts(asked.vaultId)).length,
+      (await limiter.take({ scope, ...lonely, limit: 1 })).allowed,
+      (await limiter.take({ scope, ...lonely, limit: 1 })).allowed,
+    ];
+    const outcome = [true, false, 1, true, false];
+    expect(await useAll()).toEqual(outcome);
+    const keys = await redis.keys('*');
+    expect(keys.length).toBeGreaterThanOrEqual(6);
+    for (const key of keys) {
+      await redis.del(key);
+      await spoil(key);
+      await limiter.lockouts(asked.vaultId);
+    }
+    expect(await limiter.lockouts(asked.vaultId)).toEqual([]);
+    expect(await useAll()).toEqual(outcome);
+    for (const key of keys) expect([key, (await redis.pttl(key)) > 0]).toEqual([key, true]);
+    expect(connection.usable()).toBe(true);
+  });
+
   const counter = fc.record({
     key: fc.constantFrom('x', 'y', 'z'),
     limit: fc.integer({ min: 1, max: 3 }),
