@@ -24,7 +24,6 @@ import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
-import { connectRedis } from './store/redis.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
@@ -111,7 +110,10 @@ export async function createContext(
   const limits = createLimits(config.limitOverrides);
   const { redisUrl } = config;
   const running = await startLimiter({
-    connectRedis: redisUrl && ((connecting) => connectRedis(redisUrl, connecting)),
+    // Loaded only where it is used, for its 15 MB.
+    connectRedis:
+      redisUrl &&
+      (async (connecting) => (await import('./store/redis.ts')).connectRedis(redisUrl, connecting)),
     limits,
     clock,
     logger,
