@@ -28,6 +28,7 @@ import { createManagementAuthenticator } from './http/authenticate-management.ts
 import { createClientAddress } from './http/client-address.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { ERROR_STATUS } from './http/errors.ts';
+import { type EndFormerSession, createEndFormerSession } from './http/former-session.ts';
 import { mountRoutes } from './http/mount-routes.ts';
 import { createPageSession } from './http/page-session.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
@@ -80,6 +81,7 @@ export function createApp(context: Context): Express {
       limits,
       pageSession,
       cookie,
+      endFormerSession: endFormerSessionOf(context),
       clock,
       logger,
       https,
@@ -97,6 +99,9 @@ export function createApp(context: Context): Express {
   return app;
 }
 
+const endFormerSessionOf = ({ config, sessions, unitOfWork }: Context): EndFormerSession =>
+  createEndFormerSession({ sessions, unitOfWork, cookieName: sessionCookie(config.baseUrl).name });
+
 /** Every management route, the OpenAPI document of all of them last. */
 function managementRoutes(context: Context): ManagementRoute[] {
   const { config, clock, database, stores, unitOfWork } = context;
@@ -105,7 +110,13 @@ function managementRoutes(context: Context): ManagementRoute[] {
   const cookie = sessionCookie(baseUrl);
   const byPassword = context.waysIn.kind === 'password' ? context.waysIn : undefined;
   const routes = [
-    ...createLoginRoutes({ clock, cookie, unitOfWork, signInByPassword: byPassword?.signInByPassword }),
+    ...createLoginRoutes({
+      clock,
+      cookie,
+      endFormerSession: endFormerSessionOf(context),
+      unitOfWork,
+      signInByPassword: byPassword?.signInByPassword,
+    }),
     ...createCliLoginRoutes({ baseUrl, clock, masterKeys: database.masterKeys, stores, unitOfWork }),
     ...createAccountRoutes({ clock, stores }),
     ...createPasswordRoutes({ setting: byPassword?.passwordSetting }),

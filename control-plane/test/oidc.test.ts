@@ -88,6 +88,21 @@ describe('signing in at the identity provider', () => {
     }
   });
 
+  test('anew ends the session that the browser had, and no other', async () => {
+    provider.people.set('owner-sub', OWNER);
+    const elsewhere = browserOn(service.running.url);
+    await signIn('owner-sub', '', elsewhere);
+    await signIn('owner-sub');
+    const cookie = `svault=${browser.cookies.get('svault')}`;
+    await signIn('owner-sub');
+    const former = await clientOf(service.running.url, { cookie })('GET', '/api/me');
+    expect([former.status, (await meOf()).isOwner, (await meOf(elsewhere)).isOwner]).toEqual([
+      401,
+      true,
+      true,
+    ]);
+  });
+
   test('takes the address from the ID token where the provider puts it there', async () => {
     const inToken = await startProvider({ emailIn: 'idToken' });
     const own = await startService(settingsFor(inToken));

@@ -115,6 +115,22 @@ describe('the page where people sign in', () => {
     expect((await events()).json.items).toEqual(told);
   });
 
+  test('signing in again, here or by the API, ends the session that the browser had', async () => {
+    const cookieNow = () => ({ cookie: `svault=${browser.cookies.get('svault')}` });
+    const status = async (headers: Record<string, string>) =>
+      (await clientOf(service.running.url, headers)('GET', '/api/me')).status;
+    await submit();
+    const first = cookieNow();
+    await submit({ password: 'not the password' });
+    expect(await status(first)).toBe(200);
+    await submit();
+    const second = cookieNow();
+    expect([await status(first), await status(second)]).toEqual([401, 200]);
+    const body = { email: person.email, password: PASSWORD };
+    const again = await service.anyone('POST', '/api/login', { body, headers: second });
+    expect([again.status, await status(second)]).toEqual([200, 401]);
+  });
+
   test('405 for what it does not do', async () => {
     for (const [method, path, allow] of [
       ['DELETE', '/login', 'GET, HEAD, POST'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownerLinkToken } from './owner-link.ts';
 import {
   BASE_URL,
   type ManagementService,
@@ -18,83 +19,64 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** A fresh owner link, as the subcommand makes one: a first start prints one, and only that. */
-async function freshService(more?: Readonly<Record<string, string>>) {
-  const own = await startService(more);
-  const link = own.running.ownerLink;
-  if (link === undefined) throw new Error('a first start makes a link');
-  return { own, link, token: new URL(link).searchParams.get('token') ?? '' };
-}
+/** As the subcommand makes one: a first start prints one, and only that. */
+const freshToken = async (): Promise<string> =>
+  (await ownerLinkToken(service.place.env, service.clock)) ?? '';
+const freshLink = async (): Promise<string> => `${BASE_URL}/login/link?token=${await freshToken()}`;
 
 describe('the owner link', () => {
   test('opening it shows a button and uses nothing up; posting its token works once', async () => {
-    const { own, link, token } = await freshService();
-    try {
-      expect(link.startsWith(`${BASE_URL}/login/link?token=`)).toBe(true);
-      for (const _ of [1, 2]) {
-        const page = await own.anyone('GET', `/login/link?token=${token}`);
-        expect(page.status).toBe(200);
-        expect(page.text).toContain('<button type="submit">Sign in</button>');
-        expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-      }
-      const first = await own.anyone('POST', '/api/login/link', { body: { token } });
-      expect(first.status).toBe(200);
-      expect(first.json).toMatchObject({
-        email: 'owner@example.org',
-        role: 'admin',
-        isOwner: true,
-        via: 'session',
-      });
-      const second = await own.anyone('POST', '/api/login/link', { body: { token } });
-      expect([second.status, second.json.code]).toEqual([401, 'UNAUTHENTICATED']);
-      expect(second.headers.get('set-cookie')).toBeNull();
-      expect((await own.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
-    } finally {
-      await own.stop();
+    expect(service.running.ownerLink?.startsWith(`${BASE_URL}/login/link?token=`)).toBe(true);
+    const token = await freshToken();
+    for (const _ of [1, 2]) {
+      const page = await service.anyone('GET', `/login/link?token=${token}`);
+      expect(page.status).toBe(200);
+      expect(page.text).toContain('<button type="submit">Sign in</button>');
+      expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     }
+    const first = await service.anyone('POST', '/api/login/link', { body: { token } });
+    expect(first.status).toBe(200);
+    expect(first.json).toMatchObject({
+      email: 'owner@example.org',
+      role: 'admin',
+      isOwner: true,
+      via: 'session',
+    });
+    const second = await service.anyone('POST', '/api/login/link', { body: { token } });
+    expect([second.status, second.json.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(second.headers.get('set-cookie')).toBeNull();
+    expect((await service.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
   });
 
   test('twenty posts at once open one session', async () => {
-    const { own, token } = await freshService();
-    try {
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => own.anyone('POST', '/api/login/link', { body: { token } })),
-      );
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    } finally {
-      await own.stop();
-    }
+    const token = await freshToken();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => service.anyone('POST', '/api/login/link', { body: { token } })),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
   test('it expires', async () => {
-    const { own, token } = await freshService();
-    try {
-      own.clock.advance(30 * MINUTE_MS);
-      expect((await own.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
-      expect((await own.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
-    } finally {
-      await own.stop();
-    }
+    const token = await freshToken();
+    service.clock.advance(30 * MINUTE_MS);
+    expect((await service.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
+    expect((await service.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
   });
 
   test("the page's own form signs in, with the Origin that a browser writes for a page without referrer", async () => {
-    const { own, token } = await freshService();
-    try {
-      const post = (headers: Record<string, string>) =>
-        own.anyone('POST', '/login/link', {
-          rawBody: new URLSearchParams({ token }).toString(),
-          headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-        });
-      expect((await post({})).status).toBe(403);
-      expect((await post({ origin: 'https://evil.example' })).status).toBe(403);
-      expect((await post({ origin: 'null', 'sec-fetch-site': 'cross-site' })).status).toBe(403);
-      const page = await post({ origin: 'null', 'sec-fetch-site': 'same-origin' });
-      expect(page.status).toBe(200);
-      expect(page.headers.get('set-cookie')).toMatch(/^svault=/);
-      expect(page.text).toContain('owner@example.org');
-    } finally {
-      await own.stop();
-    }
+    const token = await freshToken();
+    const post = (headers: Record<string, string>) =>
+      service.anyone('POST', '/login/link', {
+        rawBody: new URLSearchParams({ token }).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      });
+    expect((await post({})).status).toBe(403);
+    expect((await post({ origin: 'https://evil.example' })).status).toBe(403);
+    expect((await post({ origin: 'null', 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    const page = await post({ origin: 'null', 'sec-fetch-site': 'same-origin' });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('set-cookie')).toMatch(/^svault=/);
+    expect(page.text).toContain('owner@example.org');
   });
 
   test('a second start makes no link and no second account', async () => {
@@ -115,19 +97,16 @@ describe('the owner link', () => {
 
 describe('the session cookie', () => {
   test('over http on loopback it is svault, HttpOnly and Lax, without prefix and Secure', async () => {
-    const { own, token } = await freshService();
-    try {
-      const answer = await own.anyone('POST', '/api/login/link', { body: { token } });
-      expect(answer.headers.get('set-cookie')).toMatch(
-        /^svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
-      );
-    } finally {
-      await own.stop();
-    }
+    const token = await freshToken();
+    const answer = await service.anyone('POST', '/api/login/link', { body: { token } });
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
+    );
   });
 
   test('over https it is __Host-svault and Secure', async () => {
-    const { own, token } = await freshService({ SV_BASE_URL: 'https://svault.example' });
+    const own = await startService({ SV_BASE_URL: 'https://svault.example' });
+    const token = new URL(own.running.ownerLink ?? '').searchParams.get('token');
     try {
       const answer = await own.anyone('POST', '/api/login/link', { body: { token } });
       expect(answer.headers.get('set-cookie')).toMatch(
@@ -139,86 +118,60 @@ describe('the session cookie', () => {
   });
 
   test('a state-changing request under it needs our own Origin, reading does not', async () => {
-    const { own, link } = await freshService();
-    try {
-      const session = await signInBy(own, link);
-      expect((await session('GET', '/api/me', { headers: { origin: '' } })).status).toBe(200);
-      expect((await session('POST', '/api/vault/lock')).status).toBe(200);
-      for (const origin of ['', 'https://evil.example', 'null', `${BASE_URL}0`]) {
-        const answer = await session('POST', '/api/vault/unlock', { headers: { origin } });
-        expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
-      }
-      expect((await session('POST', '/api/vault/unlock')).status).toBe(200);
-    } finally {
-      await own.stop();
+    const link = await freshLink();
+    const session = await signInBy(service, link);
+    expect((await session('GET', '/api/me', { headers: { origin: '' } })).status).toBe(200);
+    expect((await session('POST', '/api/vault/lock')).status).toBe(200);
+    for (const origin of ['', 'https://evil.example', 'null', `${BASE_URL}0`]) {
+      const answer = await session('POST', '/api/vault/unlock', { headers: { origin } });
+      expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
     }
+    expect((await session('POST', '/api/vault/unlock')).status).toBe(200);
   });
 
   test('an Authorization header counts instead of it, even a wrong one', async () => {
-    const { own, link } = await freshService();
-    try {
-      const session = await signInBy(own, link);
-      const answer = await session('GET', '/api/me', { headers: { authorization: 'Bearer svadmin_wrong' } });
-      expect(answer.status).toBe(401);
-    } finally {
-      await own.stop();
-    }
+    const link = await freshLink();
+    const session = await signInBy(service, link);
+    const answer = await session('GET', '/api/me', { headers: { authorization: 'Bearer svadmin_wrong' } });
+    expect(answer.status).toBe(401);
   });
 
   test('it ends after 8 idle hours, and after 7 days however busy', async () => {
-    const { own, link } = await freshService();
-    try {
-      const session = await signInBy(own, link);
-      const status = async () => (await session('GET', '/api/me')).status;
-      for (let hours = 0; hours < 7 * 24 - 6; hours += 6) {
-        own.clock.advance(6 * HOUR_MS);
-        expect(await status()).toBe(200);
-      }
-      own.clock.advance(6 * HOUR_MS);
-      expect(await status()).toBe(401);
-    } finally {
-      await own.stop();
+    const link = await freshLink();
+    const session = await signInBy(service, link);
+    const status = async () => (await session('GET', '/api/me')).status;
+    for (let hours = 0; hours < 7 * 24 - 6; hours += 6) {
+      service.clock.advance(6 * HOUR_MS);
+      expect(await status()).toBe(200);
     }
-    const idle = await freshService();
-    try {
-      const session = await signInBy(idle.own, idle.link);
-      idle.own.clock.advance(8 * HOUR_MS);
-      expect((await session('GET', '/api/me')).status).toBe(401);
-    } finally {
-      await idle.own.stop();
-    }
+    service.clock.advance(6 * HOUR_MS);
+    expect(await status()).toBe(401);
+    const idle = await signInBy(service, await freshLink());
+    service.clock.advance(8 * HOUR_MS);
+    expect((await idle('GET', '/api/me')).status).toBe(401);
   });
 
   test('sign-out ends it on the server too', async () => {
-    const { own, link } = await freshService();
-    try {
-      const session = await signInBy(own, link);
-      const out = await session('POST', '/api/logout');
-      expect(out.status).toBe(204);
-      expect(out.headers.get('set-cookie')).toMatch(/^svault=; .*Max-Age=0$/);
-      expect((await session('GET', '/api/me')).status).toBe(401);
-    } finally {
-      await own.stop();
-    }
+    const link = await freshLink();
+    const session = await signInBy(service, link);
+    const out = await session('POST', '/api/logout');
+    expect(out.status).toBe(204);
+    expect(out.headers.get('set-cookie')).toMatch(/^svault=; .*Max-Age=0$/);
+    expect((await session('GET', '/api/me')).status).toBe(401);
   });
 
   test('sessions are listed and can be ended one by one', async () => {
-    const { own, link } = await freshService();
-    try {
-      const session = await signInBy(own, link);
-      const list = await session('GET', '/api/sessions');
-      expect(list.json.items).toHaveLength(1);
-      const [item] = list.json.items;
-      expect(item).toMatchObject({ kind: 'console', current: true });
-      expect(Object.keys(item).sort()).toEqual(
-        ['id', 'kind', 'userId', 'client', 'current', 'createdAt', 'lastUsedAt', 'expiresAt'].sort(),
-      );
-      expect((await own.admin('DELETE', `/api/sessions/${item.id}`)).status).toBe(204);
-      expect((await own.admin('DELETE', `/api/sessions/${item.id}`)).status).toBe(404);
-      expect((await session('GET', '/api/me')).status).toBe(401);
-    } finally {
-      await own.stop();
-    }
+    const link = await freshLink();
+    const session = await signInBy(service, link);
+    const list = await session('GET', '/api/sessions');
+    const item = list.json.items.find(({ current }: { current: boolean }) => current);
+    expect(item).toMatchObject({ kind: 'console', current: true });
+    expect(Object.keys(item).sort()).toEqual(
+      ['id', 'kind', 'userId', 'client', 'current', 'createdAt', 'lastUsedAt', 'expiresAt'].sort(),
+    );
+    expect((await service.admin('DELETE', `/api/sessions/${item.id}`)).status).toBe(204);
+    expect((await service.admin('DELETE', `/api/sessions/${item.id}`)).status).toBe(404);
+    expect((await session('GET', '/api/me')).status).toBe(401);
   });
 });
 

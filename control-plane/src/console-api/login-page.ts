@@ -6,6 +6,7 @@ import { isLoginLinkLive, signInByLink } from '../accounts/login-link.ts';
 import { SESSION_LIFETIME_MS, type SignedIn } from '../accounts/sessions.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { readFormBody } from '../http/form-body.ts';
+import type { EndFormerSession } from '../http/former-session.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { type PageContent, hiddenField, sendPage } from './page.ts';
@@ -22,11 +23,12 @@ export function createLoginPage(options: {
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
   readonly cookie: SessionCookie;
+  readonly endFormerSession: EndFormerSession;
   readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, cookie, pageSession, withPasswords } = options;
+  const { stores, unitOfWork, clock, cookie, endFormerSession, pageSession, withPasswords } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
@@ -40,6 +42,7 @@ export function createLoginPage(options: {
     const input = { token, client: req.get('user-agent') ?? '' };
     const signedIn = await unitOfWork.runAcross((inside) => signInByLink(inside, input, clock));
     if (signedIn === undefined) return sendPage(res, 401, gonePage);
+    await endFormerSession(req.get('cookie'));
     const kept = withPasswords ? await stores.passwords.find(signedIn.user.id) : undefined;
     res.setHeader('Set-Cookie', cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000));
     sendPage(res, 200, welcomePage(signedIn, withPasswords && kept === undefined));

@@ -4,6 +4,7 @@ import { SESSION_LIFETIME_MS, type SignedIn, endSession } from '../accounts/sess
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
 import { refusal } from '../errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
+import type { EndFormerSession } from '../http/former-session.ts';
 import {
   type Exchange,
   type ManagementRoute,
@@ -17,15 +18,20 @@ import { passwordLoginSchema } from './schemas/sign-in.ts';
 export function createLoginRoutes(options: {
   readonly clock: Clock;
   readonly cookie: SessionCookie;
+  readonly endFormerSession: EndFormerSession;
   readonly unitOfWork: UnitOfWork;
   /** Undefined where people sign in at an identity provider. */
   readonly signInByPassword: SignInByPassword | undefined;
 }): readonly ManagementRoute[] {
-  const { clock, cookie, unitOfWork, signInByPassword } = options;
-  const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN'] } as const;
+  const { clock, cookie, endFormerSession, unitOfWork, signInByPassword } = options;
+  const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN', 'SESSION_REVOKED'] } as const;
   const answer = { status: 200, schema: meSchema } as const;
 
-  const welcome = (signedIn: SignedIn, exchange: Exchange): ReturnType<typeof toSignedInView> => {
+  const welcome = async (
+    signedIn: SignedIn,
+    exchange: Exchange,
+  ): Promise<ReturnType<typeof toSignedInView>> => {
+    await endFormerSession(exchange.header('cookie'));
     exchange.setHeader('Set-Cookie', cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000));
     return toSignedInView(signedIn);
   };

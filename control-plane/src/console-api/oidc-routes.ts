@@ -7,6 +7,7 @@ import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
 import { OIDC_CALLBACK_PATH } from '../accounts/ways-in.ts';
 import { type ErrorCode, notFound } from '../errors.ts';
 import { type SessionCookie, readCookie } from '../http/cookies.ts';
+import type { EndFormerSession } from '../http/former-session.ts';
 import { ownPath } from '../http/own-path.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { ProviderSignIn } from '../identity-provider/provider-sign-in.ts';
@@ -24,10 +25,11 @@ export function createOidcRoutes(options: {
   readonly providerSignIn: ProviderSignIn | undefined;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly cookie: SessionCookie;
+  readonly endFormerSession: EndFormerSession;
   readonly logger: Logger;
   readonly https: boolean;
 }): Router {
-  const { providerSignIn, limits, cookie, logger, https } = options;
+  const { providerSignIn, limits, cookie, endFormerSession, logger, https } = options;
   // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
   const name = https ? '__Host-svault-oidc' : 'svault-oidc';
   const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
@@ -50,6 +52,7 @@ export function createOidcRoutes(options: {
       client: req.get('user-agent') ?? '',
       admit: () => limits.countAddress('oidc_callback', req),
     });
+    await endFormerSession(req.get('cookie'));
     const session = cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000);
     res.setHeader('Set-Cookie', [clear, session]);
     res.redirect(303, returnTo ?? SIGN_IN_PATH);

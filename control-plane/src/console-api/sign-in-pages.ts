@@ -4,6 +4,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import type { Clock } from '@svault/shared';
 import type { WaysIn } from '../accounts/ways-in.ts';
 import type { SessionCookie } from '../http/cookies.ts';
+import type { EndFormerSession } from '../http/former-session.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
@@ -21,6 +22,7 @@ export function createSignInPages(options: {
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
+  readonly endFormerSession: EndFormerSession;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly https: boolean;
