@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { AuditEventType } from '../src/audit/event-types.ts';
+import { makeOwnerLink } from './beside-the-service.ts';
 import type { LinkedService } from './linked-service.ts';
 import { type Answer, type Call, signInBy } from './management-service.ts';
 import { addMember } from './people.ts';
@@ -26,6 +27,8 @@ export interface Cause {
   readonly actor?: 'agent' | 'service';
   /** A path that shows what the request changes; undefined where it changes nothing but the log. */
   readonly shows?: (world: World, of: string) => string;
+  /** Undoes what would be in another's way. */
+  readonly after?: (world: World) => Promise<unknown>;
   /** It goes on by itself behind the answer, also where the request failed. */
   readonly later?: true;
 }
@@ -55,12 +58,14 @@ const MEMBERS = (): string => '/api/members?limit=100';
 const ADMIN_KEYS = (): string => '/api/admin-keys?limit=100';
 const WEBHOOK = (): string => '/api/webhook';
 const VAULT = (): string => '/api/vault';
+const lock = ({ post }: World): Promise<Answer> => post('/api/vault/lock');
+const unlock = ({ post }: World): Promise<Answer> => post('/api/vault/unlock');
+const unbind = ({ admin }: World): Promise<Answer> => admin('DELETE', '/api/webhook');
 
-/** Each type that can occur by now, caused by its own route, in an order in which none is in another's way. */
+/** Each type that can occur by now, caused by its own route, in any order: none leaves anything in another's way. */
 export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
-  // First: others let more time pass than the link lives.
   LOGIN: {
-    before: async ({ service }) => service.running.ownerLink ?? '',
+    before: ({ service }) => makeOwnerLink(service),
     by: ({ service }, link) => {
       const token = new URL(link).searchParams.get('token');
       return service.anyone('POST', '/api/login/link', { body: { token } });
@@ -266,8 +271,8 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     shows: () => '/api/sessions?limit=100',
   },
   ACCOUNT_EXPORTED: { by: ({ admin }) => admin('GET', '/api/account/export') },
-  VAULT_LOCKED: { by: ({ post }) => post('/api/vault/lock'), shows: VAULT },
-  VAULT_UNLOCKED: { by: ({ post }) => post('/api/vault/unlock'), shows: VAULT },
+  VAULT_LOCKED: { by: lock, shows: VAULT, after: unlock },
+  VAULT_UNLOCKED: { before: async (world) => (await lock(world)).text, by: unlock, shows: VAULT },
   WEBHOOK_SECRET_ROTATED: {
     later: true,
     by: ({ post }) => post('/api/webhook/rotate-secret'),
@@ -286,11 +291,13 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     }),
   },
   WEBHOOK_UNBOUND: {
-    by: ({ admin }) => admin('DELETE', '/api/webhook'),
+    by: unbind,
+    after: ({ service }) => service.bind(),
     says: ({ service }) => ({ detail: { webhookId: service.webhook.webhookId, url: service.webhook.url } }),
     shows: WEBHOOK,
   },
   WEBHOOK_BOUND: {
+    before: async (world) => (await unbind(world)).text,
     by: ({ service }) => service.bind(),
     says: ({ service }) => ({ detail: containing({ webhookId: service.webhook.webhookId }) }),
     shows: WEBHOOK,
