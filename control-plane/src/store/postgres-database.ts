@@ -13,21 +13,25 @@ import type { OperatorKeys } from './sealing-key.ts';
 import { createStores } from './unit-of-work-kysely.ts';
 import { createPostgresUnitOfWork } from './unit-of-work-postgres.ts';
 
-/**
- * The credential path has connections of its own, so that no amount of management keeps it waiting; half of them at
- * most write.
- */
-const FOR_CREDENTIALS = 10;
+/** The credential path has connections of its own, so that no amount of management keeps it waiting. */
+const FOR_CREDENTIALS = 9;
 const FOR_WRITES = 5;
+/** Twice: credentials and lists. */
+const FOR_READS = 2;
 const FOR_MANAGEMENT = 6;
 
 const PATIENCE = { connectMs: 3_000, statementMs: 3_000, lockMs: 2_000 };
 
 /**
  * A statement that is prepared while a table is small would otherwise go through all of it for as long as the connection
- * lives; and none of these is worth compiling.
+ * lives, or join it as a whole; and none of these is worth compiling.
  */
-const BY_INDEX = { enable_seqscan: 'off', jit: 'off' };
+export const BY_INDEX = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+};
 
 /**
  * Opens a PostgreSQL database and brings its schema up to date. Any number of processes may serve on it.
@@ -50,7 +54,7 @@ export async function openPostgresDatabase(
     masterKeys,
     stores: createStores(kysely, clock, postgresEngine),
     unitOfWork: createPostgresUnitOfWork(kysely, clock),
-    accessStore: createAccessStore(credentials),
+    accessStore: createAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
     auditCommit: createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock }),
     backgroundClaim: createBackgroundClaim(kysely),
     answers: async () => void (await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely)),

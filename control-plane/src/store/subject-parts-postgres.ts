@@ -9,7 +9,9 @@ import { AGENTS_THAT_MATTER, PROXIES_THAT_MATTER } from '../limits/aggregate.ts'
  */
 export const callerColumns = (type: 'agent' | 'proxy', serviceName: string): string => {
   const targets = `(VALUES ('${type}', caller.id), ('token', ${serviceName})) AS target(type, id)`;
-  const ofTarget = 't.vault_id = caller.vault_id AND t.target_type = target.type AND t.target_id = target.id';
+  // Offset 0 changes no answer; with it each target is looked up by the whole index, and not all of the vault filtered.
+  const ofTarget = (table: string): string => `CROSS JOIN LATERAL (SELECT * FROM ${table}
+       WHERE vault_id = caller.vault_id AND target_type = target.type AND target_id = target.id OFFSET 0) AS t`;
   return `(SELECT count(*) FROM (SELECT 1 FROM agents WHERE vault_id = caller.vault_id AND status = 'active'
      LIMIT ${AGENTS_THAT_MATTER}) AS counted) AS "activeAgents",
    (SELECT count(*) FROM (SELECT 1 FROM proxies WHERE vault_id = caller.vault_id AND status = 'active'
@@ -17,10 +19,10 @@ export const callerColumns = (type: 'agent' | 'proxy', serviceName: string): str
    (SELECT '[' || string_agg('{"target":"' || t.target_type || '","id":"' || p.id || '","name":' ||
        to_json(p.name) || ',"rules":' || p.rules || '}', ',') || ']'
      FROM ${targets}
-     JOIN policy_attachments t ON ${ofTarget}
-     JOIN policies p ON p.id = t.policy_id AND p.enabled = 1) AS policies,
+     ${ofTarget('policy_attachments')}
+     CROSS JOIN LATERAL (SELECT * FROM policies WHERE id = t.policy_id AND enabled = 1 OFFSET 0) AS p) AS policies,
    (SELECT '{' || string_agg('"' || t.target_type || ' ' || t.rule_id || '":' || t.used, ',') || '}'
      FROM ${targets}
-     JOIN policy_usage t ON ${ofTarget}) AS "policyUsage",
+     ${ofTarget('policy_usage')}) AS "policyUsage",
    v.policy_revision AS "policyRevision"`;
 };

@@ -1,0 +1,77 @@
+import { systemClock } from '@svault/shared';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createAccessStore } from '../../src/store/access-store-postgres.ts';
+import { BY_INDEX } from '../../src/store/postgres-database.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+/*
+ * What a credential request reads costs the same however much there is: each table is looked up by a whole index. Planned
+ * as it is for a connection that lives long, before anything is known of the tables and after.
+ */
+
+let place: StorePlace;
+let client: pg.Client;
+beforeAll(async () => {
+  place = await makeStorePlace();
+  if (place.address.kind !== 'postgres') throw new Error('these are about PostgreSQL');
+  client = new pg.Client({ connectionString: place.address.url.reveal() });
+  await client.connect();
+  for (const [name, value] of Object.entries({ ...BY_INDEX, plan_cache_mode: 'force_generic_plan' }))
+    await client.query('SELECT set_config($1, $2, false)', [name, value]);
+});
+afterAll(async () => {
+  await client.end();
+  await place.remove();
+});
+
+/** The statements of the credential path, as they are sent. */
+async function statements(): Promise<readonly string[]> {
+  const texts: string[] = [];
+  const run = async ({ text }: { readonly text: string }): Promise<never[]> => (texts.push(text), []);
+  const store = createAccessStore({ pool: { run }, maxReads: 1, clock: systemClock });
+  await store.findByKeyHash('a', 'b');
+  await store.findWithGrants('a', 'b');
+  return texts;
+}
+
+async function planOf(text: string): Promise<string> {
+  await client.query(`PREPARE asked AS ${text}`);
+  const { rows } = await client.query<Record<string, string>>(
+    "EXPLAIN EXECUTE asked(ARRAY['h1', 'h2'], ARRAY['s', 's'])",
+  );
+  await client.query('DEALLOCATE asked');
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
+
+async function expectWholeIndexes(): Promise<void> {
+  for (const text of await statements()) {
+    const plan = await planOf(text);
+    expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/);
+    // What is scanned by an index is looked up in it.
+    expect(plan).not.toMatch(/Scan using .*\n *(?! |Index Cond)/);
+    for (const columns of ['agent_id = caller.id) AND (service_name =', 'target_type = ', 'key_hash = '])
+      expect(plan).toMatch(new RegExp(`Index Cond: .*${columns.replaceAll(/[()]/g, '\\$&')}`));
+  }
+}
+
+it('in an empty database', expectWholeIndexes);
+
+it('in one that is full of one account', async () => {
+  await client.query(`
+    INSERT INTO vaults (id, created_at) VALUES ('v', 'x');
+    INSERT INTO users (id, vault_id, email, role, is_owner, created_at) VALUES ('u', 'v', 'e', 'admin', 1, 'x');
+    INSERT INTO agents (id, vault_id, owner_id, name, description, status, mcp_enabled, created_at, key_hash, key_prefix, key_wrapped)
+      SELECT 'a' || n, 'v', 'u', 'n', '', 'active', 0, 'x', 'h' || n, 'p', 'w' FROM generate_series(1, 3000) n;
+    INSERT INTO grants (id, vault_id, agent_id, service_name, refresh_policy, created_at)
+      SELECT 'g' || n, 'v', 'a' || n % 10 + 1, 's' || n, 'none', 'x' FROM generate_series(1, 3000) n;
+    INSERT INTO policies (id, vault_id, name, enabled, rules, created_at, updated_at)
+      VALUES ('p', 'v', 'n', 1, '[]', 'x', 'x');
+    INSERT INTO policy_attachments (vault_id, target_type, target_id, policy_id)
+      SELECT 'v', 'agent', 'a' || n, 'p' FROM generate_series(1, 3000) n;
+    INSERT INTO policy_usage (vault_id, target_type, target_id, rule_id, used)
+      SELECT 'v', 'agent', 'a' || n, 'r', 1 FROM generate_series(1, 3000) n`);
+  await expectWholeIndexes();
+  await client.query('ANALYZE');
+  await expectWholeIndexes();
+});
