@@ -111,27 +111,28 @@ describe('the audit log', () => {
     const head = await service.state.value('SELECT head_seq FROM audit_chains');
     expect(head).toBe(await service.state.value('SELECT max(seq) FROM audit_events'));
   });
+});
 
-  // Last: it breaks the chain for good.
-  it('shows an event that was changed, then one that is missing, by the route and by the subcommand', async () => {
-    const agent = await service.agent();
-    await agent.get('unknown');
-    const [event] = await service.log(`&agentId=${agent.id}`);
-    await service.state.run(`UPDATE audit_events SET outcome = 'success' WHERE seq = ${event?.seq}`);
-    const verify = async () => (await service.admin('GET', '/api/audit/verify')).json;
-    expect(await verify()).toEqual({ intact: false, seq: event?.seq, problem: 'changed' });
-    await service.state.run('DELETE FROM audit_events WHERE seq = 2');
-    expect(await verify()).toEqual({ intact: false, seq: 2, problem: 'missing' });
-    const main = new URL('../src/main.ts', import.meta.url).pathname;
-    const env = {
-      SV_BASE_URL: 'http://127.0.0.1:1',
-      SV_DATABASE_URL: service.pair.databaseUrl,
-      SV_MASTER_KEY: service.pair.masterKeys['control-plane'],
-    };
-    const run = promisify(execFile)(process.execPath, [main, 'audit', 'verify'], { env });
-    const stdout = expect.stringMatching(/^vlt_\S+ BROKEN at event 2: missing$/m);
-    await expect(run).rejects.toMatchObject({ code: 1, stdout });
-  });
+it('shows an event that was changed, then one that is missing, by the route and by the subcommand', async () => {
+  const service = await startPairedService();
+  const agent = await service.agent();
+  await agent.get('unknown');
+  const [event] = await service.log(`&agentId=${agent.id}`);
+  await service.state.run(`UPDATE audit_events SET outcome = 'success' WHERE seq = ${event?.seq}`);
+  const verify = async () => (await service.admin('GET', '/api/audit/verify')).json;
+  expect(await verify()).toEqual({ intact: false, seq: event?.seq, problem: 'changed' });
+  await service.state.run('DELETE FROM audit_events WHERE seq = 2');
+  expect(await verify()).toEqual({ intact: false, seq: 2, problem: 'missing' });
+  const main = new URL('../src/main.ts', import.meta.url).pathname;
+  const env = {
+    SV_BASE_URL: 'http://127.0.0.1:1',
+    SV_DATABASE_URL: service.pair.databaseUrl,
+    SV_MASTER_KEY: service.pair.masterKeys['control-plane'],
+  };
+  const run = promisify(execFile)(process.execPath, [main, 'audit', 'verify'], { env });
+  const stdout = expect.stringMatching(/^vlt_\S+ BROKEN at event 2: missing$/m);
+  await expect(run).rejects.toMatchObject({ code: 1, stdout });
+  await service.stop();
 });
 
 describe('the log over a stop', () => {

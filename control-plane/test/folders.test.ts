@@ -32,12 +32,12 @@ describe('folders', () => {
         id: expect.stringMatching(/^fld_/),
         name: 'Build bots',
         serviceNames: ['github', 'npm'],
-        createdAt: '2026-11-20T12:00:00.000Z',
-        updatedAt: '2026-11-20T12:00:00.000Z',
+        createdAt: new Date(service.clock.now()).toISOString(),
+        updatedAt: made.json.createdAt,
       },
     ]);
     expect((await call('GET', `/api/folders/${made.json.id}`)).json).toEqual(made.json);
-    expect((await call('GET', '/api/folders')).json.items).toContainEqual(made.json);
+    expect((await call('GET', '/api/folders?limit=100')).json.items).toContainEqual(made.json);
     expect((await create({ name: 'still empty' })).json.serviceNames).toEqual([]);
   });
 
@@ -53,25 +53,25 @@ describe('folders', () => {
   });
 
   test('show in the view of a token which ones it is in, and forget it when it is deleted', async () => {
-    await token('short-lived');
-    const [one, two] = [await folder(['short-lived', 'npm']), await folder(['short-lived'])];
+    await token('a-short-lived');
+    const [one, two] = [await folder(['a-short-lived', 'npm']), await folder(['a-short-lived'])];
     const folderIds = [one.id, two.id].toSorted();
-    expect((await call('GET', '/api/tokens/short-lived')).json.folderIds.toSorted()).toEqual(folderIds);
+    expect((await call('GET', '/api/tokens/a-short-lived')).json.folderIds.toSorted()).toEqual(folderIds);
     const listed = (await call('GET', '/api/tokens')).json.items as {
       serviceName: string;
       folderIds: string[];
     }[];
-    expect(listed.find(({ serviceName }) => serviceName === 'short-lived')?.folderIds.toSorted()).toEqual(
+    expect(listed.find(({ serviceName }) => serviceName === 'a-short-lived')?.folderIds.toSorted()).toEqual(
       folderIds,
     );
-    const patched = await call('PATCH', '/api/tokens/short-lived', { notes: 'n' });
+    const patched = await call('PATCH', '/api/tokens/a-short-lived', { notes: 'n' });
     expect(patched.json.folderIds).toHaveLength(2);
 
-    expect((await call('DELETE', '/api/tokens/short-lived')).status).toBe(200);
+    expect((await call('DELETE', '/api/tokens/a-short-lived')).status).toBe(200);
     expect((await call('GET', one.path)).json.serviceNames).toEqual(['npm']);
     expect((await call('GET', two.path)).json.serviceNames).toEqual([]);
-    await token('short-lived');
-    expect((await call('GET', '/api/tokens/short-lived')).json.folderIds).toEqual([]);
+    await token('a-short-lived');
+    expect((await call('GET', '/api/tokens/a-short-lived')).json.folderIds).toEqual([]);
   });
 
   test('leave their tokens when they are deleted', async () => {
