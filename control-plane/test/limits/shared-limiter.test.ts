@@ -136,19 +136,49 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
     expect(await agent(limiter, 100)).toBe(60);
   });
 
-  test('a Redis that takes no writes is as good as none', async () => {
-    const redis = new Redis(server.url);
-    await redis.config('SET', 'maxmemory', '1');
-    const limiter = over(connection, new ManualClock());
-    try {
-      expect(await makeAgent()(limiter, 100)).toBe(60);
-      expect(connection.usable()).toBe(false);
-    } finally {
-      await redis.config('SET', 'maxmemory', '0');
-      redis.disconnect();
-    }
-    await isBack();
-  });
+  type OnRedis = (redis: Redis) => Promise<unknown>;
+  /** What makes a Redis useless though it runs, and what mends it. */
+  const FAULTS: Record<string, readonly [spoil: OnRedis, mend: OnRedis]> = {
+    'is full': [
+      (redis) => redis.config('SET', 'maxmemory', '1'),
+      (redis) => redis.config('SET', 'maxmemory', '0'),
+    ],
+    'is a replica since a failover': [
+      (redis) => redis.replicaof('127.0.0.1', 1),
+      (redis) => redis.replicaof('NO', 'ONE'),
+    ],
+    'wants a password that is not ours': [
+      async (redis) => {
+        await redis.config('SET', 'requirepass', 'other');
+        await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      },
+      (redis) => redis.config('SET', 'requirepass', ''),
+    ],
+  };
+
+  test.each(Object.entries(FAULTS))(
+    'a Redis that %s is as good as none, until it is mended',
+    async (_, fault) => {
+      const [spoil, mend] = fault;
+      const redis = new Redis(server.url);
+      const clock = new ManualClock();
+      const limiter = over(connection, clock);
+      const [agent, fresh] = [makeAgent(), makeAgent()];
+      expect(await agent(limiter, 40)).toBe(40);
+      await spoil(redis);
+      try {
+        expect(await agent(limiter, 100)).toBe(20);
+        await isAway();
+        expect(await fresh(limiter, 100)).toBe(60);
+      } finally {
+        await mend(redis);
+        redis.disconnect();
+      }
+      await isBack();
+      expect(await agent(limiter, 1)).toBe(0);
+      expect(changes).toEqual([true, false, true]);
+    },
+  );
 
   test('what a process counted while Redis was away is not forgotten when Redis comes back as it was', async () => {
     const clock = new ManualClock();
