@@ -29,16 +29,17 @@ export async function readActivity(
   let before: number | undefined;
   for (let looks = 0; looks < MAX_LOOKS; looks++) {
     if (looks > 0) await nextTurn();
-    const { tally, oldest } = await log.tally(vaultId, { since, before, rows: ROWS_PER_LOOK });
+    const { tally, rows } = await log.tally(vaultId, { since, before, rows: ROWS_PER_LOOK });
     sum = {
       accesses: sum.accesses + tally.accesses,
       denied: sum.denied + tally.denied,
       rateLimited: sum.rateLimited + tally.rateLimited,
       errors: sum.errors + tally.errors,
     };
-    if (oldest === undefined || oldest.timestamp < since) return { ...sum, since };
-    if (looks === MAX_LOOKS - 1) return { ...sum, since: oldest.timestamp };
-    before = oldest.seq;
+    // One event of a clock that was wrong must not pass for the end of the time that is asked for.
+    if (rows === undefined || rows.newestAt < since) return { ...sum, since };
+    if (looks === MAX_LOOKS - 1) return { ...sum, since: rows.oldestAt > since ? rows.oldestAt : since };
+    before = rows.firstSeq;
   }
   return { ...sum, since };
 }

@@ -61,14 +61,16 @@ export interface AuditStore {
    * Counts the credential requests among the newest rows, each event for as many as it stands for.
    *
    * @param request.since in the written form; earlier events are not counted
-   * @returns the counts, and the oldest of the rows; undefined where there were fewer than `rows`
+   * @returns the counts, and of which rows; undefined where there were fewer than `rows`. Their times are in no order
+   *   where the clock was set
    */
   tally(
     vaultId: Id<'vlt'>,
     request: { readonly since: string; readonly before: number | undefined; readonly rows: number },
   ): Promise<{
     readonly tally: AccessTally;
-    readonly oldest: { readonly seq: number; readonly timestamp: string } | undefined;
+    readonly rows:
+      { readonly firstSeq: number; readonly oldestAt: string; readonly newestAt: string } | undefined;
   }>;
 
   /** Oldest first, the events above a number. */

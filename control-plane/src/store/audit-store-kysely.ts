@@ -66,6 +66,7 @@ export function createAuditStore(
           fn.countAll().as('rows'),
           fn.min('seq').as('oldest_seq'),
           fn.min('occurred_at').as('oldest_at'),
+          fn.max('occurred_at').as('newest_at'),
         ])
         .executeTakeFirstOrThrow();
       const tally = {
@@ -74,8 +75,9 @@ export function createAuditStore(
         rateLimited: Number(row.rate_limited),
         errors: Number(row.errors),
       };
-      const oldest = { seq: Number(row.oldest_seq), timestamp: row.oldest_at };
-      return { tally, oldest: Number(row.rows) < rows ? undefined : oldest };
+      const { oldest_seq: firstSeq, oldest_at: oldestAt, newest_at: newestAt } = row;
+      const all = { firstSeq: Number(firstSeq), oldestAt, newestAt };
+      return { tally, rows: Number(row.rows) < rows ? undefined : all };
     },
 
     after: async (vaultId, seq, limit) => {

@@ -54,3 +54,16 @@ it('stops at the limit', async () => {
   expect(await look({ serviceName: 'common' }, 2, 5)).toEqual({ seqs: [3, 2], reached: 2 });
   expect(await look({}, 10, 3)).toEqual({ seqs: [2, 1], reached: undefined });
 });
+
+it('counts among so many of the newest rows, and says which those were', async () => {
+  const at = '2026-11-20T00:00:00.000Z';
+  const tally = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
+  const count = (before: number | undefined, rows: number) =>
+    database.stores.audit.tally(vaultId, { since: at, before, rows });
+  expect(await count(undefined, 2_000)).toEqual({
+    tally,
+    rows: { firstSeq: 2_501, oldestAt: at, newestAt: at },
+  });
+  expect(await count(11, 10)).toEqual({ tally, rows: { firstSeq: 1, oldestAt: at, newestAt: at } });
+  expect(await count(10, 10)).toEqual({ tally, rows: undefined });
+});
