@@ -150,6 +150,6 @@ test('a session that signs itself out twice at once is out', async () => {
   const { accessToken } = await cliSession(service);
   const call = bearer(service, accessToken);
   const answers = await Promise.all([call('POST', '/api/logout'), call('POST', '/api/logout')]);
-  expect(answers.map(({ status }) => status).toSorted()[0]).toBe(204);
+  expect(answers.map(({ status }) => status)).toContain(204);
   expect((await call('GET', '/api/me')).status).toBe(401);
 });

@@ -19,13 +19,14 @@ export async function timingDifference(
   samples: number,
   work: (text: string) => Promise<unknown>,
   kinds: readonly [readonly string[], readonly string[]],
+  warmUp = WARM_UP,
 ): Promise<number> {
   const texts = [kinds[0].map(flat), kinds[1].map(flat)] as const;
   const textOf = (kind: number, n: number): string => {
     const some = kind === 0 ? texts[0] : texts[1];
     return some[n % some.length] ?? '';
   };
-  for (let n = 0; n < WARM_UP; n++) await work(textOf(n % 2, n));
+  for (let n = 0; n < warmUp; n++) await work(textOf(n % 2, n));
   const order = Uint8Array.from({ length: samples }, () => randomInt(2));
   const times = new Float64Array(samples);
   for (let n = 0; n < samples; n++) {
