@@ -47,7 +47,11 @@ const NEW_MEMBER = json('/api/members', { email: 'back-door@example.org', role: 
 const NEW_AGENT = json('/api/agents', { name: 'late' });
 
 /** An admin with each of what people sign requests by. */
-async function adminWithEverything() {
+async function adminWithEverything(): Promise<{
+  readonly id: string;
+  readonly adminKeyId: string;
+  readonly headers: readonly [cookie: Headers, key: Headers, token: Headers];
+}> {
   const { browser, id } = await signedInBrowser(service, 'admin');
   const cookie = { cookie: `svault=${browser.cookies.get('svault')}`, origin: BASE_URL };
   const session: Call = clientOf(service.running.url, cookie);
@@ -83,7 +87,7 @@ describe('a change under way', () => {
 
   test('is refused once its sender is no admin any more, where only admins may do it and where members may', async () => {
     const { id, headers } = await adminWithEverything();
-    const [cookie, key, token] = headers as [Headers, Headers, Headers];
+    const [cookie, key, token] = headers;
     const changes = await Promise.all([
       changeUnderWay(cookie, NEW_MEMBER),
       changeUnderWay(token, NEW_AGENT),
@@ -115,7 +119,7 @@ describe('a change under way', () => {
       hmacHash: 'a'.repeat(64),
     });
     const type = 'application/x-www-form-urlencoded';
-    const change = await changeUnderWay(headers[0] ?? {}, {
+    const change = await changeUnderWay(headers[0], {
       path: '/vault/webhook-bind',
       body: form.toString(),
       type,
