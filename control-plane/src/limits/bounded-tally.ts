@@ -11,9 +11,9 @@ import type { Window } from './window.ts';
  * of addresses pushes out addresses, and no number of counters pushes out a lockout. Within a kind, what counted least
  * goes first.
  */
-const MOST_CALLER_WINDOWS = 300_000;
-const MOST_ADDRESS_WINDOWS = 200_000;
-const MOST_BOXES = 100_000;
+const MOST_CALLER_WINDOWS = 100_000;
+const MOST_ADDRESS_WINDOWS = 50_000;
+const MOST_BOXES = 25_000;
 
 export interface BoundedTally extends Tally {
   /** Forgets what has ended by now among at most this many entries of each kind. */
@@ -36,7 +36,14 @@ export function createBoundedTally(): BoundedTally {
 
   const mapOf = ({ scope }: OwnedCounter): BoundedMap<Window> =>
     isAddressScope(scope) ? addresses : callers;
-  const nameOf = (counter: OwnedCounter): string => `${counter.vaultId ?? ''} ${counterName(counter)}`;
+  // A decision reads a counter and writes it: its name is made once.
+  let named: OwnedCounter | undefined;
+  let name = '';
+  const nameOf = (counter: OwnedCounter): string => {
+    if (counter !== named) name = `${counter.vaultId ?? ''} ${counterName(counter)}`;
+    named = counter;
+    return name;
+  };
 
   return {
     window: (counter) => mapOf(counter).get(nameOf(counter)),
