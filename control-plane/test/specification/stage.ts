@@ -36,15 +36,14 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
   const pair = await startPair({ logLevel: 'silent', ...options });
   const admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
   const deleteAgents: Stage['deleteAgents'] = async (agents) => {
-    await Promise.all(agents.map(({ id }) => pair.admin.call('DELETE', `/api/agents/${id}`)));
+    await fewAtOnce(agents.length, (n) => pair.admin.call('DELETE', `/api/agents/${agents[n]?.id}`));
   };
   const stage: Stage = {
     pair,
     admin,
     anyone: clientOf(pair.controlPlaneUrl()),
     agent: (...serviceNames) => agentOn(pair, ...serviceNames),
-    agents: (count, ...serviceNames) =>
-      Promise.all(Array.from({ length: count }, () => agentOn(pair, ...serviceNames))),
+    agents: (count, ...serviceNames) => fewAtOnce(count, () => agentOn(pair, ...serviceNames)),
     policy: async (rule, target, name = `a ${rule.type} policy`) => {
       const body = { name, enabled: true, rules: [rule] };
       const token = { serviceName: target.targetId, tokenType: 'PlainText' };
@@ -78,6 +77,18 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
     close: () => pair.close(),
   };
   return stage;
+}
+
+const AT_ONCE = 8;
+
+/** Changes of one account follow one another; who asks for too many at once is told to come back. */
+async function fewAtOnce<T>(count: number, make: (n: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  while (made.length < count) {
+    const [from, size] = [made.length, Math.min(AT_ONCE, count - made.length)];
+    made.push(...(await Promise.all(Array.from({ length: size }, (_, n) => make(from + n)))));
+  }
+  return made;
 }
 
 /** A play of one row. */
