@@ -113,6 +113,7 @@ describe('about things of another account', () => {
       for (const place of Object.keys(each.probe.names ?? {}))
         questions.set(`${each.title} ${place}`, await asked(each).about(place));
     theirToken = await owner.make('token');
+    await owner.call('POST', `/api/tokens/${theirToken}/store-ticket`);
     await stepsOn(accounts.service.running.url, owner.call).agent('shared', 'theirs');
     exported = (await owner.call('GET', '/api/account/export')).text;
     before = await dump(owner.call);
@@ -164,6 +165,23 @@ describe('about things of another account', () => {
     const list = await own.list();
     expect(list.json.grants).toMatchObject([{ serviceName: 'shared' }]);
     expectNothingOf(marks, { said: {}, answer: list });
+  });
+
+  test('a cursor of their log, or of the history of their token, leads on in one’s own', async () => {
+    const { owner, stranger } = accounts;
+    const own = await stranger.make('token');
+    await stranger.call('POST', `/api/tokens/${own}/store-ticket`);
+    for (const [theirs, ours] of [
+      ['/api/audit', '/api/audit'],
+      [`/api/tokens/${theirToken}/history`, `/api/tokens/${own}/history`],
+    ] as const) {
+      const { nextCursor } = (await owner.call('GET', `${theirs}?limit=1`)).json;
+      expect(nextCursor).toEqual(expect.any(String));
+      const said = { 'query.cursor': nextCursor };
+      const answer = await stranger.call('GET', `${ours}?limit=100&cursor=${encodeURIComponent(nextCursor)}`);
+      expect(answer.status).toBe(200);
+      expectNothingOf(marks, { said, answer });
+    }
   });
 
   test('an export, which shows nothing of theirs, has all of one’s own', () => {
