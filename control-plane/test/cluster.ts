@@ -5,8 +5,8 @@ import { bind, parseRegistrationLink } from '@svault/compose/binding';
 import { freePort } from '@svault/compose/free-port';
 import { type ProgramProcess, runSubcommand, startProgram } from '@svault/compose/program-process';
 import { newKey, randomToken } from '@svault/shared';
-import { type PostgresServer, startPostgres } from '@svault/test-kit/postgres-server';
-import { type RedisServer, startRedis } from '@svault/test-kit/redis-server';
+import { startPostgres } from '@svault/test-kit/postgres-server';
+import { startRedis } from '@svault/test-kit/redis-server';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type Call, clientOf } from './management-service.ts';
 import { type ServiceSteps, stepsOn } from './service-steps.ts';
@@ -22,8 +22,6 @@ export interface Member extends ServiceSteps {
 /** Several control planes as processes of their own over one PostgreSQL and one Redis, with one webhook. */
 export interface Cluster {
   readonly members: readonly Member[];
-  readonly postgres: PostgresServer;
-  readonly redis: RedisServer;
   /** Path of the webhook's database. */
   readonly webhookDatabase: string;
   stop(): Promise<void>;
@@ -93,7 +91,7 @@ export async function startCluster(size: number, more: Readonly<Record<string, s
     for (const port of memberPorts) members.push(await startMember(port));
     const link = await runSubcommand('webhook', ['bind-link'], { env, cwd });
     await bind(createAdminClient(urlOf(memberPorts[0]), adminKey), parseRegistrationLink(link));
-    return { members, postgres, redis, webhookDatabase: join(webhookDir, 'webhook.db'), stop };
+    return { members, webhookDatabase: join(webhookDir, 'webhook.db'), stop };
   } catch (error) {
     await stop();
     throw error;

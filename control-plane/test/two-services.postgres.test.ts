@@ -9,7 +9,7 @@ import { withdrawals } from './withdrawals.ts';
 
 /*
  * Two services over one PostgreSQL and one Redis behave as one. Here they are in one process; as processes of their own,
- * killed under load: two-processes.hard.test.ts.
+ * killed under load: two-processes.postgres.hard.test.ts.
  */
 
 const FLOOR = 60;
