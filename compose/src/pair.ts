@@ -12,7 +12,7 @@ import {
 } from './program-process.ts';
 
 export interface PairOptions {
-  /** Holds databases and generated secrets; made when it does not exist. */
+  /** Holds databases, generated secrets and compiled code; made when it does not exist, for this user alone. */
   readonly dir: string;
   /** 0 or absent: a free port. */
   readonly controlPlanePort?: number;
@@ -54,6 +54,8 @@ export async function startPair(options: PairOptions): Promise<Pair> {
     webhook: `http://127.0.0.1:${webhookPort}`,
   };
   const env: NodeJS.ProcessEnv = {
+    // Node's own: what it compiled once is read at the next start, in half the time and with less memory.
+    NODE_COMPILE_CACHE: join(options.dir, 'compiled'),
     ...process.env,
     SV_EGRESS_ALLOW: LOOPBACK,
     SV_BASE_URL: urls['control-plane'],
