@@ -54,7 +54,7 @@ const webhookOffline: LaterRow['play'] = async (backstage) => {
 };
 
 /** What the client says of its exit codes. */
-const exitCodes = (): Promise<string> =>
+export const exitCodes = (): Promise<string> =>
   new Promise((resolve, reject) =>
     execFile(process.execPath, [SVAULT, '--help'], (error, out) =>
       error === null ? resolve(out) : reject(new Error('no help', { cause: error })),
@@ -186,5 +186,3 @@ export const LATER_COMMANDS = {
 } as const satisfies Partial<
   Record<keyof typeof ERROR_ROWS, { readonly command: readonly string[]; readonly told: RegExp }>
 >;
-
-export { exitCodes };
