@@ -9,7 +9,8 @@ const MAIN: Readonly<Record<ProgramName, string>> = {
   'control-plane': fileURLToPath(new URL('../../control-plane/src/main.ts', import.meta.url)),
   webhook: fileURLToPath(new URL('../../webhook/src/main.ts', import.meta.url)),
 };
-const READY_TIMEOUT_MS = 15_000;
+/** A machine that has much else to do starts a program slowly. */
+const READY_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 25;
 /** A program that did not end by itself after SIGTERM is ended. */
 const STOP_TIMEOUT_MS = 12_000;
