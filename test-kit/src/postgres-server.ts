@@ -27,7 +27,13 @@ const BOUND_MS = 60_000;
 const GONE_POLL_MS = 20;
 
 /** Nothing is synced to the disk, which a test machine does not lose, and nobody tidies up what is soon gone. */
-const IN_A_HURRY = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off', checkpoint_timeout: '1h' };
+const IN_A_HURRY = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  checkpoint_timeout: '1h',
+  file_copy_method: 'clone',
+};
 
 /**
  * Its databases sort text by the rules of a language unless a column says otherwise, as those of most operators do.

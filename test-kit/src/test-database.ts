@@ -32,12 +32,28 @@ export async function makeTestDatabase(folder: string): Promise<TestDatabase> {
   }
   const { url, template } = postgres;
   const name = `place_${randomBytes(8).toString('hex')}`;
-  await administer(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  const server = await serverOf(url);
+  // By the files: a third of the work of writing each page to the log as well.
+  await server.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
   return {
     kind: 'postgres',
     env: { SV_DATABASE_URL: databaseUrl(url, name), ...limits },
-    remove: () => administer(url, `DROP DATABASE ${name} WITH (FORCE)`),
+    remove: async () => void (await server.query(`DROP DATABASE ${name} WITH (FORCE)`)),
   };
+}
+
+let connected: Promise<pg.Client> | undefined;
+
+/** One connection for all places of a test file; it keeps no process alive. */
+function serverOf(url: string): Promise<pg.Client> {
+  connected ??= (async () => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    // Missing in its types.
+    (client as pg.Client & { unref(): void }).unref();
+    return client;
+  })();
+  return connected;
 }
 
 /** Another database of the same server. */
