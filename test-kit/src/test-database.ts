@@ -33,8 +33,7 @@ export async function makeTestDatabase(folder: string): Promise<TestDatabase> {
   const { url, template } = postgres;
   const name = `place_${randomBytes(8).toString('hex')}`;
   const server = await serverOf(url);
-  // By the files: a third of the work of writing each page to the log as well.
-  await server.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
+  await server.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   return {
     kind: 'postgres',
     env: { SV_DATABASE_URL: databaseUrl(url, name), ...limits },
