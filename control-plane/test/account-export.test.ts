@@ -120,8 +120,11 @@ describe('is for admins who ask for it themselves', () => {
   test('not for a page of another site, whose link the browser followed with the cookie', async () => {
     const own = clientOf(service.running.url, { cookie: `svault=${secrets['session']}` });
     const before = (await service.log('&eventType=ACCOUNT_EXPORTED')).length;
-    const answer = await own('GET', EXPORT, { headers: { 'sec-fetch-site': 'cross-site' } });
-    expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
+    // More often than an account may be exported, and none of it counts.
+    for (const site of ['cross-site', 'same-site', 'cross-site', 'same-site', 'cross-site', 'same-site']) {
+      const answer = await own('GET', EXPORT, { headers: { 'sec-fetch-site': site } });
+      expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
+    }
     expect(await service.log('&eventType=ACCOUNT_EXPORTED')).toHaveLength(before);
     const wanted = await own('GET', EXPORT, { headers: { 'sec-fetch-site': 'same-origin' } });
     expect(wanted.status).toBe(200);

@@ -85,6 +85,13 @@ describe('a page of another site', () => {
       expect([path, headers.get('cross-origin-resource-policy')]).toEqual([path, 'same-origin']);
       expect([path, headers.get('cache-control')]).toEqual([path, 'no-store']);
     }
+    for (const { path } of operations.filter(({ method, isPublic }) => method === 'GET' && !isPublic))
+      for (const site of ['cross-site', 'same-site']) {
+        const { status } = await browser('GET', path, { headers: { 'sec-fetch-site': site } });
+        expect([path, site, status]).toEqual([path, site, 403]);
+      }
+    for (const site of ['same-origin', 'none'])
+      expect((await browser('GET', '/api/me', { headers: { 'sec-fetch-site': site } })).status).toBe(200);
     const preflight = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     const answer = await browser('OPTIONS', '/api/vault/lock', { headers: preflight });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([405, null]);

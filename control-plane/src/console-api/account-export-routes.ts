@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { exportText } from '../accounts/account-export.ts';
 import { changeBy } from '../accounts/actor.ts';
-import { notFound, refusal } from '../errors.ts';
+import { notFound } from '../errors.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { WebhookLink } from '../webhook-link/webhook-link.ts';
@@ -39,9 +39,6 @@ export function createAccountExportRoutes({
       limit: 'account_export',
       answer: { status: 200, streams: accountExportSchema },
       handle: async ({ actor, change, exchange }) => {
-        // Another site's link would be followed with the session's cookie, and use up the limit.
-        if (exchange.header('sec-fetch-site') === 'cross-site')
-          throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
         const now = formatTime(clock.now());
         await change((inside) => inside.audit.append(changeBy(actor, 'ACCOUNT_EXPORTED')));
         exchange.setHeader('Content-Disposition', 'attachment; filename="svault-account.json"');

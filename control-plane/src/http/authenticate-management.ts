@@ -5,15 +5,15 @@ import type { CliSessions } from '../cli-login/cli-sessions.ts';
 import { isAccessToken } from '../cli-login/cli-keys.ts';
 import { readCookie } from './cookies.ts';
 import { refusal } from '../errors.ts';
-import { comesFromOrigin } from './origin-check.ts';
+import { comesFromAnotherSite, comesFromOrigin } from './origin-check.ts';
 import type { Exchange } from './route-definition.ts';
 
 /**
  * Who is behind a management request: an admin key or a command-line client's access token in `Authorization`, or the console's
  * session cookie.
  *
- * @throws AppError UNAUTHENTICATED, the same for every reason; FORBIDDEN for a state-changing request under a
- *   cookie that does not come from our own pages
+ * @throws AppError UNAUTHENTICATED, the same for every reason; FORBIDDEN under a cookie for a state-changing request
+ *   that does not come from our own pages, and for any that another site's page made
  */
 export type ManagementAuthenticator = (exchange: Exchange, method: string) => Promise<Actor>;
 
@@ -40,8 +40,10 @@ export function createManagementAuthenticator(options: {
     const cookie = readCookie(exchange.header('cookie'), cookieName);
     const actor = cookie === undefined ? undefined : await sessions.resolve(cookie);
     if (actor === undefined) return unauthenticated(exchange);
-    if (!SAFE_METHODS.includes(method) && !comesFromOrigin((name) => exchange.header(name), ownOrigin))
-      throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+    const ownPage = SAFE_METHODS.includes(method)
+      ? !comesFromAnotherSite(exchange.header)
+      : comesFromOrigin(exchange.header, ownOrigin);
+    if (!ownPage) throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
     return actor;
   };
 }

@@ -13,3 +13,15 @@ export function comesFromOrigin(header: HeaderReader, ownOrigin: string): boolea
   if (origin === 'null') return header('sec-fetch-site') === 'same-origin';
   return origin === ownOrigin;
 }
+
+/** What browsers say of a request made by a page of ours, or by the person themselves (Fetch Metadata, `Sec-Fetch-Site`). */
+const OWN_SITES = ['same-origin', 'none'];
+
+/**
+ * Whether a browser says that another site's page, or a link on it, made a request. Nothing is read that way, but reading
+ * may cost something: an export, a walk along the log. Programs do not send the header.
+ */
+export function comesFromAnotherSite(header: HeaderReader): boolean {
+  const site = header('sec-fetch-site');
+  return site !== undefined && !OWN_SITES.includes(site);
+}
