@@ -1,9 +1,15 @@
-import { ManualClock, newId } from '@svault/shared';
+import { ManualClock, newId, sha256, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureOwner } from '../src/accounts/bootstrap.ts';
 import { forgetEndedSignIns } from '../src/accounts/ended-sign-ins.ts';
 import { isLoginLinkLive, makeLoginLink } from '../src/accounts/login-link.ts';
 import { createSessions, signInBrowser } from '../src/accounts/sessions.ts';
+import {
+  approveCliLogin,
+  beginCliLogin,
+  exchangeCliCode,
+  pendingCliLogin,
+} from '../src/cli-login/cli-login.ts';
 import { createCliSessions, openCliSession } from '../src/cli-login/cli-sessions.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
@@ -61,4 +67,33 @@ it('forgets access tokens of the command line that ended, while their session go
   clock.jump(-MINUTE_MS);
   expect(await cliSessions.resolve(accessToken)).toBeUndefined();
   clock.jump(MINUTE_MS);
+});
+
+it('keeps the latest sign-ins of command lines that wait for a person, and all that one has approved', async () => {
+  const { stores } = database;
+  const { owner } = await ensureOwner(
+    stores,
+    { email: `${newId('usr')}@example.org`, adminKey: undefined },
+    clock,
+  );
+  const codeVerifier = 'v'.repeat(43);
+  const codeChallenge = toBase64url(sha256(utf8(codeVerifier)));
+  const begin = async () => {
+    clock.advance(1);
+    const request = { codeChallenge, redirectUri: undefined, client: 'cli', address: undefined };
+    return (await beginCliLogin(stores, request, { baseUrl: 'http://127.0.0.1', clock })).requestId;
+  };
+  const code = await approveCliLogin(
+    stores,
+    { userId: owner.id, vaultId: owner.vaultId },
+    await begin(),
+    clock,
+  );
+  const begun = [await begin(), await begin(), await begin(), await begin(), await begin()];
+  await forgetEndedSignIns(stores, clock, 3);
+
+  const waiting = await Promise.all(begun.map((id) => pendingCliLogin(stores, id, clock)));
+  expect(waiting.map((login) => login !== undefined)).toEqual([false, false, true, true, true]);
+  const input = { code: code ?? '', codeVerifier, requestId: undefined };
+  expect(await exchangeCliCode(stores, input, clock)).toMatchObject({ user: { id: owner.id } });
 });

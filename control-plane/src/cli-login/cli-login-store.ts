@@ -44,4 +44,6 @@ export interface CliLoginStore {
   /** Takes out what a person approved and no client came for yet. */
   removeOfUser(userId: Id<'usr'>): Promise<void>;
   removeExpired(now: string): Promise<void>;
+  /** Of those that wait for a person, keeps the latest, about so many. */
+  keepLatest(waiting: number, now: string): Promise<void>;
 }

@@ -59,6 +59,22 @@ export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
     removeExpired: async (now) => {
       await db.deleteFrom('cli_logins').where('expires_at', '<=', now).execute();
     },
+    keepLatest: async (waiting, now) => {
+      const firstTooMany = await db
+        .selectFrom('cli_logins')
+        .select('expires_at')
+        .where('expires_at', '>', now)
+        .orderBy('expires_at', 'desc')
+        .offset(waiting)
+        .limit(1)
+        .executeTakeFirst();
+      if (firstTooMany === undefined) return;
+      await db
+        .deleteFrom('cli_logins')
+        .where('user_id', 'is', null)
+        .where('expires_at', '<=', firstTooMany.expires_at)
+        .execute();
+    },
   };
 }
 

@@ -89,6 +89,7 @@ async function useEveryStore(): Promise<void> {
   await cliLogins.take('h');
   await cliLogins.removeOfUser(user);
   await cliLogins.removeExpired('t');
+  await cliLogins.keepLatest(10, 't');
   await cliSessions.find('h');
   const cliKeys = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
   await cliSessions.rotate(session, cliKeys, { ...cliKeys, rotatedAt: 't', wrappedSeed: 's' });
