@@ -48,6 +48,9 @@ export interface Lockout {
   readonly retryAfterSeconds: number;
 }
 
+/** More than anybody reads at once. */
+export const MOST_LOCKOUTS = 100;
+
 /**
  * The limits of the specification. Everything is decided and counted at once: of two requests at the same moment that
  * leave room for one, one is admitted. An implementation may answer at once or by a promise, and never rejects.
@@ -64,6 +67,6 @@ export interface Limiter {
    */
   take(counter: Counter, vaultId?: Id<'vlt'>): LimiterVerdict | Promise<LimiterVerdict>;
 
-  /** Who of an account is locked out now. */
+  /** Who of an account is locked out now; where they are more than {@link MOST_LOCKOUTS}, at least so many. */
   lockouts(vaultId: Id<'vlt'>): readonly Lockout[] | Promise<readonly Lockout[]>;
 }

@@ -1,7 +1,7 @@
 import type { LimitedCaller } from './limiter.ts';
 import type { RedisAnswer } from './redis-limiter.ts';
-import type { Tally } from './tally.ts';
-import { windowAt } from './window.ts';
+import type { OwnedCounter, Tally } from './tally.ts';
+import { type Window, windowAt } from './window.ts';
 
 /** Times around a question to Redis, on this process's monotonic clock, in whole milliseconds. */
 interface Asked {
@@ -22,8 +22,12 @@ const surelyLeft = (leftMs: number): number => Math.max(0, Math.floor(leftMs * 0
 export function noteWindows(tally: Tally, answer: RedisAnswer, { sentMs, answeredMs }: Asked): void {
   for (const { counter, count, leftMs } of answer.windows) {
     const known = windowAt(tally.window(counter), answeredMs);
-    if (count > 0 && count >= (known?.count ?? 0))
-      tally.setWindow(counter, { count, endsAtMs: sentMs + surelyLeft(leftMs) });
+    const untold = known?.untold ?? 0;
+    if (count > 0 && count + untold >= (known?.count ?? 0))
+      tally.setWindow(
+        counter,
+        withUntold({ count: count + untold, endsAtMs: sentMs + surelyLeft(leftMs) }, untold),
+      );
   }
 }
 
@@ -35,3 +39,59 @@ export function noteBox(tally: Tally, caller: LimitedCaller, { box }: RedisAnswe
   if (known !== undefined && known.lockedUntilMs > lockedUntilMs) return;
   tally.setBox(caller, { strikes: box.strikes, violatedAtMs: sentMs - box.violatedForMs, lockedUntilMs });
 }
+
+/** The same tally, for uses that this process counts alone: Redis is told of them with the next question. */
+export function countingAlone(tally: Tally): Tally {
+  return {
+    ...tally,
+    setWindow: (counter, window) => tally.setWindow(counter, withUntold(window, (window.untold ?? 0) + 1)),
+  };
+}
+
+/** Uses that one question tells Redis of. */
+export interface Telling {
+  /** What of a counter Redis has not heard of; no other question tells it meanwhile. */
+  tell(counter: OwnedCounter): { readonly uses: number; readonly leftMs: number };
+  /** There was no answer: as far as this process knows, nothing was told. */
+  takeBack(nowMs: number): void;
+}
+
+const NOTHING = { uses: 0, leftMs: 0 };
+
+export function createTelling(tally: Tally, sentMs: number): Telling {
+  const told: { readonly counter: OwnedCounter; readonly uses: number; readonly endsAtMs: number }[] = [];
+  return {
+    tell: (counter) => {
+      const window = windowAt(tally.window(counter), sentMs);
+      if (window?.untold === undefined) return NOTHING;
+      const { untold: uses, endsAtMs } = window;
+      told.push({ counter, uses, endsAtMs });
+      tally.setWindow(counter, withUntold(window, 0));
+      return { uses, leftMs: endsAtMs - sentMs };
+    },
+    takeBack: (nowMs) => {
+      for (const { counter, uses, endsAtMs } of told)
+        if (nowMs < endsAtMs) addUntold(tally, counter, { uses, nowMs });
+    },
+  };
+}
+
+/** Of an answer that came too late: what it counted has been told, though this process counted it as if it were alone. */
+export function noteLate(tally: Tally, answer: RedisAnswer, at: Asked): void {
+  for (const { counter, added } of answer.windows)
+    addUntold(tally, counter, { uses: -added, nowMs: at.answeredMs });
+  noteWindows(tally, answer, at);
+}
+
+function addUntold(
+  tally: Tally,
+  counter: OwnedCounter,
+  { uses, nowMs }: { readonly uses: number; readonly nowMs: number },
+): void {
+  const window = windowAt(tally.window(counter), nowMs);
+  if (window !== undefined)
+    tally.setWindow(counter, withUntold(window, Math.max(0, (window.untold ?? 0) + uses)));
+}
+
+const withUntold = ({ count, endsAtMs }: Window, untold: number): Window =>
+  untold === 0 ? { count, endsAtMs } : { count, endsAtMs, untold };

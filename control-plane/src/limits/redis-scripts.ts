@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MOST_LOCKOUTS } from './limiter.ts';
 import { DECAY_MS, FIRST_LOCKOUT_MS, LONGEST_LOCKOUT_MS, STRIKES_THAT_MATTER } from './penalty-box.ts';
 
 /** A Lua script, which runs at Redis as one step and in one round trip. */
@@ -11,9 +12,13 @@ export interface RedisScript {
 const script = (text: string): RedisScript => ({ text, sha1: createHash('sha1').update(text).digest('hex') });
 
 /**
- * A window is kept as `END COUNT`, in milliseconds of Redis's own clock. Where that clock is set back, what is left of a
- * window is never more than its whole length. A key that holds anything else, whoever wrote it, counts as absent and is
- * written over: it must not stop its caller, and no script may end in the middle. (`MGET` fails for no type.)
+ * A window is kept as `END COUNT`, in milliseconds of Redis's own clock. Where that clock was set back, a window that ends
+ * later than it could have begun is written anew, with its whole length to go. A key that holds anything else, whoever
+ * wrote it, counts as absent and is written over: it must not stop its caller, and no script may end in the middle. (`MGET`
+ * fails for no type.)
+ *
+ * With each counter come the uses that a process has counted alone (`mirror.ts`) and what is left of its window there; they
+ * begin a window where none runs.
  */
 const WINDOWS = `
 local now = tonumber(ARGV[1])
@@ -22,12 +27,18 @@ if now == nil then
   now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
-local function read(held, length)
+local function read(key, held, length, told, toldLeft)
   local ends, count = string.match(held or '', '^(%d+) (%d+)$')
-  if not ends then return 0, 0 end
-  local left = math.min(tonumber(ends) - now, length)
-  if left <= 0 then return 0, 0 end
-  return tonumber(count), left
+  local left = ends and tonumber(ends) - now or 0
+  count = left > 0 and tonumber(count) or 0
+  if told > 0 and count == 0 then left = toldLeft end
+  count = count + told
+  if count == 0 then return 0, 0 end
+  if told > 0 or left > length then
+    left = math.min(left, length)
+    redis.call('SET', key, string.format('%.0f %.0f', now + left, count), 'PX', length)
+  end
+  return count, left
 end
 
 local function write(key, count, left, length)
@@ -44,7 +55,8 @@ end
  * The same steps as `decide.ts`, in the same order.
  *
  * KEYS: box, floor, aggregate, further counters …, the account's lockouts.
- * ARGV: time or '', caller, '1' where the floor's excess is a strike, then limit and window of each counter.
+ * ARGV: time or '', caller, '1' where the floor's excess is a strike, then of each counter its limit, its window, uses that
+ * are told, and milliseconds left of the window that they belong to.
  * Answers: what refused (0 nothing, 1 the box, n + 1 the n-th counter) and for how long; strikes, milliseconds since the last
  * one and until the lockout ends; then count and milliseconds left of each counter.
  */
@@ -53,20 +65,27 @@ local lockouts = KEYS[#KEYS]
 local counters = #KEYS - 2
 local held = redis.call('MGET', unpack(KEYS, 1, #KEYS - 1))
 
-local strikes, violated, locked = 0, now, now
-local s, v, l = string.match(held[1] or '', '^(%d+) (%d+) (%d+)$')
-if s then
-  strikes, violated, locked = tonumber(s), math.min(tonumber(v), now), tonumber(l)
-end
-
 local limit, length, count, left = {}, {}, {}, {}
 for i = 1, counters do
-  limit[i] = tonumber(ARGV[2 + 2 * i])
-  length[i] = tonumber(ARGV[3 + 2 * i])
-  count[i], left[i] = read(held[1 + i], length[i])
+  local at = 4 * i
+  limit[i], length[i] = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  count[i], left[i] = read(KEYS[1 + i], held[1 + i], length[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
+
 local longest = math.max(${LONGEST_LOCKOUT_MS}, length[1])
-locked = math.min(locked, now + longest)
+local strikes, violated, locked = 0, now, now
+local function keepBox()
+  local forgotten = math.max(1, locked - now, strikes * ${DECAY_MS})
+  redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f', strikes, violated, locked), 'PX', forgotten)
+end
+local s, v, l = string.match(held[1] or '', '^(%d+) (%d+) (%d+)$')
+if s then
+  strikes, violated, locked = tonumber(s), tonumber(v), tonumber(l)
+  if violated > now or locked > now + longest then
+    violated, locked = math.min(violated, now), math.min(locked, now + longest)
+    keepBox()
+  end
+end
 
 local function use(i)
   if count[i] == 0 then left[i] = length[i] end
@@ -91,8 +110,7 @@ if count[1] >= limit[1] then
   local doubled = ${FIRST_LOCKOUT_MS} * 2 ^ (math.min(strikes, ${STRIKES_THAT_MATTER}) - 1)
   local lockout = math.max(math.min(doubled, ${LONGEST_LOCKOUT_MS}), left[1])
   violated, locked = now, now + lockout
-  local forgotten = math.max(lockout, strikes * ${DECAY_MS})
-  redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f', strikes, violated, locked), 'PX', forgotten)
+  keepBox()
   if redis.call('TYPE', lockouts).ok ~= 'zset' then redis.call('DEL', lockouts) end
   redis.call('ZADD', lockouts, locked, ARGV[2])
   redis.call('ZREMRANGEBYSCORE', lockouts, '-inf', now)
@@ -112,11 +130,13 @@ return answer(0, 0)
 `);
 
 /**
- * One counter alone. KEYS: the counter. ARGV: time or '', limit, window. Answers: 1 where it refused, else 0; count; left.
+ * One counter alone. KEYS: the counter. ARGV: time or '', then as {@link ADMIT} has them. Answers: 1 where it refused, else
+ * 0; count; left.
  */
 export const TAKE = script(`${WINDOWS}
 local limit, length = tonumber(ARGV[2]), tonumber(ARGV[3])
-local count, left = read(redis.call('MGET', KEYS[1])[1], length)
+local held = redis.call('MGET', KEYS[1])[1]
+local count, left = read(KEYS[1], held, length, tonumber(ARGV[4]), tonumber(ARGV[5]))
 if count >= limit then return { 1, count, left } end
 if count == 0 then left = length end
 count = count + 1
@@ -125,13 +145,15 @@ return { 0, count, left }
 `);
 
 /**
- * Who of an account is locked out. KEYS: the account's lockouts. ARGV: time or '', what a box's key begins with. Answers:
- * caller, strikes, milliseconds left, caller, …
+ * Who of an account is locked out, those for longest first: Redis does nothing else meanwhile, so it looks at no more than
+ * anybody reads. KEYS: the account's lockouts. ARGV: time or '', what a box's key begins with. Answers: caller, strikes,
+ * milliseconds left, caller, …
  */
 export const LOCKOUTS = script(`${WINDOWS}
 local reply = {}
 if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then return reply end
-for _, caller in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now), '+inf')) do
+local after = '(' .. string.format('%.0f', now)
+for _, caller in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', after, 'LIMIT', 0, ${MOST_LOCKOUTS})) do
   local box = redis.call('MGET', ARGV[2] .. caller)[1]
   local strikes, violated, locked = string.match(box or '', '^(%d+) (%d+) (%d+)$')
   if strikes then

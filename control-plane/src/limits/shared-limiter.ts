@@ -3,17 +3,22 @@ import type { BoundedTally } from './bounded-tally.ts';
 import { decide, decideAlone, refusedBy } from './decide.ts';
 import type { LimitedCaller, Limiter, LimiterVerdict, Lockout } from './limiter.ts';
 import type { Limits } from './limits.ts';
-import { noteBox, noteWindows } from './mirror.ts';
+import { countingAlone, createTelling, noteBox, noteLate, noteWindows } from './mirror.ts';
 import { lockedForMs } from './penalty-box.ts';
 import { lockoutsIn, timeAndSweep } from './process-limiter.ts';
-import type { RedisAnswer, RedisLimiter } from './redis-limiter.ts';
+import type { Aside, RedisAnswer, RedisLimiter } from './redis-limiter.ts';
+import type { Tally } from './tally.ts';
 
 /**
  * The limits of several processes over one Redis, with this process's own beneath them.
  *
  * Redis decides. What it counted is noted here, so that the process goes on from there when Redis is away, and so that a
  * Redis that comes back empty does not begin at zero: a request must have room in both. While Redis keeps what it was
- * told, the process never knows of more uses than Redis, and so never refuses what Redis lets through.
+ * told, the process never knows of more uses than Redis but those that it is about to tell it, and so never refuses what
+ * Redis lets through.
+ *
+ * What a process counts alone, it tells Redis with its next question about the same counter: a moment without Redis adds
+ * to what is let through only what all processes together have no room for. An answer that comes too late has counted.
  */
 export function createSharedLimiter({
   redis,
@@ -30,21 +35,31 @@ export function createSharedLimiter({
   readonly clock: Clock;
 }): Limiter {
   const time = (): number => timeAndSweep(clock, tally);
+  const alone = countingAlone(tally);
+  type DecideHere = (by: Tally, nowMs: number) => LimiterVerdict;
 
   /**
    * @param decideHere by what this process has counted: the answer where Redis has none, and a second opinion where it
    *   admits
    */
   const ask = async (
-    question: () => Promise<RedisAnswer>,
-    decideHere: (nowMs: number) => LimiterVerdict,
+    question: (aside: Aside) => Promise<RedisAnswer>,
+    decideHere: DecideHere,
     caller?: LimitedCaller,
   ): Promise<LimiterVerdict> => {
     const sentMs = time();
-    const answer = await question().catch(() => undefined);
+    const { tell, takeBack } = createTelling(tally, sentMs);
+    const onLate = (late: RedisAnswer): void => {
+      noteLate(tally, late, { sentMs, answeredMs: time() });
+      if (caller !== undefined) noteBox(tally, caller, late, sentMs);
+    };
+    const answer = await question({ tell, onLate }).catch(() => undefined);
     const answeredMs = time();
-    if (answer === undefined) return decideHere(answeredMs);
-    const verdict = answer.verdict.allowed ? decideHere(answeredMs) : answer.verdict;
+    if (answer === undefined) {
+      takeBack(answeredMs);
+      return decideHere(alone, answeredMs);
+    }
+    const verdict = answer.verdict.allowed ? decideHere(tally, answeredMs) : answer.verdict;
     noteWindows(tally, answer, { sentMs, answeredMs });
     if (caller !== undefined) noteBox(tally, caller, answer, sentMs);
     return verdict;
@@ -52,17 +67,18 @@ export function createSharedLimiter({
 
   return {
     admit: (request) => {
-      const decideHere = (nowMs: number): LimiterVerdict => decide(request, { tally, limits, nowMs });
-      if (!usable()) return decideHere(time());
+      const decideHere: DecideHere = (by, nowMs) => decide(request, { tally: by, limits, nowMs });
+      if (!usable()) return decideHere(alone, time());
       const lockedMs = lockedForMs(tally.box(request), time());
       // Nothing is counted while a caller is locked out, so there is nothing to tell Redis.
       if (lockedMs > 0) return refusedBy('penalty_box', lockedMs);
-      return ask(() => redis.admit(request), decideHere, request);
+      return ask((aside) => redis.admit(request, aside), decideHere, request);
     },
     take: (counter, vaultId) => {
-      const decideHere = (nowMs: number): LimiterVerdict =>
-        decideAlone({ ...counter, vaultId }, tally, nowMs);
-      return usable() ? ask(() => redis.take(counter, vaultId), decideHere) : decideHere(time());
+      const decideHere: DecideHere = (by, nowMs) => decideAlone({ ...counter, vaultId }, by, nowMs);
+      return usable()
+        ? ask((aside) => redis.take(counter, vaultId, aside), decideHere)
+        : decideHere(alone, time());
     },
     lockouts: async (vaultId) => {
       const here = lockoutsIn(tally, vaultId, time());

@@ -4,6 +4,8 @@ export interface Window {
   readonly endsAtMs: number;
   /** Uses so far, at least one. */
   readonly count: number;
+  /** Those among them that only this process has counted, and Redis is yet to be told of; absent for none. */
+  readonly untold?: number;
 }
 
 /** The window as it stands at a time; undefined where none runs. */
@@ -24,5 +26,5 @@ export function fullForMs(window: Window | undefined, limit: number, nowMs: numb
 export function used(window: Window | undefined, windowMs: number, nowMs: number): Window {
   const running = windowAt(window, nowMs);
   if (running === undefined) return { endsAtMs: nowMs + windowMs, count: 1 };
-  return { endsAtMs: running.endsAtMs, count: running.count + 1 };
+  return { ...running, count: running.count + 1 };
 }

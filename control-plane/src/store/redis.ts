@@ -12,6 +12,10 @@ const SILENCE_MS = 1_000;
 /** Before connecting anew, and before asking a Redis that failed whether it is back. */
 const RETRY_MS = 500;
 const PROBE_LIFETIME_MS = 1_000;
+/** For the first answer of all. */
+const FIRST_ANSWER_MS = 1_000;
+
+const ignore = (): void => undefined;
 
 /** Connects, and waits until that has worked or failed once. */
 export async function connectRedis(
@@ -50,15 +54,23 @@ export async function connectRedis(
     retry.unref();
   };
   /** A write: a Redis that is full, or a replica, answers a PING all the same. */
-  const probe = async (): Promise<void> => {
+  const probe = async (patienceMs = deadlineMs): Promise<void> => {
+    clearTimeout(retry);
     retry = undefined;
     try {
-      await withinDeadline(redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS), deadlineMs);
+      await withinDeadline(redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS), patienceMs);
       set(true);
     } catch (error) {
       failed(error);
     }
   };
+  const cameLate =
+    (onLate: ((reply: unknown) => void) | undefined) =>
+    (reply: unknown): void => {
+      onLate?.(reply);
+      // It answers again: no need to wait for the next time that it is asked whether it does.
+      if (retry !== undefined) void probe();
+    };
   const runScript: RunScript = async (script, keys, args) => {
     const operands = [keys.length, ...keys, ...args] as const;
     try {
@@ -71,15 +83,18 @@ export async function connectRedis(
 
   redis.on('error', failed);
   redis.on('close', () => failed(new Error('the connection is closed')));
+  // A process that has just started knows of nothing that was counted, and should not go on alone for a short wait.
+  await redis.connect().then(() => probe(Math.max(FIRST_ANSWER_MS, deadlineMs)), failed);
   redis.on('ready', () => void probe());
-  await redis.connect().then(probe, failed);
   return {
     usable: () => usable === true,
-    run: async (script, keys, args) => {
+    run: async (script, keys, args, onLate) => {
+      const answer = runScript(script, keys, args);
       try {
-        return await withinDeadline(runScript(script, keys, args), deadlineMs);
+        return await withinDeadline(answer, deadlineMs);
       } catch (error) {
         failed(error);
+        void answer.then(cameLate(onLate)).catch(ignore);
         throw error;
       }
     },

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectRedis } from '../../src/store/redis.ts';
 import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
 import { limiterContract } from '../../src/limits/limiter.contract.ts';
-import type { Admission, Counter, Limiter } from '../../src/limits/limiter.ts';
+import { type Admission, type Counter, type Limiter, MOST_LOCKOUTS } from '../../src/limits/limiter.ts';
 import { type Limits, createLimits } from '../../src/limits/limits.ts';
 import { createProcessLimiter } from '../../src/limits/process-limiter.ts';
 import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
@@ -15,6 +15,7 @@ import type { RedisConnection } from '../../src/limits/start-limiter.ts';
 const PREFIX = 'test:';
 /** What is tested is the script, on a machine that may be busy. */
 const PATIENT_MS = 10_000;
+const NOTHING_ASIDE = { tell: () => ({ uses: 0, leftMs: 0 }), onLate: () => {} };
 
 describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redis: ${NO_REDIS}`}`, () => {
   let server: RedisServer;
@@ -41,8 +42,8 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
     const time = clock === undefined ? {} : { nowMs: () => clock.monotonic() };
     const limiter = createRedisLimiter({ run: connection.run, limits, prefix: PREFIX, ...time });
     return {
-      admit: async (request) => (await limiter.admit(request)).verdict,
-      take: async (counter, vaultId) => (await limiter.take(counter, vaultId)).verdict,
+      admit: async (request) => (await limiter.admit(request, NOTHING_ASIDE)).verdict,
+      take: async (counter, vaultId) => (await limiter.take(counter, vaultId, NOTHING_ASIDE)).verdict,
       lockouts: (vaultId) => limiter.lockouts(vaultId),
     };
   };
@@ -113,18 +114,43 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
     expect(Math.abs(endsAt - 60_000 - Number(seconds) * 1_000)).toBeLessThan(10_000);
   });
 
-  test('a clock of Redis that is set back makes no wait longer than a window', async () => {
-    const clock = new ManualClock();
-    clock.advance(10 * 60 * 60_000);
+  test('a clock of Redis that is set back makes no wait longer than a window, nor than the longest lockout', async () => {
+    const ahead = new ManualClock();
+    ahead.advance(10 * 60 * 60_000);
     const limits = createLimits({ agent_credentials: 1 });
     const asked = request({ further: [] });
-    await limiterAt(limits, clock).admit(asked);
-    await limiterAt(limits, clock).admit(asked);
-    const back = limiterAt(limits, new ManualClock());
-    expect(await back.admit(asked)).toMatchObject({ scope: 'penalty_box', retryAfterSeconds: 900 });
+    await limiterAt(limits, ahead).admit(asked);
+    await limiterAt(limits, ahead).admit(asked);
     const other = request({ further: [rate('c', 1)] });
-    await limiterAt(limits, clock).admit(other);
+    await limiterAt(limits, ahead).admit(other);
+
+    const clock = new ManualClock();
+    const back = limiterAt(limits, clock);
+    expect(await back.admit(asked)).toMatchObject({ scope: 'penalty_box', retryAfterSeconds: 900 });
     expect(await back.take(rate('c', 1), other.vaultId)).toMatchObject({ retryAfterSeconds: 60 });
+    clock.advance(59_000);
+    expect(await back.take(rate('c', 1), other.vaultId)).toMatchObject({ retryAfterSeconds: 1 });
+    clock.advance(1_000);
+    expect(await back.take(rate('c', 1), other.vaultId)).toEqual({ allowed: true });
+    clock.advance(840_000);
+    expect(await back.admit(asked)).toEqual({ allowed: true });
+  });
+
+  test('of very many lockouts those are listed that last longest', async () => {
+    const clock = new ManualClock();
+    const limiter = limiterAt(createLimits({ agent_credentials: 1 }), clock);
+    const { vaultId } = request();
+    const lockOut = async (): Promise<string> => {
+      const asked = request({ vaultId, further: [] });
+      await limiter.admit(asked);
+      clock.advance(1);
+      await limiter.admit(asked);
+      return asked.callerId;
+    };
+    const callers: string[] = [];
+    for (let count = 0; count < MOST_LOCKOUTS + 2; count += 1) callers.push(await lockOut());
+    const listed = (await limiter.lockouts(vaultId)).map(({ callerId }) => callerId);
+    expect(listed).toEqual(callers.slice(2).toReversed());
   });
 
   test('goes on after SCRIPT FLUSH, with what was counted', async () => {
