@@ -52,7 +52,12 @@ export function createApp(context: Context): Express {
   const clientAddress = createClientAddress(config.trustedProxies);
   const limits = createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress });
 
-  const pageSession = createPageSession({ sessions: context.sessions, cookieName: cookie.name, ownOrigin });
+  const pageSession = createPageSession({
+    sessions: context.sessions,
+    unitOfWork,
+    cookieName: cookie.name,
+    ownOrigin,
+  });
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
@@ -88,7 +93,7 @@ export function createApp(context: Context): Express {
       waysIn: context.waysIn,
     }),
   );
-  app.use(createBindPage({ pageSession, stores, unitOfWork, binder: context.binder, https }));
+  app.use(createBindPage({ pageSession, stores, binder: context.binder, https }));
 
   app.use(() => {
     throw notFound();

@@ -1,11 +1,9 @@
 import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
-import { currentRole } from '../accounts/current-role.ts';
-import { refusal } from '../errors.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
-import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import type { Stores } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
 import { type BindOffer, decodeWebhookUrl, readOffer } from '../webhook-link/bind-offer.ts';
 import type { WebhookBinder } from '../webhook-link/bind-webhook.ts';
@@ -19,7 +17,6 @@ const PATH = '/vault/webhook-bind';
 export interface BindPageDependencies {
   readonly pageSession: PageSession;
   readonly stores: Pick<Stores, 'users' | 'vaults' | 'webhookLinks'>;
-  readonly unitOfWork: UnitOfWork;
   readonly binder: WebhookBinder;
   readonly https: boolean;
 }
@@ -29,7 +26,7 @@ export interface BindPageDependencies {
  * nothing; its form does, by an admin's session and from this page only.
  */
 export function createBindPage(dependencies: BindPageDependencies): Router {
-  const { pageSession, stores, unitOfWork, binder, https } = dependencies;
+  const { pageSession, stores, binder, https } = dependencies;
   const cookie = bindOfferCookie({ path: PATH, https });
 
   /** The link's query goes into a cookie and out of the address bar, its history and what a referrer would show. */
@@ -64,14 +61,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, html.noOfferPage);
     await refuseWhileLocked(stores, actor.vaultId);
-    await binder.bind(actor, offer, (work) =>
-      unitOfWork.run(actor.vaultId, async (inside) => {
-        if ((await currentRole(inside, actor)) !== 'admin')
-          throw refusal('FORBIDDEN', 'You are not an admin of the account any more.');
-        await refuseWhileLocked(inside, actor.vaultId);
-        return work(inside);
-      }),
-    );
+    await binder.bind(actor, offer, pageSession.changeOf(actor, 'refused'));
     res.setHeader('Set-Cookie', cookie.clear());
     res.redirect(303, PATH);
   };

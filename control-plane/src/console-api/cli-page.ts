@@ -3,13 +3,12 @@ import type { Clock } from '@svault/shared';
 import { escapeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
-import type { Actor } from '../accounts/actor.ts';
 import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../cli-login/cli-login.ts';
 import type { CliLogin } from '../cli-login/cli-login-store.ts';
 import { redirectWith } from '../cli-login/loopback-redirect.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
-import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import type { Stores } from '../unit-of-work.ts';
 import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
 import { signInBefore } from './sign-in-page-html.ts';
 
@@ -19,12 +18,11 @@ import { signInBefore } from './sign-in-page-html.ts';
  */
 export function createCliPage(options: {
   readonly stores: Pick<Stores, 'cliLogins' | 'users'>;
-  readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
   readonly pageSession: PageSession;
   readonly https: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, pageSession, https } = options;
+  const { stores, clock, pageSession, https } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { request } = req.query;
@@ -46,15 +44,16 @@ export function createCliPage(options: {
     if (actor === undefined) return res.redirect(303, signInBefore(addressOf(request)));
     const login = await pendingCliLogin(stores, request, clock);
     if (login === undefined) return sendPage(res, 404, gonePage);
-    const code = decision === 'allow' ? await allow(actor, login) : undefined;
-    if (code !== undefined) return answer(res, login, { code, state: login.id }, pastePage(code));
-    if (decision === 'allow') return sendPage(res, 404, gonePage);
-    await stores.cliLogins.deny(login.id);
-    answer(res, login, { error: 'access_denied', state: login.id }, deniedPage);
+    if (decision !== 'allow') {
+      const denied = await stores.cliLogins.deny(login.id);
+      if (!denied) return sendPage(res, 404, gonePage);
+      return answer(res, login, { error: 'access_denied', state: login.id }, deniedPage);
+    }
+    const allow = pageSession.changeOf(actor, 'answers');
+    const code = await allow((inside) => approveCliLogin(inside, actor, login.id, clock));
+    if (code === undefined) return sendPage(res, 404, gonePage);
+    answer(res, login, { code, state: login.id }, pastePage(code));
   };
-
-  const allow = (actor: Actor, login: CliLogin): Promise<string | undefined> =>
-    unitOfWork.run(actor.vaultId, (inside) => approveCliLogin(inside, actor, login.id, clock));
 
   return Router({ caseSensitive: true, strict: true })
     .get(CLI_APPROVAL_PATH, pageRoute(show))

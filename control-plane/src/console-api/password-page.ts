@@ -1,13 +1,10 @@
 import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import type { Actor } from '../accounts/actor.ts';
 import { PASSWORD_CHARACTERS } from '../accounts/password-rules.ts';
 import type { PasswordSetting } from '../accounts/set-password.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
-import { refuseWhileLocked } from '../vault/lock.ts';
 import { noPasswordsHere } from './login-routes.ts';
 import { type PageContent, alertText, isRefusal, pageRoute, sendPage, statusOf, wordsOf } from './page.ts';
 import { PASSWORD_PATH, signInBefore } from './sign-in-page-html.ts';
@@ -16,11 +13,10 @@ import { PASSWORD_PATH, signInBefore } from './sign-in-page-html.ts';
 export function createPasswordPage(options: {
   /** Undefined where people sign in at an identity provider. */
   readonly setting: PasswordSetting | undefined;
-  readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
 }): Router {
-  const { setting, unitOfWork, limits, pageSession } = options;
+  const { setting, limits, pageSession } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     if (setting === undefined) throw noPasswordsHere();
@@ -42,21 +38,13 @@ export function createPasswordPage(options: {
       sendPage(res, status, formPage(currentPassword !== undefined, message));
     if (repeated !== newPassword) return again(422, 'The two new passwords differ.');
     try {
-      await setting.set(actor, { currentPassword, newPassword }, changeOf(actor));
+      await setting.set(actor, { currentPassword, newPassword }, pageSession.changeOf(actor, 'refused'));
       sendPage(res, 200, donePage);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       again(statusOf(res, error), wordsOf(error));
     }
   };
-
-  const changeOf =
-    (actor: Actor): Parameters<PasswordSetting['set']>[2] =>
-    (work) =>
-      unitOfWork.run(actor.vaultId, async (inside) => {
-        await refuseWhileLocked(inside, actor.vaultId);
-        await work(inside);
-      });
 
   return Router({ caseSensitive: true, strict: true })
     .get(PASSWORD_PATH, pageRoute(show))

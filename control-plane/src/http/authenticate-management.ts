@@ -5,7 +5,7 @@ import type { CliSessions } from '../cli-login/cli-sessions.ts';
 import { isAccessToken } from '../cli-login/cli-keys.ts';
 import { readCookie } from './cookies.ts';
 import { refusal } from '../errors.ts';
-import { comesFromAnotherSite, comesFromOrigin } from './origin-check.ts';
+import { comesFromAnotherSite, comesFromOrigin, notOwnPage } from './origin-check.ts';
 import type { Exchange } from './route-definition.ts';
 
 /**
@@ -43,7 +43,7 @@ export function createManagementAuthenticator(options: {
     const ownPage = SAFE_METHODS.includes(method)
       ? !comesFromAnotherSite(exchange.header)
       : comesFromOrigin(exchange.header, ownOrigin);
-    if (!ownPage) throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+    if (!ownPage) throw notOwnPage();
     return actor;
   };
 }
@@ -53,5 +53,8 @@ const bearerToken = (authorization: string): string => /^Bearer +(\S+)$/i.exec(a
 /** @throws AppError UNAUTHENTICATED */
 export function unauthenticated(exchange: Exchange): never {
   exchange.setHeader('WWW-Authenticate', 'Bearer realm="svault"');
-  throw refusal('UNAUTHENTICATED', 'Sign in, or send an admin key.');
+  throw refusal(
+    'UNAUTHENTICATED',
+    'Sign in at /login, or send an admin key as Authorization: Bearer svadmin_….',
+  );
 }

@@ -1,19 +1,18 @@
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
-import { ROLES, type Role } from '../accounts/actor.ts';
-import { currentRole } from '../accounts/current-role.ts';
+import type { Role } from '../accounts/actor.ts';
+import { changeOf, requireRole } from '../accounts/change-of.ts';
 import { isAddressScope } from '../limits/scopes.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from './client-address.ts';
-import { refusal } from '../errors.ts';
 import { readJsonBody } from './json-body.ts';
-import { comesFromOrigin } from './origin-check.ts';
+import { comesFromOrigin, notOwnPage } from './origin-check.ts';
 import { parseInput, parsePath } from './parse-input.ts';
 import { occursTwice } from './repeated-header.ts';
-import type { Change, Exchange, ManagementRoute } from './route-definition.ts';
+import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from './route-limits.ts';
 
@@ -77,15 +76,10 @@ async function answer(
   const actor = await authenticate(exchange, req.method);
   requireRole(actor.role, route.role);
   const body = await readJsonBody(req);
-  const refused = route.whenLocked === 'refused';
-  if (refused) await refuseWhileLocked(stores, actor.vaultId);
-  const change: Change = (work) =>
-    unitOfWork.run(actor.vaultId, async (inside) => {
-      const role = await currentRole(inside, actor);
-      requireRole(role ?? unauthenticated(exchange), actor.role);
-      if (refused) await refuseWhileLocked(inside, actor.vaultId);
-      return work(inside);
-    });
+  const { whenLocked } = route;
+  if (whenLocked === 'refused') await refuseWhileLocked(stores, actor.vaultId);
+  const gone = (): never => unauthenticated(exchange);
+  const change = changeOf(actor, { unitOfWork, whenLocked, gone });
   const input = { ...parseParts(route, req, body), exchange, actor };
   if (route.limit !== undefined) await countSignedIn(route.limit, req, input, limits);
   await send(res, route, await route.handle({ ...input, change }));
@@ -107,7 +101,7 @@ async function countSignedIn(
 /** Nothing is signed in here, so programs need no Origin; but a page of another site has no business here. */
 function refuseForeignPage(exchange: Exchange, ownOrigin: string): void {
   const foreign = exchange.header('origin') !== undefined && !comesFromOrigin(exchange.header, ownOrigin);
-  if (foreign) throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+  if (foreign) throw notOwnPage();
 }
 
 function parseParts(
@@ -120,12 +114,6 @@ function parseParts(
     query: parseInput(route.query ?? NOTHING, req.query),
     body: parseInput(route.body ?? NOTHING, body ?? {}),
   };
-}
-
-/** 403 for a known caller whose role is too weak. */
-function requireRole(has: Role, needed: Role): void {
-  if (ROLES.indexOf(has) < ROLES.indexOf(needed))
-    throw refusal('FORBIDDEN', 'This needs an admin of the account.');
 }
 
 async function send(res: Response, route: ManagementRoute, result: unknown): Promise<void> {

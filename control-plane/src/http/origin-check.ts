@@ -1,3 +1,6 @@
+import { type ErrorCode, refusal } from '../errors.ts';
+import type { AppError } from '@svault/shared';
+
 /** Reads a request header by its lower-case name. */
 type HeaderReader = (name: string) => string | undefined;
 
@@ -25,3 +28,10 @@ export function comesFromAnotherSite(header: HeaderReader): boolean {
   const site = header('sec-fetch-site');
   return site !== undefined && !OWN_SITES.includes(site);
 }
+
+/** Also what an operator reads whose proxy serves the pages under another address than the settings say. */
+export const notOwnPage = (): AppError<ErrorCode> =>
+  refusal(
+    'FORBIDDEN',
+    'This request does not come from a page of this service. Open the service at the address that SV_BASE_URL names.',
+  );

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Actor } from '../accounts/actor.ts';
+import { changeOf } from '../accounts/change-of.ts';
 import type { Sessions } from '../accounts/sessions.ts';
 import { refusal } from '../errors.ts';
+import type { Change, UnitOfWork } from '../unit-of-work.ts';
 import { readCookie } from './cookies.ts';
-import { comesFromOrigin } from './origin-check.ts';
+import { comesFromOrigin, notOwnPage } from './origin-check.ts';
 
 /** What our own pages ask of a request that a browser sent. */
 export interface PageSession {
@@ -11,14 +13,17 @@ export interface PageSession {
   actor(req: IncomingMessage): Promise<Actor | undefined>;
   /** @throws AppError FORBIDDEN for a form that no page of ours sent */
   requireOwnPage(req: IncomingMessage): void;
+  /** What a form changes, for whoever may still change it ({@link changeOf}). */
+  changeOf(actor: Actor, whenLocked: 'answers' | 'refused'): Change;
 }
 
 export function createPageSession(options: {
   readonly sessions: Pick<Sessions, 'resolve'>;
+  readonly unitOfWork: UnitOfWork;
   readonly cookieName: string;
   readonly ownOrigin: string;
 }): PageSession {
-  const { sessions, cookieName, ownOrigin } = options;
+  const { sessions, unitOfWork, cookieName, ownOrigin } = options;
   return {
     actor: async (req) => {
       const token = readCookie(req.headers.cookie, cookieName);
@@ -29,8 +34,12 @@ export function createPageSession(options: {
         const value = headers[name];
         return Array.isArray(value) ? undefined : value;
       };
-      if (!comesFromOrigin(header, ownOrigin))
-        throw refusal('FORBIDDEN', 'This request does not come from a page of this service.');
+      if (!comesFromOrigin(header, ownOrigin)) throw notOwnPage();
     },
+    changeOf: (actor, whenLocked) => changeOf(actor, { unitOfWork, whenLocked, gone: signedOut }),
   };
+}
+
+function signedOut(): never {
+  throw refusal('UNAUTHENTICATED', 'You are not signed in any more.');
 }

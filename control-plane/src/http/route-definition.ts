@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Actor, Role } from '../accounts/actor.ts';
 import type { AuditEventType } from '../audit/event-types.ts';
 import type { AccountScope, AddressScope, TargetScope } from '../limits/scopes.ts';
-import type { Stores } from '../unit-of-work.ts';
+import type { Change } from '../unit-of-work.ts';
 import type { ErrorCode } from '../errors.ts';
 
 export type Method = 'get' | 'post' | 'patch' | 'delete';
@@ -14,12 +14,6 @@ export interface Exchange {
   /** Where the request comes from; undefined where that cannot be told. */
   readonly address: string | undefined;
 }
-
-/**
- * Runs `work` in one transaction, so that a change and its audit event are one. Where the route is refused while
- * the vault is locked, the lock is looked at inside that transaction.
- */
-export type Change = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 
 interface Parsed<Params, Query, Body> {
   readonly params: Params;
@@ -74,7 +68,11 @@ export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommo
   /** What it counts against, right before the handler: nothing that is refused for its form is counted. */
   readonly limit?: AccountScope | AddressScope | TargetLimit<Params, Query, Body>;
   handle(
-    input: Parsed<Params, Query, Body> & { readonly actor: Actor; readonly change: Change },
+    input: Parsed<Params, Query, Body> & {
+      readonly actor: Actor;
+      /** Makes a change and its event one, by whoever may still make it (`changeOf`). */
+      readonly change: Change;
+    },
   ): Promise<Result>;
 }
 

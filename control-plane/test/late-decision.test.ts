@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { ManualClock, newId, sha256, toBase64url, utf8 } from '@svault/shared';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ensureOwner } from '../src/accounts/bootstrap.ts';
+import { createSessions, signInBrowser } from '../src/accounts/sessions.ts';
+import type { User } from '../src/accounts/user-store.ts';
+import { beginCliLogin } from '../src/cli-login/cli-login.ts';
+import { createCliPage } from '../src/console-api/cli-page.ts';
+import { createPageSession } from '../src/http/page-session.ts';
+import type { Database } from '../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './store/open-store.ts';
+
+/*
+ * Between the look at who decides about a command line and the decision, their session may be ended: by a new password,
+ * because somebody else had got hold of it. What such a session allowed would outlast it.
+ */
+
+const OWN = 'http://127.0.0.1:8080';
+const REDIRECT = 'http://127.0.0.1:49152/';
+
+const clock = new ManualClock();
+let place: StorePlace;
+let database: Database;
+let owner: User;
+/** Happens right before the next transaction of a page. */
+let before: () => Promise<void>;
+const server = createServer();
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+  const { stores, unitOfWork } = database;
+  const settings = { email: `${newId('usr')}@example.org`, adminKey: undefined };
+  ({ owner } = await ensureOwner(stores, settings, clock));
+  const pageSession = createPageSession({
+    sessions: createSessions(stores, clock),
+    unitOfWork: {
+      ...unitOfWork,
+      run: async (vaultId, work) => {
+        await before();
+        return unitOfWork.run(vaultId, work);
+      },
+    },
+    cookieName: 'svault',
+    ownOrigin: OWN,
+  });
+  server.on('request', express().use(createCliPage({ stores, clock, pageSession, https: false })));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+});
+afterAll(async () => {
+  server.close();
+  await database.close();
+  await place.remove();
+});
+
+async function allow(): Promise<Response> {
+  const { stores } = database;
+  const { sessionToken } = await signInBrowser(stores, owner, { method: 'link', client: 'test' }, clock);
+  const { requestId } = await beginCliLogin(
+    stores,
+    {
+      codeChallenge: toBase64url(sha256(utf8('v'.repeat(43)))),
+      redirectUri: REDIRECT,
+      client: 'test',
+      address: undefined,
+    },
+    { baseUrl: OWN, clock },
+  );
+  return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/login/cli`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: `svault=${sessionToken}`, origin: OWN },
+    body: new URLSearchParams({ request: requestId, decision: 'allow' }),
+  });
+}
+
+test('a session that goes on allows a command line', async () => {
+  before = () => Promise.resolve();
+  expect((await allow()).headers.get('location')).toContain(`${REDIRECT}?code=`);
+});
+
+test('one that was ended in between allows none', async () => {
+  before = () => database.stores.sessions.removeOfUser(owner.id, undefined);
+  const answer = await allow();
+  expect([answer.status, answer.headers.get('location')]).toEqual([401, null]);
+});
