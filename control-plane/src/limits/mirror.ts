@@ -1,5 +1,6 @@
 import type { LimitedCaller } from './limiter.ts';
-import type { RedisAnswer } from './redis-limiter.ts';
+import { lockedForMs } from './penalty-box.ts';
+import type { RedisAnswer, ToldBox } from './redis-limiter.ts';
 import type { OwnedCounter, Tally } from './tally.ts';
 import { type Window, windowAt } from './window.ts';
 
@@ -40,13 +41,28 @@ export function noteBox(tally: Tally, caller: LimitedCaller, { box }: RedisAnswe
   tally.setBox(caller, { strikes: box.strikes, violatedAtMs: sentMs - box.violatedForMs, lockedUntilMs });
 }
 
+/** The same tally, for what this process decides by it: of strikes that Redis did not decide on, it is told. */
+export function decidingHere(tally: Tally): Tally {
+  return { ...tally, setBox: (caller, box) => tally.setBox(caller, { ...box, untold: true }) };
+}
+
 /** The same tally, for uses that this process counts alone: Redis is told of them with the next question. */
 export function countingAlone(tally: Tally): Tally {
   return {
-    ...tally,
+    ...decidingHere(tally),
     setWindow: (counter, window) => tally.setWindow(counter, withUntold(window, (window.untold ?? 0) + 1)),
   };
 }
+
+/** How long ago a caller was struck by this process alone, and what is left of its lockout; no strikes where it was not. */
+export function untoldBox(tally: Tally, caller: LimitedCaller, nowMs: number): ToldBox {
+  const box = tally.box(caller);
+  return box?.untold === true
+    ? { strikes: box.strikes, violatedForMs: nowMs - box.violatedAtMs, lockedForMs: lockedForMs(box, nowMs) }
+    : NO_BOX;
+}
+
+const NO_BOX: ToldBox = { strikes: 0, violatedForMs: 0, lockedForMs: 0 };
 
 /** Uses that one question tells Redis of. */
 export interface Telling {

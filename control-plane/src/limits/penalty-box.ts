@@ -12,6 +12,8 @@ export interface PenaltyBox {
   /** When the floor was last exceeded, milliseconds on the clock of whoever keeps it. */
   readonly violatedAtMs: number;
   readonly lockedUntilMs: number;
+  /** Only this process knows of it, and Redis is yet to be told. */
+  readonly untold?: boolean;
 }
 
 /** Strikes that are left: one decays with each full hour without a violation. */

@@ -18,10 +18,19 @@ export type RunScript = (
   onLate?: (reply: unknown) => void,
 ) => Promise<unknown>;
 
+/** Of a caller that has been locked out before, at some moment. */
+export interface ToldBox {
+  readonly strikes: number;
+  readonly violatedForMs: number;
+  readonly lockedForMs: number;
+}
+
 /** What goes along with a question, and what may come of it later. */
 export interface Aside {
   /** Uses of a counter that Redis has not heard of: from here on they are taken for told. */
   readonly tell: (counter: OwnedCounter) => { readonly uses: number; readonly leftMs: number };
+  /** Strikes that Redis has not heard of: none where there are no such. Told twice they count once. */
+  readonly tellBox: (caller: LimitedCaller) => ToldBox;
   /** Hears an answer that came too late: its script has counted all the same. */
   readonly onLate: (answer: RedisAnswer) => void;
 }
@@ -30,8 +39,7 @@ export interface Aside {
 export interface RedisAnswer {
   readonly verdict: LimiterVerdict;
   /** Of a caller that has been locked out before, as it is now. */
-  readonly box:
-    { readonly strikes: number; readonly violatedForMs: number; readonly lockedForMs: number } | undefined;
+  readonly box: ToldBox | undefined;
   readonly windows: readonly {
     readonly counter: OwnedCounter;
     readonly count: number;
@@ -80,7 +88,9 @@ export function createRedisLimiter({
       const counterKeys = asked.map(({ counter }) => keyOf(counter));
       const keys = [boxPrefix(vaultId) + callerId, ...counterKeys, lockoutsKey(vaultId)];
       const strikes = traffic === 'mcp_handshake' ? '0' : '1';
-      const args = [time(), callerId, strikes, ...asked.flatMap(argsOf)];
+      const box = aside.tellBox(request);
+      const told = [box.strikes, box.violatedForMs, box.lockedForMs].map(String);
+      const args = [time(), callerId, strikes, ...told, ...asked.flatMap(argsOf)];
       const read = (reply: unknown): RedisAnswer => toAnswer(numbersOf(reply), asked);
       return read(await run(ADMIT, keys, args, (reply) => aside.onLate(read(reply))));
     },

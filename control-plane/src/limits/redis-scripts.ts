@@ -55,8 +55,9 @@ end
  * The same steps as `decide.ts`, in the same order.
  *
  * KEYS: box, floor, aggregate, further counters …, the account's lockouts.
- * ARGV: time or '', caller, '1' where the floor's excess is a strike, then of each counter its limit, its window, uses that
- * are told, and milliseconds left of the window that they belong to.
+ * ARGV: time or '', caller, '1' where the floor's excess is a strike; strikes that are told, milliseconds since the last one
+ * and until the lockout ends; then of each counter its limit, its window, uses that are told, and milliseconds left of the
+ * window that they belong to.
  * Answers: what refused (0 nothing, 1 the box, n + 1 the n-th counter) and for how long; strikes, milliseconds since the last
  * one and until the lockout ends; then count and milliseconds left of each counter.
  */
@@ -67,7 +68,7 @@ local held = redis.call('MGET', unpack(KEYS, 1, #KEYS - 1))
 
 local limit, length, count, left = {}, {}, {}, {}
 for i = 1, counters do
-  local at = 4 * i
+  local at = 3 + 4 * i
   limit[i], length[i] = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   count[i], left[i] = read(KEYS[1 + i], held[1 + i], length[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
@@ -78,6 +79,12 @@ local function keepBox()
   local forgotten = math.max(1, locked - now, strikes * ${DECAY_MS})
   redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f', strikes, violated, locked), 'PX', forgotten)
 end
+local function listLockout()
+  if redis.call('TYPE', lockouts).ok ~= 'zset' then redis.call('DEL', lockouts) end
+  redis.call('ZADD', lockouts, locked, ARGV[2])
+  redis.call('ZREMRANGEBYSCORE', lockouts, '-inf', now)
+  redis.call('PEXPIRE', lockouts, longest)
+end
 local s, v, l = string.match(held[1] or '', '^(%d+) (%d+) (%d+)$')
 if s then
   strikes, violated, locked = tonumber(s), tonumber(v), tonumber(l)
@@ -85,6 +92,12 @@ if s then
     violated, locked = math.min(violated, now), math.min(locked, now + longest)
     keepBox()
   end
+end
+local told, toldViolated = tonumber(ARGV[4]), math.max(0, now - tonumber(ARGV[5]))
+if told > 0 and (not s or toldViolated > violated) then
+  strikes, violated, locked = math.max(strikes, told), toldViolated, now + math.min(tonumber(ARGV[6]), longest)
+  keepBox()
+  if locked > now then listLockout() end
 end
 
 local function use(i)
@@ -111,10 +124,7 @@ if count[1] >= limit[1] then
   local lockout = math.max(math.min(doubled, ${LONGEST_LOCKOUT_MS}), left[1])
   violated, locked = now, now + lockout
   keepBox()
-  if redis.call('TYPE', lockouts).ok ~= 'zset' then redis.call('DEL', lockouts) end
-  redis.call('ZADD', lockouts, locked, ARGV[2])
-  redis.call('ZREMRANGEBYSCORE', lockouts, '-inf', now)
-  redis.call('PEXPIRE', lockouts, longest)
+  listLockout()
   return answer(2, lockout)
 end
 use(1)

@@ -3,7 +3,15 @@ import type { BoundedTally } from './bounded-tally.ts';
 import { decide, decideAlone, refusedBy } from './decide.ts';
 import type { LimitedCaller, Limiter, LimiterVerdict, Lockout } from './limiter.ts';
 import type { Limits } from './limits.ts';
-import { countingAlone, createTelling, noteBox, noteLate, noteWindows } from './mirror.ts';
+import {
+  countingAlone,
+  createTelling,
+  decidingHere,
+  noteBox,
+  noteLate,
+  noteWindows,
+  untoldBox,
+} from './mirror.ts';
 import { lockedForMs } from './penalty-box.ts';
 import { lockoutsIn, timeAndSweep } from './process-limiter.ts';
 import type { Aside, RedisAnswer, RedisLimiter } from './redis-limiter.ts';
@@ -18,7 +26,8 @@ import type { Tally } from './tally.ts';
  * Redis lets through.
  *
  * What a process counts alone, it tells Redis with its next question about the same counter: a moment without Redis adds
- * to what is let through only what all processes together have no room for. An answer that comes too late has counted.
+ * to what is let through only what all processes together have no room for. An answer that comes too late has counted. So
+ * it is with a lockout.
  */
 export function createSharedLimiter({
   redis,
@@ -35,7 +44,7 @@ export function createSharedLimiter({
   readonly clock: Clock;
 }): Limiter {
   const time = (): number => timeAndSweep(clock, tally);
-  const alone = countingAlone(tally);
+  const [alone, here] = [countingAlone(tally), decidingHere(tally)];
   type DecideHere = (by: Tally, nowMs: number) => LimiterVerdict;
 
   /**
@@ -49,17 +58,18 @@ export function createSharedLimiter({
   ): Promise<LimiterVerdict> => {
     const sentMs = time();
     const { tell, takeBack } = createTelling(tally, sentMs);
+    const tellBox: Aside['tellBox'] = (asking) => untoldBox(tally, asking, sentMs);
     const onLate = (late: RedisAnswer): void => {
       noteLate(tally, late, { sentMs, answeredMs: time() });
       if (caller !== undefined) noteBox(tally, caller, late, sentMs);
     };
-    const answer = await question({ tell, onLate }).catch(() => undefined);
+    const answer = await question({ tell, tellBox, onLate }).catch(() => undefined);
     const answeredMs = time();
     if (answer === undefined) {
       takeBack(answeredMs);
       return decideHere(alone, answeredMs);
     }
-    const verdict = answer.verdict.allowed ? decideHere(tally, answeredMs) : answer.verdict;
+    const verdict = answer.verdict.allowed ? decideHere(here, answeredMs) : answer.verdict;
     noteWindows(tally, answer, { sentMs, answeredMs });
     if (caller !== undefined) noteBox(tally, caller, answer, sentMs);
     return verdict;
@@ -69,9 +79,10 @@ export function createSharedLimiter({
     admit: (request) => {
       const decideHere: DecideHere = (by, nowMs) => decide(request, { tally: by, limits, nowMs });
       if (!usable()) return decideHere(alone, time());
-      const lockedMs = lockedForMs(tally.box(request), time());
-      // Nothing is counted while a caller is locked out, so there is nothing to tell Redis.
-      if (lockedMs > 0) return refusedBy('penalty_box', lockedMs);
+      const box = tally.box(request);
+      const lockedMs = lockedForMs(box, time());
+      // Nothing is counted while a caller is locked out, so Redis, which knows of it, is not asked.
+      if (lockedMs > 0 && box?.untold !== true) return refusedBy('penalty_box', lockedMs);
       return ask((aside) => redis.admit(request, aside), decideHere, request);
     },
     take: (counter, vaultId) => {

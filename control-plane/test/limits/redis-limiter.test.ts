@@ -15,7 +15,11 @@ import type { RedisConnection } from '../../src/limits/start-limiter.ts';
 const PREFIX = 'test:';
 /** What is tested is the script, on a machine that may be busy. */
 const PATIENT_MS = 10_000;
-const NOTHING_ASIDE = { tell: () => ({ uses: 0, leftMs: 0 }), onLate: () => {} };
+const NOTHING_ASIDE = {
+  tell: () => ({ uses: 0, leftMs: 0 }),
+  tellBox: () => ({ strikes: 0, violatedForMs: 0, lockedForMs: 0 }),
+  onLate: () => {},
+};
 
 describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redis: ${NO_REDIS}`}`, () => {
   let server: RedisServer;

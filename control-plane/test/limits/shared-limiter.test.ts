@@ -55,8 +55,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
   });
 
   /** An agent that asks one limiter or another. */
-  const makeAgent = () => {
-    const vaultId = newId('vlt');
+  const makeAgent = (vaultId = newId('vlt')) => {
     const callerId: Id<'agt'> = newId('agt');
     return async (limiter: Limiter, times: number): Promise<number> => {
       let admitted = 0;
@@ -210,6 +209,29 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
     expect(await agent(here, 1)).toBe(1);
     // Where the connection was given up meanwhile, the one whose answer was lost is counted twice.
     expect(await agent(there, 100)).toBeOneOf([18, 19]);
+    other.close();
+  });
+
+  test('who was locked out without Redis is so for all from its next request on', async () => {
+    const clock = new ManualClock();
+    const other = await connect();
+    const [here, there] = [over(connection, clock), over(other, clock)];
+    const vaultId = newId('vlt');
+    const [agent, holder] = [makeAgent(vaultId), makeAgent()];
+    server.pause();
+    await holder(here, 1);
+    await isAway();
+    expect(await agent(here, 61)).toBe(60);
+    const lockouts = await here.lockouts(vaultId);
+    expect(lockouts).toMatchObject([{ strikes: 1, retryAfterSeconds: 60 }]);
+    server.resume();
+    await isBack();
+    expect(await agent(here, 1)).toBe(0);
+    expect(await there.lockouts(vaultId)).toEqual(lockouts);
+    expect(await agent(there, 1)).toBe(0);
+    clock.advance(60_000);
+    expect(await agent(there, 61)).toBe(60);
+    expect(await here.lockouts(vaultId)).toMatchObject([{ strikes: 2 }]);
     other.close();
   });
 
