@@ -37,6 +37,7 @@ test.each([
   const url = change(service.place.env['SV_DATABASE_URL'] ?? '');
   const { code, stderr, stdout } = await run({ ...service.place.env, SV_DATABASE_URL: url });
   expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+  expect(stderr).toContain('SV_DATABASE_URL');
   expect(stderr + stdout).not.toMatch(/hunter2|test-database-password/);
 });
 

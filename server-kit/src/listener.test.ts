@@ -54,6 +54,13 @@ async function raw(url: string, ...chunks: (string | Buffer)[]): Promise<string>
   return Buffer.concat(received).toString('latin1');
 }
 
+it('says which address is taken, and what to do', async () => {
+  const { port } = new URL(await start());
+  await expect(listen(express(), { host: '127.0.0.1', port: Number(port) })).rejects.toThrow(
+    `127.0.0.1:${port} is taken by another program: stop that`,
+  );
+});
+
 describe('answers', () => {
   it('gives an AppError its status, Retry-After and details', async () => {
     const res = await fetch(`${await start()}/limited`);

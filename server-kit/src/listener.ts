@@ -54,15 +54,26 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   server.maxHeadersCount = 0;
   server.on('clientError', refuseBrokenRequest);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const failed = (error: Error): void => reject(explainListenError(error, options));
+    server.once('error', failed);
     server.listen({ host: options.host, port: options.port }, () => {
-      server.off('error', reject);
+      server.off('error', failed);
       resolve();
     });
   });
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   return { url: `http://${host}:${port}`, port, server, close: (graceMs) => closeServer(server, graceMs) };
+}
+
+/** @returns what an operator is told; both programs name their addresses in settings that end in `_LISTEN` */
+function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
+  const where = `${host}:${port}`;
+  const what =
+    error.code === 'EADDRINUSE'
+      ? `${where} is taken by another program: stop that, or choose another address in the setting that ends in _LISTEN`
+      : `cannot listen on ${where}: ${error.message}`;
+  return new Error(what, { cause: error });
 }
 
 const BROKEN: Readonly<Record<string, { status: string; code: string; error: string }>> = {

@@ -8,7 +8,7 @@ import { AS_TOOL } from './with-stores.ts';
 
 export const backup: Subcommand = {
   usage: 'FILE',
-  summary: 'write a consistent copy of the database to a new file',
+  summary: 'write a consistent copy of the SQLite database to a new file',
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = controlPlaneConfig(env);

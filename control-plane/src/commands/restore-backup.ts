@@ -13,7 +13,7 @@ import { AS_TOOL } from './with-stores.ts';
  */
 export const restoreBackup: Subcommand = {
   usage: 'FILE',
-  summary: 'take a backup as the database, where there is none',
+  summary: 'take a backup as the SQLite database, where there is none',
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = controlPlaneConfig(env);

@@ -1,3 +1,4 @@
+import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { DatabaseAddress } from '../config/database-setting.ts';
 import type { Database, OpenOptions } from './database.ts';
 import type { OperatorKeys } from './sealing-key.ts';
@@ -7,7 +8,7 @@ import { openSqliteDatabase } from './sqlite-database.ts';
  * Opens the database of the settings and brings its schema up to date.
  *
  * @throws NoDatabase where a tool finds none; AlreadyServing; WrongMasterKey before anything is changed; NewerSchema when
- *   a newer program wrote it
+ *   a newer program wrote it; StorageFailure, with the setting's name, where PostgreSQL does not take the work
  */
 export async function openDatabase(
   address: DatabaseAddress,
@@ -17,5 +18,10 @@ export async function openDatabase(
   if (address.kind === 'sqlite') return openSqliteDatabase(address.path, operatorKeys, options);
   // Loaded only where it is used: it makes the start on SQLite slower.
   const { openPostgresDatabase } = await import('./postgres-database.ts');
-  return openPostgresDatabase(address.url, operatorKeys, options);
+  return openPostgresDatabase(address.url, operatorKeys, options).catch((error: unknown) => {
+    if (!(error instanceof StorageFailure)) throw error;
+    throw new StorageFailure(`the database that SV_DATABASE_URL names cannot be used: ${error.message}`, {
+      cause: error,
+    });
+  });
 }
