@@ -29,6 +29,7 @@ const PUBLIC = [
 ];
 /** Doors that are no part of the management API and have documents of their own. */
 const OUTSIDE = [
+  '/',
   '/healthz',
   '/readyz',
   '/login',

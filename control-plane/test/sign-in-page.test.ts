@@ -42,6 +42,11 @@ describe('the page where people sign in', () => {
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
+  test('is where the bare address leads', async () => {
+    const answer = await browser.get('/');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login']);
+  });
+
   test('signs in and goes on to where the person was', async () => {
     const path = '/login/cli?request=clr_x&a=%22';
     const page = await browser.get(`/login?${new URLSearchParams({ returnTo: path }).toString()}`);

@@ -75,7 +75,10 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
     res.redirect(303, html.SIGN_IN_PATH);
   };
 
+  // The root too: who opens the bare address meets a page.
   return Router({ caseSensitive: true, strict: true })
+    .get('/', (_req, res) => res.redirect(303, html.SIGN_IN_PATH))
+    .all('/', methodNotAllowed(['GET', 'HEAD']))
     .get(html.SIGN_IN_PATH, pageRoute(show))
     .post(html.SIGN_IN_PATH, pageRoute(signIn))
     .all(html.SIGN_IN_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']))
