@@ -80,6 +80,14 @@ describe('422 INVALID_ARGUMENT with issues', () => {
     expect(answer.json.issues.map(({ path }: { path: string }) => path).sort()).toEqual([...paths].sort());
   });
 
+  test('says once what a page may hold', async () => {
+    const message = 'must be a whole number from 1 to 100';
+    for (const limit of ['0', '101', '5000', 'ten'])
+      expect((await service.admin('GET', `/api/agents?limit=${limit}`)).json.issues).toEqual([
+        { path: 'limit', message },
+      ]);
+  });
+
   test('names the place inside a list', async () => {
     const body = { serviceName: 'github', tokenType: 'PlainText', tags: ['fine', 'not\u0007fine'] };
     const answer = await service.admin('POST', '/api/tokens', { body });

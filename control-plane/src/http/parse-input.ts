@@ -10,7 +10,7 @@ const MOST_ISSUES = 100;
  * @throws AppError INVALID_ARGUMENT with the first 100 issues; a member that the schema does not name is one of them
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, { error: plainWords });
   const issues = result.success ? [...withNul(result.data, [])] : result.error.issues.flatMap(toIssues);
   if (result.success && issues.length === 0) return result.data;
   throw invalidArgument(issues.slice(0, MOST_ISSUES));
@@ -38,6 +38,13 @@ function toIssues(issue: z.core.$ZodIssue): ArgumentIssue[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is not known here' }));
   return [{ path: pathText(issue.path), message: issue.message }];
+}
+
+/** Zod's own words where they would be about JavaScript; a schema that says it itself is heard first. */
+function plainWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'invalid_type') return undefined;
+  if (issue.input === undefined) return 'is missing';
+  return issue.expected === 'int' ? 'must be a whole number' : undefined;
 }
 
 const pathText = (path: readonly PropertyKey[]): string => path.map(String).join('.');

@@ -10,8 +10,10 @@ const DEFAULT_PAGE = 50;
 export const pageQuery = {
   limit: z
     .string()
-    .regex(/^[1-9][0-9]{0,2}$/, `must be a whole number from 1 to ${MAX_PAGE}`)
-    .refine((text) => Number(text) <= MAX_PAGE, `must be a whole number from 1 to ${MAX_PAGE}`)
+    .refine(
+      (text) => /^[1-9][0-9]{0,2}$/.test(text) && Number(text) <= MAX_PAGE,
+      `must be a whole number from 1 to ${MAX_PAGE}`,
+    )
     .optional()
     .meta({
       description: 'Most items to give',
