@@ -25,10 +25,14 @@ export function createExpiredGrants(unitOfWork: UnitOfWork): ExpiredGrants {
           return true;
         })
         .catch((cause: unknown) => {
-          throw refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused.', {
-            cause,
-            details: { retryAfter: 5 },
-          });
+          throw refusal(
+            'AUDIT_UNAVAILABLE',
+            'The access cannot be recorded now, so it is refused. Try again later.',
+            {
+              cause,
+              details: { retryAfter: 5 },
+            },
+          );
         }),
   };
 }

@@ -78,7 +78,7 @@ export function createPasswordSetting(options: {
         // Hashing takes its time: what was proved must still be so.
         await sessionOf(inside, actor);
         if ((await inside.passwords.find(actor.userId)) !== kept)
-          throw refusal('CONFLICT', 'Your password was changed in between.');
+          throw refusal('CONFLICT', 'Your password was changed in between. Sign in with the new one.');
         await inside.passwords.set(actor.userId, passwordHash, formatTime(clock.now()));
         await inside.sessions.removeOfUser(actor.userId, session.id);
         await inside.loginLinks.removeOfUser(actor.userId);

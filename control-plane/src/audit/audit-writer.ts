@@ -69,10 +69,14 @@ export function createAuditWriter({
       log.write({ event, touchAgent, provided }).catch((cause: unknown) => {
         if (cause !== told) logger.error({ err: cause }, 'the audit log could not be written');
         told = cause;
-        throw refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused.', {
-          cause,
-          details: { retryAfter: RETRY_AFTER_SECONDS },
-        });
+        throw refusal(
+          'AUDIT_UNAVAILABLE',
+          'The access cannot be recorded now, so it is refused. Try again later.',
+          {
+            cause,
+            details: { retryAfter: RETRY_AFTER_SECONDS },
+          },
+        );
       }),
   };
 }

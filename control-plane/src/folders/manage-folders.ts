@@ -23,7 +23,7 @@ export async function createFolder(
 ): Promise<Folder> {
   const { vaultId } = actor;
   if ((await stores.folders.count(vaultId, MAX_FOLDERS)) >= MAX_FOLDERS)
-    throw refusal('CONFLICT', `An account has at most ${MAX_FOLDERS} folders.`);
+    throw refusal('CONFLICT', `An account has at most ${MAX_FOLDERS} folders. Delete one to make another.`);
   await refuseUnknownTokens(stores, actor, serviceNames);
   const now = formatTime(clock.now());
   const id = newId('fld');

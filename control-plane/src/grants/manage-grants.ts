@@ -40,7 +40,7 @@ export async function createGrant(
   const grant = grantOf(serviceName);
   const former = await stores.grants.get(actor.vaultId, agentId, serviceName);
   if (former !== undefined && !isExpired(former, grant.createdAt))
-    throw refusal('CONFLICT', 'This agent has a grant for this service already.');
+    throw refusal('CONFLICT', 'This agent has a grant for this service already. Revoke it to make another.');
   await replace(stores, actor, former === undefined ? [] : [former], [grant]);
   return grant;
 }

@@ -95,7 +95,10 @@ export async function attachPolicy(
   const others = await stores.policies.countOf(actor.vaultId, target);
   if (!(await stores.policies.attach(policy, target))) return;
   if (others >= MOST_POLICIES_OF_TARGET)
-    throw refusal('CONFLICT', `At most ${MOST_POLICIES_OF_TARGET} policies can be attached to one target.`);
+    throw refusal(
+      'CONFLICT',
+      `At most ${MOST_POLICIES_OF_TARGET} policies can be attached to one target. Detach one first.`,
+    );
   await stores.audit.append(attachmentEvent(actor, 'POLICY_ATTACHED', policy.id, target));
 }
 

@@ -60,6 +60,19 @@ describe('answers of the specification that only limits and policies give', () =
     expect(answer.headers.get('Retry-After')).toBe('3');
   });
 
+  it.each([
+    ['MISSING_KEY', 'Send the agent key'],
+    ['INVALID_KEY', 'Ask the owner of the agent'],
+    ['AGENT_INACTIVE', 'its owner can resume it'],
+    ['INVALID_SERVICE', '1 to 128 characters'],
+    ['VAULT_LOCKED', 'An admin of the account can unlock it'],
+    ['NO_GRANT', 'Its owner can make one'],
+    ['GRANT_EXPIRED', 'can make a new one'],
+    ['WEBHOOK_NOT_CONFIGURED', 'An admin of the account has to bind one'],
+  ] as const)('%s says what to do next', (code, next) => {
+    expect(answerTo({ code }).body).toEqual({ error: expect.stringContaining(next), code });
+  });
+
   it('has the headers of every answer, and the length of its body', () => {
     const { headers, body } = answerTo({ code: 'NO_GRANT' });
     expect(headers.get('Cache-Control')).toBe('no-store');

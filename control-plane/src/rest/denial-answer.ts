@@ -5,13 +5,13 @@ import { ERROR_STATUS } from '../http/errors.ts';
 /** What a denied caller reads; the same text for every cause that it must not tell apart. */
 const MESSAGES: Readonly<Record<PlainDenialCode, string>> = {
   MISSING_KEY: 'Send the agent key as Authorization: Bearer svagent_… or in x-agent-key.',
-  INVALID_KEY: 'This key is malformed or has been revoked.',
-  AGENT_INACTIVE: 'This agent is suspended or deleted.',
+  INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the agent for its current one.',
+  AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
   INVALID_SERVICE: 'The service name is not valid: 1 to 128 characters, no "/", given once.',
-  VAULT_LOCKED: 'The owner has locked the vault.',
-  NO_GRANT: 'This agent has no active grant for this service.',
-  GRANT_EXPIRED: 'The grant for this service has expired.',
-  WEBHOOK_NOT_CONFIGURED: 'No webhook is bound to this vault.',
+  VAULT_LOCKED: 'The vault is locked. An admin of the account can unlock it.',
+  NO_GRANT: 'This agent has no active grant for this service. Its owner can make one.',
+  GRANT_EXPIRED: 'The grant for this service has expired. The owner of the agent can make a new one.',
+  WEBHOOK_NOT_CONFIGURED: 'No webhook is bound to this vault. An admin of the account has to bind one.',
 };
 
 interface Prepared {
@@ -81,7 +81,7 @@ function describe(denial: Denial): {
     case 'WEBHOOK_UNAVAILABLE':
       return retryLater(
         denial.code,
-        'The webhook of this vault cannot be reached.',
+        'The webhook of this vault cannot be reached; try again later.',
         denial.retryAfterSeconds,
       );
     default:

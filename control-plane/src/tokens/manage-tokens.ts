@@ -33,7 +33,11 @@ export async function createToken(
     createdAt: now,
     updatedAt: now,
   };
-  if (!(await stores.tokens.add(token))) throw refusal('CONFLICT', 'There is a token of this name already.');
+  if (!(await stores.tokens.add(token)))
+    throw refusal(
+      'CONFLICT',
+      'There is a token of this name already. Choose another name, or replace its secret with a store ticket.',
+    );
   await stores.audit.append(changeBy(actor, 'TOKEN_CREATED', { serviceName, detail: { tokenType } }));
   return token;
 }

@@ -7,7 +7,8 @@ import type { Vault } from './vault-store.ts';
 /** @throws AppError VAULT_LOCKED while the vault is locked (specification, Vault states) */
 export async function refuseWhileLocked(stores: Pick<Stores, 'vaults'>, vaultId: Id<'vlt'>): Promise<void> {
   const vault = await stores.vaults.get(vaultId);
-  if (vault?.lockedAt !== undefined) throw refusal('VAULT_LOCKED', 'The owner has locked the vault.');
+  if (vault?.lockedAt !== undefined)
+    throw refusal('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
 }
 
 /** unlocked → locked. Locking a locked vault changes nothing and writes no event, so that a repeat is safe. */

@@ -13,7 +13,8 @@ export async function boundWebhookOf(
   vaultId: Id<'vlt'>,
 ): Promise<WebhookLink> {
   const link = await stores.webhookLinks.find(vaultId);
-  if (link === undefined) throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault.');
+  if (link === undefined)
+    throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault. Bind one first.');
   if (link.lastSeenAt === undefined)
     throw refusal('WEBHOOK_NOT_CONFIGURED', 'The webhook of this vault has not answered since it was bound.');
   return link;

@@ -102,4 +102,8 @@ export function createKeyRotation(options: {
   };
 }
 
-const changedMeanwhile = () => refusal('CONFLICT', 'Another rotation or an unbinding came in between.');
+const changedMeanwhile = () =>
+  refusal(
+    'CONFLICT',
+    'Another rotation or an unbinding came in between. Look at the webhook, then try again.',
+  );
