@@ -119,6 +119,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
       clock,
       cookie,
       endFormerSession: endFormerSessionOf(context),
+      stores,
       unitOfWork,
       signInByPassword: byPassword?.signInByPassword,
     }),

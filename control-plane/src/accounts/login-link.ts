@@ -1,5 +1,5 @@
 import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
-import type { Stores } from '../unit-of-work.ts';
+import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { type SignedIn, signInBrowser } from './sessions.ts';
 import type { User } from './user-store.ts';
 
@@ -50,13 +50,18 @@ export async function isLoginLinkLive(
  * @returns undefined for unknown, used and expired links alike
  */
 export async function signInByLink(
-  stores: Pick<Stores, 'audit' | 'loginLinks' | 'sessions' | 'users' | 'vaults'>,
+  { stores, unitOfWork }: { readonly stores: Pick<Stores, 'loginLinks'>; readonly unitOfWork: UnitOfWork },
   input: { readonly token: string; readonly client: string },
   clock: Clock,
 ): Promise<SignedIn | undefined> {
-  const link = await stores.loginLinks.take(hashKey(input.token));
-  if (link === undefined || link.expiresAt <= formatTime(clock.now())) return undefined;
-  await stores.vaults.hold(link.vaultId);
-  const user = await stores.users.get(link.vaultId, link.userId);
-  return user && signInBrowser(stores, user, { method: 'link', client: input.client }, clock);
+  const tokenHash = hashKey(input.token);
+  // Anybody may try: what is no link costs no transaction.
+  const seen = await stores.loginLinks.find(tokenHash);
+  if (seen === undefined) return undefined;
+  return unitOfWork.run(seen.vaultId, async (inside) => {
+    const link = await inside.loginLinks.take(tokenHash);
+    if (link === undefined || link.expiresAt <= formatTime(clock.now())) return undefined;
+    const user = await inside.users.get(link.vaultId, link.userId);
+    return user && signInBrowser(inside, user, { method: 'link', client: input.client }, clock);
+  });
 }

@@ -39,6 +39,8 @@ export interface CliLoginStore {
   ): Promise<boolean>;
   /** Takes out one that waits for a person. @returns whether it did */
   deny(id: Id<'clr'>): Promise<boolean>;
+  /** What a code stands for; uses nothing up. */
+  findApproved(codeHash: string): Promise<ApprovedCliLogin | undefined>;
   /** Takes out what a code stands for: given at most once per code, whatever runs beside it. */
   take(codeHash: string): Promise<ApprovedCliLogin | undefined>;
   /** Takes out what a person approved and no client came for yet. */

@@ -85,11 +85,15 @@ export async function exchangeCliCode(
   input: { readonly code: string; readonly codeVerifier: string; readonly requestId: string | undefined },
   clock: Clock,
 ): Promise<CliGrant | undefined> {
-  const login = await stores.cliLogins.take(hashKey(input.code));
+  const codeHash = hashKey(input.code);
+  // The account comes before anything of it, as in every transaction: two that wait for each other would stand still.
+  const seen = await stores.cliLogins.findApproved(codeHash);
+  if (seen === undefined) return undefined;
+  await stores.vaults.hold(seen.vaultId);
+  const login = await stores.cliLogins.take(codeHash);
   if (login === undefined || login.expiresAt <= formatTime(clock.now())) return undefined;
   if (input.requestId !== undefined && input.requestId !== login.id) return undefined;
   if (!provesChallenge(input.codeVerifier, login.codeChallenge)) return undefined;
-  await stores.vaults.hold(login.vaultId);
   const user = await stores.users.get(login.vaultId, login.userId);
   return user && openCliSession(stores, user, login.client, clock);
 }

@@ -40,7 +40,7 @@ export function createLoginPage(options: {
     pageSession.requireOwnPage(req);
     const { token = '' } = await readFormBody(req);
     const input = { token, client: req.get('user-agent') ?? '' };
-    const signedIn = await unitOfWork.runAcross((inside) => signInByLink(inside, input, clock));
+    const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
     if (signedIn === undefined) return sendPage(res, 401, gonePage);
     await endFormerSession(req.get('cookie'));
     const kept = withPasswords ? await stores.passwords.find(signedIn.user.id) : undefined;

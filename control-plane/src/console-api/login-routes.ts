@@ -11,7 +11,7 @@ import {
   definePublicRoute,
   defineRoute,
 } from '../http/route-definition.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { loginLinkSchema, meSchema, toSignedInView } from './schemas/account.ts';
 import { passwordLoginSchema } from './schemas/sign-in.ts';
 
@@ -19,11 +19,12 @@ export function createLoginRoutes(options: {
   readonly clock: Clock;
   readonly cookie: SessionCookie;
   readonly endFormerSession: EndFormerSession;
+  readonly stores: Pick<Stores, 'loginLinks'>;
   readonly unitOfWork: UnitOfWork;
   /** Undefined where people sign in at an identity provider. */
   readonly signInByPassword: SignInByPassword | undefined;
 }): readonly ManagementRoute[] {
-  const { clock, cookie, endFormerSession, unitOfWork, signInByPassword } = options;
+  const { clock, cookie, endFormerSession, stores, unitOfWork, signInByPassword } = options;
   const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN', 'SESSION_REVOKED'] } as const;
   const answer = { status: 200, schema: meSchema } as const;
 
@@ -47,7 +48,7 @@ export function createLoginRoutes(options: {
       refusals: ['UNAUTHENTICATED', 'FORBIDDEN'],
       handle: async ({ body, exchange }) => {
         const input = { token: body.token, client: clientOf(exchange) };
-        const signedIn = await unitOfWork.runAcross((stores) => signInByLink(stores, input, clock));
+        const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
         if (signedIn !== undefined) return welcome(signedIn, exchange);
         throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
       },

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { CliLogin, CliLoginStore } from '../cli-login/cli-login-store.ts';
+import type { ApprovedCliLogin, CliLogin, CliLoginStore } from '../cli-login/cli-login-store.ts';
 import type { Schema } from './schema.ts';
 
 export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
@@ -44,15 +44,14 @@ export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
         .executeTakeFirstOrThrow();
       return numDeletedRows > 0n;
     },
-    take: async (codeHash) => {
-      const row = await db
-        .deleteFrom('cli_logins')
-        .where('code_hash', '=', codeHash)
-        .returningAll()
-        .executeTakeFirst();
-      if (row === undefined || row.vault_id === null || row.user_id === null) return undefined;
-      return { ...toLogin(row), vaultId: row.vault_id, userId: row.user_id };
-    },
+    findApproved: async (codeHash) =>
+      toApproved(
+        await db.selectFrom('cli_logins').selectAll().where('code_hash', '=', codeHash).executeTakeFirst(),
+      ),
+    take: async (codeHash) =>
+      toApproved(
+        await db.deleteFrom('cli_logins').where('code_hash', '=', codeHash).returningAll().executeTakeFirst(),
+      ),
     removeOfUser: async (userId) => {
       await db.deleteFrom('cli_logins').where('user_id', '=', userId).execute();
     },
@@ -78,7 +77,14 @@ export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
   };
 }
 
-function toLogin(row: Selectable<Schema['cli_logins']>): CliLogin {
+type Row = Selectable<Schema['cli_logins']>;
+
+function toApproved(row: Row | undefined): ApprovedCliLogin | undefined {
+  if (row === undefined || row.vault_id === null || row.user_id === null) return undefined;
+  return { ...toLogin(row), vaultId: row.vault_id, userId: row.user_id };
+}
+
+function toLogin(row: Row): CliLogin {
   return {
     id: row.id,
     codeChallenge: row.code_challenge,

@@ -86,6 +86,7 @@ async function useEveryStore(): Promise<void> {
   await cliLogins.findPending(login, 't');
   await cliLogins.approve(login, 't', { vaultId: vault, userId: user, codeHash: 'h', expiresAt: 't' });
   await cliLogins.deny(login);
+  await cliLogins.findApproved('h');
   await cliLogins.take('h');
   await cliLogins.removeOfUser(user);
   await cliLogins.removeExpired('t');
