@@ -222,6 +222,9 @@ describe('the request', () => {
     ['another place', { redirectUri: 'http://127.0.0.1:8080@evil.example/' }, 'redirectUri'],
     ['a query of its own', { redirectUri: 'http://127.0.0.1:8080/?code=mine' }, 'redirectUri'],
     ['a line end', { client: 'a\nb' }, 'client'],
+    ['a turn of the reading direction', { client: 'svault \u202egnp.exe' }, 'client'],
+    ['what does not show', { client: 'svault\u200b on laptop' }, 'client'],
+    ['a heap of marks', { client: `svault${'\u0335'.repeat(40)}` }, 'client'],
     ['a long name', { client: 'x'.repeat(101) }, 'client'],
     ['an unknown member', { state: 'x' }, 'state'],
   ])('with %s is 422', async (_what, more, path) => {

@@ -173,6 +173,14 @@ describe('the session cookie', () => {
     expect((await service.admin('DELETE', `/api/sessions/${item.id}`)).status).toBe(404);
     expect((await session('GET', '/api/me')).status).toBe(401);
   });
+
+  test('what a browser calls itself takes hold of no terminal that lists it', async () => {
+    const headers = { 'user-agent': `${'x'.repeat(150)}\u009b2J\u00ad\u0085y${'z'.repeat(100)}` };
+    await service.anyone('POST', '/api/login/link', { body: { token: await freshToken() }, headers });
+    const { items } = (await service.admin('GET', '/api/sessions?limit=100')).json;
+    const clients = items.map(({ client }: { client: string }) => client);
+    expect(clients).toContain(`${'x'.repeat(150)}2Jy${'z'.repeat(47)}`);
+  });
 });
 
 describe('admin keys', () => {

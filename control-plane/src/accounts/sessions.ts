@@ -37,7 +37,7 @@ export async function signInBrowser(
 /**
  * Opens a session of either kind, with its event.
  *
- * @param session.client what the client calls itself; the rest of a long one is dropped
+ * @param session.client what the client calls itself; what does not show in it is dropped, as is the rest of a long one
  * @param session.tokenHash of what the client will show
  */
 export async function openSession(
@@ -59,7 +59,7 @@ export async function openSession(
     userId: user.id,
     kind,
     method,
-    client: client.slice(0, MAX_CLIENT_CHARACTERS),
+    client: client.replaceAll(/\p{C}/gu, '').slice(0, MAX_CLIENT_CHARACTERS),
     createdAt: formatTime(now),
     lastUsedAt: formatTime(now),
     expiresAt: formatTime(now + SESSION_LIFETIME_MS),

@@ -4,7 +4,7 @@ import { EMAIL_FORM } from '../../accounts/email.ts';
 import { PASSWORD_CHARACTERS } from '../../accounts/password-rules.ts';
 import { isLoopbackRedirect } from '../../cli-login/loopback-redirect.ts';
 import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../cli-login/pkce.ts';
-import { lineSchema, timeSchema } from './members.ts';
+import { timeSchema } from './members.ts';
 
 /** More than any password or token is long; what does not fit is wrong like anything else, not malformed. */
 const SECRET_CHARACTERS = 1_024;
@@ -75,6 +75,12 @@ export const invitedMemberSchema = z.object({
     .meta({ description: 'Absent where people sign in at an identity provider' }),
 });
 
+/**
+ * Anybody may write it, and a person reads it while they decide: one line, whose every character shows, and with no
+ * heap of marks that covers the lines below. So it turns no reading direction around either.
+ */
+const CLIENT_FORM = /^(?!.*\p{M}{4})[^\p{C}\p{Zl}\p{Zp}\s](?:[^\p{C}\p{Zl}\p{Zp}]*[^\p{C}\p{Zl}\p{Zp}\s])?$/u;
+
 export const cliLoginRequestSchema = z
   .strictObject({
     codeChallenge: z
@@ -88,7 +94,12 @@ export const cliLoginRequestSchema = z
         description: 'Loopback address that gets the code; without it the page shows the code to paste',
         example: 'http://127.0.0.1:49152/callback',
       }),
-    client: lineSchema(100).optional().meta({ description: 'Shown to the person who approves' }),
+    client: z
+      .string()
+      .max(100)
+      .regex(CLIENT_FORM, 'must be one line of characters that show, without spaces around it')
+      .optional()
+      .meta({ description: 'Shown to the person who approves' }),
   })
   .meta({ id: 'CliLoginRequest' });
 
