@@ -37,6 +37,7 @@ it.each([
   '/a\r\nSet-Cookie: a=b',
   '/ä',
   `/${'a'.repeat(2_000)}`,
+  `/${'{'.repeat(700)}`,
 ])('does not take %j', (text) => {
   expect(ownPath(text)).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+/** Of the path as it is kept, where `{` is `%7B`: sealed, it has to fit into a cookie (RFC 6265 section 6.1: 4 KiB). */
 const MAX_CHARACTERS = 2_000;
 /** Any: only what does not depend on it is kept. */
 const BASE = 'http://own.invalid';
@@ -9,14 +10,11 @@ const BASE = 'http://own.invalid';
  * @param text as a query or a form brought it
  */
 export function ownPath(text: unknown): string | undefined {
-  if (
-    typeof text !== 'string' ||
-    text.length > MAX_CHARACTERS ||
-    !/^\/(?![/\\])[\x21-\x5B\x5D-\x7E]*$/.test(text)
-  )
-    return undefined;
+  if (typeof text !== 'string' || !/^\/(?![/\\])[\x21-\x5B\x5D-\x7E]*$/.test(text)) return undefined;
   if (!URL.canParse(text, BASE)) return undefined;
   const { origin, pathname, search } = new URL(text, BASE);
   // `/.//host` is on our origin until its dots are taken out.
-  return origin === BASE && !pathname.startsWith('//') ? pathname + search : undefined;
+  if (origin !== BASE || pathname.startsWith('//')) return undefined;
+  const path = pathname + search;
+  return path.length <= MAX_CHARACTERS ? path : undefined;
 }
