@@ -129,14 +129,20 @@ test.each(['redis://127.0.0.1:6379', 'rediss://:secret@cache.example:6380/1'])(
   },
 );
 
-test.each(['cache:6379', 'http://cache', 'redis://', 'unix:///tmp/redis'])(
-  'refuses the Redis at %j without repeating it',
-  (address) => {
-    expect(problemsOf({ ...BASE, SV_REDIS_URL: address })).toEqual([
-      'SV_REDIS_URL must look like redis://HOST:PORT, or rediss:// for TLS',
-    ]);
-  },
-);
+test.each([
+  'cache:6379',
+  'http://cache',
+  'redis://',
+  'unix:///tmp/redis',
+  'redis://cache/limits',
+  'redis://cache/1/2',
+  'redis://cache/1?enableOfflineQueue=true',
+  'redis://cache#1',
+])('refuses the Redis at %j without repeating it', (address) => {
+  expect(problemsOf({ ...BASE, SV_REDIS_URL: address })).toEqual([
+    'SV_REDIS_URL must look like redis://HOST:PORT or redis://HOST:PORT/DATABASE, with rediss:// for TLS',
+  ]);
+});
 
 test('trusted proxies are ranges and addresses, nothing else', () => {
   const env = { ...BASE, SV_TRUSTED_PROXIES: '10.0.0.0/8, ::1' };

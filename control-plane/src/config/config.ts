@@ -135,11 +135,13 @@ function problemOfBaseUrl(baseUrl: string): string | undefined {
   return 'must start with https:// unless its host is a loopback address';
 }
 
+/** What stands behind the database's number would be options of the client, and some of them would undo ours. */
 function problemOfRedis(address: Secret): string | undefined {
   const url = URL.canParse(address.reveal()) ? new URL(address.reveal()) : undefined;
-  return (url?.protocol === 'redis:' || url?.protocol === 'rediss:') && url.hostname !== ''
-    ? undefined
-    : 'must look like redis://HOST:PORT, or rediss:// for TLS';
+  const isRedis = url?.protocol === 'redis:' || url?.protocol === 'rediss:';
+  if (isRedis && url.hostname !== '' && /^\/?\d{0,5}$/.test(url.pathname) && url.search + url.hash === '')
+    return undefined;
+  return 'must look like redis://HOST:PORT or redis://HOST:PORT/DATABASE, with rediss:// for TLS';
 }
 
 function checkRange(entry: string): void {

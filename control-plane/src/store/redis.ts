@@ -53,12 +53,20 @@ export async function connectRedis(
     retry = setTimeout(() => void probe(), RETRY_MS);
     retry.unref();
   };
-  /** A write: a Redis that is full, or a replica, answers a PING all the same. */
+  /**
+   * A write: a Redis that is full, or a replica, answers a PING all the same. In the database that was asked for: where there
+   * is none such, the client would go on in the first one, which may be another service's.
+   */
+  const write = async (): Promise<unknown> => {
+    const { db = 0 } = redis.options;
+    if (db !== 0) await redis.select(db);
+    return redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS);
+  };
   const probe = async (patienceMs = deadlineMs): Promise<void> => {
     clearTimeout(retry);
     retry = undefined;
     try {
-      await withinDeadline(redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS), patienceMs);
+      await withinDeadline(write(), patienceMs);
       set(true);
     } catch (error) {
       failed(error);

@@ -263,6 +263,21 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
     redis.disconnect();
   });
 
+  test('counts in the database that its address names, and in no other', async () => {
+    const redis = new Redis(server.url);
+    const connectTo = (database: number): Promise<RedisConnection> =>
+      connectRedis(new Secret(`${server.url}/${database}`), { keyPrefix: PREFIX, onChange: () => {} });
+    const [third, none] = [await connectTo(3), await connectTo(99_999)];
+    expect([third.usable(), none.usable()]).toEqual([true, false]);
+    const agent = makeAgent();
+    await agent(over(connection, new ManualClock()), 60);
+    expect(await agent(over(third, new ManualClock()), 100)).toBe(60);
+    await redis.select(3);
+    expect(await redis.dbsize()).toBeGreaterThan(1);
+    for (const one of [third, none]) one.close();
+    redis.disconnect();
+  });
+
   test('starts without Redis, and takes it when it comes', async () => {
     await server.kill();
     const lonely = await connect();
