@@ -11,6 +11,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
+export interface LineSink {
+  write(line: string): unknown;
+}
+
 /**
  * A structured logger whose every line passes the scrubber before it is written. pino's own redaction reaches
  * named paths only, neither messages nor error texts, so the finished line is what gets scrubbed.
@@ -19,7 +23,8 @@ export function createLogger(options: {
   readonly name: string;
   readonly level: LogLevel;
   readonly format: LogFormat;
-  readonly destination?: NodeJS.WritableStream;
+  /** Receives each finished line; stdout unless given. */
+  readonly destination?: LineSink;
 }): Logger {
   const out = options.destination ?? process.stdout;
   const sink = options.format === 'pretty' ? prettySink(out) : out;
@@ -34,12 +39,13 @@ export function createLogger(options: {
   return pino(settings, scrubbing);
 }
 
-function prettySink(out: NodeJS.WritableStream): Writable {
+function prettySink(out: LineSink): Writable {
   // Loaded only where it is used: production logs JSON.
   const makePretty = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   const destination = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      out.write(chunk, () => done());
+      out.write(chunk.toString());
+      done();
     },
   });
   return makePretty({ destination, colorize: false, singleLine: true, ignore: 'pid,hostname' });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '@svault/shared';
 import { type DoorFixture, keyOf, postForm, startDoor } from './door-fixture.ts';
-import { runWebhook } from './run-webhook.ts';
+import { command } from './run-webhook.ts';
 
 let door: DoorFixture;
 beforeEach(async () => {
@@ -15,7 +15,7 @@ const LINK = /^https:\/\/vault\.example\/base\/vault\/webhook-bind\?\S+$/m;
 
 describe('bind-link', () => {
   it('prints a link and the fingerprint; the running serve exchanges its code', async () => {
-    const { code, stdout, stderr } = await runWebhook(door.env, 'bind-link');
+    const { code, stdout, stderr } = await command(door.env, 'bind-link');
     expect([code, stderr]).toEqual([0, '']);
     const query = new URL(LINK.exec(stdout)![0]).searchParams;
     const { status, json } = await door.exchange(query.get('code')!);
@@ -28,7 +28,7 @@ describe('bind-link', () => {
 
   it('says in one line why not, once the webhook is bound', async () => {
     await bindByCommand();
-    const { code, stdout, stderr } = await runWebhook(door.env, 'bind-link');
+    const { code, stdout, stderr } = await command(door.env, 'bind-link');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^webhook: this webhook is bound; .*unseal-bind.*\n$/);
   });
@@ -37,13 +37,13 @@ describe('bind-link', () => {
 describe('unseal-bind', () => {
   it('erases the keys under a running serve, and prints a new set-up token', async () => {
     const key = await bindByCommand();
-    const { code, stdout } = await runWebhook(door.env, 'unseal-bind');
+    const { code, stdout } = await command(door.env, 'unseal-bind');
     expect(code).toBe(0);
     expect((await door.sendSigned({ key })).status).toBe(401);
     const token = /^[A-Za-z0-9_-]{43}$/m.exec(stdout)![0];
     expect((await postForm(door.send, { setup_token: door.webhook.firstSetupToken! })).status).toBe(403);
     expect((await postForm(door.send, { setup_token: token })).status).toBe(200);
-    const again = await runWebhook(door.env, 'unseal-bind');
+    const again = await command(door.env, 'unseal-bind');
     expect([again.code, again.stdout.split('\n')[0]]).toEqual([
       0,
       'Nothing was bound; any open registration link is void now.',
@@ -52,7 +52,7 @@ describe('unseal-bind', () => {
 });
 
 async function bindByCommand(): Promise<ReturnType<typeof keyOf>> {
-  const { stdout } = await runWebhook(door.env, 'bind-link');
+  const { stdout } = await command(door.env, 'bind-link');
   const { json } = await door.exchange(new URL(LINK.exec(stdout)![0]).searchParams.get('code')!);
   const key = keyOf(json);
   expect((await door.sendSigned({ key })).status).toBe(200);

@@ -10,7 +10,7 @@ import { ManualClock, newId, randomToken, utf8 } from '@svault/shared';
 import { SECRET_FIELD_NAMES } from '@svault/shared/schemas';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { type Answer, type BoundWebhook, OWNER, boundWebhook } from './bound-webhook.ts';
-import { runWebhook } from './run-webhook.ts';
+import { command } from './run-webhook.ts';
 
 /** The first column of the table in shared/PROTOCOL.md. */
 const ROWS = [
@@ -201,7 +201,7 @@ const played: Partial<Record<Row, () => Promise<void>>> = {
       own,
     ]);
     expect(now).toMatchObject({ epoch: head.epoch, seq: head.seq + forged.length + 1 });
-    expect((await runWebhook(webhook.env, 'audit', 'verify')).stdout).toMatch(/the log is whole/);
+    expect((await command(webhook.env, 'audit', 'verify')).stdout).toMatch(/the log is whole/);
   },
 };
 
@@ -304,7 +304,7 @@ describe('/v1/storage carries no secret', () => {
 });
 
 describe('what it replaces or deletes', () => {
-  const restore = (name: string) => runWebhook(webhook.env, 'restore', name);
+  const restore = (name: string) => command(webhook.env, 'restore', name);
   const valueOf = async (name: string): Promise<unknown> =>
     (await webhook.credential(name)).json.token.accessToken;
   const replaced = async (name: string): Promise<void> => {

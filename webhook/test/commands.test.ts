@@ -11,7 +11,7 @@ import { openContext } from '../src/context.ts';
 import { startWebhook } from '../src/serve.ts';
 import { rotateMasterKey } from '../src/vault/master-key-rotation.ts';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
-import { runWebhook, serveProcess } from './run-webhook.ts';
+import { command, runWebhook, serveProcess } from './run-webhook.ts';
 
 // Processes of their own start slowly on a machine that is busy.
 vi.setConfig({ testTimeout: 120_000 });
@@ -69,7 +69,7 @@ describe('the master key', () => {
       [{}, /SV_WEBHOOK_MASTER_KEY is missing/],
       [{ SV_WEBHOOK_MASTER_KEY: key, SV_WEBHOOK_PASSPHRASE: 'both of them given' }, /are both set/],
     ] as const) {
-      const refused = await runWebhook({ ...without, ...env }, 'serve');
+      const refused = await command({ ...without, ...env }, 'serve');
       expect(refused.code).not.toBe(0);
       expect(refused.stderr).toMatch(problem);
       expect(everyByte(webhook.dataDir)).toEqual(before);
@@ -86,7 +86,7 @@ describe('the master key', () => {
     const serving = await serveProcess(env);
     await serving.end('SIGKILL');
     const before = everyByte(env.SV_WEBHOOK_DATA_DIR);
-    const refused = await runWebhook({ ...env, SV_WEBHOOK_MASTER_KEY: newKey() }, 'serve');
+    const refused = await command({ ...env, SV_WEBHOOK_MASTER_KEY: newKey() }, 'serve');
     expect(refused.stderr).toMatch(/does not open this vault/);
     const { 'webhook.db-shm': _before, ...data } = before;
     const { 'webhook.db-shm': _after, ...after } = everyByte(env.SV_WEBHOOK_DATA_DIR);
@@ -129,13 +129,13 @@ describe('the master key', () => {
     await webhook.store('after', PLAIN);
     expect((await webhook.credential('before')).status).toBe(200);
     expect((await webhook.credential('after')).status).toBe(200);
-    expect((await runWebhook(both, 'rotate-master-key')).stdout).toMatch(/had been rotated already/);
+    expect((await command(both, 'rotate-master-key')).stdout).toMatch(/had been rotated already/);
 
     await webhook.restart({ SV_WEBHOOK_MASTER_KEY: next });
     expect((await webhook.credential('before')).status).toBe(200);
     expect((await webhook.credential('after')).status).toBe(200);
     await webhook.stop();
-    expect((await runWebhook({ ...webhook.env, SV_WEBHOOK_MASTER_KEY: former }, 'serve')).code).toBe(1);
+    expect((await command({ ...webhook.env, SV_WEBHOOK_MASTER_KEY: former }, 'serve')).code).toBe(1);
     // The former key opens nothing of the file any more, by no link either.
     const db = new Database(join(webhook.dataDir, 'webhook.db'), { readonly: true });
     expect(db.prepare('SELECT state, link FROM master_keys').all()).toEqual([
@@ -154,25 +154,25 @@ describe('the master key', () => {
 
     const before = everyByte(webhook.dataDir);
     for (const key of [former, next]) {
-      const refused = await runWebhook({ ...webhook.env, SV_WEBHOOK_MASTER_KEY: key }, 'serve');
+      const refused = await command({ ...webhook.env, SV_WEBHOOK_MASTER_KEY: key }, 'serve');
       expect(refused).toMatchObject({ code: 1 });
       expect(refused.stderr).toMatch(/was interrupted/);
     }
     expect(everyByte(webhook.dataDir)).toEqual(before);
 
     const both = { ...webhook.env, SV_WEBHOOK_MASTER_KEY_NEXT: next };
-    const third = await runWebhook({ ...both, SV_WEBHOOK_MASTER_KEY_NEXT: newKey() }, 'rotate-master-key');
+    const third = await command({ ...both, SV_WEBHOOK_MASTER_KEY_NEXT: newKey() }, 'rotate-master-key');
     expect(third.code).toBe(1);
     await webhook.restart({ SV_WEBHOOK_MASTER_KEY_NEXT: next });
     expect((await webhook.credential('a')).status).toBe(200);
-    expect(await runWebhook(both, 'rotate-master-key')).toMatchObject({ code: 0 });
+    expect(await command(both, 'rotate-master-key')).toMatchObject({ code: 0 });
     await webhook.restart({ SV_WEBHOOK_MASTER_KEY: next, SV_WEBHOOK_MASTER_KEY_NEXT: '' });
     expect((await webhook.credential('b')).status).toBe(200);
   });
 
   it('is not rotated without a next key', async () => {
     const webhook = await bound();
-    const refused = await runWebhook(webhook.env, 'rotate-master-key');
+    const refused = await command(webhook.env, 'rotate-master-key');
     expect(refused).toMatchObject({ code: 2 });
     expect(refused.stderr).toMatch(/SV_WEBHOOK_MASTER_KEY_NEXT is missing/);
   });
@@ -195,20 +195,20 @@ describe('former versions', () => {
     await webhook.store('doc', PLAIN);
     await webhook.store('doc', { ...PLAIN, value: 'second' });
     const value = async () => (await webhook.credential('doc')).json.token.accessToken;
-    expect(await runWebhook(webhook.env, 'restore', 'doc')).toMatchObject({
+    expect(await command(webhook.env, 'restore', 'doc')).toMatchObject({
       code: 0,
       stdout: 'doc is back as version 3; kept were 1\n',
     });
     expect(await value()).toBe('first');
-    await runWebhook(webhook.env, 'restore', 'doc');
+    await command(webhook.env, 'restore', 'doc');
     expect(await value()).toBe('second');
 
     await webhook.storage({ op: 'tokens.delete', serviceName: 'doc' });
-    await runWebhook(webhook.env, 'restore', 'doc');
+    await command(webhook.env, 'restore', 'doc');
     expect(await value()).toBe('second');
-    expect((await runWebhook(webhook.env, 'purge', 'doc')).stdout).toMatch(/erased \d+ former versions/);
+    expect((await command(webhook.env, 'purge', 'doc')).stdout).toMatch(/erased \d+ former versions/);
     expect(await value()).toBe('second');
-    expect(await runWebhook(webhook.env, 'restore', 'doc')).toMatchObject({ code: 1 });
+    expect(await command(webhook.env, 'restore', 'doc')).toMatchObject({ code: 1 });
   });
 });
 
@@ -218,14 +218,14 @@ describe('a record replaced again and again by whoever holds the service’s key
     await webhook.store('doc', PLAIN);
     for (const value of ['evil', 'more evil']) await webhook.store('doc', { ...PLAIN, value });
     await webhook.storage({ op: 'tokens.delete', serviceName: 'doc' });
-    expect(await runWebhook(webhook.env, 'restore', 'doc', '9')).toMatchObject({
+    expect(await command(webhook.env, 'restore', 'doc', '9')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('kept are 3, 2, 1'),
     });
-    expect(await runWebhook(webhook.env, 'restore', 'doc', 'first')).toMatchObject({ code: 1 });
-    expect(await runWebhook(webhook.env, 'restore', 'doc', '1')).toMatchObject({ code: 0 });
+    expect(await command(webhook.env, 'restore', 'doc', 'first')).toMatchObject({ code: 1 });
+    expect(await command(webhook.env, 'restore', 'doc', '1')).toMatchObject({ code: 0 });
     expect((await webhook.credential('doc')).json.token.accessToken).toBe('first');
-    expect(await runWebhook(webhook.env, 'restore', 'doc', '1', '2')).toMatchObject({ code: 2 });
+    expect(await command(webhook.env, 'restore', 'doc', '1', '2')).toMatchObject({ code: 2 });
   });
 });
 
@@ -233,12 +233,12 @@ describe('audit verify', () => {
   async function verifyAfter(sql: string): Promise<{ code: number | null; stdout: string }> {
     const webhook = await bound();
     for (let count = 0; count < 4; count += 1) await webhook.store('doc', PLAIN);
-    expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+    expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
     await webhook.stop();
     const db = new Database(join(webhook.dataDir, 'webhook.db'));
     db.exec(sql);
     db.close();
-    return runWebhook(webhook.env, 'audit', 'verify');
+    return command(webhook.env, 'audit', 'verify');
   }
 
   it.each([
@@ -270,18 +270,18 @@ describe('backup and restore-backup', () => {
     const dir = tempDir();
     cleanUps.push(() => dir.remove());
     const file = join(dir.path, 'backup.db');
-    expect(await runWebhook(webhook.env, 'backup', file)).toMatchObject({ code: 0 });
+    expect(await command(webhook.env, 'backup', file)).toMatchObject({ code: 0 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await runWebhook(webhook.env, 'backup', file)).toMatchObject({ code: 1 });
+    expect(await command(webhook.env, 'backup', file)).toMatchObject({ code: 1 });
     const { head: former } = (await webhook.storage({ op: 'audit.list' })).json;
 
-    const intoFull = await runWebhook(webhook.env, 'restore-backup', file);
+    const intoFull = await command(webhook.env, 'restore-backup', file);
     expect(intoFull.stderr).toMatch(/not empty/);
     const elsewhere = { ...webhook.env, SV_WEBHOOK_DATA_DIR: join(dir.path, 'new') };
-    const wrong = await runWebhook({ ...elsewhere, SV_WEBHOOK_MASTER_KEY: newKey() }, 'restore-backup', file);
+    const wrong = await command({ ...elsewhere, SV_WEBHOOK_MASTER_KEY: newKey() }, 'restore-backup', file);
     expect(wrong.stderr).toMatch(/does not open this vault/);
     expect(readdirSync(dir.path)).toEqual(['backup.db']);
-    expect(await runWebhook(elsewhere, 'restore-backup', file)).toMatchObject({ code: 0 });
+    expect(await command(elsewhere, 'restore-backup', file)).toMatchObject({ code: 0 });
 
     await webhook.restart({ SV_WEBHOOK_DATA_DIR: join(dir.path, 'new') });
     expect((await webhook.credential('doc')).json.code).toBe('TICKET_INVALID');
@@ -294,7 +294,7 @@ describe('backup and restore-backup', () => {
       (item: { seq: number; eventType: string }) => item.eventType === 'BACKUP_RESTORED',
     );
     expect(opening).toMatchObject({ seq: 1, source: 'webhook', detail: { former } });
-    expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+    expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
   });
 });
 
@@ -308,6 +308,6 @@ it('commands other than serve make no vault', async () => {
     ['purge', 'x'],
     ['backup', join(dir.path, 'b')],
   ])
-    expect((await runWebhook(env, ...args)).stderr).toMatch(/there is no vault/);
+    expect((await command(env, ...args)).stderr).toMatch(/there is no vault/);
   expect(readdirSync(dir.path)).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { tempDir } from '@svault/test-kit/temp-dir';
 import { webhookConfig } from '../src/config/config.ts';
 import { type RunningWebhook, startWebhook } from '../src/serve.ts';
 import { MIGRATIONS } from '../src/store/schema.ts';
-import { runWebhook } from './run-webhook.ts';
+import { command } from './run-webhook.ts';
 
 let root: ReturnType<typeof tempDir>;
 let running: RunningWebhook | undefined;
@@ -42,14 +42,12 @@ test('in a folder that stands open, nobody but the owner reads the database', as
     expect([name, modeOf(file(name))]).toEqual([name, 0o600]);
 
   const backup = join(root.path, 'backup');
-  expect((await runWebhook(env, 'backup', backup)).code).toBe(0);
+  expect((await command(env, 'backup', backup)).code).toBe(0);
   expect(modeOf(backup)).toBe(0o600);
   chmodSync(backup, 0o644);
   const restored = join(root.path, 'restored');
   mkdirSync(restored, { mode: 0o755 });
-  expect((await runWebhook({ ...env, SV_WEBHOOK_DATA_DIR: restored }, 'restore-backup', backup)).code).toBe(
-    0,
-  );
+  expect((await command({ ...env, SV_WEBHOOK_DATA_DIR: restored }, 'restore-backup', backup)).code).toBe(0);
   expect(modeOf(file('webhook.db', restored))).toBe(0o600);
 });
 

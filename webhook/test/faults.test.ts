@@ -7,7 +7,7 @@ import { createApp } from '../src/app.ts';
 import { webhookConfig } from '../src/config/config.ts';
 import { type Context, openContext } from '../src/context.ts';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
-import { runWebhook, serveProcess } from './run-webhook.ts';
+import { command, serveProcess } from './run-webhook.ts';
 
 // Processes of their own start slowly on a machine that is busy.
 vi.setConfig({ testTimeout: 120_000 });
@@ -69,7 +69,7 @@ describe('kill -9 in the middle of stores (R2, R3)', () => {
         if (answered.has(name)) expect(expected).toContain(json.token.accessToken);
       }
       await webhook.stop();
-      expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+      expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
     }
   });
 });

@@ -41,7 +41,7 @@ import { startWebhook } from '../src/serve.ts';
 import { rotateMasterKey } from '../src/vault/master-key-rotation.ts';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { postForm, startDoor } from './door-fixture.ts';
-import { runWebhook, serveProcess } from './run-webhook.ts';
+import { command, runWebhook, serveProcess } from './run-webhook.ts';
 import { lossesOf, newWriters, storeUntilKilled } from './store-until-killed.ts';
 import { raceTickets } from './ticket-race.ts';
 
@@ -272,7 +272,7 @@ test('5. no secret is in a log, a file, a backup, a metric or an answer that is 
 
   const backup = tempDir();
   cleanUps.push(() => backup.remove());
-  expect(await runWebhook(webhook.env, 'backup', join(backup.path, 'b'))).toMatchObject({ code: 0 });
+  expect(await command(webhook.env, 'backup', join(backup.path, 'b'))).toMatchObject({ code: 0 });
   const metrics = await (await fetch(`${webhook.metricsUrl}/metrics`)).text();
   const filesOf = (dir: string): Buffer[] => readdirSync(dir).map((name) => readFileSync(join(dir, name)));
   const files = [...filesOf(webhook.dataDir), ...filesOf(backup.path)];
@@ -313,7 +313,7 @@ test('6. a wrong, missing, cut or half-rotated master key starts nothing and cha
   };
   const before = everyByte(webhook.dataDir);
   const wrong = { ...without, SV_WEBHOOK_MASTER_KEY: newMasterKey() };
-  for (const refused of await Promise.all([runWebhook(wrong), runWebhook(wrong, 'unseal-bind')]))
+  for (const refused of await Promise.all([command(wrong), command(wrong, 'unseal-bind')]))
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
@@ -344,7 +344,7 @@ test('6. a wrong, missing, cut or half-rotated master key starts nothing and cha
   await refuses({ SV_WEBHOOK_MASTER_KEY: key });
   await refuses({ SV_WEBHOOK_MASTER_KEY: next });
   const both = { ...webhook.env, SV_WEBHOOK_MASTER_KEY_NEXT: next };
-  expect(await runWebhook(both, 'rotate-master-key')).toMatchObject({ code: 0 });
+  expect(await command(both, 'rotate-master-key')).toMatchObject({ code: 0 });
   await webhook.restart({ SV_WEBHOOK_MASTER_KEY: next });
   for (const name of ['a', 'b'])
     expect((await webhook.credential(name)).json.token.accessToken).toBe(`value of ${name}`);
@@ -381,7 +381,7 @@ test('8. a process killed in the middle of stores loses nothing that was answere
     expect(await lossesOf(webhook, writers)).toEqual([]);
   }
   expect(writers.flatMap(({ answered }) => answered).length).toBeGreaterThanOrEqual(1 + 5 + 12 + 20 + 33);
-  expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+  expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
 });
 
 test('9. while it is not bound every signed request and every ticket is a 401', async () => {
@@ -429,7 +429,7 @@ test('10. after unseal-bind all keys are dead at once', async () => {
   expect((await door.sendSigned({ key: former })).status).toBe(200);
   const pending = await rotate(current);
   const made = [former, current, pending].map((key) => door.sign({ key }));
-  expect((await runWebhook(door.env, 'unseal-bind')).code).toBe(0);
+  expect((await command(door.env, 'unseal-bind')).code).toBe(0);
   for (const headers of made)
     expect((await door.send({ method: 'POST', path: '/v1/health', headers })).status).toBe(401);
   for (const key of [former, current, pending]) expect((await door.sendSigned({ key })).status).toBe(401);
@@ -485,13 +485,13 @@ test('12. a backup that is restored revives no ticket and no request from before
   const dir = tempDir();
   cleanUps.push(() => dir.remove());
   const [file, folder] = [join(dir.path, 'backup'), join(dir.path, 'new')];
-  expect((await runWebhook(webhook.env, 'backup', file)).code).toBe(0);
+  expect((await command(webhook.env, 'backup', file)).code).toBe(0);
   const ticket = webhook.credentialTicket('doc');
   const use = () => webhook.send(`/v1/credential?ticket=${ticket}`);
   expect((await use()).status).toBe(200);
   await webhook.stop();
   const env = { ...webhook.env, SV_WEBHOOK_DATA_DIR: folder };
-  expect((await runWebhook(env, 'restore-backup', file)).code).toBe(0);
+  expect((await command(env, 'restore-backup', file)).code).toBe(0);
   const serving = await serveProcess(env);
   cleanUps.push(() => serving.end('SIGKILL'));
   const again = await fetch(`${serving.url}/v1/credential?ticket=${ticket}`);

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { runWithin } from '@svault/server-kit/program';
 import { programEnv } from '@svault/test-kit/program-env';
+import { WEBHOOK } from '../src/commands/webhook.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
@@ -9,6 +11,17 @@ export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** Runs a subcommand in this process: the same, but for what only a process of its own shows; not for a `serve` that serves. */
+export async function command(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Finished> {
+  let [stdout, stderr] = ['', ''];
+  const code = await runWithin(WEBHOOK, args, {
+    env,
+    out: (text) => void (stdout += text),
+    err: (text) => void (stderr += text),
+  });
+  return { code, stdout, stderr };
 }
 
 /** Runs a subcommand of the program in a process of its own, with these settings and no others. */

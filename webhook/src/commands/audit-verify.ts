@@ -1,12 +1,12 @@
 import type { Subcommand } from '@svault/server-kit/program';
 import { verifyChain } from '../audit/verify-chain.ts';
-import { say, withVault } from './with-vault.ts';
+import { withVault } from './with-vault.ts';
 
 export const auditVerifyCommand: Subcommand = {
   summary: 'Check the own log for changed, missing or reordered entries.',
   operands: 0,
-  run: () =>
-    withVault(async ({ db, auditStore }) => {
+  run: (_operands, surroundings) =>
+    withVault(surroundings, async ({ db, auditStore, say }) => {
       // One transaction, so that a running serve cannot move the heads between the two reads.
       const verdict = db.transaction(() => verifyChain(auditStore.epochs(), auditStore.walk()))();
       if (!verdict.ok) {

@@ -1,12 +1,12 @@
 import type { Subcommand } from '@svault/server-kit/program';
-import { say, withVault } from './with-vault.ts';
+import { withVault } from './with-vault.ts';
 
 export const purgeCommand: Subcommand = {
   usage: 'NAME',
   summary: 'Erase the former versions of a record now instead of after 7 days.',
   operands: 1,
-  run: ([serviceName = '']) =>
-    withVault(async ({ vault }) => {
+  run: ([serviceName = ''], surroundings) =>
+    withVault(surroundings, async ({ vault, say }) => {
       const versions = await vault.purge(serviceName);
       say(`erased ${versions} former ${versions === 1 ? 'version' : 'versions'} of ${serviceName}`);
     }),

@@ -9,16 +9,15 @@ import { createBindingStore } from '../store/binding-store-sqlite.ts';
 import { placeRestoredFile } from '../store/restored-file.ts';
 import { openVaultFile, peekMasterKeys } from '../store/vault-file.ts';
 import { unlock } from '../vault/unlock.ts';
-import { say } from './with-vault.ts';
 
 export const restoreBackupCommand: Subcommand = {
   usage: 'FILE',
   summary: 'Make a vault from a backup, in an empty data folder.',
   operands: 1,
-  run: async ([file = '']) => {
-    const config = webhookConfig(process.env);
+  run: async ([file = ''], { env, out }) => {
+    const config = webhookConfig(env);
     await placeRestoredFile(file, config.dataDir, (copy) => prepare(copy, config));
-    say(`restored ${file} into ${config.dataDir}; tickets and codes from before are refused`);
+    out(`restored ${file} into ${config.dataDir}; tickets and codes from before are refused\n`);
   },
 };
 

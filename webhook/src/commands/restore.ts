@@ -1,13 +1,13 @@
 import type { Subcommand } from '@svault/server-kit/program';
-import { say, withVault } from './with-vault.ts';
+import { withVault } from './with-vault.ts';
 
 export const restoreCommand: Subcommand = {
   usage: 'NAME [VERSION]',
   summary: 'Bring back a version of a record: the one replaced or deleted last, unless named.',
   operands: 1,
   optionalOperands: 1,
-  run: ([serviceName = '', version]) =>
-    withVault(async ({ vault }) => {
+  run: ([serviceName = '', version], surroundings) =>
+    withVault(surroundings, async ({ vault, say }) => {
       const kept = vault.keptVersions(serviceName).join(', ');
       const restored = await vault.restore(serviceName, version === undefined ? undefined : Number(version));
       if (restored !== undefined) say(`${serviceName} is back as version ${restored}; kept were ${kept}`);

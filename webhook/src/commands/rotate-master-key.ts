@@ -5,7 +5,7 @@ import { AlreadyServing, holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { webhookConfig } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { rotateMasterKey } from '../vault/master-key-rotation.ts';
-import { say, withVault } from './with-vault.ts';
+import { withVault } from './with-vault.ts';
 
 const HAND_OVER_MS = 30_000;
 const HAND_OVER_POLL_MS = 100;
@@ -13,20 +13,19 @@ const HAND_OVER_POLL_MS = 100;
 export const rotateMasterKeyCommand: Subcommand = {
   summary: 'Move everything to SV_WEBHOOK_MASTER_KEY_NEXT, beside a running serve.',
   operands: 0,
-  run: async () => {
-    const config = webhookConfig(process.env);
-    const next = config.nextMasterKey;
+  run: async (_operands, surroundings) => {
+    const next = webhookConfig(surroundings.env).nextMasterKey;
     if (next === undefined)
       throw new SettingsError(['SV_WEBHOOK_MASTER_KEY_NEXT is missing: the key to move to']);
-    await withVault(async (context) => {
-      const { masterKeys: store, keyring, rewrappables, audit, db } = context;
+    await withVault(surroundings, async (context) => {
+      const { masterKeys: store, keyring, rewrappables, audit, db, say } = context;
       const transact = <T>(work: () => T): T => db.transaction(work).immediate();
       const rotation = { store, keyring, rewrappables, audit, transact, pause: () => setImmediate() };
       const outcome = await rotateMasterKey(rotation, next.reveal());
       await handOver(context);
       say(outcome === 'rotated' ? 'the master key was rotated' : 'the master key had been rotated already');
       say('from now on give the new key as SV_WEBHOOK_MASTER_KEY, and no SV_WEBHOOK_MASTER_KEY_NEXT');
-    }, config);
+    });
   },
 };
 

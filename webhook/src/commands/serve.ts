@@ -6,11 +6,11 @@ import { startWebhook } from '../serve.ts';
 export const serveCommand: Subcommand = {
   summary: 'Serve until SIGTERM or SIGINT.',
   operands: 0,
-  run: async () => {
-    const webhook = await startWebhook(webhookConfig(process.env));
+  run: async (_operands, { env, err }) => {
+    const webhook = await startWebhook(webhookConfig(env));
     // To the terminal alone: the log is kept and shipped, and this line must not be.
     if (webhook.firstSetupToken !== undefined)
-      process.stderr.write(`set-up token for the bind page, shown this once: ${webhook.firstSetupToken}\n`);
+      err(`set-up token for the bind page, shown this once: ${webhook.firstSetupToken}\n`);
     onStop(() => webhook.close());
   },
 };

@@ -1,12 +1,12 @@
 import type { Subcommand } from '@svault/server-kit/program';
-import { say, withVault } from './with-vault.ts';
+import { withVault } from './with-vault.ts';
 
 /** Ends a binding on the webhook's own machine; a serve that runs beside it refuses the next request already. */
 export const unsealBindCommand: Subcommand = {
   summary: 'Unbind: erase all keys of the binding at once and open the bind page again.',
   operands: 0,
-  run: () =>
-    withVault(async ({ door }) => {
+  run: (_operands, surroundings) =>
+    withVault(surroundings, async ({ door, say }) => {
       const { wasBound, setupToken } = await door.unseal();
       say(
         wasBound

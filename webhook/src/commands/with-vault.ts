@@ -1,24 +1,27 @@
 import { createLogger } from '@svault/server-kit/logger';
+import type { Surroundings } from '@svault/server-kit/program';
 import { systemClock } from '@svault/shared';
-import { type WebhookConfig, webhookConfig } from '../config/config.ts';
+import { webhookConfig } from '../config/config.ts';
 import { type Context, openContext } from '../context.ts';
+
+/** What a command works with. */
+export interface OpenVault extends Context {
+  /** Writes a line of what was asked for. */
+  say(line: string): void;
+}
 
 /** Opens the vault for one command, beside a running serve, and closes it again. */
 export async function withVault<T>(
-  run: (context: Context) => Promise<T>,
-  config: WebhookConfig = webhookConfig(process.env),
+  { env, out, err }: Surroundings,
+  run: (vault: OpenVault) => Promise<T>,
 ): Promise<T> {
-  const destination = process.stderr;
+  const config = webhookConfig(env);
+  const destination = { write: err };
   const logger = createLogger({ name: 'webhook', level: 'warn', format: config.logFormat, destination });
   const context = await openContext(config, { clock: systemClock, logger });
   try {
-    return await run(context);
+    return await run({ ...context, say: (line) => out(`${line}\n`) });
   } finally {
     context.close();
   }
-}
-
-/** What a command says when it is done. */
-export function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
