@@ -28,11 +28,11 @@ import { createManagementAuthenticator } from './http/authenticate-management.ts
 import { createClientAddress } from './http/client-address.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { ERROR_STATUS } from './http/errors.ts';
-import { type EndFormerSession, createEndFormerSession } from './http/former-session.ts';
 import { mountRoutes } from './http/mount-routes.ts';
 import { createPageSession } from './http/page-session.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
 import { createRouteLimits } from './http/route-limits.ts';
+import { type WelcomeBrowser, createWelcomeBrowser } from './http/welcome-browser.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
 
 /** All middleware in the order in which a request meets it. */
@@ -86,7 +86,7 @@ export function createApp(context: Context): Express {
       limits,
       pageSession,
       cookie,
-      endFormerSession: endFormerSessionOf(context),
+      welcomeBrowser: welcomeBrowserOf(context),
       clock,
       logger,
       https,
@@ -104,8 +104,8 @@ export function createApp(context: Context): Express {
   return app;
 }
 
-const endFormerSessionOf = ({ config, sessions, unitOfWork }: Context): EndFormerSession =>
-  createEndFormerSession({ sessions, unitOfWork, cookieName: sessionCookie(config.baseUrl).name });
+const welcomeBrowserOf = ({ config, sessions, unitOfWork }: Context): WelcomeBrowser =>
+  createWelcomeBrowser({ sessions, unitOfWork, cookie: sessionCookie(config.baseUrl) });
 
 /** Every management route, the OpenAPI document of all of them last. */
 function managementRoutes(context: Context): ManagementRoute[] {
@@ -118,7 +118,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
     ...createLoginRoutes({
       clock,
       cookie,
-      endFormerSession: endFormerSessionOf(context),
+      welcomeBrowser: welcomeBrowserOf(context),
       stores,
       unitOfWork,
       signInByPassword: byPassword?.signInByPassword,

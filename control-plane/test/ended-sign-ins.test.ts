@@ -2,7 +2,7 @@ import { ManualClock, newId, sha256, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureOwner } from '../src/accounts/bootstrap.ts';
 import { forgetEndedSignIns } from '../src/accounts/ended-sign-ins.ts';
-import { isLoginLinkLive, makeLoginLink } from '../src/accounts/login-link.ts';
+import { makeLoginLink, userOfLoginLink } from '../src/accounts/login-link.ts';
 import { createSessions, signInBrowser } from '../src/accounts/sessions.ts';
 import {
   approveCliLogin,
@@ -49,7 +49,7 @@ it('forgets sessions and links that ended unused, so that a clock set back reviv
 
   clock.jump(-8 * HOUR_MS);
   expect(await sessions.resolve(ended.sessionToken)).toBeUndefined();
-  expect(await isLoginLinkLive(stores, linkToken, clock)).toBe(false);
+  expect(await userOfLoginLink(stores, linkToken, clock)).toBeUndefined();
   clock.jump(8 * HOUR_MS);
   expect(await sessions.resolve(going.sessionToken)).toMatchObject({ userId: owner.id });
 });

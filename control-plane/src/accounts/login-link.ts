@@ -33,14 +33,15 @@ export async function makeLoginLink(
   return { url: `${baseUrl}/login/link?token=${token}`, expiresAt };
 }
 
-/** Whether a link would sign somebody in now; uses nothing up. */
-export async function isLoginLinkLive(
-  stores: Pick<Stores, 'loginLinks'>,
+/** Whom a link would sign in now; uses nothing up. */
+export async function userOfLoginLink(
+  stores: Pick<Stores, 'loginLinks' | 'users'>,
   token: string,
   clock: Clock,
-): Promise<boolean> {
+): Promise<User | undefined> {
   const link = await stores.loginLinks.find(hashKey(token));
-  return link !== undefined && link.expiresAt > formatTime(clock.now());
+  const isLive = link !== undefined && link.expiresAt > formatTime(clock.now());
+  return isLive ? stores.users.get(link.vaultId, link.userId) : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
+import { refusal } from '../errors.ts';
 import type {
   IdentityProvider,
   ProviderOptions,
@@ -24,6 +25,10 @@ export type WaysIn =
       readonly passwordSetting: PasswordSetting;
     }
   | { readonly kind: 'provider'; readonly issuer: string; readonly providerSignIn: ProviderSignIn };
+
+/** Of what has to do with passwords, where an identity provider vouches for people and none are kept. */
+export const noPasswordsHere = (): Error =>
+  refusal('NOT_FOUND', 'People sign in at the identity provider here: GET /api/login/oidc.');
 
 interface Dependencies {
   readonly stores: Pick<Stores, 'passwords' | 'sessions' | 'users'>;

@@ -2,12 +2,12 @@ import { type Request, type Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
 import { escapeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
-import { isLoginLinkLive, signInByLink } from '../accounts/login-link.ts';
-import { SESSION_LIFETIME_MS, type SignedIn } from '../accounts/sessions.ts';
-import type { SessionCookie } from '../http/cookies.ts';
+import { signInByLink, userOfLoginLink } from '../accounts/login-link.ts';
+import type { SignedIn } from '../accounts/sessions.ts';
+import type { User } from '../accounts/user-store.ts';
 import { readFormBody } from '../http/form-body.ts';
-import type { EndFormerSession } from '../http/former-session.ts';
 import type { PageSession } from '../http/page-session.ts';
+import type { WelcomeBrowser } from '../http/welcome-browser.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { type PageContent, hiddenField, sendPage } from './page.ts';
 import { PASSWORD_PATH } from './sign-in-page-html.ts';
@@ -19,21 +19,21 @@ const PATH = '/login/link';
  * them; its button does.
  */
 export function createLoginPage(options: {
-  readonly stores: Pick<Stores, 'loginLinks' | 'passwords'>;
+  readonly stores: Pick<Stores, 'loginLinks' | 'passwords' | 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
-  readonly cookie: SessionCookie;
-  readonly endFormerSession: EndFormerSession;
+  readonly welcomeBrowser: WelcomeBrowser;
   readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, cookie, endFormerSession, pageSession, withPasswords } = options;
+  const { stores, unitOfWork, clock, welcomeBrowser, pageSession, withPasswords } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
-    const live = typeof token === 'string' && (await isLoginLinkLive(stores, token, clock));
-    sendPage(res, live ? 200 : 401, live ? buttonPage(token) : gonePage);
+    const user = typeof token === 'string' ? await userOfLoginLink(stores, token, clock) : undefined;
+    if (typeof token !== 'string' || user === undefined) return sendPage(res, 401, gonePage);
+    sendPage(res, 200, buttonPage(token, user));
   };
 
   const signIn = async (req: Request, res: Response): Promise<void> => {
@@ -42,9 +42,9 @@ export function createLoginPage(options: {
     const input = { token, client: req.get('user-agent') ?? '' };
     const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
     if (signedIn === undefined) return sendPage(res, 401, gonePage);
-    await endFormerSession(req.get('cookie'));
+    const newCookie = await welcomeBrowser(req.get('cookie'), signedIn);
     const kept = withPasswords ? await stores.passwords.find(signedIn.user.id) : undefined;
-    res.setHeader('Set-Cookie', cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000));
+    res.setHeader('Set-Cookie', newCookie);
     sendPage(res, 200, welcomePage(signedIn, withPasswords && kept === undefined));
   };
 
@@ -54,9 +54,10 @@ export function createLoginPage(options: {
     .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
 }
 
-const buttonPage = (token: string): PageContent => ({
+/** Says whom: a stranger's link must bring nobody into the stranger's account unseen. */
+const buttonPage = (token: string, { email }: User): PageContent => ({
   title: 'Sign in',
-  body: `<p>This link works once.</p>
+  body: `<p>This link works once, and signs you in as <code>${escapeHtml(email)}</code>.</p>
 <form method="post" action="${PATH}">
 ${hiddenField('token', token)}
 <button type="submit">Sign in</button>

@@ -1,16 +1,17 @@
 import type { Clock } from '@svault/shared';
 import { signInByLink } from '../accounts/login-link.ts';
-import { SESSION_LIFETIME_MS, type SignedIn, endSession } from '../accounts/sessions.ts';
+import { type SignedIn, endSession } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
+import { noPasswordsHere } from '../accounts/ways-in.ts';
 import { refusal } from '../errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
-import type { EndFormerSession } from '../http/former-session.ts';
 import {
   type Exchange,
   type ManagementRoute,
   definePublicRoute,
   defineRoute,
 } from '../http/route-definition.ts';
+import type { WelcomeBrowser } from '../http/welcome-browser.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { loginLinkSchema, meSchema, toSignedInView } from './schemas/account.ts';
 import { passwordLoginSchema } from './schemas/sign-in.ts';
@@ -18,13 +19,13 @@ import { passwordLoginSchema } from './schemas/sign-in.ts';
 export function createLoginRoutes(options: {
   readonly clock: Clock;
   readonly cookie: SessionCookie;
-  readonly endFormerSession: EndFormerSession;
+  readonly welcomeBrowser: WelcomeBrowser;
   readonly stores: Pick<Stores, 'loginLinks'>;
   readonly unitOfWork: UnitOfWork;
   /** Undefined where people sign in at an identity provider. */
   readonly signInByPassword: SignInByPassword | undefined;
 }): readonly ManagementRoute[] {
-  const { clock, cookie, endFormerSession, stores, unitOfWork, signInByPassword } = options;
+  const { clock, cookie, welcomeBrowser, stores, unitOfWork, signInByPassword } = options;
   const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN', 'SESSION_REVOKED'] } as const;
   const answer = { status: 200, schema: meSchema } as const;
 
@@ -32,8 +33,7 @@ export function createLoginRoutes(options: {
     signedIn: SignedIn,
     exchange: Exchange,
   ): Promise<ReturnType<typeof toSignedInView>> => {
-    await endFormerSession(exchange.header('cookie'));
-    exchange.setHeader('Set-Cookie', cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000));
+    exchange.setHeader('Set-Cookie', await welcomeBrowser(exchange.header('cookie'), signedIn));
     return toSignedInView(signedIn);
   };
 
@@ -89,7 +89,3 @@ export function createLoginRoutes(options: {
 }
 
 const clientOf = (exchange: Exchange): string => exchange.header('user-agent') ?? '';
-
-/** Where an identity provider vouches for people, the service keeps no passwords. */
-export const noPasswordsHere = (): Error =>
-  refusal('NOT_FOUND', 'People sign in at the identity provider here: GET /api/login/oidc.');

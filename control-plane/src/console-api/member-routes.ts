@@ -3,7 +3,7 @@ import type { Clock } from '@svault/shared';
 import { addMember, changeRole, inviteMember, removeMember } from '../accounts/members.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
-import { noPasswordsHere } from './login-routes.ts';
+import { noPasswordsHere } from '../accounts/ways-in.ts';
 import { idParams } from './schemas/members.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 import {

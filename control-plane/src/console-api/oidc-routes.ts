@@ -3,13 +3,12 @@ import { escapeHtml } from '@svault/server-kit/html-page';
 import type { Logger } from '@svault/server-kit/logger';
 import { methodNotAllowed, only, route } from '@svault/server-kit/request-handler';
 import type { AppError } from '@svault/shared';
-import { SESSION_LIFETIME_MS } from '../accounts/sessions.ts';
 import { OIDC_CALLBACK_PATH } from '../accounts/ways-in.ts';
 import { type ErrorCode, notFound } from '../errors.ts';
-import { type SessionCookie, readCookie } from '../http/cookies.ts';
-import type { EndFormerSession } from '../http/former-session.ts';
+import { readCookie } from '../http/cookies.ts';
 import { ownPath } from '../http/own-path.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
+import type { WelcomeBrowser } from '../http/welcome-browser.ts';
 import type { ProviderSignIn } from '../identity-provider/provider-sign-in.ts';
 import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
 import { SIGN_IN_PATH } from './sign-in-page-html.ts';
@@ -24,12 +23,11 @@ export function createOidcRoutes(options: {
   /** Undefined where there is no identity provider. */
   readonly providerSignIn: ProviderSignIn | undefined;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
-  readonly cookie: SessionCookie;
-  readonly endFormerSession: EndFormerSession;
+  readonly welcomeBrowser: WelcomeBrowser;
   readonly logger: Logger;
   readonly https: boolean;
 }): Router {
-  const { providerSignIn, limits, cookie, endFormerSession, logger, https } = options;
+  const { providerSignIn, limits, welcomeBrowser, logger, https } = options;
   // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
   const name = https ? '__Host-svault-oidc' : 'svault-oidc';
   const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
@@ -52,9 +50,7 @@ export function createOidcRoutes(options: {
       client: req.get('user-agent') ?? '',
       admit: () => limits.countAddress('oidc_callback', req),
     });
-    await endFormerSession(req.get('cookie'));
-    const session = cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000);
-    res.setHeader('Set-Cookie', [clear, session]);
+    res.setHeader('Set-Cookie', [clear, await welcomeBrowser(req.get('cookie'), signedIn)]);
     res.redirect(303, returnTo ?? SIGN_IN_PATH);
   };
 

@@ -5,7 +5,7 @@ import type { PasswordSetting } from '../accounts/set-password.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import { noPasswordsHere } from './login-routes.ts';
+import { noPasswordsHere } from '../accounts/ways-in.ts';
 import { type PageContent, alertText, isRefusal, pageRoute, sendPage, statusOf, wordsOf } from './page.ts';
 import { PASSWORD_PATH, signInBefore } from './sign-in-page-html.ts';
 

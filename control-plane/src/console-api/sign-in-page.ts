@@ -1,15 +1,15 @@
 import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import { SESSION_LIFETIME_MS, endSession } from '../accounts/sessions.ts';
+import { endSession } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { readFormBody } from '../http/form-body.ts';
-import type { EndFormerSession } from '../http/former-session.ts';
 import { ownPath } from '../http/own-path.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
+import type { WelcomeBrowser } from '../http/welcome-browser.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
-import { noPasswordsHere } from './login-routes.ts';
+import { noPasswordsHere } from '../accounts/ways-in.ts';
 import { isRefusal, pageRoute, sendPage, statusOf, wordsOf } from './page.ts';
 import * as html from './sign-in-page-html.ts';
 
@@ -19,7 +19,7 @@ export interface SignInPageDependencies {
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
-  readonly endFormerSession: EndFormerSession;
+  readonly welcomeBrowser: WelcomeBrowser;
   /** One of the two. */
   readonly signInByPassword: SignInByPassword | undefined;
   readonly issuer: string | undefined;
@@ -27,7 +27,7 @@ export interface SignInPageDependencies {
 
 /** The page where people sign in, and from where they go on to where they were going. */
 export function createSignInPage(dependencies: SignInPageDependencies): Router {
-  const { stores, unitOfWork, limits, pageSession, cookie, endFormerSession } = dependencies;
+  const { stores, unitOfWork, limits, pageSession, cookie, welcomeBrowser } = dependencies;
   const { signInByPassword, issuer } = dependencies;
 
   const show = async (req: Request, res: Response): Promise<void> => {
@@ -55,8 +55,7 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
       const client = req.get('user-agent') ?? '';
       const signedIn = await signInByPassword({ email, password, client });
       if (signedIn === undefined) return again(401, 'E-mail or password is wrong.');
-      await endFormerSession(req.get('cookie'));
-      res.setHeader('Set-Cookie', cookie.set(signedIn.sessionToken, SESSION_LIFETIME_MS / 1_000));
+      res.setHeader('Set-Cookie', await welcomeBrowser(req.get('cookie'), signedIn));
       res.redirect(303, returnTo ?? html.SIGN_IN_PATH);
     } catch (error) {
       if (!isRefusal(error)) throw error;
