@@ -190,9 +190,11 @@ test('a flood of guesses is slowed down per address, on page and API together', 
 
 test('wrong guesses stand in the log as one event a minute for whom they were about, and for nobody that does not exist', async () => {
   const own = await startService();
-  const { id, email } = await addMemberWithPassword(own, 'member', PASSWORD);
+  const { id, email, session } = await addMemberWithPassword(own, 'member', PASSWORD);
   for (const who of [email, 'nobody@example.org', email, email.toUpperCase()])
     expect((await signInWithPassword(own, who, OTHER)).status).toBe(401);
+  const change = { currentPassword: OTHER, newPassword: OTHER };
+  expect((await session('POST', '/api/me/password', { body: change })).status).toBe(422);
   own.clock.advance(MINUTE_MS);
   expect((await signInWithPassword(own, email, OTHER)).status).toBe(401);
   await own.running.close();
@@ -202,7 +204,7 @@ test('wrong guesses stand in the log as one event a minute for whom they were ab
   const text = (await own.place.state.bytes()).toString('latin1');
   await own.place.remove();
   expect(denied).toEqual([
-    { user_id: id, event_type: 'LOGIN', event_count: 3 },
+    { user_id: id, event_type: 'LOGIN', event_count: 4 },
     { user_id: id, event_type: 'LOGIN', event_count: 1 },
   ]);
   expect([text.includes(OTHER), text.includes('nobody@example.org')]).toEqual([false, false]);

@@ -1,10 +1,12 @@
 import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
+import type { DenialCounter } from '../audit/denial-counter.ts';
 import { invalidArgument, refusal } from '../errors.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { type Actor, changeBy } from './actor.ts';
 import { normalizePassword, problemOfPassword } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 import type { Session } from './session-store.ts';
+import { wrongPassword } from './wrong-password.ts';
 
 /** For so long a sign-in by one-time link stands for the current password, which may be the one forgotten. */
 const LINK_COUNTS_FOR_MS = 10 * 60_000;
@@ -39,9 +41,10 @@ export interface PasswordSetting {
 export function createPasswordSetting(options: {
   readonly stores: Pick<Stores, 'passwords' | 'sessions' | 'users'>;
   readonly passwords: Passwords;
+  readonly denials: Pick<DenialCounter, 'count'>;
   readonly clock: Clock;
 }): PasswordSetting {
-  const { stores, passwords, clock } = options;
+  const { stores, passwords, denials, clock } = options;
 
   const proofOf = (session: Session, kept: string | undefined): Proof => {
     const ageMs = clock.now() - (parseTime(session.createdAt) ?? 0);
@@ -50,6 +53,7 @@ export function createPasswordSetting(options: {
   };
 
   const checkProof = async (
+    actor: Actor,
     proof: Proof,
     kept: string | undefined,
     current: string | undefined,
@@ -58,6 +62,8 @@ export function createPasswordSetting(options: {
       throw refusal('FORBIDDEN', 'You have no password yet: sign in by a one-time link, then set one.');
     if (current === undefined && proof === 'nothing') return;
     const right = current !== undefined && (await passwords.verify(kept, current));
+    // Whoever has got hold of a session may guess here as well.
+    if (!right && current !== undefined) denials.count(wrongPassword(actor));
     if (!right) throw invalidArgument([{ path: 'currentPassword', message: 'is wrong' }]);
   };
 
@@ -70,7 +76,7 @@ export function createPasswordSetting(options: {
       const session = await sessionOf(stores, actor);
       const user = await stores.users.get(actor.vaultId, actor.userId);
       const kept = await stores.passwords.find(actor.userId);
-      await checkProof(proofOf(session, kept), kept, currentPassword);
+      await checkProof(actor, proofOf(session, kept), kept, currentPassword);
       const problem = problemOfPassword(normalizePassword(newPassword), user?.email ?? '');
       if (problem !== undefined) throw invalidArgument([{ path: 'newPassword', message: problem }]);
       const passwordHash = await passwords.hash(newPassword);

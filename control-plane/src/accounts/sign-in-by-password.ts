@@ -1,10 +1,10 @@
-import type { Clock, Id } from '@svault/shared';
-import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { Clock } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { normalizeEmail } from './email.ts';
 import type { Passwords } from './passwords.ts';
 import { type SignedIn, signInBrowser } from './sessions.ts';
+import { wrongPassword } from './wrong-password.ts';
 
 /** Opens a session for an e-mail and its password; undefined for whatever does not fit, in the same time. */
 export type SignInByPassword = (input: {
@@ -36,15 +36,3 @@ export function createSignInByPassword(options: {
     });
   };
 }
-
-/** Counted, and written later, so that an address which somebody has takes no longer than one which nobody has. */
-const wrongPassword = (tried: {
-  readonly userId: Id<'usr'>;
-  readonly vaultId: Id<'vlt'>;
-}): NewAuditEvent => ({
-  vaultId: tried.vaultId,
-  userId: tried.userId,
-  eventType: 'LOGIN',
-  outcome: 'denied',
-  detail: { method: 'password', code: 'UNAUTHENTICATED' },
-});

@@ -46,7 +46,7 @@ export function passwordWay({
   return {
     kind: 'password',
     signInByPassword: createSignInByPassword({ stores, unitOfWork, passwords, denials, clock }),
-    passwordSetting: createPasswordSetting({ stores, passwords, clock }),
+    passwordSetting: createPasswordSetting({ stores, passwords, denials, clock }),
   };
 }
 
