@@ -73,7 +73,8 @@ describe('the owner link', () => {
       });
     expect((await post({})).status).toBe(403);
     expect((await post({ origin: 'https://evil.example' })).status).toBe(403);
-    expect((await post({ origin: 'null', 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    const foreign = await post({ origin: 'null', 'sec-fetch-site': 'cross-site' });
+    expect([foreign.status, foreign.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8']);
     const page = await post({ origin: 'null', 'sec-fetch-site': 'same-origin' });
     expect(page.status).toBe(200);
     expect(page.headers.get('set-cookie')).toMatch(/^svault=/);

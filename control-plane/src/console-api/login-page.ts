@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
 import { escapeHtml } from '@svault/server-kit/html-page';
-import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
+import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { signInByLink, userOfLoginLink } from '../accounts/login-link.ts';
 import type { SignedIn } from '../accounts/sessions.ts';
 import type { User } from '../accounts/user-store.ts';
@@ -9,7 +9,7 @@ import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { WelcomeBrowser } from '../http/welcome-browser.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
-import { type PageContent, hiddenField, sendPage } from './page.ts';
+import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
 import { PASSWORD_PATH } from './sign-in-page-html.ts';
 
 const PATH = '/login/link';
@@ -49,8 +49,8 @@ export function createLoginPage(options: {
   };
 
   return Router({ caseSensitive: true, strict: true })
-    .get(PATH, route(show))
-    .post(PATH, route(signIn))
+    .get(PATH, pageRoute(show))
+    .post(PATH, pageRoute(signIn))
     .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
 }
 
