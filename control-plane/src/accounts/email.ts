@@ -1,6 +1,9 @@
 /** What counts as an e-mail address: something, an at sign, something; RFC 5321 section 4.5.3.1 bounds both. */
 export const EMAIL_FORM = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u;
 
+/** What {@link EMAIL_FORM} lets through is no longer. */
+export const EMAIL_CHARACTERS = 254;
+
 /** The first owner's address until the operator names one. Nobody else ever has it, whatever a provider says. */
 export const PLACEHOLDER_EMAIL = 'owner@localhost';
 

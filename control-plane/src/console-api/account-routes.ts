@@ -15,7 +15,7 @@ import {
   toAdminKeyView,
   toSessionView,
 } from './schemas/account.ts';
-import { idParams } from './schemas/members.ts';
+import { idParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 
 /** Members see and end their own sessions, admins all of the account. */

@@ -22,7 +22,7 @@ import {
   newAgentSchema,
   toAgentView,
 } from './schemas/agents.ts';
-import { idParams } from './schemas/members.ts';
+import { idParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 
 export function createAgentRoutes({

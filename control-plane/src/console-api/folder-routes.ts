@@ -4,7 +4,7 @@ import { createFolder, deleteFolder, folderOf, updateFolder } from '../folders/m
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { folderChangesSchema, folderSchema, newFolderSchema, toFolderView } from './schemas/folders.ts';
-import { idParams } from './schemas/members.ts';
+import { idParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 
 /** Groups of tokens, from which grants are made. */

@@ -4,7 +4,7 @@ import { agentOf } from '../agents/manage-agents.ts';
 import { createGrant, createGrantsFromFolder, revokeGrant } from '../grants/manage-grants.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
-import { idParams, serviceNameParams } from './schemas/members.ts';
+import { idParams, serviceNameParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 import { grantSchema, grantedSchema, newGrantSchema, toGrantView } from './schemas/grants.ts';
 

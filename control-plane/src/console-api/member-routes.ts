@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Clock } from '@svault/shared';
 import { addMember, changeRole, inviteMember, removeMember } from '../accounts/members.ts';
+import { noPasswordsHere } from '../accounts/ways-in.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
-import { noPasswordsHere } from '../accounts/ways-in.ts';
-import { idParams } from './schemas/members.ts';
+import { idParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 import {
   invitedMemberSchema,
@@ -12,7 +12,7 @@ import {
   memberSchema,
   newMemberSchema,
   signInLinkSchema,
-} from './schemas/sign-in.ts';
+} from './schemas/members.ts';
 
 /** The people of an account; for admins (contract.md, "Admin only"). */
 export function createMemberRoutes({

@@ -1,6 +1,6 @@
 import type { PasswordSetting } from '../accounts/set-password.ts';
-import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import { noPasswordsHere } from '../accounts/ways-in.ts';
+import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import { newPasswordSchema } from './schemas/sign-in.ts';
 
 /** @param setting undefined where people sign in at an identity provider */

@@ -12,7 +12,7 @@ import {
 } from '../policies/manage-policies.ts';
 import { simulate } from '../policies/simulate.ts';
 import type { Stores } from '../unit-of-work.ts';
-import { idParams } from './schemas/members.ts';
+import { idParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 import {
   attachmentSchema,

@@ -2,6 +2,7 @@ import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { endSession } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
+import { noPasswordsHere } from '../accounts/ways-in.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { readFormBody } from '../http/form-body.ts';
 import { ownPath } from '../http/own-path.ts';
@@ -9,7 +10,6 @@ import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { WelcomeBrowser } from '../http/welcome-browser.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
-import { noPasswordsHere } from '../accounts/ways-in.ts';
 import { isRefusal, pageRoute, sendPage, statusOf, wordsOf } from './page.ts';
 import * as html from './sign-in-page-html.ts';
 

@@ -10,7 +10,7 @@ import type { WebhookRecords } from '../tokens/webhook-records.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { StoreTickets } from '../webhook-link/store-tickets.ts';
 import { auditPageSchema, logPageRequest, toAuditView } from './schemas/audit.ts';
-import { serviceNameParams } from './schemas/members.ts';
+import { serviceNameParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
 import {
   newTokenSchema,

@@ -5,7 +5,7 @@ import { tokenOf } from '../tokens/manage-tokens.ts';
 import type { StoreTickets } from '../webhook-link/store-tickets.ts';
 import type { Tickets } from '../webhook-link/tickets.ts';
 import { boundWebhookOf } from '../webhook-link/bound-webhook.ts';
-import { serviceNameParams } from './schemas/members.ts';
+import { serviceNameParams } from './schemas/fields.ts';
 import { storeAddressSchema, storeTicketRequestSchema } from './schemas/tokens.ts';
 import { credentialTicketRequestSchema, credentialTicketSchema } from './schemas/webhook.ts';
 

@@ -4,7 +4,7 @@ import { adminKeySchema, sessionSchema, vaultSchema } from './account.ts';
 import { agentSchema } from './agents.ts';
 import { folderSchema } from './folders.ts';
 import { grantSchema } from './grants.ts';
-import { timeSchema } from './members.ts';
+import { timeSchema } from './fields.ts';
 import { attachmentSchema, policySchema } from './policies.ts';
 import { tokenSchema } from './tokens.ts';
 

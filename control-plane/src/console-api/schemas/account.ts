@@ -4,7 +4,7 @@ import { ROLES } from '../../accounts/actor.ts';
 import { SESSION_KINDS, SIGN_IN_METHODS, type Session } from '../../accounts/session-store.ts';
 import type { SignedIn } from '../../accounts/sessions.ts';
 import type { Vault } from '../../vault/vault-store.ts';
-import { lineSchema, timeSchema } from './members.ts';
+import { lineSchema, timeSchema } from './fields.ts';
 
 export const meSchema = z
   .object({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AGENT_STATUSES, type Agent } from '../../agents/agent.ts';
 import { thumbprintSchema } from '@svault/shared/schemas';
-import { lineSchema, textSchema, timeSchema } from './members.ts';
+import { lineSchema, textSchema, timeSchema } from './fields.ts';
 
 const nameSchema = lineSchema(100);
 const descriptionSchema = textSchema(1_000);

@@ -5,7 +5,7 @@ import type { AuditEvent } from '../../audit/audit-event.ts';
 import type { AuditFilter } from '../../audit/audit-store.ts';
 import { AUDIT_EVENT_TYPES } from '../../audit/event-types.ts';
 import { invalidArgument } from '../../errors.ts';
-import { isTime, timeSchema } from './members.ts';
+import { isTime, timeSchema } from './fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './pages.ts';
 
 const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();

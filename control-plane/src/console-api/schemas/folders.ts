@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Folder, MAX_FOLDER_TOKENS } from '../../folders/folder.ts';
-import { lineSchema, serviceNameSchema, timeSchema, uniqueList } from './members.ts';
+import { lineSchema, serviceNameSchema, timeSchema, uniqueList } from './fields.ts';
 
 export const folderSchema = z
   .object({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_GRANT_SECONDS, MIN_GRANT_SECONDS } from '../../grants/expiry.ts';
 import { type Grant, REFRESH_POLICIES, isExpired } from '../../grants/grant.ts';
-import { isTime, serviceNameSchema, timeSchema } from './members.ts';
+import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
 
 export const grantSchema = z
   .object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COUNTED_UP_TO, type Overview } from '../../overview/read-overview.ts';
-import { timeSchema } from './members.ts';
+import { timeSchema } from './fields.ts';
 
 export const overviewSchema = z
   .object({

@@ -4,7 +4,7 @@ import { problemOfCidr } from '../../policies/ip-allowlist.ts';
 import { MOST_RULES_TEXT, type Policy, type PolicyTarget } from '../../policies/policy.ts';
 import { TARGET_TYPES } from '../../policies/policy-verdict.ts';
 import { isZone } from '../../policies/zone-clock.ts';
-import { lineSchema, timeSchema } from './members.ts';
+import { lineSchema, timeSchema } from './fields.ts';
 import { pageQuery } from './pages.ts';
 
 const MOST_RULES = 20;

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { ROLES } from '../../accounts/actor.ts';
-import { EMAIL_FORM } from '../../accounts/email.ts';
+import { EMAIL_CHARACTERS } from '../../accounts/email.ts';
 import { PASSWORD_CHARACTERS } from '../../accounts/password-rules.ts';
 import { isLoopbackRedirect } from '../../cli-login/loopback-redirect.ts';
 import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../cli-login/pkce.ts';
-import { timeSchema } from './members.ts';
 
 /** More than any password or token is long; what does not fit is wrong like anything else, not malformed. */
 const SECRET_CHARACTERS = 1_024;
-const EMAIL_CHARACTERS = 254;
 
 export const passwordLoginSchema = z
   .strictObject({
@@ -33,47 +31,6 @@ export const newPasswordSchema = z
       }),
   })
   .meta({ id: 'NewPassword' });
-
-export const memberSchema = z
-  .object({
-    id: z.string().meta({ example: 'usr_…' }),
-    email: z.string(),
-    role: z.enum(ROLES),
-    isOwner: z.boolean(),
-    createdAt: timeSchema,
-  })
-  .meta({ id: 'Member' });
-
-export const newMemberSchema = z
-  .strictObject({
-    email: z
-      .string()
-      .max(EMAIL_CHARACTERS)
-      .regex(EMAIL_FORM, 'must be an e-mail address')
-      .meta({
-        override: { type: 'string', format: 'email', maxLength: EMAIL_CHARACTERS, pattern: undefined },
-      }),
-    role: z.enum(ROLES),
-  })
-  .meta({ id: 'NewMember' });
-
-export const memberChangeSchema = z
-  .strictObject({ role: z.enum(ROLES).optional() })
-  .meta({ id: 'MemberChange' });
-
-export const signInLinkSchema = z
-  .object({
-    url: z.string().meta({ description: 'Signs its person in once; not kept, and cannot be shown again' }),
-    expiresAt: timeSchema,
-  })
-  .meta({ id: 'SignInLink' });
-
-export const invitedMemberSchema = z.object({
-  member: memberSchema,
-  link: signInLinkSchema
-    .optional()
-    .meta({ description: 'Absent where people sign in at an identity provider' }),
-});
 
 /**
  * Anybody may write it, and a person reads it while they decide: one line, whose every character shows, and with no

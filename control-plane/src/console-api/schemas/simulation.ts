@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTime, serviceNameSchema, timeSchema } from './members.ts';
+import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
 import { RULE_TYPES, TARGET_TYPES } from '../../policies/policy-verdict.ts';
 import { isAddress } from '../../policies/request-facts.ts';
 import type { ImaginedRequest, Simulation } from '../../policies/simulate.ts';

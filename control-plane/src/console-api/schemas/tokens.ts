@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOKEN_TYPES, tokenMetadataSchema } from '@svault/shared/schemas';
 import type { TokenMetadata } from '../../tokens/token.ts';
 import { REMOVALS, type WebhookToken } from '../../tokens/webhook-records.ts';
-import { lineSchema, serviceNameSchema, textSchema, timeSchema, uniqueList } from './members.ts';
+import { lineSchema, serviceNameSchema, textSchema, timeSchema, uniqueList } from './fields.ts';
 
 const editable = {
   displayName: lineSchema(200).optional(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bindCodeSchema, hmacHashSchema, thumbprintSchema } from '@svault/shared/schemas';
 import { problemOfWebhookUrl } from '../../webhook-link/bind-offer.ts';
 import type { WebhookView } from '../../webhook-link/webhook-view.ts';
-import { timeSchema } from './members.ts';
+import { timeSchema } from './fields.ts';
 
 const ADDRESS = { description: "The webhook's address", example: 'https://vault.example.org' };
 
