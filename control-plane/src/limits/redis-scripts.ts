@@ -94,8 +94,10 @@ if s then
   end
 end
 local told, toldViolated = tonumber(ARGV[4]), math.max(0, now - tonumber(ARGV[5]))
-if told > 0 and (not s or toldViolated > violated) then
-  strikes, violated, locked = math.max(strikes, told), toldViolated, now + math.min(tonumber(ARGV[6]), longest)
+local toldLocked = now + math.min(tonumber(ARGV[6]), longest)
+if told > 0 and (not s or toldViolated > violated or toldLocked > locked) then
+  violated = s and math.max(violated, toldViolated) or toldViolated
+  strikes, locked = math.max(strikes, told), math.max(locked, toldLocked)
   keepBox()
   if locked > now then listLockout() end
 end

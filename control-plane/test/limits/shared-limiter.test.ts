@@ -235,6 +235,33 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
     other.close();
   });
 
+  test('of two lockouts of one caller, by Redis and without it, the longer one holds for all', async () => {
+    const clock = new ManualClock();
+    const other = await connect();
+    const [here, there] = [over(connection, clock), over(other, clock)];
+    const vaultId = newId('vlt');
+    const [agent, holder] = [makeAgent(vaultId), makeAgent()];
+    await agent(there, 1);
+    clock.advance(50_000);
+    server.pause();
+    await holder(here, 1);
+    await isAway();
+    // Until 60 s from now, as Redis will never know of the window that began before.
+    expect(await agent(here, 61)).toBe(60);
+    server.resume();
+    await isBack();
+    clock.advance(1_000);
+    // Until 9 s from now.
+    expect(await agent(there, 60)).toBe(59);
+    clock.advance(9_000);
+    expect(await agent(here, 1)).toBe(0);
+    expect(await agent(there, 1)).toBe(0);
+    expect(await there.lockouts(vaultId)).toMatchObject([{ strikes: 1, retryAfterSeconds: 50 }]);
+    clock.advance(50_000);
+    expect(await agent(there, 1)).toBe(1);
+    other.close();
+  });
+
   test('a window that began without Redis goes on with it', async () => {
     const clock = new ManualClock();
     const other = await connect();
