@@ -13,8 +13,8 @@ import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
 import { signInBefore } from './sign-in-page-html.ts';
 
 /**
- * The page where a person lets a command-line client sign in as them. GET shows who asks and changes nothing; its form decides, from
- * this page only.
+ * The page where a person lets a command-line client sign in as them. GET shows who asks and changes nothing; its form
+ * decides, from this page only.
  */
 export function createCliPage(options: {
   readonly stores: Pick<Stores, 'cliLogins' | 'users'>;

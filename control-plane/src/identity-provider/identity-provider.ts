@@ -25,7 +25,10 @@ export interface ProviderOptions {
 /** Somebody who has just signed in at the provider. */
 export interface SignedInPerson {
   readonly identity: Identity;
-  /** Undefined where the provider does not say that it has verified the address. @throws AppError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE */
+  /**
+   * Undefined where the provider does not say that it has verified the address.
+   * @throws AppError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
+   */
   verifiedEmail(): Promise<string | undefined>;
 }
 
@@ -103,7 +106,10 @@ const userInfo = (
     .fetchUserInfo(config, accessToken, subject)
     .catch((error: unknown) => Promise.reject(refusalOfCallback(error)));
 
-/** Core 5.1: `email_verified` is a boolean, and belongs to the `email` beside it. Anything but true is no, nor is what no user can have. */
+/**
+ * Core 5.1: `email_verified` is a boolean, and belongs to the `email` beside it. Anything but true means no, and an address
+ * that no user can have is none.
+ */
 function verifiedEmailIn(claims: Readonly<Record<string, unknown>>): string | undefined {
   const { email, email_verified: verified } = claims;
   return typeof email === 'string' && EMAIL_FORM.test(email) && verified === true ? email : undefined;

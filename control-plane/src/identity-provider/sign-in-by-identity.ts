@@ -44,7 +44,7 @@ export function createSignInByIdentity(options: {
     if (email === PLACEHOLDER_EMAIL) throw noAccount(UNKNOWN, 'the address stands for nobody');
     return unitOfWork.runAcross(async (stores) => {
       const user = await heldUser(stores, () => stores.users.findByEmail(email));
-      // Another tab of the same person may have been first; looked at behind the account's lock, for which it had this one wait.
+      // Another tab of the same person may have been first: looked at behind the account's lock, where this one waited.
       const bound = await openKnown(stores);
       if (bound !== undefined) return bound;
       if (user === undefined && !signUp) throw noAccount(UNKNOWN, 'nobody has this address');
