@@ -68,7 +68,7 @@ describe('GET /v1/credential', () => {
     const inQuery = webhook.credentialTicket('once');
     expect((await webhook.send(`/v1/credential?ticket=${inQuery}`)).status).toBe(200);
     expect((await webhook.send(`/v1/credential?ticket=${inQuery}`)).json).toEqual({
-      error: 'the ticket is not valid',
+      error: 'the ticket is not valid; ask the service for a new one',
       code: 'TICKET_INVALID',
     });
     const headers = { authorization: `Bearer ${webhook.credentialTicket('once')}` };
@@ -109,7 +109,7 @@ describe('GET /v1/credential', () => {
       `/v1/credential?ticket=${webhook.storeTicket('once')}`,
     ])
       expect((await webhook.send(path)).json).toEqual({
-        error: 'the ticket is not valid',
+        error: 'the ticket is not valid; ask the service for a new one',
         code: 'TICKET_INVALID',
       });
   });

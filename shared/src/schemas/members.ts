@@ -3,7 +3,12 @@ import { isServiceName } from '../service-name.ts';
 import { parseTime } from '../times.ts';
 
 /** Protocol section 5: a service name. */
-export const serviceNameSchema = z.string().refine(isServiceName, 'not a service name');
+export const serviceNameSchema = z
+  .string()
+  .refine(
+    isServiceName,
+    'not a service name: 1 to 128 characters, no "/", no control characters, no spaces around it',
+  );
 
 /** Protocol section 2: an instant, as text. `parseTime` gives milliseconds. */
 export const timeSchema = z.string().refine((text) => parseTime(text) !== undefined, 'not a time in UTC');

@@ -76,7 +76,10 @@ export function createTicketAuthenticator(deps: {
 
   const refuse = (op: TicketOp, reason: string, cause?: unknown): Error => {
     logger.warn({ op, reason }, 'a ticket was refused');
-    return refusal('TICKET_INVALID', 'the ticket is not valid', { reason, cause });
+    return refusal('TICKET_INVALID', 'the ticket is not valid; ask the service for a new one', {
+      reason,
+      cause,
+    });
   };
   const readOrRefuse = <Op extends TicketOp>(op: Op, token: string | undefined): Read<Op> => {
     try {

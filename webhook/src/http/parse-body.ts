@@ -8,7 +8,9 @@ import { refusal } from './errors.ts';
  * @throws AppError INVALID_REQUEST
  */
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, {
+    error: ({ code, input }) => (code === 'invalid_type' && input === undefined ? 'is missing' : undefined),
+  });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where =
