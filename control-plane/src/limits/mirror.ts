@@ -1,5 +1,5 @@
 import type { LimitedCaller } from './limiter.ts';
-import { lockedForMs } from './penalty-box.ts';
+import { lockedForMs, strikesAt } from './penalty-box.ts';
 import type { RedisAnswer, ToldBox } from './redis-limiter.ts';
 import type { OwnedCounter, Tally } from './tally.ts';
 import { type Window, windowAt } from './window.ts';
@@ -32,11 +32,14 @@ export function noteWindows(tally: Tally, answer: RedisAnswer, { sentMs, answere
   }
 }
 
-/** Notes how often a caller was locked out at Redis, and until when. */
+/** Notes how often a caller was locked out at Redis, and until when. Strikes that Redis has lost it is told of. */
 export function noteBox(tally: Tally, caller: LimitedCaller, { box }: RedisAnswer, sentMs: number): void {
-  if (box === undefined) return;
-  const lockedUntilMs = sentMs + box.lockedForMs;
   const known = tally.box(caller);
+  if (box === undefined) {
+    if (known !== undefined && strikesAt(known, sentMs) > 0) tally.setBox(caller, { ...known, untold: true });
+    return;
+  }
+  const lockedUntilMs = sentMs + box.lockedForMs;
   if (known !== undefined && known.lockedUntilMs > lockedUntilMs) return;
   tally.setBox(caller, { strikes: box.strikes, violatedAtMs: sentMs - box.violatedForMs, lockedUntilMs });
 }

@@ -135,6 +135,25 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
     expect(await agent(limiter, 100)).toBe(60);
   });
 
+  test('emptied: who was locked out again and again is known at Redis from the next request on', async () => {
+    const clock = new ManualClock();
+    const other = await connect();
+    const [here, there] = [over(connection, clock), over(other, clock)];
+    const vaultId = newId('vlt');
+    const agent = makeAgent(vaultId);
+    for (let strike = 0; strike < 2; strike += 1) {
+      expect(await agent(here, 61)).toBe(60);
+      clock.advance(60_000);
+    }
+    const redis = new Redis(server.url);
+    await redis.flushall();
+    redis.disconnect();
+    expect(await agent(here, 2)).toBe(2);
+    expect(await agent(there, 59)).toBe(58);
+    expect(await there.lockouts(vaultId)).toMatchObject([{ strikes: 3 }]);
+    other.close();
+  });
+
   type OnRedis = (redis: Redis) => Promise<unknown>;
   /** What makes a Redis useless though it runs, and what mends it. */
   const FAULTS: Record<string, readonly [spoil: OnRedis, mend: OnRedis]> = {
