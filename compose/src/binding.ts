@@ -17,9 +17,9 @@ export function parseRegistrationLink(text: string): Registration {
   return { code, webhookUrl: Buffer.from(webhookUrl, 'base64url').toString('utf8'), hmacHash };
 }
 
-/** Whether the service is bound to a webhook already. */
-export async function isBound(admin: AdminClient): Promise<boolean> {
-  return (await admin.call<{ bound: boolean }>('GET', '/api/webhook')).bound;
+/** The address of the webhook that the service is bound to already. */
+export async function boundTo(admin: AdminClient): Promise<string | undefined> {
+  return (await admin.call<{ readonly url?: string }>('GET', '/api/webhook')).url;
 }
 
 export async function bind(admin: AdminClient, registration: Registration): Promise<void> {

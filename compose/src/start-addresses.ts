@@ -41,6 +41,12 @@ export async function mustBeFree({ controlPlane, webhook }: StartPorts): Promise
   if (await isTaken(webhook)) throw new CannotStart(takenBy('SVAULT_WEBHOOK_PORT', webhook));
 }
 
+/** What to do where one of the pair says that it is bound to another address than it was started on. */
+export const adviceOn = (problem: string, dir: string): string =>
+  /is bound to https?:/.test(problem)
+    ? `\na bound pair keeps its addresses: start it with SVAULT_PORT and SVAULT_WEBHOOK_PORT as at its first start, or delete ${dir} to begin anew`
+    : '';
+
 const takenBy = (setting: string, port: number): string =>
   `port ${port} of 127.0.0.1 is taken by another program: stop that, or choose a port with ${setting}=…`;
 

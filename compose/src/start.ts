@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Pair, startPair } from './pair.ts';
-import { mustBeFree, startPorts } from './start-addresses.ts';
+import { adviceOn, mustBeFree, startPorts } from './start-addresses.ts';
 import { startInstructions } from './start-instructions.ts';
 
 /**
@@ -41,7 +41,8 @@ try {
   else await announce(pair);
 } catch (error) {
   // Ctrl-C reaches the programs too; that one of them ended before it was ready is no news then.
-  if (!stopping) process.stderr.write(`svault: ${error instanceof Error ? error.message : String(error)}\n`);
+  const problem = error instanceof Error ? error.message : String(error);
+  if (!stopping) process.stderr.write(`svault: ${problem}${adviceOn(problem, dir)}\n`);
   await pair?.stop();
   process.exit(stopping ? 0 : 1);
 }

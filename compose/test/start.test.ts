@@ -61,6 +61,13 @@ describe('npm start', { timeout: 120_000 }, () => {
     expect(linesIn(second.told)).toEqual(linesIn(first.told));
     expect(JSON.parse(inShell(fetchIt, variables))).toMatchObject(credential);
     expect((await second.interrupt()).code).toBe(0);
+
+    for (const name of ['SVAULT_PORT', 'SVAULT_WEBHOOK_PORT']) {
+      const elsewhere = { ...place.env, [name]: String(await freePort()) };
+      const { code, out, err } = await refusedStart({ ...place, env: elsewhere });
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toContain('start it with SVAULT_PORT and SVAULT_WEBHOOK_PORT as at its first start');
+    }
   });
 
   test('a second start says in one line that it runs, and disturbs nothing', async () => {
