@@ -31,7 +31,9 @@ describe('binding by the API', () => {
       json: { bound: true, url: service.webhook.url, webhookId: service.webhook.webhookId, reachable: true },
     });
     expect(answer.json.capabilities).toEqual(['storage', 'credential', 'store']);
-    expect(service.webhook.served.slice(0, 2)).toEqual([
+    // The log is shipped as soon as there is somewhere to, whatever else goes on.
+    const served = service.webhook.served.filter(({ path }) => path !== '/v1/storage');
+    expect(served).toEqual([
       { path: '/v1/exchange', keyId: 'bind' },
       { path: '/v1/health', keyId: answer.json.keyId },
     ]);
