@@ -198,7 +198,7 @@ export const ERROR_PLAYS = {
     // What is still to be shipped would find out that it is away.
     const state = storedState(stage.pair.databaseUrl);
     const unshipped = () => state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains');
-    await expect.poll(unshipped, { timeout: 10_000 }).toBe(0);
+    await expect.poll(unshipped, { timeout: 25_000 }).toBe(0);
     await stage.pair.stop('webhook');
     // Not known yet: the redirect, whose fetch fails at the webhook.
     const { status, headers } = await agent.ask('github');
