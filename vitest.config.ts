@@ -29,11 +29,13 @@ export function projects(options: {
   readonly names: string;
   readonly exclude?: string[];
   readonly testTimeout: number;
+  /** False: files share a process, one after another, and load what they all need once. */
+  readonly isolate?: boolean;
   /** False leaves the second run out. */
   readonly onPostgres?: boolean;
 }): TestProjectInlineConfiguration[] {
-  const { names, exclude = [], testTimeout } = options;
-  const shared = { testTimeout, hookTimeout: 60_000, env: { NODE_COMPILE_CACHE: COMPILED } };
+  const { names, exclude = [], testTimeout, isolate = true } = options;
+  const shared = { testTimeout, isolate, hookTimeout: 60_000, env: { NODE_COMPILE_CACHE: COMPILED } };
   const ofPackages = PACKAGES.map((name) => ({
     test: {
       ...shared,
@@ -65,6 +67,11 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
-    projects: projects({ names: 'test.ts', exclude: ['**/*.{hard,browser}.test.ts'], testTimeout: 30_000 }),
+    projects: projects({
+      names: 'test.ts',
+      exclude: ['**/*.{hard,browser}.test.ts'],
+      testTimeout: 60_000,
+      isolate: false,
+    }),
   },
 });
