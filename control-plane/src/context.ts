@@ -4,16 +4,13 @@ import type { Logger } from '@svault/server-kit/logger';
 import { type Access, createAccess } from './access/access.ts';
 import { createExpiredGrants } from './access/expired-grants.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
-import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
 import { type Sessions, createSessions } from './accounts/sessions.ts';
 import { OIDC_CALLBACK_PATH, type WaysIn, passwordWay, providerWay } from './accounts/ways-in.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
-import { createAuditRetention } from './audit/retention.ts';
-import { createAuditShipper } from './audit/shipper.ts';
-import { startJob } from './background.ts';
 import { type CliSessions, createCliSessions } from './cli-login/cli-sessions.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
+import { type Jobs, startJobs } from './jobs.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
@@ -25,11 +22,9 @@ import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
-import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
 import { type LinkedWebhook, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
 import { type OnlineStatus, createOnlineStatus } from './webhook-link/online-status.ts';
-import { completeRotations } from './webhook-link/pending-keys.ts';
 import { type KeyRotation, createKeyRotation } from './webhook-link/rotate-key.ts';
 import { createSignedClient } from './webhook-link/signed-client.ts';
 import { type StoreTickets, createStoreTickets } from './webhook-link/store-tickets.ts';
@@ -61,18 +56,9 @@ export interface Context {
   readonly tickets: Tickets;
   readonly storeTickets: StoreTickets;
   readonly records: WebhookRecords;
-  /** Starts what goes on beside the requests; stopping it writes what is still counted. */
-  startJobs(): { stop(): Promise<void> };
+  startJobs(): Jobs;
   close(): Promise<void>;
 }
-
-/** How often what goes on beside the requests is looked after. */
-const SHIPPING_PAUSE_MS = 250;
-const ENDED_SIGN_INS_PAUSE_MS = 60_000;
-const PENDING_KEYS_PAUSE_MS = 5_000;
-const DENIALS_PAUSE_MS = 5_000;
-const ENDED_LIMITS_PAUSE_MS = 1_000;
-const RETENTION_PAUSE_MS = 5 * 60_000;
 
 /**
  * Builds all adapters.
@@ -139,47 +125,6 @@ export async function createContext(
       ? passwordWay({ stores, unitOfWork, denials, clock })
       : providerWay(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
 
-  const startJobs = (): { stop(): Promise<void> } => {
-    const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
-    const shipper = createAuditShipper({ log: stores.audit, destination, clock, logger });
-    const rotations = (): Promise<void> => completeRotations({ links, rotation, logger });
-    const { backgroundClaim } = database;
-    /** Of several processes one does it. */
-    const once = (work: () => Promise<void>) => async (): Promise<void> => {
-      if (await backgroundClaim.hold()) await work();
-    };
-    const jobs = [
-      startJob('audit shipping', once(shipper.ship), { pauseMs: SHIPPING_PAUSE_MS, logger }),
-      startJob('denial counts', () => denials.flush(), { pauseMs: DENIALS_PAUSE_MS, logger }),
-      startJob('ended limits', async () => running.forgetEnded(), { pauseMs: ENDED_LIMITS_PAUSE_MS, logger }),
-      startJob('key rotation', once(rotations), { pauseMs: PENDING_KEYS_PAUSE_MS, logger }),
-      startJob(
-        'ended sign-ins',
-        once(() => forgetEndedSignIns(stores, clock)),
-        {
-          pauseMs: ENDED_SIGN_INS_PAUSE_MS,
-          logger,
-        },
-      ),
-    ];
-    const { auditRetentionDays: days } = config;
-    const retention = days && createAuditRetention({ log: stores.audit, unitOfWork, days, clock, logger });
-    if (retention)
-      jobs.push(startJob('audit retention', once(retention.run), { pauseMs: RETENTION_PAUSE_MS, logger }));
-    return {
-      stop: async () => {
-        if (retention) retention.stop();
-        await Promise.all(jobs.map((job) => job.stop()));
-        await shipper.stop();
-        // A process that cannot say so is followed all the same, only later.
-        await backgroundClaim.release().catch(() => undefined);
-        await denials
-          .flush(true)
-          .catch((error: unknown) => logger.error({ err: error }, 'counted denials could not be written'));
-      },
-    };
-  };
-
   return {
     config,
     clock,
@@ -203,7 +148,19 @@ export async function createContext(
     tickets,
     storeTickets: createStoreTickets(tickets),
     records: createWebhookRecords({ links, webhook, status }),
-    startJobs,
+    startJobs: () =>
+      startJobs({
+        stores,
+        unitOfWork,
+        claim: database.backgroundClaim,
+        webhook,
+        rotation,
+        denials,
+        forgetEndedLimits: running.forgetEnded,
+        auditRetentionDays: config.auditRetentionDays,
+        clock,
+        logger,
+      }),
     close: async () => {
       running.close();
       await egress.close();

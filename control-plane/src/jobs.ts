@@ -1,0 +1,76 @@
+import type { Clock } from '@svault/shared';
+import type { Logger } from '@svault/server-kit/logger';
+import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
+import type { DenialCounter } from './audit/denial-counter.ts';
+import { createAuditRetention } from './audit/retention.ts';
+import { createAuditShipper } from './audit/shipper.ts';
+import { type BackgroundClaim, startJob } from './background.ts';
+import type { Stores, UnitOfWork } from './unit-of-work.ts';
+import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
+import type { LinkedWebhook } from './webhook-link/linked-webhook.ts';
+import { completeRotations } from './webhook-link/pending-keys.ts';
+import type { KeyRotation } from './webhook-link/rotate-key.ts';
+
+/** How often each is looked after. */
+const SHIPPING_PAUSE_MS = 250;
+const ENDED_LIMITS_PAUSE_MS = 1_000;
+const DENIALS_PAUSE_MS = 5_000;
+const PENDING_KEYS_PAUSE_MS = 5_000;
+const ENDED_SIGN_INS_PAUSE_MS = 60_000;
+const RETENTION_PAUSE_MS = 5 * 60_000;
+
+/** All that goes on beside the requests. */
+export interface Jobs {
+  /** Ends all of it, and writes what is still counted. */
+  stop(): Promise<void>;
+}
+
+/** Starts them: those of this process, and those that one of the processes on a database does for all. */
+export function startJobs(options: {
+  readonly stores: Stores;
+  readonly unitOfWork: UnitOfWork;
+  readonly claim: BackgroundClaim;
+  readonly webhook: LinkedWebhook;
+  readonly rotation: KeyRotation;
+  readonly denials: DenialCounter;
+  readonly forgetEndedLimits: () => void;
+  /** Days that the log is kept; undefined: for ever. */
+  readonly auditRetentionDays: number | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): Jobs {
+  const { stores, unitOfWork, claim, webhook, rotation, denials, forgetEndedLimits, clock, logger } = options;
+  const { audit: log, webhookLinks: links } = stores;
+  const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
+  const shipper = createAuditShipper({ log, destination, clock, logger });
+  const { auditRetentionDays: days } = options;
+  const retention =
+    days === undefined ? undefined : createAuditRetention({ log, unitOfWork, days, clock, logger });
+
+  const each = (name: string, pauseMs: number, work: () => Promise<void>) =>
+    startJob(name, work, { pauseMs, logger });
+  const once = (name: string, pauseMs: number, work: () => Promise<void>) =>
+    each(name, pauseMs, async () => {
+      if (await claim.hold()) await work();
+    });
+  const jobs = [
+    each('denial counts', DENIALS_PAUSE_MS, () => denials.flush()),
+    each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => forgetEndedLimits()),
+    once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
+    once('key rotation', PENDING_KEYS_PAUSE_MS, () => completeRotations({ links, rotation, logger })),
+    once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => forgetEndedSignIns(stores, clock)),
+    ...(retention === undefined ? [] : [once('audit retention', RETENTION_PAUSE_MS, retention.run)]),
+  ];
+  return {
+    stop: async () => {
+      retention?.stop();
+      await Promise.all(jobs.map((job) => job.stop()));
+      await shipper.stop();
+      // A process that cannot say so is followed all the same, only later.
+      await claim.release().catch(() => undefined);
+      await denials
+        .flush(true)
+        .catch((error: unknown) => logger.error({ err: error }, 'counted denials could not be written'));
+    },
+  };
+}
