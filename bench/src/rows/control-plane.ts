@@ -9,8 +9,19 @@ const SERVICE = 'bench-service';
 const PATH = '/api/agents/credentials';
 
 export type ControlPlaneContenders = Readonly<
-  Record<'credentials' | 'list' | 'missingKey' | 'wrongKey' | 'noGrant', Contender>
+  Record<
+    'credentials' | 'underPolicies' | 'list' | 'missingKey' | 'wrongKey' | 'noGrant' | 'rateLimited',
+    Contender
+  >
 >;
+
+/** Allow all that a run asks for. */
+const ROOMY_RULES = [
+  { type: 'ip_allowlist', cidrs: ['127.0.0.0/8', '::1/128'] },
+  { type: 'rate_limit', limit: 1_000_000, windowSeconds: 86_400 },
+  { type: 'max_usage', limit: 1_000_000 },
+];
+const ONCE_A_DAY = [{ type: 'rate_limit', limit: 1, windowSeconds: 86_400 }];
 
 /**
  * The agent-facing REST endpoint: the success, the list, and each refusal that an outsider can cause.
@@ -18,8 +29,11 @@ export type ControlPlaneContenders = Readonly<
  * @param where added to each name
  */
 export async function controlPlaneContenders(pair: Pair, where = ''): Promise<ControlPlaneContenders> {
-  const keys = await makeAgents(pair);
   const url = pair.controlPlaneUrl;
+  const keys = await makeAgents(pair, AGENTS);
+  const keysUnderPolicies = await makeAgents(pair, AGENTS, ROOMY_RULES);
+  const keysAtTheirRate = await makeAgents(pair, 1, ONCE_A_DAY);
+  for (const key of keysAtTheirRate) await useUp(url, key);
   const contender = (
     name: string,
     expectedStatus: number,
@@ -41,16 +55,30 @@ export async function controlPlaneContenders(pair: Pair, where = ''): Promise<Co
   };
   return {
     credentials: contender('credentials, 307 with durable audit', 307, `${PATH}?service=${SERVICE}`, keys),
+    underPolicies: contender(
+      'credentials under three rules, 307',
+      307,
+      `${PATH}?service=${SERVICE}`,
+      keysUnderPolicies,
+    ),
     list: contender('list of grants, 200', 200, PATH, keys),
     missingKey: contender('refusal, 401 without key', 401, PATH, ['']),
     wrongKey: contender('refusal, 403 with a wrong key', 403, PATH, [newKey('svagent')]),
     noGrant: contender('refusal, 404 without grant', 404, `${PATH}?service=another-service`, keys),
+    rateLimited: contender('refusal, 429 by a rate rule', 429, `${PATH}?service=${SERVICE}`, keysAtTheirRate),
   };
 }
 
-async function makeAgents({ admin }: Pair): Promise<readonly string[]> {
+/** @param rules of one policy that all of them share */
+async function makeAgents(
+  { admin }: Pair,
+  count: number,
+  rules: readonly object[] = [],
+): Promise<readonly string[]> {
+  const policy =
+    rules.length > 0 && (await admin.call<{ id: string }>('POST', '/api/policies', { name: 'bench', rules }));
   const keys: string[] = [];
-  for (let index = 0; index < AGENTS; index++) {
+  for (let index = 0; index < count; index++) {
     const { agent, apiKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
       'POST',
       '/api/agents',
@@ -59,9 +87,21 @@ async function makeAgents({ admin }: Pair): Promise<readonly string[]> {
       },
     );
     await admin.call('POST', `/api/agents/${agent.id}/grants`, { serviceName: SERVICE });
+    if (policy)
+      await admin.call('POST', `/api/policies/${policy.id}/attachments`, {
+        targetType: 'agent',
+        targetId: agent.id,
+      });
     keys.push(apiKey);
   }
   return keys;
+}
+
+/** The one access that its rule lets through. */
+async function useUp(url: string, key: string): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  const { status } = await fetch(`${url}${PATH}?service=${SERVICE}`, { headers, redirect: 'manual' });
+  if (status !== 307) throw new Error(`the first access was answered ${status}`);
 }
 
 /** Of a program of the pair; another one after a restart. */

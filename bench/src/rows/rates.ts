@@ -32,10 +32,12 @@ export async function rateRows(contenders: Contenders, options: RoundOptions): P
     [bareAgain, TARGETS.yardstick],
     [credentials.contender, TARGETS.credentials],
     [onPostgres.credentials, TARGETS.credentialsOnPostgres],
+    [controlPlane.underPolicies, TARGETS.credentials],
     [controlPlane.list, TARGETS.list],
     [controlPlane.missingKey, TARGETS.refusal],
     [controlPlane.wrongKey, TARGETS.refusal],
     [controlPlane.noGrant, TARGETS.refusal],
+    [controlPlane.rateLimited, TARGETS.refusal],
     [webhook.contender, TARGETS.webhookCredential],
   ];
   const measured = await measure(
