@@ -62,14 +62,16 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   throw new Error('it did not answer in time');
 }
 
-const SETTLE_WINDOW_MS = 300;
+/** Long enough to tell a log that is being shipped, about 60 ms a second, from processes that only look whether to. */
+const SETTLE_WINDOW_MS = 1_000;
 const SETTLED_SHARE = 0.03;
-const SETTLE_TIMEOUT_MS = 60_000;
+/** A run leaves tens of thousands of events, shipped at up to a thousand a second. */
+const SETTLE_TIMEOUT_MS = 180_000;
 
 /**
  * Waits until none of the processes does work any more, so that what one measurement left behind (audit rows to be
  * shipped, garbage) is not billed to the next.
- * @throws Error after a minute
+ * @throws Error after three minutes
  */
 export async function settle(pids: readonly number[]): Promise<void> {
   const used = (): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
