@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { AuditEventType } from '../src/audit/event-types.ts';
 import { makeOwnerLink } from './beside-the-service.ts';
 import type { LinkedService } from './linked-service.ts';
@@ -281,6 +281,21 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   WEBHOOK_LOG_CONTRADICTION: {
     later: true,
     actor: 'service',
+    // Only what was seen before can be contradicted.
+    before: async ({ service, post }) => {
+      await post('/api/agents', { name: 'shipped before' });
+      const seen = { webhook_id: service.webhook.webhookId };
+      await vi.waitFor(
+        async () => {
+          service.clock.advance(1_000);
+          expect(await service.place.state.rows('SELECT webhook_id FROM webhook_log_heads')).toContainEqual(
+            seen,
+          );
+        },
+        { timeout: 15_000 },
+      );
+      return '';
+    },
     by: ({ service, post }) => {
       service.webhook.head = { epoch: 'another' };
       return post('/api/agents', { name: 'shipped' });

@@ -149,6 +149,17 @@ test.each([
   },
 );
 
+/** Lets the commit of the transaction with this statement meet a fault, and no commit of what goes on in the background. */
+function onceAtCommit(statement: RegExp, fault: 'cut before' | 'cut after'): void {
+  let changing: object | undefined;
+  wire.fault = (text, connection) => {
+    if (statement.test(text)) changing = connection;
+    if (connection !== changing || !/^commit$/i.test(text)) return undefined;
+    wire.fault = undefined;
+    return fault;
+  };
+}
+
 test.each([
   ['cut before', 0],
   ['cut after', 1],
@@ -157,7 +168,7 @@ test.each([
   async (fault, done) => {
     const name = `commit ${fault}`;
     const before = await eventsOf('AGENT_CREATED');
-    once(/^commit$/i, fault);
+    onceAtCommit(/^insert into "agents"/, fault);
     expectUnavailable(await makeAgent(name), 'UNAVAILABLE');
     expect([await named(name), (await eventsOf('AGENT_CREATED')) - before]).toEqual([done, done]);
     expect((await makeAgent('after')).status).toBe(201);

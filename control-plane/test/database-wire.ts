@@ -14,8 +14,8 @@ export interface Wire {
   over(url: string): string;
   /** Round trips since the last look: a prepared statement by its name, any other one by its text; Redis's by command. */
   taken(): readonly string[];
-  /** Asked at each round trip. */
-  fault: ((statement: string) => WireFault | undefined) | undefined;
+  /** Asked at each round trip, with what stands for its connection. */
+  fault: ((statement: string, connection: object) => WireFault | undefined) | undefined;
   /** Breaks every connection, and those that come until `restore`. */
   cut(): void;
   /** Takes what comes and lets nothing through in either direction, until `restore`. */
@@ -43,7 +43,9 @@ export async function startWire(target: string, speaks: 'postgres' | 'redis'): P
     client.on('data', (chunk: Buffer) => {
       const statements = statementsIn(chunk);
       seen.push(...statements);
-      const fault = statements.map((statement) => wire.fault?.(statement)).find((it) => it !== undefined);
+      const fault = statements
+        .map((statement) => wire.fault?.(statement, client))
+        .find((it) => it !== undefined);
       if (fault === 'cut before') return void client.resetAndDestroy();
       lost ||= fault === 'cut after';
       upstream.write(chunk);
