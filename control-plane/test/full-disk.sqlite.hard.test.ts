@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -66,7 +67,8 @@ describe.skipIf(disk === undefined)('a full disk under the control plane', () =>
 
   beforeAll(async () => {
     mkdirSync(join(path, 'data'), { mode: 0o700 });
-    pair = await startPair({ env: { SV_DATABASE_URL: `sqlite:${database}` }, logLevel: 'fatal' });
+    const env = { SV_DATABASE_URL: `sqlite:${database}`, ...RAISED_LIMITS };
+    pair = await startPair({ env, logLevel: 'fatal' });
     admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
     await storeOn(pair, 'github', { tokenType: 'PlainText', value: 'v' });
     agent = await agentOn(pair, 'github');
