@@ -2,7 +2,7 @@
  * What must never reach a log, wherever in a line it stands: our own keys (of every kind), tickets, and key
  * material in a query. The prefix stays, so that a reader sees which kind of thing was there.
  */
-const KEYS = /\b(svagent|svsess|mcp|svadmin|svclir?)_[A-Za-z0-9_-]{8,}/g;
+const KEYS = /\b(svagent|svsessr?|mcp|svadmin|svclir?)_[A-Za-z0-9_-]{8,}/g;
 const QUERY = /([?&;\s"']|^)(ticket|key|token|code|access_token|refresh_token|client_secret)=[^&\s"'#\\]+/gi;
 const BEARER = /\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/=-]{8,}/gi;
 const JWS = /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*){0,2}/g;

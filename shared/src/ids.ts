@@ -3,16 +3,29 @@ import { randomToken, timeOrderedToken } from './bytes.ts';
 
 /** Kinds of things that have an id (contract, "Management routes"). */
 export type IdPrefix =
-  'agt' | 'prx' | 'pol' | 'rul' | 'fld' | 'usr' | 'vlt' | 'grt' | 'evt' | 'adk' | 'ses' | 'clr' | 'whk';
+  | 'agt'
+  | 'prx'
+  | 'pol'
+  | 'rul'
+  | 'fld'
+  | 'usr'
+  | 'vlt'
+  | 'grt'
+  | 'evt'
+  | 'adk'
+  | 'ses'
+  | 'clr'
+  | 'ocl'
+  | 'whk';
 
 /** An id that says what it names; ids of different kinds do not mix. */
 export type Id<P extends IdPrefix> = `${P}_${string}` & { readonly __brand: P };
 
 /**
  * Kinds of keys a caller shows (specification, "Neutral prefixes"; `svadmin` is the contract's). `svcli` and `svclir` are the
- * access and the refresh token of a signed-in command-line client.
+ * access and the refresh token of a signed-in command-line client, `svsessr` is the refresh token beside an `svsess`.
  */
-export type KeyPrefix = 'svagent' | 'svsess' | 'mcp' | 'svadmin' | 'svcli' | 'svclir';
+export type KeyPrefix = 'svagent' | 'svsess' | 'svsessr' | 'mcp' | 'svadmin' | 'svcli' | 'svclir';
 
 const ID_BYTES = 16;
 const ID_BODY = /^[A-Za-z0-9_-]{22}$/;

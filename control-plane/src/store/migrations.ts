@@ -14,6 +14,7 @@ import { recordEvents } from './migrations/112-record-events.ts';
 import { backgroundClaims } from './migrations/113-background-claims.ts';
 import { policies } from './migrations/201-policies.ts';
 import { proxies } from './migrations/202-proxies.ts';
+import { oauth } from './migrations/301-oauth.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   backgroundClaims,
   policies,
   proxies,
+  oauth,
 ];

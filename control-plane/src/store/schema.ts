@@ -1,9 +1,10 @@
 import type { DecisionSchema } from './decision-schema.ts';
 import type { ManagementSchema } from './management-schema.ts';
+import type { OauthSchema } from './oauth-schema.ts';
 import type { PeopleSchema } from './people-schema.ts';
 import type { PolicySchema } from './policy-schema.ts';
 
 /** All tables, as Kysely types them. Row types do not leave `store/`. */
-export interface Schema extends ManagementSchema, DecisionSchema, PeopleSchema, PolicySchema {
+export interface Schema extends ManagementSchema, DecisionSchema, OauthSchema, PeopleSchema, PolicySchema {
   schema_migrations: { id: number; name: string };
 }

@@ -1,0 +1,80 @@
+import type { SchemaMigration } from '../schema-migration.ts';
+
+/**
+ * OAuth 2.1 for MCP clients: clients that registered themselves, codes on their way, and the sessions of agents. A session
+ * is a row of `sessions` too, where a person finds and ends it; all that belongs to it goes with that row.
+ */
+export const oauth: SchemaMigration = {
+  id: 301,
+  name: 'oauth',
+  up: async (db) => {
+    await db.schema
+      .createTable('oauth_clients')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('client_uri', 'text')
+      // JSON: a list of texts.
+      .addColumn('redirect_uris', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'text', (column) => column.notNull())
+      .addColumn('last_used_at', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('oauth_clients_by_use')
+      .on('oauth_clients')
+      .columns(['last_used_at', 'id'])
+      .execute();
+
+    await db.schema
+      .createTable('oauth_codes')
+      .addColumn('code_hash', 'text', (column) => column.primaryKey())
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('user_id', 'text', (column) => column.notNull().references('users.id'))
+      .addColumn('agent_id', 'text', (column) => column.notNull().references('agents.id'))
+      .addColumn('client_id', 'text', (column) => column.notNull())
+      .addColumn('client_name', 'text', (column) => column.notNull())
+      .addColumn('redirect_uri', 'text', (column) => column.notNull())
+      .addColumn('code_challenge', 'text', (column) => column.notNull())
+      .addColumn('audience', 'text', (column) => column.notNull())
+      .addColumn('expires_at', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema.createIndex('oauth_codes_by_end').on('oauth_codes').column('expires_at').execute();
+    await db.schema.createIndex('oauth_codes_by_user').on('oauth_codes').column('user_id').execute();
+
+    await db.schema
+      .createTable('oauth_sessions')
+      .addColumn('session_id', 'text', (column) =>
+        column.primaryKey().references('sessions.id').onDelete('cascade'),
+      )
+      .addColumn('agent_id', 'text', (column) => column.notNull().references('agents.id'))
+      .addColumn('client_id', 'text', (column) => column.notNull())
+      .addColumn('audience', 'text', (column) => column.notNull())
+      // Of the code that it was opened with, so that the code's second use ends it.
+      .addColumn('code_hash', 'text', (column) => column.unique())
+      // Null where nobody may refresh it.
+      .addColumn('refresh_hash', 'text')
+      .addColumn('former_refresh_hash', 'text')
+      .addColumn('rotated_at', 'text')
+      .addColumn('rotation_seed_wrapped', 'text')
+      .execute();
+    await db.schema.createIndex('oauth_sessions_by_agent').on('oauth_sessions').column('agent_id').execute();
+
+    await db.schema
+      .createTable('oauth_access_tokens')
+      .addColumn('token_hash', 'text', (column) => column.primaryKey())
+      .addColumn('session_id', 'text', (column) =>
+        column.notNull().references('oauth_sessions.session_id').onDelete('cascade'),
+      )
+      .addColumn('expires_at', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('oauth_access_tokens_by_session')
+      .on('oauth_access_tokens')
+      .column('session_id')
+      .execute();
+    await db.schema
+      .createIndex('oauth_access_tokens_by_end')
+      .on('oauth_access_tokens')
+      .column('expires_at')
+      .execute();
+  },
+};
