@@ -12,6 +12,7 @@ import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { table, writeResults } from './report.ts';
 import { controlPlaneContenders, pidOf } from './rows/control-plane.ts';
+import { mcpContenders } from './rows/mcp.ts';
 import { startPostgresPair } from './rows/postgres-pair.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
@@ -60,6 +61,7 @@ try {
     bare: bare.contender,
     bareAgain: bareAgain.contender,
     controlPlane: await controlPlaneContenders(pair),
+    mcp: await mcpContenders(pair),
     onPostgres: await controlPlaneContenders(postgresPair.pair, ', PostgreSQL and Redis on the load’s core'),
     webhook: webhook.contender,
   };

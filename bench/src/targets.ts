@@ -21,6 +21,7 @@ export const TARGETS = {
   credentialsOnPostgres: ratio(0.12, 0.25),
   list: ratio(0.3, 0.5),
   refusal: ratio(0.35, 0.6),
+  toolsCall: ratio(0.06, 0.2),
   webhookCredential: ratio(0.15, 0.3),
   p99AtHalf: atMost('ms', 10, 2),
   start: atMost('ms', 2000, 800),

@@ -2,10 +2,10 @@ import type { Pair } from '@svault/compose/pair';
 import { newKey } from '@svault/shared';
 import { getRequest, inTurn } from '../requests.ts';
 import type { Contender } from '../rounds.ts';
+import { SERVICE, makeAgents } from './bench-agents.ts';
 
 /** Enough that keys are not all in one place of the index. The pair's limits are raised: they count, and never refuse. */
 const AGENTS = 100;
-const SERVICE = 'bench-service';
 const PATH = '/api/agents/credentials';
 
 export type ControlPlaneContenders = Readonly<
@@ -67,34 +67,6 @@ export async function controlPlaneContenders(pair: Pair, where = ''): Promise<Co
     noGrant: contender('refusal, 404 without grant', 404, `${PATH}?service=another-service`, keys),
     rateLimited: contender('refusal, 429 by a rate rule', 429, `${PATH}?service=${SERVICE}`, keysAtTheirRate),
   };
-}
-
-/** @param rules of one policy that all of them share */
-async function makeAgents(
-  { admin }: Pair,
-  count: number,
-  rules: readonly object[] = [],
-): Promise<readonly string[]> {
-  const policy =
-    rules.length > 0 && (await admin.call<{ id: string }>('POST', '/api/policies', { name: 'bench', rules }));
-  const keys: string[] = [];
-  for (let index = 0; index < count; index++) {
-    const { agent, apiKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
-      'POST',
-      '/api/agents',
-      {
-        name: `bench-${index}`,
-      },
-    );
-    await admin.call('POST', `/api/agents/${agent.id}/grants`, { serviceName: SERVICE });
-    if (policy)
-      await admin.call('POST', `/api/policies/${policy.id}/attachments`, {
-        targetType: 'agent',
-        targetId: agent.id,
-      });
-    keys.push(apiKey);
-  }
-  return keys;
 }
 
 /** The one access that its rule lets through. */

@@ -5,6 +5,7 @@ import { measure, type Contender, type Measured, type RoundOptions } from '../ro
 import { settle } from '../server-process.ts';
 import { TARGETS, type Target } from '../targets.ts';
 import type { ControlPlaneContenders } from './control-plane.ts';
+import type { McpContenders } from './mcp.ts';
 
 export interface Rates {
   readonly rows: readonly Row[];
@@ -19,13 +20,14 @@ interface Contenders {
   readonly bare: Contender;
   readonly bareAgain: Contender;
   readonly controlPlane: ControlPlaneContenders;
+  readonly mcp: McpContenders;
   readonly onPostgres: ControlPlaneContenders;
   readonly webhook: Contender;
 }
 
 /** Rates as ratios to bare Express, then what follows from them: latency at half of saturation, memory at it. */
 export async function rateRows(contenders: Contenders, options: RoundOptions): Promise<Rates> {
-  const { bare, bareAgain, controlPlane, onPostgres } = contenders;
+  const { bare, bareAgain, controlPlane, mcp, onPostgres } = contenders;
   const credentials = watchMemory(controlPlane.credentials);
   const webhook = watchMemory(contenders.webhook);
   const plan: ReadonlyArray<readonly [Contender, Target]> = [
@@ -38,6 +40,9 @@ export async function rateRows(contenders: Contenders, options: RoundOptions): P
     [controlPlane.wrongKey, TARGETS.refusal],
     [controlPlane.noGrant, TARGETS.refusal],
     [controlPlane.rateLimited, TARGETS.refusal],
+    [mcp.toolsCall, TARGETS.toolsCall],
+    [mcp.toolsCall2026, TARGETS.toolsCall],
+    [mcp.missingToken, TARGETS.refusal],
     [webhook.contender, TARGETS.webhookCredential],
   ];
   const measured = await measure(
