@@ -11,6 +11,7 @@ import type { CliLoginStore } from './cli-login/cli-login-store.ts';
 import type { CliSessionStore } from './cli-login/cli-session-store.ts';
 import type { FolderStore } from './folders/folder-store.ts';
 import type { GrantStore } from './grants/grant-store.ts';
+import type { OauthCodeStore } from './oauth-sessions/oauth-code-store.ts';
 import type { PolicyStore } from './policies/policy-store.ts';
 import type { ProxyStore } from './proxies/proxy-store.ts';
 import type { OverviewStore } from './overview/overview-store.ts';
@@ -30,6 +31,7 @@ export interface Stores {
   readonly grants: GrantStore;
   readonly identities: IdentityStore;
   readonly loginLinks: LoginLinkStore;
+  readonly oauthCodes: OauthCodeStore;
   readonly passwords: PasswordStore;
   readonly policies: PolicyStore;
   readonly proxies: ProxyStore;

@@ -3,7 +3,7 @@ import type { Actor } from '../accounts/actor.ts';
 import type { Stores } from '../unit-of-work.ts';
 import type { CliLogin } from './cli-login-store.ts';
 import { type CliGrant, openCliSession } from './cli-sessions.ts';
-import { provesChallenge } from './pkce.ts';
+import { provesChallenge } from '../authorization-code/pkce.ts';
 import { newUserCode } from './user-code.ts';
 
 /** How long a client waits for a person. */

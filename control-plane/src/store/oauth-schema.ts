@@ -41,6 +41,7 @@ interface OauthSessionRow {
 interface OauthAccessTokenRow {
   token_hash: string;
   session_id: Id<'ses'>;
+  issued_at: TimeText;
   expires_at: TimeText;
 }
 

@@ -11,6 +11,7 @@ import { createFolderStore } from './folder-store-kysely.ts';
 import { createGrantStore } from './grant-store-kysely.ts';
 import { createIdentityStore } from './identity-store-kysely.ts';
 import { createLoginLinkStore } from './login-link-store-kysely.ts';
+import { createOauthCodeStore } from './oauth-code-store-kysely.ts';
 import { createPasswordStore } from './password-store-kysely.ts';
 import { createPolicyStore } from './policy-store-kysely.ts';
 import { createProxyStore } from './proxy-store-kysely.ts';
@@ -35,6 +36,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     grants: createGrantStore(db),
     identities: createIdentityStore(db),
     loginLinks: createLoginLinkStore(db),
+    oauthCodes: createOauthCodeStore(db),
     passwords: createPasswordStore(db),
     policies: createPolicyStore(db),
     proxies: createProxyStore(db),

@@ -3,7 +3,7 @@ import { ROLES } from '../../accounts/actor.ts';
 import { EMAIL_CHARACTERS } from '../../accounts/email.ts';
 import { PASSWORD_CHARACTERS } from '../../accounts/password-rules.ts';
 import { isLoopbackRedirect } from '../../cli-login/loopback-redirect.ts';
-import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../cli-login/pkce.ts';
+import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../authorization-code/pkce.ts';
 
 /** More than any password or token is long; what does not fit is wrong like anything else, not malformed. */
 const SECRET_CHARACTERS = 1_024;

@@ -64,6 +64,7 @@ export const oauth: SchemaMigration = {
       .addColumn('session_id', 'text', (column) =>
         column.notNull().references('oauth_sessions.session_id').onDelete('cascade'),
       )
+      .addColumn('issued_at', 'text', (column) => column.notNull())
       .addColumn('expires_at', 'text', (column) => column.notNull())
       .execute();
     await db.schema
