@@ -60,7 +60,7 @@ export async function allowInBrowser(
 }
 
 /** The cookie of somebody who signs in by a one-time link. */
-export async function cookieBy(service: ManagementService, link: string): Promise<string> {
+export async function cookieBy(service: Pick<ManagementService, 'anyone'>, link: string): Promise<string> {
   const token = new URL(link).searchParams.get('token');
   const answer = await service.anyone('POST', '/api/login/link', { body: { token } });
   return answer.headers.get('set-cookie')?.split(';')[0] ?? '';
