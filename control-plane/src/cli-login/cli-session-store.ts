@@ -1,6 +1,7 @@
 import type { Id } from '@svault/shared';
 import type { Role } from '../accounts/actor.ts';
 import type { Session } from '../accounts/session-store.ts';
+import type { FormerToken } from '../token-families/rotation.ts';
 
 /** A pair of keys, as it is kept. */
 export interface KeptKeys {
@@ -11,13 +12,9 @@ export interface KeptKeys {
 }
 
 /** What a refresh left behind. */
-export interface Rotation {
-  readonly refreshHash: string;
+export interface FormerKeys extends FormerToken {
   readonly accessHash: string | undefined;
   readonly accessExpiresAt: string | undefined;
-  readonly rotatedAt: string;
-  /** What the present pair was made of beside the token, wrapped. */
-  readonly wrappedSeed: string;
 }
 
 export interface CliSession {
@@ -25,7 +22,7 @@ export interface CliSession {
   readonly role: Role;
   readonly keys: KeptKeys;
   /** Undefined before the first refresh. */
-  readonly former: Rotation | undefined;
+  readonly former: FormerKeys | undefined;
 }
 
 /** The keys of command-line sessions; they go with their session. */
@@ -34,7 +31,7 @@ export interface CliSessionStore {
   /** Finds no session whose user was removed. @param familyHash the session's token hash */
   find(familyHash: string): Promise<CliSession | undefined>;
   /** Puts the next pair in the place of the present one; within a transaction that holds the account. */
-  rotate(sessionId: Id<'ses'>, next: KeptKeys, former: Rotation): Promise<void>;
+  rotate(sessionId: Id<'ses'>, next: KeptKeys, former: FormerKeys): Promise<void>;
   /** Forgets access tokens whose time is over. */
   forgetEndedAccess(now: string): Promise<void>;
 }

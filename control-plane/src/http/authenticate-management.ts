@@ -2,7 +2,7 @@ import type { Actor } from '../accounts/actor.ts';
 import type { Sessions } from '../accounts/sessions.ts';
 import type { AdminKeys } from '../accounts/admin-keys.ts';
 import type { CliSessions } from '../cli-login/cli-sessions.ts';
-import { isAccessToken } from '../cli-login/cli-keys.ts';
+import { cliTokens } from '../cli-login/cli-tokens.ts';
 import { readCookie } from './cookies.ts';
 import { refusal } from '../errors.ts';
 import { comesFromAnotherSite, comesFromOrigin, notOwnPage } from './origin-check.ts';
@@ -33,7 +33,7 @@ export function createManagementAuthenticator(options: {
     // A caller that sends a key means that key: falling back to a cookie would hide a revoked one.
     if (authorization !== undefined) {
       const bearer = bearerToken(authorization);
-      const keys = isAccessToken(bearer) ? cliSessions : adminKeys;
+      const keys = cliTokens.isAccessToken(bearer) ? cliSessions : adminKeys;
       return (await keys.resolve(bearer)) ?? unauthenticated(exchange);
     }
 

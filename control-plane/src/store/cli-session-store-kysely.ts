@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { CliSessionStore, KeptKeys, Rotation } from '../cli-login/cli-session-store.ts';
+import type { CliSessionStore, FormerKeys, KeptKeys } from '../cli-login/cli-session-store.ts';
 import type { Schema } from './schema.ts';
 import { toSession } from './session-rows.ts';
 
@@ -22,7 +22,7 @@ export function createCliSessionStore(db: Kysely<Schema>): CliSessionStore {
         .where('token_hash', '=', familyHash)
         .where('users.deleted_at', 'is', null)
         .executeTakeFirst();
-      return row && { session: toSession(row), role: row.role, keys: toKeys(row), former: toRotation(row) };
+      return row && { session: toSession(row), role: row.role, keys: toKeys(row), former: toFormer(row) };
     },
     rotate: async (sessionId, next, former) => {
       await db
@@ -68,7 +68,7 @@ const toKeys = (row: Row): KeptKeys => ({
   accessExpiresAt: row.access_expires_at,
 });
 
-function toRotation(row: Row): Rotation | undefined {
+function toFormer(row: Row): FormerKeys | undefined {
   const { former_refresh_hash: refreshHash, rotated_at: rotatedAt, rotation_seed_wrapped: wrappedSeed } = row;
   if (refreshHash === null || rotatedAt === null || wrappedSeed === null) return undefined;
   return {
