@@ -1,8 +1,9 @@
 import type { Clock } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
 import type { Logger } from '@svault/server-kit/logger';
-import { type Access, createAccess } from './access/access.ts';
+import type { Access } from './access/access.ts';
 import { createExpiredGrants } from './access/expired-grants.ts';
+import { createAccess } from './access/pipeline.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
 import { type Sessions, createSessions } from './accounts/sessions.ts';
 import { OIDC_CALLBACK_PATH, type WaysIn, passwordWay, providerWay } from './accounts/ways-in.ts';

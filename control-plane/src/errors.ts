@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'INVALID_KEY'
   | 'INVALID_REQUEST'
   | 'INVALID_SERVICE'
+  | 'MCP_DISABLED'
   | 'METHOD_NOT_ALLOWED'
   | 'MISSING_KEY'
   | 'NO_GRANT'

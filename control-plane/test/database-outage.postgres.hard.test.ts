@@ -203,7 +203,7 @@ describe('too few connections', () => {
       ...AS_TOOL,
       opener: 'server',
     });
-    const find = (): unknown => database.accessStore.findByKeyHash('nobody', 'github');
+    const find = (): unknown => database.accessStore.find({ kind: 'key', hash: 'nobody' }, 'github', 0);
     expect(await find()).toBeUndefined();
     const outcomes = await Promise.allSettled(Array.from({ length: 50 }, find));
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);

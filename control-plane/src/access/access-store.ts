@@ -1,4 +1,5 @@
 import type { Id } from '@svault/shared';
+import type { AgentCredential } from './agent-credential.ts';
 
 /**
  * Everything that a decision looks at, read at one moment: a suspend, revoke, lock or unbind that was answered
@@ -9,6 +10,7 @@ export interface AccessSubject {
   readonly vaultId: Id<'vlt'>;
   /** `active`, `suspended` or `deleted` */
   readonly status: string;
+  readonly mcpEnabled: 0 | 1;
   readonly lastUsedAt: string | null;
   /** RFC 7638 thumbprint of the key that sealed records are delivered to. */
   readonly sealingKeyThumbprint: string | null;
@@ -27,6 +29,8 @@ export interface AccessSubject {
   readonly grantId: Id<'grt'> | null;
   readonly grantExpiresAt: string | null;
   readonly refreshPolicy: 'none' | 'auto' | null;
+  /** The folder that the grant was made from. */
+  readonly sourceGroupId: string | null;
 
   /**
    * The vault's webhook; all null where none is bound, or where none of its answers came under its key yet: until then
@@ -56,17 +60,19 @@ export interface ListingSubject extends AccessSubject {
 /** Reads the truth each time, in one round trip: nothing here may be cached. */
 export interface AccessStore {
   /**
-   * @param keyHash lower-case hex SHA-256 of the agent's key
    * @param serviceName whose grant to join; empty where no legal one was named
+   * @param nowMs when a session's token is to be live
+   * @returns undefined where nobody has this credential, or has it any more
    */
-  findByKeyHash(
-    keyHash: string,
+  find(
+    credential: AgentCredential,
     serviceName: string,
+    nowMs: number,
   ): AccessSubject | undefined | Promise<AccessSubject | undefined>;
 
-  /** @param now `YYYY-MM-DDTHH:MM:SS.sssZ`, when the grants are to be live */
+  /** @param nowMs when the grants are to be live as well */
   findWithGrants(
-    keyHash: string,
-    now: string,
+    credential: AgentCredential,
+    nowMs: number,
   ): ListingSubject | undefined | Promise<ListingSubject | undefined>;
 }

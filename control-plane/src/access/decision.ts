@@ -1,4 +1,6 @@
+import type { Id } from '@svault/shared';
 import type { ErrorCode } from '../errors.ts';
+import type { LimiterDenial } from '../limits/limiter.ts';
 import type { PolicyDenial } from '../policies/policy-verdict.ts';
 import type { ListedGrant } from './access-store.ts';
 
@@ -7,6 +9,7 @@ const PLAIN_CODES = [
   'MISSING_KEY',
   'INVALID_KEY',
   'AGENT_INACTIVE',
+  'MCP_DISABLED',
   'INVALID_SERVICE',
   'VAULT_LOCKED',
   'NO_GRANT',
@@ -18,15 +21,30 @@ export type PlainDenialCode = (typeof PLAIN_CODES)[number];
 /** Why a request gets nothing. A value and not an exception: being refused is an ordinary answer, and a cheap one. */
 export type Denial =
   | { readonly code: PlainDenialCode }
-  | { readonly code: 'RATE_LIMITED' | 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
+  | { readonly code: 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
+  /** `scope` is what had no room: the penalty box, the floor, the account's ceiling, or a counter of its own. */
+  | {
+      readonly code: 'RATE_LIMITED';
+      readonly scope: LimiterDenial['scope'];
+      readonly retryAfterSeconds: number;
+    }
   /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */
   | ({ readonly code: 'POLICY_DENIED'; readonly retryAfterSeconds?: number } & PolicyDenial);
+
+/** Who asked, where that may be told what the door knows besides. */
+export interface Caller {
+  readonly vaultId: Id<'vlt'>;
+  readonly agentId: Id<'agt'>;
+}
 
 export type Decision =
   | { readonly outcome: 'denied'; readonly denial: Denial }
   /** `url` works once; `expiresAt` in epoch ms. */
   | { readonly outcome: 'ticket'; readonly url: string; readonly expiresAt: number }
-  | { readonly outcome: 'grants'; readonly grants: readonly ListedGrant[] };
+  | { readonly outcome: 'grants'; readonly caller: Caller; readonly grants: readonly ListedGrant[] }
+  | { readonly outcome: 'grant'; readonly caller: Caller; readonly grant: ListedGrant }
+  /** Let through: for `nothing` and for `history`. */
+  | { readonly outcome: 'admitted'; readonly caller: Caller };
 
 /** Made once: a denial without particulars is the same value each time. */
 const PLAIN: ReadonlyMap<PlainDenialCode, Denial> = new Map(PLAIN_CODES.map((code) => [code, { code }]));

@@ -2,18 +2,9 @@ import { type Id, formatTime } from '@svault/shared';
 import type { Counter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { LifetimeUse, PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
-import type { AccessSubject } from './access-store.ts';
+import type { AccessRequest } from './access.ts';
+import type { AccessSubject, ListedGrant } from './access-store.ts';
 import { type Denial, plainDenial } from './decision.ts';
-
-/** What a request asks for, and from where. */
-export interface Asked {
-  /** The list of grants, and no credential. */
-  readonly isList: boolean;
-  /** The one legal name asked for; undefined where there is none. */
-  readonly serviceName: string | undefined;
-  /** The caller's IP address, where it is known. */
-  readonly sourceAddress: string | undefined;
-}
 
 /** A request that grant and policies allow, and what of it is still to be counted. */
 interface ForeseenAccess {
@@ -25,23 +16,31 @@ interface ForeseenAccess {
 
 /** What stands behind the limits; `further` is what the limiter counts with it. */
 export type Outlook = { readonly further: readonly Counter[] } & (
-  | { readonly kind: 'list' }
+  | { readonly kind: 'admitted' | 'grants' }
+  | { readonly kind: 'grant'; readonly grant: ListedGrant }
   | { readonly kind: 'denied'; readonly denial: Denial }
+  /** No grant, or one that has lapsed. */
   | { readonly kind: 'miss'; readonly serviceName: string }
   | ({ readonly kind: 'access' } & ForeseenAccess)
 );
 
 export type AccessOutlook = Extract<Outlook, { readonly kind: 'access' }>;
 
-export type Foresee = (subject: AccessSubject, asked: Asked, nowMs: number) => Outlook;
+export type Foresee = (
+  subject: AccessSubject,
+  request: Pick<AccessRequest, 'question' | 'sourceAddress'>,
+  nowMs: number,
+) => Outlook;
 
 const NOTHING: readonly Counter[] = [];
-const LIST: Outlook = { kind: 'list', further: NOTHING };
+const ADMITTED: Outlook = { kind: 'admitted', further: NOTHING };
+const GRANTS: Outlook = { kind: 'grants', further: NOTHING };
 const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, further: NOTHING });
 
 /**
  * What a request comes to once the limits let it through, in the order of contract.md. Pure, and looked at before they are
- * asked, since a miss and a policy's own rate are counted in the same step as the floor; answered only behind them.
+ * asked, since a miss, a look into the log and a policy's own rate are counted in the same step as the floor; answered only
+ * behind them.
  */
 export function createForesee({
   limits,
@@ -50,14 +49,20 @@ export function createForesee({
   readonly limits: Limits;
   readonly policies: PolicyEvaluator;
 }): Foresee {
-  return (subject, { isList, serviceName, sourceAddress }, nowMs) => {
-    if (isList) return LIST;
+  return (subject, { question, sourceAddress }, nowMs) => {
+    if (question.kind === 'nothing') return ADMITTED;
+    if (question.kind === 'grants') return GRANTS;
+    const { kind, serviceName } = question;
     if (serviceName === undefined) return foreseenDenial(plainDenial('INVALID_SERVICE'));
-    if (subject.vaultLockedAt !== null) return foreseenDenial(plainDenial('VAULT_LOCKED'));
+    if (kind === 'history')
+      return { kind: 'admitted', further: [limits.counter('credential_history', subject.agentId)] };
+    if (kind === 'credential' && subject.vaultLockedAt !== null)
+      return foreseenDenial(plainDenial('VAULT_LOCKED'));
 
     const grantId = liveGrant(subject, nowMs);
     if (grantId === undefined)
       return { kind: 'miss', serviceName, further: [limits.counter('agent_no_grant', subject.agentId)] };
+    if (kind === 'grant') return { kind: 'grant', grant: listed(subject, serviceName), further: NOTHING };
 
     const verdict = policies.evaluate({
       policies: subject.policies,
@@ -82,3 +87,9 @@ function liveGrant({ grantId, grantExpiresAt }: AccessSubject, nowMs: number): I
   const lapsed = grantExpiresAt !== null && grantExpiresAt <= formatTime(nowMs);
   return grantId === null || lapsed ? undefined : grantId;
 }
+
+/** A subject's grant as the list shows it. */
+const listed = (
+  { grantExpiresAt, refreshPolicy, sourceGroupId }: AccessSubject,
+  serviceName: string,
+): ListedGrant => ({ serviceName, grantExpiresAt, refreshPolicy: refreshPolicy ?? 'none', sourceGroupId });

@@ -1,5 +1,6 @@
 import type { Logger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
+import type { AgentCredential } from '../access/agent-credential.ts';
 import { refusal } from '../errors.ts';
 import type { LifetimeUse } from '../policies/policy-verdict.ts';
 import type { NewAuditEvent } from './audit-event.ts';
@@ -15,8 +16,10 @@ export interface AuditEntry {
 
 /** What an access that was granted rests on. */
 export interface StandingAccess {
-  /** Of the key that was presented: the agent has it still, and is active; its vault is not locked. */
-  readonly keyHash: string;
+  /** That was shown: it is the agent's still, and the agent is active; its vault is not locked. */
+  readonly credential: AgentCredential;
+  /** The agent has MCP on. */
+  readonly withMcpOn: boolean;
   readonly grantId: Id<'grt'>;
   readonly webhookId: string;
   /** Of the vault: no policy or attachment has changed since the decision. */

@@ -30,16 +30,17 @@ export interface Admission extends LimitedCaller {
   readonly further: readonly Counter[];
 }
 
-export type LimiterVerdict =
-  | { readonly allowed: true }
-  | {
-      readonly allowed: false;
-      readonly scope: LimitScope | 'penalty_box' | 'rate_limit';
-      /** The counter's key, where one of `further` refused. */
-      readonly key?: string;
-      /** A whole number of seconds, at least 1. */
-      readonly retryAfterSeconds: number;
-    };
+/** Which limit has no room, and for how long. */
+export interface LimiterDenial {
+  readonly allowed: false;
+  readonly scope: LimitScope | 'penalty_box' | 'rate_limit';
+  /** The counter's key, where one of `further` refused. */
+  readonly key?: string;
+  /** A whole number of seconds, at least 1. */
+  readonly retryAfterSeconds: number;
+}
+
+export type LimiterVerdict = { readonly allowed: true } | LimiterDenial;
 
 /** A caller in the penalty box. */
 export interface Lockout {

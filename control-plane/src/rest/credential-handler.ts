@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { isServiceName } from '@svault/shared';
 import { API_HEADERS, STRICT_TRANSPORT } from '@svault/server-kit/security-headers';
-import type { Access } from '../access/access.ts';
+import type { Access, Question } from '../access/access.ts';
 import type { ListedGrant } from '../access/access-store.ts';
+import { agentKeyCredential } from '../access/agent-credential.ts';
+import { plainDenial } from '../access/decision.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { presentedAgentKey } from './agent-key.ts';
 import { createDenialAnswers } from './denial-answer.ts';
@@ -46,14 +49,18 @@ export function createCredentialHandler(options: {
 
   const handle: RequestHandler = async (req, res, next) => {
     if (req.method !== 'GET') return refuseMethod(req, res, next);
+    const key = presentedAgentKey(req);
+    if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
     const decision = await access.decide({
-      key: presentedAgentKey(req),
-      services: requestedServices(req),
+      credential: agentKeyCredential(key),
+      door: 'rest',
+      question: questionOf(req),
       sourceAddress: clientAddress(req),
     });
     if (decision.outcome === 'ticket') redirect(res, decision.url);
     else if (decision.outcome === 'denied') sendDenial(res, decision.denial);
-    else sendGrants(res, decision.grants);
+    else if (decision.outcome === 'grants') sendGrants(res, decision.grants);
+    else throw new Error(`nobody asked for ${decision.outcome} here`);
   };
 
   return async (req, res, next) => {
@@ -67,10 +74,13 @@ export function createCredentialHandler(options: {
   };
 }
 
-const NONE: readonly string[] = [];
+const LIST: Question = { kind: 'grants' };
 
-/** Every `service` of the query, decoded; `?key=` and all others are not looked at. */
-function requestedServices({ url = '' }: IncomingMessage): readonly string[] {
+/** Every `service` of the query, decoded, says what is asked for; `?key=` and all others are not looked at. */
+function questionOf({ url = '' }: IncomingMessage): Question {
   const start = url.indexOf('?');
-  return start === -1 ? NONE : new URLSearchParams(url.slice(start + 1)).getAll('service');
+  const services = start === -1 ? [] : new URLSearchParams(url.slice(start + 1)).getAll('service');
+  const [name] = services;
+  if (name === undefined) return LIST;
+  return { kind: 'credential', serviceName: services.length === 1 && isServiceName(name) ? name : undefined };
 }

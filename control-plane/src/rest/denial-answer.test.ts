@@ -54,7 +54,7 @@ describe('answers of the specification that only limits and policies give', () =
   });
 
   it('429 RATE_LIMITED has error, code and retryAfter, and the header', () => {
-    const answer = answerTo({ code: 'RATE_LIMITED', retryAfterSeconds: 3 });
+    const answer = answerTo({ code: 'RATE_LIMITED', scope: 'agent_credentials', retryAfterSeconds: 3 });
     expect(answer.status).toBe(429);
     expect(answer.body).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 3 });
     expect(answer.headers.get('Retry-After')).toBe('3');

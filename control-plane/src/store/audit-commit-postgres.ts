@@ -8,7 +8,7 @@ import { createLanes } from './lanes.ts';
 import { cameBetween } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
-/** migrations/112-record-events.ts */
+/** migrations/112-record-events.ts, 302-record-of-sessions.ts */
 const RECORD = {
   name: 'svault_record',
   text: 'SELECT svault_record($1, $2, $3, $4, $5, $6) AS "leftOut"',
@@ -73,9 +73,19 @@ export function createAuditCommit(options: {
   return { write: (entry) => lanes.add(entry.event.vaultId, entry) };
 }
 
-const restingOn = ({ keyHash, grantId, webhookId, policyRevision, uses }: StandingAccess): string =>
+const restingOn = ({
+  credential,
+  withMcpOn,
+  grantId,
+  webhookId,
+  policyRevision,
+  uses,
+}: StandingAccess): string =>
   JSON.stringify({
-    keyHash,
+    ...(credential.kind === 'key'
+      ? { keyHash: credential.hash }
+      : { tokenHash: credential.hash, audience: credential.audience }),
+    ...(withMcpOn && { mcp: true }),
     grantId,
     webhookId,
     policyRevision,

@@ -5,8 +5,9 @@ import { stampEvent } from '../audit/audit-event.ts';
 import type { AuditCommit, AuditEntry } from '../audit/audit-writer.ts';
 import { type ChainHead, EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
 import type { AuditEventRow } from './decision-schema.ts';
-import { createUseCount } from './use-count-sqlite.ts';
 import { AUDIT_COLUMNS, toAuditRow } from './audit-rows.ts';
+import { createStandingCheck } from './standing-access-sqlite.ts';
+import { createUseCount } from './use-count-sqlite.ts';
 
 /** The hot path's log: prepared statements, one read and one write of a chain's head per vault and transaction. */
 export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, clock: Clock): AuditCommit {
@@ -26,20 +27,11 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     'UPDATE agents SET last_used_at = ? WHERE vault_id = ? AND id = ?',
   );
 
-  const standing = db.prepare<[string, string, string, number]>(
-    `SELECT 1 FROM agents a
-     JOIN vaults v ON v.id = a.vault_id
-     JOIN grants g ON g.id = (SELECT ?) AND g.agent_id = a.id
-     JOIN webhook_links w ON w.vault_id = a.vault_id
-     WHERE a.key_hash = (SELECT ?) AND a.status = 'active' AND v.locked_at IS NULL AND w.webhook_id = (SELECT ?)
-       AND v.policy_revision = (SELECT ?)`,
-  );
+  const stands = createStandingCheck(db);
   const countUses = createUseCount(db);
   const holds = ({ event, provided }: AuditEntry): boolean => {
     if (provided === undefined) return true;
-    const { grantId, keyHash, webhookId, policyRevision, uses } = provided;
-    const stands = standing.get(grantId, keyHash, webhookId, policyRevision) !== undefined;
-    return stands && countUses(event.vaultId, uses);
+    return stands(provided, clock.now()) && countUses(event.vaultId, provided.uses);
   };
 
   /** @returns the entries that do not hold any more */

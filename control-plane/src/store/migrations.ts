@@ -15,6 +15,7 @@ import { backgroundClaims } from './migrations/113-background-claims.ts';
 import { policies } from './migrations/201-policies.ts';
 import { proxies } from './migrations/202-proxies.ts';
 import { oauth } from './migrations/301-oauth.ts';
+import { recordOfSessions } from './migrations/302-record-of-sessions.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   policies,
   proxies,
   oauth,
+  recordOfSessions,
 ];

@@ -1,8 +1,9 @@
 import { listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
-import { type ManualClock, newId } from '@svault/shared';
+import { type ManualClock, isServiceName, newId } from '@svault/shared';
 import { expect } from 'vitest';
 import type { Access } from '../../src/access/access.ts';
+import { agentKeyCredential } from '../../src/access/agent-credential.ts';
 import type { Decision, Denial } from '../../src/access/decision.ts';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { createApp } from '../../src/app.ts';
@@ -79,11 +80,21 @@ export async function pass({ limiter }: Backstage, count: number, asked: Admissi
 }
 
 /** A decision as MCP will ask for it: by key and service, without a request. */
-export const decide = (
-  { access }: Backstage,
-  key: string | undefined,
-  ...services: string[]
-): Promise<Decision> => access.decide({ key, services, sourceAddress: '192.0.2.1' });
+export function decide({ access }: Backstage, key: string, ...services: string[]): Promise<Decision> {
+  const [name] = services;
+  return access.decide({
+    credential: agentKeyCredential(key),
+    door: 'rest',
+    question:
+      name === undefined
+        ? { kind: 'grants' }
+        : {
+            kind: 'credential',
+            serviceName: services.length === 1 && isServiceName(name) ? name : undefined,
+          },
+    sourceAddress: '192.0.2.1',
+  });
+}
 
 export async function denialOf(...asked: Parameters<typeof decide>): Promise<Denial | undefined> {
   const decision = await decide(...asked);

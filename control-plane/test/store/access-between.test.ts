@@ -1,9 +1,10 @@
 import { ManualClock, hashKey, newId, newKey } from '@svault/shared';
 import { silentLogger } from '@svault/server-kit/logger';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createAccess } from '../../src/access/access.ts';
+import { agentKeyCredential } from '../../src/access/agent-credential.ts';
 import type { Decision } from '../../src/access/decision.ts';
 import { createExpiredGrants } from '../../src/access/expired-grants.ts';
+import { createAccess } from '../../src/access/pipeline.ts';
 import { type AuditWriter, createAuditWriter } from '../../src/audit/audit-writer.ts';
 import { createDenialCounter } from '../../src/audit/denial-counter.ts';
 import type { Counter } from '../../src/limits/limiter.ts';
@@ -79,7 +80,12 @@ function ask(): Promise<Decision> {
     issueCredentialUrl: () => ({ url: 'https://x', expiresAt: 0 }),
     clock,
   });
-  return access.decide({ key, services: ['github'], sourceAddress: '192.0.2.1' });
+  return access.decide({
+    credential: agentKeyCredential(key),
+    door: 'rest',
+    question: { kind: 'credential', serviceName: 'github' },
+    sourceAddress: '192.0.2.1',
+  });
 }
 const said = (decision: Decision): unknown =>
   decision.outcome === 'denied' ? decision.denial : decision.outcome;

@@ -57,7 +57,7 @@ it('others are written to and changed meanwhile, and it goes on as soon as it is
   const { settled } = outcomesOf(waiting);
   expect(await Promise.all(Array.from({ length: 20 }, () => write(other)))).toEqual(Array(20).fill(true));
   await Promise.all(Array.from({ length: 20 }, () => change(other)));
-  expect((await database.accessStore.findByKeyHash(held.keyHash, 'github'))?.agentId).toBe(held.agentId);
+  expect((await database.accessStore.find(held.credential, 'github', 0))?.agentId).toBe(held.agentId);
   expect((await database.stores.vaults.get(held.vaultId))?.id).toBe(held.vaultId);
   expect(settled()).toBe(0);
   await holder.query('COMMIT');
@@ -69,9 +69,9 @@ it('as many as there are connections to write with: what only reads is read, and
   await hold(held);
   const waiting = held.flatMap((account) => [write(account), write(account)]);
   const { settled } = outcomesOf(waiting);
-  for (const { keyHash, agentId } of held)
-    expect((await database.accessStore.findByKeyHash(keyHash, 'github'))?.agentId).toBe(agentId);
-  expect((await database.accessStore.findWithGrants(free.keyHash, '2026'))?.grants).toMatchObject([
+  for (const { credential, agentId } of held)
+    expect((await database.accessStore.find(credential, 'github', 0))?.agentId).toBe(agentId);
+  expect((await database.accessStore.findWithGrants(free.credential, 0))?.grants).toMatchObject([
     { serviceName: 'github', refreshPolicy: 'none' },
   ]);
   expect(settled()).toBe(0);

@@ -30,8 +30,9 @@ async function statements(): Promise<readonly string[]> {
   const texts: string[] = [];
   const run = async ({ text }: { readonly text: string }): Promise<never[]> => (texts.push(text), []);
   const store = createAccessStore({ pool: { run }, maxReads: 1, clock: systemClock });
-  await store.findByKeyHash('a', 'b');
-  await store.findWithGrants('a', 'b');
+  const key = { kind: 'key', hash: 'a' } as const;
+  await store.find(key, 'b', 0);
+  await store.findWithGrants(key, 0);
   return texts;
 }
 

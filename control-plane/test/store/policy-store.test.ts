@@ -29,7 +29,7 @@ beforeEach(async () => {
 const change = <T>(work: (stores: Stores) => Promise<T>, account = stored): Promise<T> =>
   database.unitOfWork.run(account.vaultId, work);
 const subject = async (account = stored, serviceName = 'github'): Promise<AccessSubject> => {
-  const found = await database.accessStore.findByKeyHash(account.keyHash, serviceName);
+  const found = await database.accessStore.find(account.credential, serviceName, 0);
   if (found === undefined) throw new Error('the agent is not there');
   return found;
 };

@@ -1,4 +1,5 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
+import type { AgentCredential } from '../../src/access/agent-credential.ts';
 import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
 import type { StandingAccess } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -8,7 +9,8 @@ export interface StoredAccess {
   readonly vaultId: Id<'vlt'>;
   readonly userId: Id<'usr'>;
   readonly agentId: Id<'agt'>;
-  readonly keyHash: string;
+  /** The agent's key. */
+  readonly credential: AgentCredential;
   readonly provided: StandingAccess;
   event(serviceName: string): NewAuditEvent;
 }
@@ -17,6 +19,7 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
   const now = formatTime(clock.now());
   const [vaultId, userId, agentId, grantId] = [newId('vlt'), newId('usr'), newId('agt'), newId('grt')];
   const [keyHash, webhookId] = [`hash of ${agentId}`, `whk of ${vaultId}`];
+  const credential: AgentCredential = { kind: 'key', hash: keyHash };
   await unitOfWork.run(vaultId, async ({ agents, grants, users, vaults, webhookLinks }) => {
     await vaults.add({ id: vaultId, createdAt: now });
     await users.add({ id: userId, vaultId, email: userId, role: 'admin', isOwner: true, createdAt: now });
@@ -64,8 +67,8 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
     vaultId,
     userId,
     agentId,
-    keyHash,
-    provided: { keyHash, grantId, webhookId, policyRevision: 0, uses: [] },
+    credential,
+    provided: { credential, withMcpOn: false, grantId, webhookId, policyRevision: 0, uses: [] },
     event: (serviceName) => ({
       vaultId,
       agentId,
