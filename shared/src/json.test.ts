@@ -91,6 +91,14 @@ describe('strict JSON', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
+  it('reads numbers as RFC 8259 has them where it is told to, and nothing else more freely', () => {
+    const any = (text: string): unknown => parseJsonValue(utf8(text), 'any');
+    expect(any('[1.0,1e3,9007199254740993,-0,1.5E-3]')).toEqual([1, 1000, 9007199254740992, -0, 0.0015]);
+    for (const text of ['{"a":1e400}', '{"a":1,"a":1}', '{"__proto__":1}', '"\\ud800"', '01', '1.5.5'])
+      expect(() => any(text)).toThrow(JsonRefused);
+    expect(() => any(nested(33))).toThrow(JsonRefused);
+  });
+
   it('reads null as absent where the wire says so, at any depth, and nowhere else', () => {
     const text = utf8('{"a":null,"b":{"c":null,"d":0},"e":[null,{"f":null}]}');
     expect(parseWireObject(text)).toEqual({ b: { d: 0 }, e: [null, {}] });

@@ -60,16 +60,21 @@ export function parseWireObject(bytes: Uint8Array): Record<string, unknown> {
   return withoutNulls(parseJsonObject(bytes)) as Record<string, unknown>;
 }
 
+/** How numbers may be written: `any` is RFC 8259's, short of what a double cannot hold at all (`1e400`). */
+type JsonNumbers = 'exact' | 'any';
+
 /**
  * As {@link parseJsonObject}, for bodies that may be another value than an object.
+ *
+ * @param numbers `any` for messages of protocols that are not ours
  * @throws JsonRefused
  */
-export function parseJsonValue(bytes: Uint8Array): unknown {
+export function parseJsonValue(bytes: Uint8Array, numbers: JsonNumbers = 'exact'): unknown {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');
   // Before any parser sees them: a megabyte of brackets costs one pass over the bytes.
-  const names = countNames(bytes);
+  const names = countNames(bytes, numbers);
   const value = parse(decode(bytes));
-  if (countMembers(value) !== names) throw new JsonRefused('duplicate_name');
+  if (countMembers(value, numbers) !== names) throw new JsonRefused('duplicate_name');
   return value;
 }
 
@@ -82,7 +87,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
  * Member names in the text, a repeated one counted each time: in JSON a colon outside a string follows a name.
  * Checks the depth on its way, and that no integer is written with fraction or exponent.
  */
-function countNames(bytes: Uint8Array): number {
+function countNames(bytes: Uint8Array, numbers: JsonNumbers): number {
   let names = 0;
   let depth = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -92,7 +97,8 @@ function countNames(bytes: Uint8Array): number {
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++depth > MAX_DEPTH) throw new JsonRefused('depth');
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
-    else if (byte === FULL_STOP || isExponent(bytes, at)) at = endOfFraction(bytes, at);
+    else if (numbers === 'exact' && (byte === FULL_STOP || isExponent(bytes, at)))
+      at = endOfFraction(bytes, at);
   }
   return names;
 }
@@ -146,21 +152,21 @@ function parse(text: string): unknown {
 }
 
 /** Members that survived parsing, nested ones included; fewer than names in the text where one stood twice. */
-function countMembers(value: unknown): number {
+function countMembers(value: unknown, numbers: JsonNumbers): number {
   if (typeof value === 'string') checkText(value);
-  else if (typeof value === 'number') checkNumber(value);
-  else if (Array.isArray(value)) return sum(value);
+  else if (typeof value === 'number') checkNumber(value, numbers);
+  else if (Array.isArray(value)) return sum(value, numbers);
   else if (isObject(value)) {
     const names = Object.keys(value);
     for (const name of names) checkName(name);
-    return names.length + sum(Object.values(value));
+    return names.length + sum(Object.values(value), numbers);
   }
   return 0;
 }
 
-function sum(values: readonly unknown[]): number {
+function sum(values: readonly unknown[], numbers: JsonNumbers): number {
   let members = 0;
-  for (const value of values) members += countMembers(value);
+  for (const value of values) members += countMembers(value, numbers);
   return members;
 }
 
@@ -173,9 +179,9 @@ function checkName(name: string): void {
   checkText(name);
 }
 
-function checkNumber(value: number): void {
-  const exact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-  if (!exact) throw new JsonRefused('number');
+function checkNumber(value: number, numbers: JsonNumbers): void {
+  const mustBeSafe = numbers === 'exact' && Number.isInteger(value);
+  if (mustBeSafe ? !Number.isSafeInteger(value) : !Number.isFinite(value)) throw new JsonRefused('number');
 }
 
 function withoutNulls(value: unknown): unknown {
