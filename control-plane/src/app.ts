@@ -33,6 +33,12 @@ import { createPageSession } from './http/page-session.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
 import { createRouteLimits } from './http/route-limits.ts';
 import { type WelcomeBrowser, createWelcomeBrowser } from './http/welcome-browser.ts';
+import { createAuthorizePage } from './oauth/authorize-page.ts';
+import { createIntrospectEndpoint } from './oauth/introspect-endpoint.ts';
+import { createMetadataEndpoints } from './oauth/metadata-endpoints.ts';
+import { createRegisterEndpoint } from './oauth/register-endpoint.ts';
+import { createRevokeEndpoint } from './oauth/revoke-endpoint.ts';
+import { createTokenEndpoint } from './oauth/token-endpoint.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
 
 /** All middleware in the order in which a request meets it. */
@@ -94,6 +100,24 @@ export function createApp(context: Context): Express {
     }),
   );
   app.use(createBindPage({ pageSession, stores, binder: context.binder, https }));
+  app.use(createMetadataEndpoints({ baseUrl: config.baseUrl }));
+  app.use(createRegisterEndpoint({ stores, limits, clock }));
+  app.use(
+    createTokenEndpoint({ stores, unitOfWork, limits, masterKeys: context.database.masterKeys, clock }),
+  );
+  app.use(createRevokeEndpoint({ unitOfWork, limits }));
+  app.use(createIntrospectEndpoint({ baseUrl: config.baseUrl, stores, limits, clock }));
+  app.use(
+    createAuthorizePage({
+      baseUrl: config.baseUrl,
+      stores,
+      documents: context.clientDocuments,
+      limits,
+      pageSession,
+      clock,
+      https,
+    }),
+  );
 
   app.use(() => {
     throw notFound();

@@ -12,6 +12,8 @@ import type { CliSessionStore } from './cli-login/cli-session-store.ts';
 import type { FolderStore } from './folders/folder-store.ts';
 import type { GrantStore } from './grants/grant-store.ts';
 import type { OauthCodeStore } from './oauth-sessions/oauth-code-store.ts';
+import type { OauthClientStore } from './oauth-clients/oauth-client-store.ts';
+import type { OauthSessionStore } from './oauth-sessions/oauth-session-store.ts';
 import type { PolicyStore } from './policies/policy-store.ts';
 import type { ProxyStore } from './proxies/proxy-store.ts';
 import type { OverviewStore } from './overview/overview-store.ts';
@@ -32,6 +34,8 @@ export interface Stores {
   readonly identities: IdentityStore;
   readonly loginLinks: LoginLinkStore;
   readonly oauthCodes: OauthCodeStore;
+  readonly oauthClients: OauthClientStore;
+  readonly oauthSessions: OauthSessionStore;
   readonly passwords: PasswordStore;
   readonly policies: PolicyStore;
   readonly proxies: ProxyStore;

@@ -4,6 +4,7 @@ import type { Stores } from '../unit-of-work.ts';
 import { type Actor, type Role, changeBy } from './actor.ts';
 import { PLACEHOLDER_EMAIL, normalizeEmail } from './email.ts';
 import { INVITATION_LIFETIME_MS, type MadeLink, makeLoginLink } from './login-link.ts';
+import { SIGN_IN_KINDS, endApprovedSessions } from './sessions.ts';
 import type { User } from './user-store.ts';
 
 /**
@@ -78,22 +79,31 @@ export async function changeRole(
 }
 
 /**
- * Takes a person out of the account, with everything that could bring them back in: sessions of either kind, admin keys,
- * unused links, password and identity. What they made stays.
+ * Takes a person out of the account, with everything that could bring them back in: sessions of every kind, also those that
+ * they let MCP clients have, admin keys, unused links, password and identity. What they made stays.
  *
  * @throws AppError NOT_FOUND; CONFLICT for the owner
  */
 export async function removeMember(
   stores: Pick<
     Stores,
-    'adminKeys' | 'audit' | 'cliLogins' | 'identities' | 'loginLinks' | 'passwords' | 'sessions' | 'users'
+    | 'adminKeys'
+    | 'audit'
+    | 'cliLogins'
+    | 'identities'
+    | 'loginLinks'
+    | 'oauthCodes'
+    | 'passwords'
+    | 'sessions'
+    | 'users'
   >,
   actor: Actor,
   id: string,
   clock: Clock,
 ): Promise<void> {
   const member = await memberToChange(stores, actor, id);
-  await stores.sessions.removeOfUser(member.id, undefined);
+  await stores.sessions.removeOfUser(member.id, { kinds: SIGN_IN_KINDS, but: undefined });
+  await endApprovedSessions(stores, actor, member.id);
   await revokeAdminKeys(stores, actor, member.id);
   await stores.loginLinks.removeOfUser(member.id);
   await stores.cliLogins.removeOfUser(member.id);

@@ -1,14 +1,29 @@
 import { type Clock, type Id, formatTime, hashKey, newId, parseTime, randomToken } from '@svault/shared';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { type Actor, changeBy } from './actor.ts';
 import { noteUse } from './last-use.ts';
 import type { Session, SessionKind, SignInMethod } from './session-store.ts';
 import type { User } from './user-store.ts';
 
-/** A session that nobody used for this long has ended. */
-export const SESSION_IDLE_MS = 8 * 60 * 60_000;
-/** A session ends after this, however busy (OWASP ASVS 5, V7: both limits). */
-export const SESSION_LIFETIME_MS = 7 * 24 * 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A person's: unused for 8 hours, and after 7 days however busy (OWASP ASVS 5, V7: both limits). */
+const SIGN_IN_TIMES = { idleMs: 8 * HOUR_MS, lifetimeMs: 7 * DAY_MS };
+
+/** When a session ends that nobody used, and when it ends however busy. */
+export const SESSION_TIMES: Readonly<
+  Record<SessionKind, { readonly idleMs: number; readonly lifetimeMs: number }>
+> = {
+  console: SIGN_IN_TIMES,
+  cli: SIGN_IN_TIMES,
+  // An agent goes on by itself for weeks; after three months a person looks at it once more.
+  oauth: { idleMs: 30 * DAY_MS, lifetimeMs: 90 * DAY_MS },
+};
+
+/** The kinds that people sign in to themselves. */
+export const SIGN_IN_KINDS = ['console', 'cli'] as const satisfies readonly SessionKind[];
 
 const TOKEN_BYTES = 32;
 const MAX_CLIENT_CHARACTERS = 200;
@@ -34,61 +49,81 @@ export async function signInBrowser(
   return { sessionToken, user, method };
 }
 
-/**
- * Opens a session of either kind, with its event.
- *
- * @param session.client what the client calls itself; what does not show in it is dropped, as is the rest of a long one
- * @param session.tokenHash of what the client will show
- */
+/** What there is to say of a session that is to be opened. */
+interface NewSession {
+  readonly kind: SessionKind;
+  readonly method: SignInMethod;
+  /** What the client calls itself; what does not show in it is dropped, as is the rest of a long one. */
+  readonly client: string;
+  /** Of what the client will show. */
+  readonly tokenHash: string;
+  readonly agentId?: Id<'agt'>;
+}
+
+/** Opens a session that a person signs in to, with its event. */
 export async function openSession(
   stores: Pick<Stores, 'audit' | 'sessions'>,
   user: User,
-  session: {
-    readonly kind: SessionKind;
-    readonly method: SignInMethod;
-    readonly client: string;
-    readonly tokenHash: string;
-  },
+  session: NewSession & { readonly kind: (typeof SIGN_IN_KINDS)[number] },
   clock: Clock,
 ): Promise<Session> {
-  const { kind, method, client, tokenHash } = session;
-  const now = clock.now();
-  const opened: Session = {
-    id: newId('ses'),
-    vaultId: user.vaultId,
-    userId: user.id,
-    kind,
-    method,
-    client: client.replaceAll(/\p{C}/gu, '').slice(0, MAX_CLIENT_CHARACTERS),
-    createdAt: formatTime(now),
-    lastUsedAt: formatTime(now),
-    expiresAt: formatTime(now + SESSION_LIFETIME_MS),
-  };
-  await stores.sessions.add({ ...opened, tokenHash });
+  const opened = await addSession(stores, user, session, clock);
   await stores.audit.append({
     vaultId: user.vaultId,
     userId: user.id,
     eventType: 'LOGIN',
     outcome: 'success',
-    detail: { method, sessionId: opened.id },
+    detail: { method: session.method, sessionId: opened.id },
   });
+  return opened;
+}
+
+/** Keeps a session of any kind; its event is the caller's to write. */
+export async function addSession(
+  stores: Pick<Stores, 'sessions'>,
+  user: User,
+  { kind, method, client, tokenHash, agentId }: NewSession,
+  clock: Clock,
+): Promise<Session> {
+  const now = clock.now();
+  const opened: Session = {
+    id: newId('ses'),
+    vaultId: user.vaultId,
+    userId: user.id,
+    agentId,
+    kind,
+    method,
+    client: client.replaceAll(/\p{C}/gu, '').slice(0, MAX_CLIENT_CHARACTERS),
+    createdAt: formatTime(now),
+    lastUsedAt: formatTime(now),
+    expiresAt: formatTime(now + SESSION_TIMES[kind].lifetimeMs),
+  };
+  await stores.sessions.add({ ...opened, tokenHash });
   return opened;
 }
 
 /** Whether a session goes on; one that is over is forgotten. Of one that goes on, the use is noted. */
 export async function useSession(
   stores: Pick<Stores, 'sessions'>,
-  { id, vaultId, userId, lastUsedAt, expiresAt }: Session,
+  session: Session,
+  clock: Clock,
+): Promise<boolean> {
+  if (await forgetIfOver(stores, session, clock)) return false;
+  await noteUse(session.lastUsedAt, clock, (usedAt) => stores.sessions.touch(session.id, usedAt));
+  return true;
+}
+
+/** Whether a session is over; it is forgotten then, so that it does not live again should the clock be set back (R5). */
+export async function forgetIfOver(
+  stores: Pick<Stores, 'sessions'>,
+  { id, vaultId, userId, kind, lastUsedAt, expiresAt }: Session,
   clock: Clock,
 ): Promise<boolean> {
   const now = clock.now();
   const idleMs = now - (parseTime(lastUsedAt) ?? 0);
-  if (expiresAt <= formatTime(now) || idleMs >= SESSION_IDLE_MS) {
-    // Forgotten, so that it does not live again should the clock be set back (R5); on a full disk, refused only.
-    await stores.sessions.remove(vaultId, id, userId).catch(() => undefined);
-    return false;
-  }
-  await noteUse(lastUsedAt, clock, (usedAt) => stores.sessions.touch(id, usedAt));
+  if (expiresAt > formatTime(now) && idleMs < SESSION_TIMES[kind].idleMs) return false;
+  // On a full disk it is refused only.
+  await stores.sessions.remove(vaultId, id, userId).catch(() => undefined);
   return true;
 }
 
@@ -107,9 +142,27 @@ export async function endSession(
   const session = await stores.sessions.get(actor.vaultId, id as Id<'ses'>);
   if (session === undefined || !(await stores.sessions.remove(actor.vaultId, session.id, onlyOf)))
     return false;
-  const detail = { sessionId: session.id, memberId: session.userId };
-  await stores.audit.append(changeBy(actor, 'SESSION_REVOKED', { detail }));
+  await stores.audit.append(endOfSession(actor, session));
   return true;
+}
+
+/** Ends all that a person let MCP clients do, with an event for each. */
+export async function endApprovedSessions(
+  stores: Pick<Stores, 'audit' | 'oauthCodes' | 'sessions'>,
+  actor: Actor,
+  userId: Id<'usr'>,
+): Promise<void> {
+  await stores.oauthCodes.removeOfUser(userId);
+  const sessions = await stores.sessions.ofUser(userId, 'oauth');
+  if (sessions.length === 0) return;
+  await stores.sessions.removeOfUser(userId, { kinds: ['oauth'], but: undefined });
+  await stores.audit.appendAll(sessions.map((session) => endOfSession(actor, session)));
+}
+
+function endOfSession(actor: Actor, { id, userId, kind, agentId }: Session): NewAuditEvent {
+  const detail = { sessionId: id, memberId: userId };
+  const eventType = kind === 'oauth' ? 'OAUTH_SESSION_REVOKED' : 'SESSION_REVOKED';
+  return changeBy(actor, eventType, { agentId, detail });
 }
 
 export interface Sessions {

@@ -6,6 +6,7 @@ import { type Actor, changeBy } from './actor.ts';
 import { normalizePassword, problemOfPassword } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 import type { Session } from './session-store.ts';
+import { SIGN_IN_KINDS } from './sessions.ts';
 import { wrongPassword } from './wrong-password.ts';
 
 /** For so long a sign-in by one-time link stands for the current password, which may be the one forgotten. */
@@ -23,7 +24,7 @@ export interface PasswordSetting {
   /** @throws AppError FORBIDDEN for an admin key */
   proofNeeded(actor: Actor): Promise<Proof>;
   /**
-   * Sets the actor's own password, and ends their other sessions, unused links and approved command lines. Admin keys
+   * Sets the actor's own password, and ends their other sign-ins, unused links and approved command lines. Admin keys
    * stay.
    *
    * @param change one transaction over the actor's account
@@ -86,7 +87,7 @@ export function createPasswordSetting(options: {
         if ((await inside.passwords.find(actor.userId)) !== kept)
           throw refusal('CONFLICT', 'Your password was changed in between. Sign in with the new one.');
         await inside.passwords.set(actor.userId, passwordHash, formatTime(clock.now()));
-        await inside.sessions.removeOfUser(actor.userId, session.id);
+        await inside.sessions.removeOfUser(actor.userId, { kinds: SIGN_IN_KINDS, but: session.id });
         await inside.loginLinks.removeOfUser(actor.userId);
         await inside.cliLogins.removeOfUser(actor.userId);
         const detail = { memberId: actor.userId, change: 'password' };

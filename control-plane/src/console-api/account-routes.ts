@@ -52,7 +52,7 @@ export function createAccountRoutes({
       method: 'get',
       path: '/api/sessions',
       operation: 'listSessions',
-      summary: 'List sign-ins, oldest first',
+      summary: 'List sign-ins and the sessions of MCP clients, oldest first',
       query: z.strictObject(pageQuery),
       answer: { status: 200, schema: pageSchema(sessionSchema) },
       handle: async ({ actor, query }) => {
@@ -65,8 +65,8 @@ export function createAccountRoutes({
       method: 'delete',
       path: '/api/sessions/{id}',
       operation: 'endSession',
-      summary: 'Sign a session out',
-      audit: ['SESSION_REVOKED'],
+      summary: 'End a session: sign a person out, or take an agent from an MCP client',
+      audit: ['SESSION_REVOKED', 'OAUTH_SESSION_REVOKED'],
       params: idParams,
       answer: { status: 204 },
       handle: async ({ actor, change, params }) => {

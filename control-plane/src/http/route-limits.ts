@@ -13,6 +13,13 @@ export interface RouteLimits {
   /** @param target id of a thing of the account */
   countTarget(scope: TargetScope, vaultId: Id<'vlt'>, target: string): Promise<void>;
   countAddress(scope: AddressScope, req: IncomingMessage): Promise<void>;
+  /**
+   * Per address and client.
+   *
+   * @param clientId of a client there is: what callers make up would give them a counter of their own each time;
+   *   undefined: it is counted with all else that comes from the address and is no client's
+   */
+  countClient(scope: 'oauth_token', clientId: string | undefined, req: IncomingMessage): Promise<void>;
 }
 
 export function createRouteLimits({
@@ -36,5 +43,7 @@ export function createRouteLimits({
     countAccount: (scope, vaultId) => count(scope, vaultId, vaultId),
     countTarget: (scope, vaultId, target) => count(scope, target, vaultId),
     countAddress: (scope, req) => count(scope, addressKey(clientAddress(req))),
+    countClient: (scope, clientId, req) =>
+      count(scope, [addressKey(clientAddress(req)), clientId ?? []].flat().join(' ')),
   };
 }

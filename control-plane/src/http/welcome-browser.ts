@@ -1,4 +1,4 @@
-import { SESSION_LIFETIME_MS, type Sessions, type SignedIn, endSession } from '../accounts/sessions.ts';
+import { SESSION_TIMES, type Sessions, type SignedIn, endSession } from '../accounts/sessions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type SessionCookie, readCookie } from './cookies.ts';
 
@@ -29,6 +29,6 @@ export function createWelcomeBrowser({
   };
   return async (cookies, { sessionToken }) => {
     await endFormer(cookies);
-    return cookie.set(sessionToken, SESSION_LIFETIME_MS / 1_000);
+    return cookie.set(sessionToken, SESSION_TIMES.console.lifetimeMs / 1_000);
   };
 }

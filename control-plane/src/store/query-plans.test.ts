@@ -32,6 +32,7 @@ beforeAll(async () => {
   createAccessStore(sqlite);
   createAuditCommit(sqlite, createGroupCommit(sqlite), systemClock);
   await useEveryStore();
+  await useOauthSessions();
   await useFoldersAndCounts();
   await usePolicies();
   plans = [...statements].map((sql) => {
@@ -117,13 +118,15 @@ async function useEveryStore(): Promise<void> {
   await sessions.findByHash('console', 'h');
   await sessions.get(vault, session);
   await sessions.roleOf(vault, session);
-  await sessions.removeOfUser(user, undefined);
-  await sessions.removeOfUser(user, session);
+  await sessions.ofUser(user, 'oauth');
+  await sessions.removeOfUser(user, { kinds: ['oauth'], but: undefined });
+  await sessions.removeOfUser(user, { kinds: ['console', 'cli'], but: session });
   await sessions.list(vault, undefined, byTime);
   await sessions.list(vault, user, byTime);
   await sessions.touch(session, 't');
   await sessions.remove(vault, session, user);
-  await sessions.removeEnded({ expiresAt: 't', lastUsedAt: 't' });
+  await sessions.removeExpired('t');
+  await sessions.removeIdle('oauth', 't');
   await tokens.get(vault, 's');
   await tokens.list(vault, byName);
   await tokens.update(vault, 's', { notes: 'n' }, 't');
@@ -142,6 +145,18 @@ async function useEveryStore(): Promise<void> {
   await webhookLinks.logHead(vault, 'w');
   await webhookLinks.delete(vault);
   await database.answers();
+}
+
+async function useOauthSessions(): Promise<void> {
+  const { oauthCodes, oauthSessions } = database.stores;
+  await oauthCodes.find('h');
+  await oauthCodes.take('h');
+  await oauthCodes.removeOfUser(newId('usr'));
+  await oauthCodes.removeExpired('t');
+  await oauthSessions.find('h');
+  await oauthSessions.findByCode('h');
+  await oauthSessions.factsOf('h');
+  await oauthSessions.forgetEndedAccess('t');
 }
 
 async function useFoldersAndCounts(): Promise<void> {

@@ -1,12 +1,17 @@
 import type { Selectable } from 'kysely';
+import type { Id } from '@svault/shared';
 import type { Session } from '../accounts/session-store.ts';
 import type { Schema } from './schema.ts';
 
-export function toSession(row: Selectable<Schema['sessions']>): Session {
+/** @param row with the agent of an MCP client's session where it was asked for */
+export function toSession(
+  row: Selectable<Schema['sessions']> & { readonly agent_id?: Id<'agt'> | null },
+): Session {
   return {
     id: row.id,
     vaultId: row.vault_id,
     userId: row.user_id,
+    agentId: row.agent_id ?? undefined,
     kind: row.kind,
     method: row.method ?? 'link',
     client: row.client,

@@ -6,6 +6,11 @@ import type { Schema } from './schema.ts';
 import { toSession } from './session-rows.ts';
 
 export function createSessionStore(db: Kysely<Schema>): SessionStore {
+  const sessions = db
+    .selectFrom('sessions')
+    .leftJoin('oauth_sessions', 'oauth_sessions.session_id', 'sessions.id')
+    .selectAll('sessions')
+    .select('oauth_sessions.agent_id');
   return {
     add: async (session) => {
       const row = {
@@ -35,12 +40,7 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
       return row && { ...toSession(row), role: row.role };
     },
     get: async (vaultId, id) => {
-      const row = await db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .executeTakeFirst();
+      const row = await sessions.where('vault_id', '=', vaultId).where('id', '=', id).executeTakeFirst();
       return row && toSession(row);
     },
     roleOf: async (vaultId, id) => {
@@ -55,11 +55,7 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
       return row?.role;
     },
     list: async (vaultId, userId, page) => {
-      let query = db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where(afterKey(['created_at', 'id'], page));
+      let query = sessions.where('vault_id', '=', vaultId).where(afterKey(['created_at', 'id'], page));
       if (userId !== undefined) query = query.where('user_id', '=', userId);
       const rows = await query
         .orderBy('created_at')
@@ -74,19 +70,23 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
       const { numDeletedRows } = await query.executeTakeFirstOrThrow();
       return numDeletedRows > 0n;
     },
-    removeOfUser: async (userId, but) => {
-      let query = db.deleteFrom('sessions').where('user_id', '=', userId);
+    ofUser: async (userId, kind) => {
+      const rows = await sessions.where('user_id', '=', userId).where('kind', '=', kind).execute();
+      return rows.map(toSession);
+    },
+    removeOfUser: async (userId, { kinds, but }) => {
+      let query = db.deleteFrom('sessions').where('user_id', '=', userId).where('kind', 'in', kinds);
       if (but !== undefined) query = query.where('id', '!=', but);
       await query.execute();
     },
     touch: async (id, usedAt) => {
       await db.updateTable('sessions').set({ last_used_at: usedAt }).where('id', '=', id).execute();
     },
-    removeEnded: async ({ expiresAt, lastUsedAt }) => {
-      await db
-        .deleteFrom('sessions')
-        .where((eb) => eb.or([eb('expires_at', '<=', expiresAt), eb('last_used_at', '<=', lastUsedAt)]))
-        .execute();
+    removeExpired: async (now) => {
+      await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
+    },
+    removeIdle: async (kind, since) => {
+      await db.deleteFrom('sessions').where('kind', '=', kind).where('last_used_at', '<=', since).execute();
     },
   };
 }

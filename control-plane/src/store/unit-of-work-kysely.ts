@@ -12,6 +12,8 @@ import { createGrantStore } from './grant-store-kysely.ts';
 import { createIdentityStore } from './identity-store-kysely.ts';
 import { createLoginLinkStore } from './login-link-store-kysely.ts';
 import { createOauthCodeStore } from './oauth-code-store-kysely.ts';
+import { createOauthClientStore } from './oauth-client-store-kysely.ts';
+import { createOauthSessionStore } from './oauth-session-store-kysely.ts';
 import { createPasswordStore } from './password-store-kysely.ts';
 import { createPolicyStore } from './policy-store-kysely.ts';
 import { createProxyStore } from './proxy-store-kysely.ts';
@@ -37,6 +39,8 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     identities: createIdentityStore(db),
     loginLinks: createLoginLinkStore(db),
     oauthCodes: createOauthCodeStore(db),
+    oauthClients: createOauthClientStore(db),
+    oauthSessions: createOauthSessionStore(db),
     passwords: createPasswordStore(db),
     policies: createPolicyStore(db),
     proxies: createProxyStore(db),

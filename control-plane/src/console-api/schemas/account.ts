@@ -54,6 +54,10 @@ export const sessionSchema = z
     id: z.string().meta({ example: 'ses_…' }),
     kind: z.enum(SESSION_KINDS),
     userId: z.string(),
+    agentId: z
+      .string()
+      .optional()
+      .meta({ example: 'agt_…', description: 'Whom an MCP client acts as; of kind oauth only' }),
     client: z.string().meta({ description: 'What the client called itself' }),
     current: z.boolean().meta({ description: 'Whether this request is signed in by it' }),
     createdAt: timeSchema,

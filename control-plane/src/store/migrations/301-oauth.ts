@@ -58,6 +58,13 @@ export const oauth: SchemaMigration = {
       .execute();
     await db.schema.createIndex('oauth_sessions_by_agent').on('oauth_sessions').column('agent_id').execute();
 
+    // Sessions of different kinds end after different idle times.
+    await db.schema
+      .createIndex('sessions_by_kind_and_use')
+      .on('sessions')
+      .columns(['kind', 'last_used_at'])
+      .execute();
+
     await db.schema
       .createTable('oauth_access_tokens')
       .addColumn('token_hash', 'text', (column) => column.primaryKey())
