@@ -16,6 +16,7 @@ import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
+import { type ClientDocuments, createClientDocuments } from './oauth-clients/client-documents.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
 import type { Database } from './store/database.ts';
@@ -45,6 +46,7 @@ export interface Context {
   readonly cliSessions: CliSessions;
   readonly waysIn: WaysIn;
   readonly access: Access;
+  readonly clientDocuments: ClientDocuments;
   readonly limiter: Limiter;
   readonly limits: Limits;
   /** Redis is to keep the limits and is away. */
@@ -138,6 +140,7 @@ export async function createContext(
     cliSessions: createCliSessions(stores, clock),
     waysIn,
     access,
+    clientDocuments: createClientDocuments({ egress, clock }),
     limiter,
     limits,
     limitsAreAlone: running.isAlone,

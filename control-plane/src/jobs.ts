@@ -5,6 +5,7 @@ import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
 import { createAuditShipper } from './audit/shipper.ts';
 import { type BackgroundClaim, startJob } from './background.ts';
+import { forgetUnusedClients } from './oauth-clients/client-use.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
 import type { LinkedWebhook } from './webhook-link/linked-webhook.ts';
@@ -17,6 +18,7 @@ const ENDED_LIMITS_PAUSE_MS = 1_000;
 const DENIALS_PAUSE_MS = 5_000;
 const PENDING_KEYS_PAUSE_MS = 5_000;
 const ENDED_SIGN_INS_PAUSE_MS = 60_000;
+const UNUSED_CLIENTS_PAUSE_MS = 60_000;
 const RETENTION_PAUSE_MS = 5 * 60_000;
 
 /** All that goes on beside the requests. */
@@ -59,6 +61,7 @@ export function startJobs(options: {
     once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
     once('key rotation', PENDING_KEYS_PAUSE_MS, () => completeRotations({ links, rotation, logger })),
     once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => forgetEndedSignIns(stores, clock)),
+    once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => forgetUnusedClients(stores, clock)),
     ...(retention === undefined ? [] : [once('audit retention', RETENTION_PAUSE_MS, retention.run)]),
   ];
   return {

@@ -11,8 +11,3 @@ export function isLoopbackRedirect(text: string): boolean {
   const port = text.length <= MAX_CHARACTERS ? FORM.exec(text)?.[1] : undefined;
   return port !== undefined && Number(port) <= MAX_PORT;
 }
-
-/** @param redirectUri one that {@link isLoopbackRedirect} let through */
-export function redirectWith(redirectUri: string, answer: Readonly<Record<string, string>>): string {
-  return `${redirectUri}?${new URLSearchParams(answer).toString()}`;
-}

@@ -5,7 +5,7 @@ import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../cli-login/cli-login.ts';
 import type { CliLogin } from '../cli-login/cli-login-store.ts';
-import { redirectWith } from '../cli-login/loopback-redirect.ts';
+import { formTargetOf, redirectWith } from '../authorization-code/redirect-uri.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { Stores } from '../unit-of-work.ts';
@@ -75,12 +75,8 @@ function answer(
   res.redirect(303, redirectWith(redirectUri, parameters));
 }
 
-/** A content policy has no way to name an IPv6 address (CSP 3, `host-source`), so for that one it names the scheme. */
-function redirectTargets({ redirectUri }: CliLogin): string[] {
-  if (redirectUri === undefined) return [];
-  const { origin, hostname } = new URL(redirectUri);
-  return [hostname.startsWith('[') ? 'http:' : origin];
-}
+const redirectTargets = ({ redirectUri }: CliLogin): string[] =>
+  redirectUri === undefined ? [] : [formTargetOf(redirectUri)];
 
 const askPage = (login: CliLogin, account: string): PageContent => ({
   title: 'Sign in the command line?',

@@ -64,7 +64,7 @@ export function pageRoute(
 /** How a refusal looks as a page. */
 export type PageOfRefusal = (error: AppError<ErrorCode>) => PageContent;
 
-const refusalPage: PageOfRefusal = (error) => ({
+export const refusalPage: PageOfRefusal = (error) => ({
   title: 'This did not work',
   body: `<p>${escapeHtml(wordsOf(error))}</p>`,
 });

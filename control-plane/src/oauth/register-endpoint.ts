@@ -1,0 +1,54 @@
+import type { Request, Response, Router } from 'express';
+import { readBody } from '@svault/server-kit/raw-body';
+import { type Clock, JsonRefused, parseTime, parseWireObject } from '@svault/shared';
+import type { RouteLimits } from '../http/route-limits.ts';
+import { AUTH_METHOD, GRANT_TYPES, RESPONSE_TYPES, SCOPE } from '../oauth-clients/client-metadata.ts';
+import type { RegisteredClient } from '../oauth-clients/oauth-client-store.ts';
+import { registerClient } from '../oauth-clients/register-client.ts';
+import type { Stores } from '../unit-of-work.ts';
+import { OauthRefused, oauthEndpoint } from './oauth-answer.ts';
+import { OAUTH_PATHS } from './oauth-paths.ts';
+
+/** Many times what any client says about itself. */
+const MAX_BYTES = 16 * 1024;
+
+/** Dynamic client registration (RFC 7591), open to everybody: what is registered may ask a person, and nothing more. */
+export function createRegisterEndpoint(options: {
+  readonly stores: Pick<Stores, 'oauthClients'>;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly clock: Clock;
+}): Router {
+  const { stores, limits, clock } = options;
+  const handle = async (req: Request, res: Response): Promise<void> => {
+    await limits.countAddress('oauth_register', req);
+    const client = await registerClient(stores, await readMetadata(req), clock);
+    if ('error' in client) throw new OauthRefused(client.error, client.error_description);
+    res.status(201).json(answerOf(client));
+  };
+  return oauthEndpoint(OAUTH_PATHS.register, { anyOrigin: true, handle });
+}
+
+/** @throws OauthRefused; AppError TOO_LARGE, INVALID_REQUEST for a body that ends early or is compressed */
+async function readMetadata(req: Request): Promise<Record<string, unknown>> {
+  const bytes = await readBody(req, { maxBytes: MAX_BYTES });
+  const mediaType = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  try {
+    if (mediaType === 'application/json') return parseWireObject(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) throw error;
+  }
+  throw new OauthRefused('invalid_client_metadata', 'send one JSON object as application/json');
+}
+
+/** RFC 7591 section 3.2.1: all that is registered, what was replaced included. */
+const answerOf = ({ id, name, uri, redirectUris, createdAt }: RegisteredClient): object => ({
+  client_id: id,
+  client_id_issued_at: Math.floor((parseTime(createdAt) ?? 0) / 1_000),
+  client_name: name,
+  ...(uri !== undefined && { client_uri: uri }),
+  redirect_uris: redirectUris,
+  grant_types: GRANT_TYPES,
+  response_types: RESPONSE_TYPES,
+  token_endpoint_auth_method: AUTH_METHOD,
+  scope: SCOPE,
+});
