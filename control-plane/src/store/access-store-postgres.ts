@@ -25,8 +25,8 @@ interface Read {
 }
 
 /**
- * All that decisions look at, for several at a time. The limit of one changes no answer; with it the planner takes the
- * whole index, and not an agent's grants one by one.
+ * All that decisions look at, for several at a time. A limit of one changes no answer; with it the planner takes the whole
+ * index, and not an agent's grants one by one.
  *
  * @param caller how the agent of a question is found
  * @param service whose grant to join
@@ -64,9 +64,10 @@ const list = (name: string, columns: Columns, caller: string): Read => ({
 });
 
 const BY_KEY = 'JOIN agents caller ON caller.key_hash = asked.hash';
-const BY_SESSION = `JOIN oauth_access_tokens t ON t.token_hash = asked.hash AND t.expires_at > asked.time
-    JOIN oauth_sessions s ON s.session_id = t.session_id AND s.audience = asked.audience
-    JOIN agents caller ON caller.id = s.agent_id`;
+const BY_SESSION = `CROSS JOIN LATERAL (
+      SELECT s.agent_id FROM oauth_access_tokens t JOIN oauth_sessions s ON s.session_id = t.session_id
+      WHERE t.token_hash = asked.hash AND t.expires_at > asked.time AND s.audience = asked.audience LIMIT 1) shown
+    JOIN agents caller ON caller.id = shown.agent_id`;
 
 /** Statements of their own, so that who shows a key pays nothing for sessions. */
 type Reads = Readonly<Record<AgentCredential['kind'], Read>>;

@@ -1,6 +1,7 @@
 import { ManualClock, hashKey, newId, newKey } from '@svault/shared';
 import { silentLogger } from '@svault/server-kit/logger';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AccessRequest } from '../../src/access/access.ts';
 import { agentKeyCredential } from '../../src/access/agent-credential.ts';
 import type { Decision } from '../../src/access/decision.ts';
 import { createExpiredGrants } from '../../src/access/expired-grants.ts';
@@ -15,9 +16,9 @@ import type { RuleSettings } from '../../src/policies/rule.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/unit-of-work.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
-import { type StoredAccess, storeAccess } from './stored-access.ts';
+import { type StoredAccess, storeAccess, storeSession } from './stored-access.ts';
 
-// A policy that changes after a request was decided and before its access is written down, with the real stores.
+// What changes after a request was decided and before its access is written down, with the real stores.
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));
@@ -52,7 +53,7 @@ beforeEach(async () => {
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
   database.unitOfWork.run(stored.vaultId, work);
 
-function ask(): Promise<Decision> {
+function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
   const writer = createAuditWriter({ log: database.auditCommit, logger: silentLogger });
   const audit: AuditWriter = {
     record: async (event, options) => {
@@ -85,6 +86,7 @@ function ask(): Promise<Decision> {
     door: 'rest',
     question: { kind: 'credential', serviceName: 'github' },
     sourceAddress: '192.0.2.1',
+    ...how,
   });
 }
 const said = (decision: Decision): unknown =>
@@ -184,4 +186,48 @@ it('a last use goes to one of two requests that were both let through', async ()
   const both = await Promise.all([ask(), ask()]);
   expect(both.map(({ outcome }) => outcome).toSorted()).toEqual(['denied', 'ticket']);
   expect(both.map(said)).toContainEqual(denied('max_usage'));
+});
+
+describe('at MCP', () => {
+  const log = async () =>
+    (await database.stores.audit.after(stored.vaultId, 0, 100)).map(({ detail }) => detail);
+
+  it('a session that is revoked gives nothing more, and leaves no access in the log', async () => {
+    const { credential, sessionId } = await storeSession(database, clock, stored);
+    expect(said(await ask({ door: 'mcp', credential }))).toBe('ticket');
+    meanwhile = ({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined);
+    expect(said(await ask({ door: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(await successes()).toBe(1);
+    expect(await log()).toHaveLength(1);
+  });
+
+  it('a revoked session counts no lifetime use', async () => {
+    await attached(ONCE);
+    const { credential, sessionId } = await storeSession(database, clock, stored);
+    meanwhile = ({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined);
+    expect(said(await ask({ door: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(said(await ask())).toBe('ticket');
+  });
+
+  it('an access token whose time comes gives nothing more', async () => {
+    const { credential } = await storeSession(database, clock, stored, 1_000);
+    meanwhile = async () => clock.advance(1_000);
+    expect(said(await ask({ door: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(await successes()).toBe(0);
+  });
+
+  it('MCP that is switched off keeps out who is on the way, by key and by session, and not at REST', async () => {
+    const { credential } = await storeSession(database, clock, stored);
+    const { vaultId, agentId } = stored;
+    const toggle = (mcpEnabled: boolean) => (stores: Stores) =>
+      stores.agents.update(vaultId, agentId, { mcpEnabled });
+    for (const how of [{ door: 'mcp', credential }, { door: 'mcp' }] as const) {
+      meanwhile = toggle(false);
+      expect(said(await ask(how))).toEqual({ code: 'MCP_DISABLED' });
+      await change(toggle(true));
+    }
+    meanwhile = toggle(false);
+    expect(said(await ask())).toBe('ticket');
+    expect(await successes()).toBe(1);
+  });
 });

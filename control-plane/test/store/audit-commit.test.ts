@@ -1,4 +1,4 @@
-import { ManualClock, newId } from '@svault/shared';
+import { ManualClock } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/audit/audit-writer.ts';
 import { verifyLog } from '../../src/audit/verify-log.ts';
@@ -42,34 +42,6 @@ it('writes an access that still stands, with all that the event says', async () 
     { ...event, seq: 1, id: expect.anything(), timestamp: NOW, hash: expect.anything() },
   ]);
   expect(await database.stores.agents.get(stored.vaultId, stored.agentId)).toMatchObject({ lastUsedAt: NOW });
-});
-
-const withdrawals: readonly (readonly [string, (stores: Stores) => Promise<unknown>])[] = [
-  ['suspended', ({ agents }) => agents.setStatus(stored.vaultId, stored.agentId, 'suspended')],
-  ['deleted', ({ agents }) => agents.markDeleted(stored.vaultId, stored.agentId)],
-  [
-    'given another key',
-    ({ agents }) =>
-      agents.setKey(stored.vaultId, stored.agentId, {
-        keyHash: newId('agt'),
-        keyPrefix: 'svagent_',
-        keyWrapped: 'wrapped',
-      }),
-  ],
-  ['left without its grant', ({ grants }) => grants.removeOfAgent(stored.vaultId, stored.agentId)],
-  ['locked out with its vault', ({ vaults }) => vaults.setLockedAt(stored.vaultId, NOW)],
-  ['without a webhook', ({ webhookLinks }) => webhookLinks.delete(stored.vaultId)],
-];
-it.each(withdrawals)('leaves out the access of an agent that was %s meanwhile', async (_what, withdraw) => {
-  await change(withdraw);
-  const other: AuditEntry = { ...entry, provided: undefined };
-  expect(await commit(entry, other)).toEqual([false, true]);
-  expect(await written()).toBe(1);
-});
-
-it('leaves out an access that was decided under other policies', async () => {
-  const later = { ...stored.provided, policyRevision: stored.provided.policyRevision + 1 };
-  expect(await commit({ ...entry, provided: later }, entry)).toEqual([false, true]);
 });
 
 describe('lifetime uses', () => {

@@ -1,6 +1,7 @@
 import { systemClock } from '@svault/shared';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { AgentCredential } from '../../src/access/agent-credential.ts';
 import { createAccessStore } from '../../src/store/access-store-postgres.ts';
 import { BY_INDEX } from '../../src/store/postgres-database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
@@ -9,6 +10,9 @@ import { type StorePlace, makeStorePlace } from './open-store.ts';
  * What a credential request reads costs the same however much there is: each table is looked up by a whole index. Planned
  * as it is for a connection that lives long, before anything is known of the tables and after.
  */
+
+const KEY: AgentCredential = { kind: 'key', hash: 'a' };
+const SESSION: AgentCredential = { kind: 'session', hash: 'a', audience: 'https://x' };
 
 let place: StorePlace;
 let client: pg.Client;
@@ -25,33 +29,45 @@ afterAll(async () => {
   await place.remove();
 });
 
-/** The statements of the credential path, as they are sent. */
-async function statements(): Promise<readonly string[]> {
-  const texts: string[] = [];
-  const run = async ({ text }: { readonly text: string }): Promise<never[]> => (texts.push(text), []);
-  const store = createAccessStore({ pool: { run }, maxReads: 1, clock: systemClock });
-  const key = { kind: 'key', hash: 'a' } as const;
-  await store.find(key, 'b', 0);
-  await store.findWithGrants(key, 0);
-  return texts;
+interface Statement {
+  readonly text: string;
+  readonly parameters: number;
 }
 
-async function planOf(text: string): Promise<string> {
+/** The statements of the credential path, as they are sent. */
+async function statements(): Promise<readonly Statement[]> {
+  const sent: Statement[] = [];
+  const run = async (
+    { text }: { readonly text: string },
+    values: readonly unknown[] = [],
+  ): Promise<never[]> => {
+    sent.push({ text, parameters: values.length });
+    return [];
+  };
+  const store = createAccessStore({ pool: { run }, maxReads: 1, clock: systemClock });
+  for (const credential of [KEY, SESSION]) {
+    await store.find(credential, 'b', 0);
+    await store.findWithGrants(credential, 0);
+  }
+  return sent;
+}
+
+async function planOf({ text, parameters }: Statement): Promise<string> {
   await client.query(`PREPARE asked AS ${text}`);
-  const { rows } = await client.query<Record<string, string>>(
-    "EXPLAIN EXECUTE asked(ARRAY['h1', 'h2'], ARRAY['s', 's'])",
-  );
+  const values = Array.from({ length: parameters }, () => "ARRAY['h1', 'h2']").join(', ');
+  const { rows } = await client.query<Record<string, string>>(`EXPLAIN EXECUTE asked(${values})`);
   await client.query('DEALLOCATE asked');
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
 async function expectWholeIndexes(): Promise<void> {
-  for (const text of await statements()) {
-    const plan = await planOf(text);
+  for (const statement of await statements()) {
+    const plan = await planOf(statement);
     expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/);
     // What is scanned by an index is looked up in it.
     expect(plan).not.toMatch(/Scan using .*\n *(?! |Index Cond)/);
-    for (const columns of ['agent_id = caller.id) AND (service_name =', 'target_type = ', 'key_hash = '])
+    const credential = statement.text.includes('oauth_access_tokens') ? 'token_hash = ' : 'key_hash = ';
+    for (const columns of ['agent_id = caller.id) AND (service_name =', 'target_type = ', credential])
       expect(plan).toMatch(new RegExp(`Index Cond: .*${columns.replaceAll(/[()]/g, '\\$&')}`));
   }
 }
@@ -66,6 +82,12 @@ it('in one that is full of one account', async () => {
       SELECT 'a' || n, 'v', 'u', 'n', '', 'active', 0, 'x', 'h' || n, 'p', 'w' FROM generate_series(1, 3000) n;
     INSERT INTO grants (id, vault_id, agent_id, service_name, refresh_policy, created_at)
       SELECT 'g' || n, 'v', 'a' || n % 10 + 1, 's' || n, 'none', 'x' FROM generate_series(1, 3000) n;
+    INSERT INTO sessions (id, vault_id, user_id, kind, token_hash, client, created_at, last_used_at, expires_at)
+      SELECT 's' || n, 'v', 'u', 'oauth', 'f' || n, 'c', 'x', 'x', 'x' FROM generate_series(1, 3000) n;
+    INSERT INTO oauth_sessions (session_id, agent_id, client_id, audience)
+      SELECT 's' || n, 'a' || n % 10 + 1, 'c', 'x' FROM generate_series(1, 3000) n;
+    INSERT INTO oauth_access_tokens (token_hash, session_id, issued_at, expires_at)
+      SELECT 'h' || n, 's' || n % 10 + 1, 'x', 'x' FROM generate_series(1, 3000) n;
     INSERT INTO policies (id, vault_id, name, enabled, rules, created_at, updated_at)
       VALUES ('p', 'v', 'n', 1, '[]', 'x', 'x');
     INSERT INTO policy_attachments (vault_id, target_type, target_id, policy_id)

@@ -1,8 +1,10 @@
-import { type Clock, type Id, formatTime, newId } from '@svault/shared';
-import type { AgentCredential } from '../../src/access/agent-credential.ts';
+import { type Clock, type Id, formatTime, hashKey, newId, newKey } from '@svault/shared';
+import { type AgentCredential, sessionCredential } from '../../src/access/agent-credential.ts';
 import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
 import type { StandingAccess } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
+
+export const AUDIENCE = 'https://service.example/api/agents/mcp';
 
 /** An account with an agent that may have `github`, and a webhook that has answered. */
 export interface StoredAccess {
@@ -30,7 +32,7 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
       name: 'a',
       description: '',
       status: 'active',
-      mcpEnabled: false,
+      mcpEnabled: true,
       sealingKeyThumbprint: undefined,
       createdAt: now,
       lastUsedAt: undefined,
@@ -77,4 +79,50 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
       serviceName,
     }),
   };
+}
+
+/** A client's session as the agent, and the access token that it shows. */
+export interface StoredSession {
+  readonly sessionId: Id<'ses'>;
+  readonly credential: AgentCredential;
+}
+
+/** @param lifetimeMs of the access token */
+export async function storeSession(
+  { unitOfWork }: Database,
+  clock: Clock,
+  { vaultId, userId, agentId }: Pick<StoredAccess, 'vaultId' | 'userId' | 'agentId'>,
+  lifetimeMs = 3_600_000,
+): Promise<StoredSession> {
+  const [now, expiresAt] = [formatTime(clock.now()), formatTime(clock.now() + lifetimeMs)];
+  const [sessionId, token]: [Id<'ses'>, string] = [newId('ses'), newKey('svsess')];
+  const credential = sessionCredential(token, AUDIENCE);
+  if (credential === undefined) throw new Error('a new token has the form of one');
+  await unitOfWork.run(vaultId, async ({ oauthSessions, sessions }) => {
+    await sessions.add({
+      id: sessionId,
+      vaultId,
+      userId,
+      agentId,
+      kind: 'oauth',
+      method: 'oauth',
+      client: 'a client',
+      createdAt: now,
+      lastUsedAt: now,
+      expiresAt,
+      tokenHash: `family of ${sessionId}`,
+    });
+    await oauthSessions.add(
+      {
+        sessionId,
+        agentId,
+        clientId: 'https://client.example/',
+        audience: AUDIENCE,
+        codeHash: undefined,
+        refreshHash: hashKey(newKey('svsessr')),
+      },
+      { tokenHash: credential.hash, issuedAt: now, expiresAt },
+    );
+  });
+  return { sessionId, credential };
 }

@@ -1,0 +1,175 @@
+import { type Id, ManualClock, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { AgentCredential } from '../../src/access/agent-credential.ts';
+import type { Database } from '../../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+import {
+  AUDIENCE,
+  type StoredAccess,
+  type StoredSession,
+  storeAccess,
+  storeSession,
+} from './stored-access.ts';
+
+// What a decision is given to look at, by a key and by a session.
+
+const HOUR_MS = 3_600_000;
+const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+let place: StorePlace;
+let database: Database;
+let stored: StoredAccess;
+let session: StoredSession;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  stored = await storeAccess(database, clock);
+  session = await storeSession(database, clock, stored, HOUR_MS);
+});
+
+const find = async (credential: AgentCredential, serviceName = 'github', nowMs = clock.now()) =>
+  database.accessStore.find(credential, serviceName, nowMs);
+const list = async (credential: AgentCredential, nowMs = clock.now()) =>
+  database.accessStore.findWithGrants(credential, nowMs);
+
+it('by key: the agent, its vault, grant and webhook', async () => {
+  const { vaultId, agentId, provided } = stored;
+  expect(await find(stored.credential)).toMatchObject({
+    agentId,
+    vaultId,
+    status: 'active',
+    mcpEnabled: 1,
+    vaultLockedAt: null,
+    activeAgents: 1,
+    proxies: 0,
+    policies: null,
+    policyUsage: null,
+    policyRevision: 0,
+    grantId: provided.grantId,
+    grantExpiresAt: null,
+    refreshPolicy: 'none',
+    sourceGroupId: null,
+    webhookId: provided.webhookId,
+    webhookUrl: 'https://vault.example.org',
+  });
+  expect(await find(stored.credential, '')).toMatchObject({ agentId, grantId: null, refreshPolicy: null });
+});
+
+it('by session: the same', async () => {
+  const { credential } = session;
+  expect(await find(credential)).toEqual(await find(stored.credential));
+  expect(await find(credential, '')).toEqual(await find(stored.credential, ''));
+  expect(await list(credential)).toEqual(await list(stored.credential));
+});
+
+it('says that MCP is off, and from which folder a grant came', async () => {
+  const { vaultId, agentId } = stored;
+  const sourceGroupId: Id<'fld'> = newId('fld');
+  await database.unitOfWork.run(vaultId, async ({ agents, grants }) => {
+    await agents.update(vaultId, agentId, { mcpEnabled: false });
+    await grants.addAll([
+      {
+        id: newId('grt'),
+        vaultId,
+        agentId,
+        serviceName: 'of-a-folder',
+        grantExpiresAt: '2026-11-20T13:00:00.000Z',
+        refreshPolicy: 'auto',
+        sourceGroupId,
+        createdAt: '2026-11-20T12:00:00.000Z',
+      },
+    ]);
+  });
+  for (const { credential } of [stored, session]) {
+    expect(await find(credential, 'of-a-folder')).toMatchObject({ mcpEnabled: 0, sourceGroupId });
+    const github = {
+      serviceName: 'github',
+      grantExpiresAt: null,
+      refreshPolicy: 'none',
+      sourceGroupId: null,
+    };
+    const lapsing = {
+      serviceName: 'of-a-folder',
+      grantExpiresAt: '2026-11-20T13:00:00.000Z',
+      refreshPolicy: 'auto',
+      sourceGroupId,
+    };
+    expect((await list(credential))?.grants).toEqual([github, lapsing]);
+  }
+  expect((await list(stored.credential, clock.now() + HOUR_MS))?.grants).toHaveLength(1);
+});
+
+it.each(['suspended', 'deleted'] as const)('finds an agent that is %s, which is told so', async (status) => {
+  const { vaultId, agentId } = stored;
+  await database.unitOfWork.run(vaultId, ({ agents }) =>
+    status === 'deleted' ? agents.markDeleted(vaultId, agentId) : agents.setStatus(vaultId, agentId, status),
+  );
+  expect(await find(stored.credential)).toMatchObject({ status });
+  expect(await find(session.credential)).toMatchObject({ status });
+});
+
+it("a session's token opens nothing from its end on", async () => {
+  const { credential } = session;
+  expect(await find(credential, 'github', clock.now() + HOUR_MS - 1)).toBeDefined();
+  expect(await find(credential, 'github', clock.now() + HOUR_MS)).toBeUndefined();
+  expect(await list(credential, clock.now() + HOUR_MS)).toBeUndefined();
+});
+
+it('nor at another audience, nor as a key, nor a key as a token', async () => {
+  const { hash } = session.credential;
+  const strangers: AgentCredential[] = [
+    { kind: 'session', hash, audience: `${AUDIENCE}/` },
+    { kind: 'session', hash, audience: '' },
+    { kind: 'session', hash: stored.credential.hash, audience: AUDIENCE },
+    { kind: 'key', hash },
+    { kind: 'key', hash: `family of ${session.sessionId}` },
+    { kind: 'session', hash: `family of ${session.sessionId}`, audience: AUDIENCE },
+  ];
+  for (const stranger of strangers) {
+    expect(await find(stranger)).toBeUndefined();
+    expect(await list(stranger)).toBeUndefined();
+  }
+});
+
+it('nor once the session has ended; the key is not touched by that', async () => {
+  const { vaultId } = stored;
+  await database.unitOfWork.run(vaultId, ({ sessions }) =>
+    sessions.remove(vaultId, session.sessionId, undefined),
+  );
+  expect(await find(session.credential)).toBeUndefined();
+  expect(await list(session.credential)).toBeUndefined();
+  expect(await find(stored.credential)).toBeDefined();
+});
+
+it('outlives a new key of its agent', async () => {
+  const { vaultId, agentId } = stored;
+  const key = { keyHash: newId('agt'), keyPrefix: 'svagent_', keyWrapped: 'wrapped' };
+  await database.unitOfWork.run(vaultId, ({ agents }) => agents.setKey(vaultId, agentId, key));
+  expect(await find(stored.credential)).toBeUndefined();
+  expect(await find(session.credential)).toMatchObject({ agentId });
+});
+
+it('gives everybody their own, however many ask at once and by what', async () => {
+  const others = await Promise.all(Array.from({ length: 4 }, () => storeAccess(database, clock)));
+  const accounts = await Promise.all(
+    [stored, ...others].map(async (account) => ({
+      account,
+      token: (await storeSession(database, clock, account)).credential,
+    })),
+  );
+  const asked = Array.from({ length: 20 }, () => accounts)
+    .flat()
+    .flatMap(({ account: { agentId, credential }, token }, n) =>
+      [credential, token, { kind: 'key', hash: 'nobody' } as const].map(async (by) => {
+        const subject = n % 2 === 0 ? await find(by) : await list(by);
+        return [subject?.agentId, by.hash === 'nobody' ? undefined : agentId];
+      }),
+    );
+  for (const [found, expected] of await Promise.all(asked)) expect(found).toBe(expected);
+});
