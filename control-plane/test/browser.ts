@@ -55,10 +55,19 @@ export function keep(cookies: Map<string, string>, lines: readonly string[]): vo
   }
 }
 
+/** What stands in a page as text. */
+export const textOf = (html: string): string =>
+  html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+
 /** The fields that a page's form carries. */
 export const fieldsOf = (page: string): Record<string, string> =>
   Object.fromEntries(
     [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)].map(
-      ([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')],
+      ([, name = '', value = '']) => [name, textOf(value)],
     ),
   );

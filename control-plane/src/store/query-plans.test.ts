@@ -34,6 +34,7 @@ beforeAll(async () => {
   await useEveryStore();
   await useOauthSessions();
   await useFoldersAndCounts();
+  await useOauthClients();
   await usePolicies();
   plans = [...statements].map((sql) => {
     const values = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
@@ -128,6 +129,7 @@ async function useEveryStore(): Promise<void> {
   await sessions.removeExpired('t');
   await sessions.removeIdle('oauth', 't');
   await tokens.get(vault, 's');
+  await tokens.ofServices(vault, ['s', 't']);
   await tokens.list(vault, byName);
   await tokens.update(vault, 's', { notes: 'n' }, 't');
   await tokens.remove(vault, 's');
@@ -157,6 +159,15 @@ async function useOauthSessions(): Promise<void> {
   await oauthSessions.findByCode('h');
   await oauthSessions.factsOf('h');
   await oauthSessions.forgetEndedAccess('t');
+}
+
+async function useOauthClients(): Promise<void> {
+  const { oauthClients } = database.stores;
+  const client: Id<'ocl'> = newId('ocl');
+  await oauthClients.find(client);
+  await oauthClients.touch(client, 't', 's');
+  await oauthClients.removeUnused({ lastUsedAt: 't', neverUsedSince: 't' });
+  await oauthClients.keepLatestNeverUsed(10);
 }
 
 async function useFoldersAndCounts(): Promise<void> {

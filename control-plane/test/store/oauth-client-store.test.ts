@@ -1,0 +1,119 @@
+import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { forgetUnusedClients, noteClientUse } from '../../src/oauth-clients/client-use.ts';
+import type { RegisteredClient } from '../../src/oauth-clients/oauth-client-store.ts';
+import { registerClient } from '../../src/oauth-clients/register-client.ts';
+import type { Database } from '../../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+let place: StorePlace;
+let database: Database;
+let clock: ManualClock;
+let years = 2030;
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open();
+});
+// Each test has years of its own, so that none sees clients of another.
+beforeEach(() => {
+  clock = new ManualClock(Date.UTC((years += 10), 0, 1));
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+
+async function registered(): Promise<RegisteredClient> {
+  clock.advance(1);
+  const client = await registerClient(database.stores, { redirect_uris: ['http://localhost/cb'] }, clock);
+  if ('error' in client) throw new Error(client.error_description);
+  return client;
+}
+const has = async ({ id }: RegisteredClient): Promise<boolean> =>
+  (await database.stores.oauthClients.find(id)) !== undefined;
+const forget = (most?: number) => forgetUnusedClients(database.stores, clock, most);
+const use = ({ id }: RegisteredClient) => noteClientUse(database.stores, id, clock);
+/** Forgets what was used last at a time, or before. */
+const forgetUsedUntil = (ms: number) =>
+  database.stores.oauthClients.removeUnused({ lastUsedAt: formatTime(ms), neverUsedSince: '' });
+
+describe('the store of clients', () => {
+  test('keeps what was registered', async () => {
+    const client: RegisteredClient = {
+      id: newId('ocl'),
+      name: '名前 "quoted"',
+      uri: 'https://app.example/',
+      redirectUris: ['https://app.example/cb?x=1', 'cursor://host/cb'],
+      createdAt: formatTime(clock.now()),
+    };
+    await database.stores.oauthClients.add(client);
+    expect(await database.stores.oauthClients.find(client.id)).toEqual(client);
+    const nameless = { ...client, id: newId('ocl'), uri: undefined } as RegisteredClient;
+    await database.stores.oauthClients.add(nameless);
+    expect(await database.stores.oauthClients.find(nameless.id)).toEqual(nameless);
+    expect(await database.stores.oauthClients.find(newId('ocl') as Id<'ocl'>)).toBeUndefined();
+  });
+
+  test('notes the first use, and then one a day', async () => {
+    const [daily, oftener] = [await registered(), await registered()];
+    clock.advance(1_000);
+    const first = clock.now();
+    await use(daily);
+    await use(oftener);
+    clock.advance(DAY_MS - 1);
+    await use(oftener);
+    clock.advance(1);
+    await use(daily);
+    await forgetUsedUntil(first - 1);
+    expect([await has(daily), await has(oftener)]).toEqual([true, true]);
+    await forgetUsedUntil(first);
+    expect([await has(daily), await has(oftener)]).toEqual([true, false]);
+    await forgetUsedUntil(first + DAY_MS);
+    expect(await has(daily)).toBe(false);
+  });
+
+  test('forgets a client that nobody used for 30 days, and one that is not used any more after 180', async () => {
+    const [never, once] = [await registered(), await registered()];
+    clock.advance(1_000);
+    await use(once);
+    clock.advance(30 * DAY_MS - 1_002);
+    await forget();
+    expect([await has(never), await has(once)]).toEqual([true, true]);
+    clock.advance(1_000);
+    await forget();
+    expect([await has(never), await has(once)]).toEqual([false, true]);
+    clock.advance(150 * DAY_MS - 1_000);
+    await forget();
+    expect(await has(once)).toBe(true);
+    clock.advance(1_002);
+    await forget();
+    expect(await has(once)).toBe(false);
+  });
+
+  test('is bounded: of those that nobody used the latest are kept, and all that somebody said yes to', async () => {
+    const used = [await registered(), await registered()];
+    clock.advance(1);
+    for (const client of used) await use(client);
+    const flood: RegisteredClient[] = [];
+    for (let n = 0; n < 5; n++) flood.push(await registered());
+    await forget(3);
+    expect(await Promise.all([...used, ...flood].map(has))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+    await forget(3);
+    expect(await has(flood[2]!)).toBe(true);
+  });
+
+  test('knows nothing of clients that describe themselves elsewhere', async () => {
+    await noteClientUse(database.stores, 'https://app.example/client.json', clock);
+    await noteClientUse(database.stores, newId('ocl'), clock);
+  });
+});
