@@ -1,6 +1,8 @@
 import express, { type Express } from 'express';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import { apiHeaders } from '@svault/server-kit/security-headers';
+import { createReadAgentProfile } from './agents/agent-profile.ts';
+import { readCredentialHistory } from './audit/credential-history.ts';
 import { createAccountExportRoutes } from './console-api/account-export-routes.ts';
 import { createAccountRoutes } from './console-api/account-routes.ts';
 import { createAgentRoutes } from './console-api/agent-routes.ts';
@@ -25,10 +27,11 @@ import { createWebhookRoutes } from './console-api/webhook-routes.ts';
 import type { Context } from './context.ts';
 import { notFound } from './errors.ts';
 import { createManagementAuthenticator } from './http/authenticate-management.ts';
-import { createClientAddress } from './http/client-address.ts';
+import { createClientAddress, createTrustsPeer } from './http/client-address.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { ERROR_STATUS } from './http/errors.ts';
 import { mountRoutes } from './http/mount-routes.ts';
+import { createOwnHost } from './http/own-host.ts';
 import { createPageSession } from './http/page-session.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
 import { createRouteLimits } from './http/route-limits.ts';
@@ -39,7 +42,10 @@ import { createMetadataEndpoints } from './oauth/metadata-endpoints.ts';
 import { createRegisterEndpoint } from './oauth/register-endpoint.ts';
 import { createRevokeEndpoint } from './oauth/revoke-endpoint.ts';
 import { createTokenEndpoint } from './oauth/token-endpoint.ts';
+import { createTools } from './mcp/all-tools.ts';
+import { MCP_PATH, createMcpHandler } from './mcp/mcp-handler.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
+import { createDescribeGrants } from './tokens/describe-grants.ts';
 
 /** All middleware in the order in which a request meets it. */
 export function createApp(context: Context): Express {
@@ -69,8 +75,19 @@ export function createApp(context: Context): Express {
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.enable('case sensitive routing').enable('strict routing');
 
-  // First, and with headers of its own: this path is the one that has to be fast.
+  // First, and with headers of their own: these paths are the ones that have to be fast.
   app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, clientAddress, https }));
+  app.all(
+    MCP_PATH,
+    createMcpHandler({
+      access: context.access,
+      tools: createTools(mcpFeatures(context)),
+      clientAddress,
+      ownHost: createOwnHost(config.baseUrl, createTrustsPeer(config.trustedProxies)),
+      baseUrl: config.baseUrl,
+      allowedOrigins: config.mcpAllowedOrigins,
+    }),
+  );
   app.use(apiHeaders({ https }));
   app.use(
     createHealthRoutes({ databaseAnswers: context.database.answers, isDegraded: context.limitsAreAlone }),
@@ -127,6 +144,13 @@ export function createApp(context: Context): Express {
   );
   return app;
 }
+
+const mcpFeatures = ({ database, records, stores }: Context): Parameters<typeof createTools>[0] => ({
+  describeGrants: createDescribeGrants({ tokens: stores.tokens, records }),
+  readProfile: createReadAgentProfile(stores),
+  readHistory: (subject, request) =>
+    readCredentialHistory({ log: stores.audit, keys: database.masterKeys }, subject, request),
+});
 
 const welcomeBrowserOf = ({ config, sessions, unitOfWork }: Context): WelcomeBrowser =>
   createWelcomeBrowser({ sessions, unitOfWork, cookie: sessionCookie(config.baseUrl) });

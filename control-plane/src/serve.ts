@@ -81,6 +81,4 @@ async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string
 
 function sayWhatRuns({ config, logger }: Context, url: string): void {
   logger.info({ url, baseUrl: config.baseUrl, egressAllow: config.egressAllow }, 'control plane serves');
-  if (config.withoutEffect.length > 0)
-    logger.warn({ settings: config.withoutEffect }, 'these settings have no effect in this release');
 }

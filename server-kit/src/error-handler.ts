@@ -2,6 +2,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import { AppError } from '@svault/shared';
 import type { Logger } from './logger.ts';
 import { type Refusal, type RefusalCodes, createRefusalReader, refusalBody } from './refusal.ts';
+import { endWhenReceived } from './unread-body.ts';
 
 /**
  * The one place where errors become answers: what {@link createRefusalReader} reads out of them, as
@@ -27,9 +28,6 @@ export function errorHandler<Code extends string>(
 const reasonOf = (error: unknown): string | undefined =>
   error instanceof AppError ? error.reason : undefined;
 
-/** How long a refused client may go on sending before the connection is torn down. */
-const LINGER_MS = 1_000;
-
 /** Writes a refusal as JSON; a body that was too large is not read to its end, so the connection goes. */
 function sendRefusal(res: Response, refusal: Refusal): void {
   const { status, details } = refusal;
@@ -44,18 +42,4 @@ function sendRefusal(res: Response, refusal: Refusal): void {
   res.setHeader('Content-Length', Buffer.byteLength(body));
   if (unread) endWhenReceived(res, body);
   else res.end(body);
-}
-
-/**
- * Answers a request that is still on its way. What comes is dropped for a moment, then the connection goes: tearing
- * it down at once would make the client's system throw the answer away unread (RFC 9112 section 9.6).
- */
-function endWhenReceived(res: Response, body: string): void {
-  res.write(body);
-  const end = (): void => {
-    clearTimeout(teardown);
-    res.end();
-  };
-  const teardown = setTimeout(end, LINGER_MS);
-  res.req.once('end', end).once('close', end).resume();
 }

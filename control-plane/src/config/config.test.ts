@@ -29,7 +29,7 @@ test('defaults', () => {
     metricsListen: undefined,
     logLevel: 'info',
     logFormat: 'json',
-    withoutEffect: [],
+    mcpAllowedOrigins: [],
   });
 });
 
@@ -87,16 +87,37 @@ describe('SV_BASE_URL', () => {
 
 test('SV_GEOIP_DB is a path, and comes from no other file', () => {
   const path = '/var/lib/countries.mmdb';
-  expect(controlPlaneConfig({ ...BASE, SV_GEOIP_DB: path })).toMatchObject({
-    geoipDb: path,
-    withoutEffect: [],
-  });
+  expect(controlPlaneConfig({ ...BASE, SV_GEOIP_DB: path }).geoipDb).toBe(path);
   expect(problemsOf({ ...BASE, SV_GEOIP_DB_FILE: path })).toHaveLength(1);
 });
 
-test('says what it does not do yet', () => {
-  const env = { ...BASE, SV_MCP_ALLOWED_ORIGINS: 'https://a.example', SV_OIDC_ISSUER: '' };
-  expect(controlPlaneConfig(env).withoutEffect).toEqual(['SV_MCP_ALLOWED_ORIGINS']);
+describe('SV_MCP_ALLOWED_ORIGINS', () => {
+  const originsOf = (text: string) =>
+    controlPlaneConfig({ ...BASE, SV_MCP_ALLOWED_ORIGINS: text }).mcpAllowedOrigins;
+
+  test('is a list of origins as browsers write them', () => {
+    expect(originsOf('https://a.example,http://localhost:6274,moz-extension://0a-1b')).toEqual([
+      'https://a.example',
+      'http://localhost:6274',
+      'moz-extension://0a-1b',
+    ]);
+  });
+  test.each([
+    'https://a.example/',
+    'https://A.example',
+    'https://a.example:443',
+    'https://u@a.example',
+    'a.example',
+    'null',
+    '*',
+    'https://*',
+    'https://*.example',
+    'javascript://',
+  ])('refuses %s', (text) => {
+    expect(problemsOf({ ...BASE, SV_MCP_ALLOWED_ORIGINS: text })).toEqual([
+      'SV_MCP_ALLOWED_ORIGINS must list origins like https://app.example.com, with commas between',
+    ]);
+  });
 });
 
 describe('limits', () => {

@@ -48,14 +48,9 @@ export interface ControlPlaneConfig {
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  /** Names that are set and known, whose features this release does not have; said aloud at start. */
-  readonly withoutEffect: readonly string[];
+  /** Origins of pages, besides our own, that may call the MCP endpoint; as browsers write them. */
+  readonly mcpAllowedOrigins: readonly string[];
 }
-
-/** Settings of features that are not part of this release. Known, so that one environment file serves all. */
-const RESERVED = ['SV_MCP_ALLOWED_ORIGINS'] as const;
-
-const reserved = optionalText({ file: true, description: 'reserved' });
 
 const SETTINGS = {
   SV_BASE_URL: checked(url({ description: 'public address of this service' }), problemOfBaseUrl),
@@ -90,7 +85,11 @@ const SETTINGS = {
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { default: 'info', description: 'least severe level that is logged' }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
   ...OIDC_SETTINGS,
-  SV_MCP_ALLOWED_ORIGINS: reserved,
+  SV_MCP_ALLOWED_ORIGINS: list({
+    default: [],
+    description: 'origins of other pages whose scripts may call the MCP endpoint',
+    entry: checkOrigin,
+  }),
   SV_AUDIT_RETENTION_DAYS: optional(
     integer({ min: 1, max: 3_650, file: false, description: 'days after which events leave the log' }),
   ),
@@ -123,7 +122,7 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
-    withoutEffect: RESERVED.filter((name) => values[name] !== undefined),
+    mcpAllowedOrigins: values.SV_MCP_ALLOWED_ORIGINS,
   };
 }
 
@@ -148,6 +147,17 @@ function checkRange(entry: string): void {
   if (parseCidr(entry) === undefined)
     throw new Error('must list CIDR ranges or addresses, with commas between');
 }
+
+/** Compared byte by byte with what browsers send: no path, no default port, nothing in upper case. */
+function checkOrigin(entry: string): void {
+  const { protocol, origin } = URL.canParse(entry) ? new URL(entry) : { protocol: '', origin: '' };
+  const isWeb = protocol === 'https:' || protocol === 'http:';
+  if (isWeb ? entry === origin && !entry.includes('*') : EXTENSION_ORIGIN.test(entry)) return;
+  throw new Error('must list origins like https://app.example.com, with commas between');
+}
+
+/** Of a browser's extension or an editor's view, whose scheme the URL standard knows no origin for. */
+const EXTENSION_ORIGIN = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+$/;
 
 function problemOfEmail(email: string | undefined): string | undefined {
   return email === undefined || EMAIL_FORM.test(email) ? undefined : 'must be an e-mail address';

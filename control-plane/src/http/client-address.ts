@@ -19,19 +19,32 @@ export type ClientAddress = (req: IncomingMessage) => string | undefined;
  */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return peerAddress;
+  const isTrusted = trustedAddress(trustedProxies);
+  return (req) => {
+    const peer = peerAddress(req);
+    if (req.headers['x-forwarded-for'] === undefined || !isTrusted(peer)) return peer;
+    return canonicalAddress(proxyAddress(req, (entry, hop) => hop === 0 || isTrusted(entry)));
+  };
+}
+
+/** Whether a request's connection is a trusted proxy's. */
+export type TrustsPeer = (req: IncomingMessage) => boolean;
+
+/** @throws RangeError for an entry that is neither a range nor an address */
+export function createTrustsPeer(trustedProxies: readonly string[]): TrustsPeer {
+  const isTrusted = trustedAddress(trustedProxies);
+  return (req) => isTrusted(peerAddress(req));
+}
+
+function trustedAddress(trustedProxies: readonly string[]): (text: string | undefined) => boolean {
   const ranges = trustedProxies.map((entry) => {
     const range = parseCidr(entry);
     if (range === undefined) throw new RangeError(`neither a CIDR range nor an address: ${entry}`);
     return range;
   });
-  const isTrusted = (text: string | undefined): boolean => {
+  return (text) => {
     const address = text === undefined ? undefined : parseAddress(text);
     return address !== undefined && ranges.some((range) => isWithin(address, range));
-  };
-  return (req) => {
-    const peer = peerAddress(req);
-    if (req.headers['x-forwarded-for'] === undefined || !isTrusted(peer)) return peer;
-    return canonicalAddress(proxyAddress(req, (entry, hop) => hop === 0 || isTrusted(entry)));
   };
 }
 

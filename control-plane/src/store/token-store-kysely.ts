@@ -38,6 +38,19 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
       }
       return known;
     },
+    ofServices: async (vaultId, serviceNames) => {
+      const tokens: TokenMetadata[] = [];
+      for (const chunk of chunksOf(serviceNames)) {
+        const rows = await db
+          .selectFrom('tokens')
+          .selectAll()
+          .where('vault_id', '=', vaultId)
+          .where('service_name', 'in', chunk)
+          .execute();
+        tokens.push(...rows.map(toToken));
+      }
+      return tokens;
+    },
     list: async (vaultId, page) => {
       const rows = await db
         .selectFrom('tokens')

@@ -8,6 +8,8 @@ export interface TokenStore {
   get(vaultId: Id<'vlt'>, serviceName: string): Promise<TokenMetadata | undefined>;
   /** Those of some names that are tokens of the vault. */
   known(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Those of some names that are tokens of the vault, in any order. */
+  ofServices(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<readonly TokenMetadata[]>;
   /** By service name. */
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<TokenMetadata>>;
   update(vaultId: Id<'vlt'>, serviceName: string, changes: TokenChanges, updatedAt: string): Promise<void>;

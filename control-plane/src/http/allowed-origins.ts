@@ -1,0 +1,32 @@
+/** Who may read an answer, by the `Origin` of the request. */
+export type OriginVerdict =
+  /** None was named, or our own: the answer needs no header. */
+  { readonly allowed: true; readonly cors: readonly string[] } | { readonly allowed: false };
+
+const NO_CORS: OriginVerdict = { allowed: true, cors: [] };
+const REFUSED: OriginVerdict = { allowed: false };
+
+/**
+ * Judges the pages that call an endpoint for programs. A program sends no `Origin`; a browser sends one with every POST,
+ * and what it names must be ours or on the operator's list (`SV_MCP_ALLOWED_ORIGINS`). `null` is nobody.
+ *
+ * @param allowed origins as browsers write them
+ * @param exposed response headers that scripts of these origins may read
+ * @returns `cors`: the headers that let a page of that origin read the answer, flat
+ */
+export function createAllowedOrigins(options: {
+  readonly ownOrigin: string;
+  readonly allowed: readonly string[];
+  readonly exposed: readonly string[];
+}): (origin: string | undefined) => OriginVerdict {
+  const exposed = ['Access-Control-Expose-Headers', options.exposed.join(', ')];
+  const verdicts = new Map<string, OriginVerdict>(
+    options.allowed.map((origin) => [
+      origin,
+      { allowed: true, cors: ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin', ...exposed] },
+    ]),
+  );
+  // Last, so that listing it beside the others changes nothing.
+  verdicts.set(options.ownOrigin, NO_CORS);
+  return (origin) => (origin === undefined ? NO_CORS : (verdicts.get(origin) ?? REFUSED));
+}

@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http';
+import { parseAddress } from '@svault/shared/egress';
+import type { TrustsPeer } from './client-address.ts';
+
+/** Whether a request is addressed to this service, as far as its `Host` tells. */
+export type OwnHost = (req: IncomingMessage) => boolean;
+
+/**
+ * The guard against DNS rebinding: a page of a site whose name leads to this service's address sends that name. So a name
+ * must be the base URL's or `localhost`; an IP address is no name that somebody else could have pointed here. A trusted
+ * proxy may call the service what it likes.
+ *
+ * @param baseUrl the service's public address
+ */
+export function createOwnHost(baseUrl: string, trustsPeer: TrustsPeer): OwnHost {
+  const { host: own, hostname } = new URL(baseUrl);
+  return (req) => {
+    const { host } = req.headers;
+    // HTTP/1.0 need not name a host, and no browser speaks it.
+    if (host === own || host === undefined) return true;
+    const name = nameIn(host);
+    return name === hostname || name === 'localhost' || isAddress(name) || trustsPeer(req);
+  };
+}
+
+/** RFC 9110 section 7.2, without the port. */
+const nameIn = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();
+
+const isAddress = (name: string): boolean => parseAddress(name.replace(/^\[(.*)\]$/, '$1')) !== undefined;

@@ -1,0 +1,29 @@
+/** An id as JSON-RPC 2.0 has them; null where a message has none, or none that could be read. */
+export type JsonRpcId = string | number | null;
+
+/** A refusal that no tool and no SDK has a part in: its HTTP status, and the error that its body carries. */
+export interface JsonRpcRefusal {
+  readonly status: number;
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** JSON-RPC 2.0 section 5.1. */
+export const PARSE_ERROR = -32_700;
+export const INVALID_REQUEST = -32_600;
+/** What the SDK answers with where HTTP refuses (413, 415, 406) and JSON-RPC has no code for it. */
+export const REFUSED_BY_HTTP = -32_000;
+/** Specification, "MCP endpoint": limiter and penalty-box denials. */
+export const RATE_LIMITED = -32_029;
+
+/** The id to answer with: the request's own, with its type, wherever it is one that JSON can carry back. */
+export function idOf(message: unknown): JsonRpcId {
+  if (typeof message !== 'object' || message === null || !('id' in message)) return null;
+  const { id } = message;
+  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null;
+}
+
+/** The body of an error answer. */
+export const errorBody = (id: JsonRpcId, { code, message, data }: Omit<JsonRpcRefusal, 'status'>): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });

@@ -1,0 +1,115 @@
+import type { RequestHandler } from 'express';
+import { API_HEADERS, STRICT_TRANSPORT } from '@svault/server-kit/security-headers';
+import type { Access } from '../access/access.ts';
+import type { Denial } from '../access/decision.ts';
+import { createAllowedOrigins } from '../http/allowed-origins.ts';
+import type { ClientAddress } from '../http/client-address.ts';
+import type { OwnHost } from '../http/own-host.ts';
+import { RESOURCE_METADATA_PATH, resourceOf } from '../oauth/oauth-paths.ts';
+import { denialResult } from './denial-result.ts';
+import { createHttpAnswers } from './http-answers.ts';
+import { type Inbound, createJudge } from './inbound.ts';
+import { presentedToken } from './presented-token.ts';
+import { readMessage } from './read-message.ts';
+import { createSdkServer } from './sdk-server.ts';
+import { standardHeaders } from './standard-headers.ts';
+import type { Granted, Tool } from './tool.ts';
+
+export const MCP_PATH = '/api/agents/mcp';
+
+/** What scripts of allowed origins may read of an answer (contract, "MCP"). */
+const EXPOSED = ['WWW-Authenticate', 'Mcp-Session-Id'];
+
+/**
+ * `POST /api/agents/mcp` (specification, "Endpoints"): MCP over Streamable HTTP, every answer one JSON document. Who may
+ * speak comes first, then what may be asked, and the SDK last, behind it all.
+ *
+ * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
+ */
+export function createMcpHandler(options: {
+  readonly access: Access;
+  readonly tools: readonly Tool[];
+  readonly clientAddress: ClientAddress;
+  readonly ownHost: OwnHost;
+  /** The service's public address, without trailing slash. */
+  readonly baseUrl: string;
+  readonly allowedOrigins: readonly string[];
+}): RequestHandler {
+  const { access, clientAddress, ownHost, baseUrl } = options;
+  const audience = resourceOf(baseUrl);
+  const standing = baseUrl.startsWith('https:') ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
+  const answers = createHttpAnswers(standing.flat(), baseUrl + RESOURCE_METADATA_PATH);
+  const judgeOrigin = createAllowedOrigins({
+    ownOrigin: new URL(baseUrl).origin,
+    allowed: options.allowedOrigins,
+    exposed: EXPOSED,
+  });
+  const judge = createJudge(new Map(options.tools.map((tool) => [tool.definition.name, tool])));
+  const answerInProtocol = createSdkServer(options.tools.map(({ definition }) => definition));
+
+  const handle: RequestHandler = async (req, res) => {
+    const origin = judgeOrigin(req.headers.origin);
+    const cors = origin.allowed ? origin.cors : [];
+    if (req.method === 'OPTIONS' && cors.length > 0) return answers.preflight(res, cors);
+    if (req.method !== 'POST') return answers.refuse(res, cors, 'METHOD_NOT_ALLOWED');
+    if (!ownHost(req)) return answers.refuse(res, cors, 'FORBIDDEN', FOREIGN_HOST);
+    if (!origin.allowed) return answers.refuse(res, cors, 'FORBIDDEN', FOREIGN_ORIGIN);
+    const presented = presentedToken(req, audience);
+    if (presented.kind === 'missing') return answers.refuse(res, cors, 'MISSING_KEY');
+    if (presented.kind === 'malformed') return answers.refuse(res, cors, 'INVALID_KEY');
+
+    const inbound = judge(await readMessage(req), standardHeaders(req));
+    const decision = await access.decide({
+      credential: presented.credential,
+      door: 'mcp',
+      question: inbound.question,
+      sourceAddress: clientAddress(req),
+    });
+    if (decision.outcome !== 'denied') return answer(inbound, decision, res, cors);
+    return deny(inbound, decision.denial, res, cors);
+  };
+
+  type Writing = readonly [res: Parameters<RequestHandler>[1], cors: readonly string[]];
+
+  async function answer({ id, course }: Inbound, granted: Granted, ...[res, cors]: Writing): Promise<void> {
+    if (course.kind === 'accept') return answers.accept(res, cors);
+    if (course.kind === 'refuse') return answers.refuseMessage(res, cors, id, course.refusal);
+    const { call } = course;
+    const result = call && (await call.tool.answer(granted, call.given));
+    const { status, body } = await answerInProtocol(course, result);
+    return answers.send(res, cors, status, body);
+  }
+
+  async function deny({ id, course }: Inbound, denial: Denial, ...[res, cors]: Writing): Promise<void> {
+    const { code } = denial;
+    if (
+      code === 'MISSING_KEY' ||
+      code === 'INVALID_KEY' ||
+      code === 'AGENT_INACTIVE' ||
+      code === 'MCP_DISABLED'
+    )
+      return answers.refuse(res, cors, code);
+    const result = denialResult(denial);
+    if (result !== undefined && course.kind === 'serve') {
+      const { status, body } = await answerInProtocol(course, result);
+      return answers.send(res, cors, status, body);
+    }
+    if (code === 'RATE_LIMITED') return answers.limited(res, cors, id, denial.retryAfterSeconds);
+    throw new Error(`the pipeline denied a request of MCP with ${code}`);
+  }
+
+  return async (req, res, next) => {
+    try {
+      await handle(req, res, next);
+    } catch (error) {
+      // The error handler writes this answer, and no cache may keep it either.
+      if (!res.headersSent) for (const [name, value] of standing) res.setHeader(name, value);
+      throw error;
+    }
+  };
+}
+
+const FOREIGN_HOST =
+  'This service is not called by that name. Use the address that SV_BASE_URL names; a reverse proxy that sends another Host belongs into SV_TRUSTED_PROXIES.';
+const FOREIGN_ORIGIN =
+  'Pages of that origin may not call this endpoint; SV_MCP_ALLOWED_ORIGINS lists those that may.';

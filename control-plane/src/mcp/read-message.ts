@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError, JsonRefused, type JsonRefusalReason, parseJsonValue } from '@svault/shared';
+import { readBody } from '@svault/server-kit/raw-body';
+import {
+  INVALID_REQUEST,
+  type JsonRpcId,
+  type JsonRpcRefusal,
+  PARSE_ERROR,
+  REFUSED_BY_HTTP,
+  idOf,
+} from './json-rpc.ts';
+
+/** Far above the longest arguments a tool takes. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** What a request's body says; why it says nothing is told only to who may know it. */
+export type Read =
+  | { readonly readable: true; readonly message: unknown }
+  | { readonly readable: false; readonly refusal: JsonRpcRefusal; readonly id: JsonRpcId };
+
+/**
+ * Reads one JSON-RPC message, or a batch of them: the cap, the media types, then strict JSON, whose numbers are written as
+ * other people's programs write them.
+ *
+ * @throws AppError INVALID_REQUEST where the body ended early, so that nobody is there to be answered
+ */
+export async function readMessage(req: IncomingMessage): Promise<Read> {
+  if (!isPlain(req)) return refused(UNSUPPORTED);
+  const bytes = await readBody(req, { maxBytes: MAX_BODY_BYTES }).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'TOO_LARGE') return undefined;
+    throw error;
+  });
+  if (bytes === undefined) return refused(TOO_LARGE);
+  if (!isJson(req.headers['content-type'])) return refused(UNSUPPORTED);
+  if (!takesJson(req.headers.accept)) return refused(NOT_ACCEPTABLE);
+  try {
+    return { readable: true, message: parseJsonValue(bytes, 'any') };
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) throw error;
+    const refusal = UNREADABLE.has(error.reason) ? UNPARSABLE : UNFIT;
+    return refused(refusal, error.reason === 'depth' ? null : idIn(bytes));
+  }
+}
+
+const http = (status: number, message: string): JsonRpcRefusal => ({
+  status,
+  code: REFUSED_BY_HTTP,
+  message,
+});
+
+const TOO_LARGE = http(413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
+const UNSUPPORTED = http(415, 'Send the message as application/json, without a content-encoding.');
+const NOT_ACCEPTABLE = http(406, 'Answers are application/json; the Accept header must allow that.');
+const UNPARSABLE: JsonRpcRefusal = {
+  status: 400,
+  code: PARSE_ERROR,
+  message: 'Parse error: the body must be JSON in UTF-8.',
+};
+const UNFIT: JsonRpcRefusal = {
+  status: 400,
+  code: INVALID_REQUEST,
+  message:
+    'Invalid request: more than 32 levels, a name twice in an object, or a name or text that no message has.',
+};
+
+/** Here nothing can be told of the message, not even its id. */
+const UNREADABLE: ReadonlySet<JsonRefusalReason> = new Set(['bom', 'utf8', 'syntax']);
+
+const refused = (refusal: JsonRpcRefusal, id: JsonRpcId = null): Read => ({ readable: false, refusal, id });
+
+/** Compressed, a small body could be any size once opened. */
+function isPlain({ headers }: IncomingMessage): boolean {
+  const coding = headers['content-encoding'];
+  return coding === undefined || coding.toLowerCase() === 'identity';
+}
+
+const isJson = (contentType: string | undefined): boolean =>
+  contentType === 'application/json' ||
+  contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
+
+const ANY_OF_JSON =
+  /(?:^|,)\s*(?:application\/(?:json|\*)|\*\/\*)\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))[^,]*)*(?:,|$)/i;
+
+/** RFC 9110 section 12.5.1: who says nothing takes anything. An event stream is never needed here. */
+const takesJson = (accept: string | undefined): boolean => accept === undefined || ANY_OF_JSON.test(accept);
+
+/** Of a message that is JSON, and not what it should be. */
+function idIn(bytes: Uint8Array): JsonRpcId {
+  try {
+    return idOf(JSON.parse(Buffer.from(bytes).toString()));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,102 @@
+import {
+  type CallToolResult,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type JSONRPCResultResponse,
+  PerRequestHTTPServerTransport,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerOptions,
+  type Tool as ToolDefinition,
+} from '@modelcontextprotocol/server';
+import { STATELESS_REVISION, type Served } from './inbound.ts';
+
+/** What the SDK answers, and the HTTP status that the revision of the request wants for it. */
+export interface SdkAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/**
+ * Answers a request in the protocol.
+ *
+ * @param result of the tool that the request calls; undefined for every other request
+ */
+export type AnswerInProtocol = (served: Served, result: CallToolResult | undefined) => Promise<SdkAnswer>;
+
+const INSTRUCTIONS =
+  'This server gives addresses of credentials that their owner has granted to you. list_credentials tells for which services; ' +
+  'get_credential gives an address that can be fetched once by HTTP GET. Never log, store or repeat a credential or its address.';
+
+const INFO = { name: 'svault', title: 'svault', version: '1' };
+
+/** A tool list is the same for every caller and changes with a release only; who may cache it is still the caller alone. */
+const LIST_CACHE = { ttlMs: 3_600_000, cacheScope: 'private' } as const;
+
+/**
+ * The SDK's low-level server behind the front: it knows the revisions, and nothing of agents. One server and one transport
+ * for each request, so that no answer can reach another caller; what can be shared between them is made here, once.
+ */
+export function createSdkServer(definitions: readonly ToolDefinition[]): AnswerInProtocol {
+  const shared: ServerOptions = {
+    capabilities: { tools: {} },
+    instructions: INSTRUCTIONS,
+    cacheHints: { 'tools/list': LIST_CACHE, 'server/discover': LIST_CACHE },
+    // Of what users fill in, which is never asked for; a validator of its own would be most of a server's cost.
+    jsonSchemaValidator: { getValidator: refuseValidator },
+  };
+  const stateless: ServerOptions = { ...shared, supportedProtocolVersions: [STATELESS_REVISION] };
+  const listing = { tools: [...definitions] };
+
+  return async ({ request, classification }, result) => {
+    // oxlint-disable-next-line typescript/no-deprecated -- of the high-level class bad arguments are -32602, and not a result
+    const server = new Server(INFO, classification === undefined ? shared : stateless);
+    server.setRequestHandler('tools/list', () => listing);
+    server.setRequestHandler('tools/call', () => {
+      if (result === undefined) throw unknownTool();
+      return result;
+    });
+    const exchange = new Exchange({ classification: classification ?? { era: 'legacy' } });
+    await server.connect(exchange);
+    const answer = await exchange.ask(request, classification && { classification });
+    return { status: statusOf(answer, classification !== undefined), body: JSON.stringify(answer) };
+  };
+}
+
+type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
+
+/**
+ * The SDK's transport of one request, up to the point where it would make a web `Response` of the answer and have it taken
+ * apart again: that costs as much as all the rest.
+ */
+class Exchange extends PerRequestHTTPServerTransport {
+  #settle: ((answer: Answer) => void) | undefined;
+
+  ask(request: JSONRPCRequest, extra: Parameters<NonNullable<Exchange['onmessage']>>[1]): Promise<Answer> {
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      this.onmessage?.(request, extra);
+    });
+  }
+
+  /** What a server says on its way to the answer has no place in one JSON answer; ours says nothing. */
+  override send(message: JSONRPCMessage): Promise<void> {
+    if (!('method' in message)) this.#settle?.(message);
+    return Promise.resolve();
+  }
+}
+
+/** Revision 2026-07-28 wants 404 for a method that the server has not; the older ones know only the JSON-RPC error. */
+function statusOf(answer: Answer, isStateless: boolean): number {
+  const isUnknown = 'error' in answer && answer.error.code === (ProtocolErrorCode.MethodNotFound as number);
+  return isUnknown && isStateless ? 404 : 200;
+}
+
+const unknownTool = (): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown tool; tools/list gives those there are');
+
+function refuseValidator(): never {
+  throw new Error('nothing is asked of users here');
+}

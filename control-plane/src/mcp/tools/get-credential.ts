@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { formatTime } from '@svault/shared';
+import { serviceOf, serviceSchema } from '../tool-arguments.ts';
+import { type Tool, inputSchema, outputSchema, toolResult, unfitting } from '../tool.ts';
+
+/** Contract, "MCP". */
+const resultSchema = z.strictObject({
+  serviceName: z.string(),
+  credentialUrl: z.url().describe('Signed address of the credential. It works once.'),
+  expiresAt: z.string().describe('ISO 8601; from then on the address does not work.'),
+  method: z.literal('GET'),
+});
+
+/** Hands out the address under which the webhook gives a credential once; never the credential. */
+export const getCredential: Tool = {
+  definition: {
+    name: 'get_credential',
+    title: 'Get a credential',
+    description:
+      'Gives a signed address under which the credential of one service can be fetched once, within seconds, by an HTTP GET ' +
+      'without further headers. The answer to that GET is JSON with the credential in token.accessToken. Call this right ' +
+      'before the credential is needed, once for each use. Never log, store or repeat the address or what it returns.',
+    inputSchema: inputSchema(z.strictObject({ service: serviceSchema })),
+    outputSchema: outputSchema(resultSchema),
+    // Each call makes another address and counts against limits and policies.
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  },
+  question: (given) => ({ kind: 'credential', serviceName: serviceOf(given) }),
+  answer: (granted, given) => {
+    const serviceName = serviceOf(given);
+    if (granted.outcome !== 'ticket' || serviceName === undefined) throw unfitting(granted);
+    const expiresAt = formatTime(granted.expiresAt);
+    const result: z.infer<typeof resultSchema> = {
+      serviceName,
+      credentialUrl: granted.url,
+      expiresAt,
+      method: 'GET',
+    };
+    return toolResult(
+      `Fetch the credential of ${serviceName} with one HTTP GET, without further headers, from\n${granted.url}\n` +
+        `The address works once, until ${expiresAt}. The answer is JSON with the credential in token.accessToken. ` +
+        'Do not log, store or repeat the address or what it returns.',
+      result,
+    );
+  },
+};
