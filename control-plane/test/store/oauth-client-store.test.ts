@@ -1,4 +1,4 @@
-import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
+import { ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { forgetUnusedClients, noteClientUse } from '../../src/oauth-clients/client-use.ts';
 import type { RegisteredClient } from '../../src/oauth-clients/oauth-client-store.ts';
@@ -53,7 +53,7 @@ describe('the store of clients', () => {
     const nameless = { ...client, id: newId('ocl'), uri: undefined } as RegisteredClient;
     await database.stores.oauthClients.add(nameless);
     expect(await database.stores.oauthClients.find(nameless.id)).toEqual(nameless);
-    expect(await database.stores.oauthClients.find(newId('ocl') as Id<'ocl'>)).toBeUndefined();
+    expect(await database.stores.oauthClients.find(newId('ocl'))).toBeUndefined();
   });
 
   test('notes the first use, and then one a day', async () => {
