@@ -5,7 +5,7 @@ import type { LIMIT_ROWS } from './limit-rows.ts';
 import { rateOf, type Row } from './row.ts';
 import { pipeline } from './pipeline.ts';
 import type { Play } from './stage.ts';
-import { expectWindowAt } from './windows.ts';
+import { expectWindow, expectWindowAt } from './windows.ts';
 
 /** The stage lets requests say where they come from, as a trusted reverse proxy does. */
 export const BEHIND_A_PROXY = { SV_TRUSTED_PROXIES: '127.0.0.0/8' };
@@ -54,7 +54,63 @@ const perAddress =
     notLimited(await post(`${someNetwork()}::1`, {}));
   };
 
+/** A page, whose refusal is one too; opening it is what counts, whatever it answers. */
+const authorizePage: Play<Row> = async (stage, row) => {
+  const open = (address: string): Promise<Answer> =>
+    stage.anyone('GET', '/api/mcp-oauth/authorize?client_id=x', { headers: { 'x-forwarded-for': address } });
+  const hint = async (address: string): Promise<number | undefined> => {
+    const { status, headers, text } = await open(address);
+    expect(text).toContain('<h1>');
+    if (status !== 429) expect(status).toBe(400);
+    return status === 429 ? Number(headers.get('retry-after')) : undefined;
+  };
+  const address = someAddress();
+  await expectWindow(stage.pair.clock, rateOf(row), () => hint(address));
+  const filled = someNetwork();
+  for (let n = 0; n < rateOf(row).limit; n++) await open(`${filled}::${n + 1}`);
+  expect(await hint(`${filled}:ffff:ffff:ffff:ffff`)).toBe(rateOf(row).windowMs / 1_000);
+  expect(await hint(someAddress())).toBeUndefined();
+};
+
+const TOKEN = '/api/mcp-oauth/token';
+
+/** Each client has a count of its own at each address; what no client has, counts together. */
+const perClient: Play<Row> = async (stage, row) => {
+  const rate = rateOf(row);
+  const ask = (address: string, clientId: string): Promise<Answer> =>
+    stage.anyone('POST', TOKEN, {
+      rawBody: new URLSearchParams({ client_id: clientId, grant_type: 'x' }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address },
+    });
+  const register = async (): Promise<string> => {
+    const body = { redirect_uris: ['http://127.0.0.1/callback'] };
+    const headers = { 'x-forwarded-for': someAddress() };
+    return (await stage.anyone('POST', '/api/mcp-oauth/register', { body, headers })).json.client_id;
+  };
+  const refused = ({ status, json }: Answer): void =>
+    expect([status, json.error]).toEqual([400, 'unsupported_grant_type']);
+  const [one, other, address] = [await register(), await register(), someAddress()];
+  await expectWindowAt(stage.pair.clock, rate, { call: () => ask(address, one), passes: refused });
+
+  for (let n = 1; n < rate.limit; n++) refused(await ask(address, one));
+  expect((await ask(address, one)).status).toBe(429);
+  refused(await ask(address, other));
+  refused(await ask(someAddress(), one));
+
+  // Who makes up a client for each request has no more requests by it.
+  const madeUp = someAddress();
+  for (let n = 0; n < rate.limit; n++)
+    expect((await ask(madeUp, n % 2 ? `ocl_${n}` : `https://${n}.example/client`)).status).toBe(400);
+  expect((await ask(madeUp, 'https://another.example/client')).status).toBe(429);
+  refused(await ask(madeUp, one));
+};
+
 export const ADDRESS_PLAYS = {
+  oauth_register: perAddress('/api/mcp-oauth/register'),
+  oauth_authorize: authorizePage,
+  oauth_token: perClient,
+  oauth_revoke: perAddress('/api/mcp-oauth/revoke'),
+  oauth_introspect: perAddress('/api/mcp-oauth/introspect'),
   cli_login_begin: perAddress('/api/cli/login/begin'),
   cli_login_exchange: perAddress('/api/cli/login/exchange'),
   cli_login_refresh: perAddress('/api/cli/login/refresh'),

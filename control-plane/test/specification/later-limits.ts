@@ -5,7 +5,7 @@ import { readCredentialHistory } from '../../src/audit/credential-history.ts';
 import { createLimits } from '../../src/limits/limits.ts';
 import type { CountedScope } from '../../src/limits/scopes.ts';
 import { type Backstage, admission, decide, denialOf, hintOf, pass, somebody } from './backstage.ts';
-import { type LaterRow, MCP, PROXIES, PROXY, oauth } from './later-row.ts';
+import { type LaterRow, MCP, PROXIES, PROXY } from './later-row.ts';
 import type { LIMIT_ROWS } from './limit-rows.ts';
 import { rateOf } from './row.ts';
 import { expectWindow } from './windows.ts';
@@ -230,12 +230,6 @@ export const LATER_LIMITS = {
         ]);
     },
   },
-
-  oauth_register: { endpoint: oauth('register'), play: counted('oauth_register') },
-  oauth_authorize: { endpoint: oauth('authorize', 'GET'), play: counted('oauth_authorize') },
-  oauth_token: { endpoint: oauth('token'), play: counted('oauth_token') },
-  oauth_revoke: { endpoint: oauth('revoke'), play: counted('oauth_revoke') },
-  oauth_introspect: { endpoint: oauth('introspect'), play: counted('oauth_introspect') },
 
   'other: history page': {
     endpoint: MCP,

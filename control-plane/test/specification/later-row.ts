@@ -26,8 +26,3 @@ export const MCP: Endpoint = {
 };
 export const PROXY: Endpoint = { of: 'the MCP proxy', method: 'POST', path: '/api/proxy/mcp' };
 export const PROXIES: Endpoint = { of: 'the proxies', method: 'GET', path: '/api/proxies' };
-export const oauth = (name: string, method = 'POST'): Endpoint => ({
-  of: 'OAuth for MCP clients',
-  method,
-  path: `/api/mcp-oauth/${name}`,
-});
