@@ -1,8 +1,19 @@
 import { expect, vi } from 'vitest';
 import type { AuditEventType } from '../src/audit/event-types.ts';
 import { makeOwnerLink } from './beside-the-service.ts';
+import { cookieBy, registerClient } from './consent-steps.ts';
 import type { LinkedService } from './linked-service.ts';
 import { type Answer, type Call, signInBy } from './management-service.ts';
+import {
+  type ApprovedCode,
+  type ClientSession,
+  REDIRECT,
+  approve,
+  exchange,
+  newAgent as newMcpAgent,
+  postOauth,
+  sessionIn,
+} from './oauth-steps.ts';
 import { addMember } from './people.ts';
 import type { LoggedEvent, TestAgent } from './service-steps.ts';
 
@@ -49,6 +60,13 @@ const newFolder = async ({ post }: World): Promise<string> =>
 const POLICY = { name: 'p', rules: [{ type: 'manual_approval' }] };
 const newPolicy = async ({ post }: World): Promise<string> => (await post('/api/policies', POLICY)).json.id;
 const attachment = ({ agent }: World) => ({ targetType: 'agent', targetId: agent.id });
+/** What the owner has just let a client do. */
+const approvedCode = async (world: World): Promise<ApprovedCode> => {
+  const { service } = world;
+  const cookie = await cookieBy(service, await makeOwnerLink(service));
+  const clientId = await registerClient(service, [REDIRECT]);
+  return approve({ service, cookie, clientId }, await newMcpAgent({ service }));
+};
 const AGENT = (_: World, id: string): string => `/api/agents/${id}`;
 const GRANTS = (_: World, id: string): string => `/api/agents/${id}/grants`;
 const TOKEN = (_: World, name: string): string => `/api/tokens/${name}`;
@@ -270,6 +288,30 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     says: (_, sessionId) => ({ detail: { sessionId, memberId: matching(/^usr_/) } }),
     shows: () => '/api/sessions?limit=100',
   },
+  OAUTH_SESSION_CREATED: {
+    before: async (world) => JSON.stringify(await approvedCode(world)),
+    by: ({ service }, code) => exchange({ service }, JSON.parse(code) as ApprovedCode),
+    says: (_, code) => {
+      const { agentId, clientId } = JSON.parse(code) as ApprovedCode;
+      const detail = { sessionId: matching(/^ses_/), clientId, client: 'a test client' };
+      return { agentId, detail };
+    },
+    shows: () => '/api/sessions?limit=100',
+  },
+  OAUTH_SESSION_REVOKED: {
+    actor: 'agent',
+    before: async (world) => {
+      const code = await approvedCode(world);
+      return JSON.stringify(sessionIn(await exchange(world, code), code));
+    },
+    by: ({ service }, session) =>
+      postOauth(service, 'revoke', { token: (JSON.parse(session) as ClientSession).refreshToken }),
+    says: (_, session) => ({
+      agentId: (JSON.parse(session) as ClientSession).agentId,
+      detail: containing({ sessionId: matching(/^ses_/), memberId: matching(/^usr_/) }),
+    }),
+    shows: () => '/api/sessions?limit=100',
+  },
   ACCOUNT_EXPORTED: { by: ({ admin }) => admin('GET', '/api/account/export') },
   VAULT_LOCKED: { by: lock, shows: VAULT, after: unlock },
   VAULT_UNLOCKED: { before: async (world) => (await lock(world)).text, by: unlock, shows: VAULT },
@@ -333,8 +375,6 @@ export const LATER: Partial<Record<AuditEventType, readonly [method: string, pat
   PROVIDER_CREATED: ['POST', '/api/providers'],
   PROVIDER_UPDATED: ['PATCH', '/api/providers/x'],
   PROVIDER_DELETED: ['DELETE', '/api/providers/x'],
-  OAUTH_SESSION_CREATED: ['POST', '/api/mcp-oauth/token'],
-  OAUTH_SESSION_REVOKED: ['POST', '/api/mcp-oauth/revoke'],
 };
 
 /** Types that the contract's pattern spells, but that no route of the contract can cause. */

@@ -244,9 +244,7 @@ describe('what changed between the consent and the exchange', () => {
     expect(await eventTypesOf(world, code.agentId)).not.toContain('OAUTH_SESSION_CREATED');
     return refusal;
   };
-  const { admin } = {
-    admin: (...args: Parameters<OauthWorld['service']['admin']>) => world.service.admin(...args),
-  };
+  const admin: Call = (method, path, options) => world.service.admin(method, path, options);
 
   test('the agent was suspended, or deleted, or has MCP off: no session', async () => {
     expect(await refusedAfter((id) => admin('POST', `/api/agents/${id}/suspend`))).toBe('400 invalid_grant');
