@@ -41,6 +41,15 @@ const OUTSIDE = [
   '/api/login/oidc/callback',
   '/vault/webhook-bind',
   '/api/agents/credentials',
+  '/api/agents/mcp',
+  '/api/mcp-oauth/authorize',
+  '/api/mcp-oauth/introspect',
+  '/api/mcp-oauth/register',
+  '/api/mcp-oauth/revoke',
+  '/api/mcp-oauth/token',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/api/agents/mcp',
 ];
 
 /** Every route that is really mounted, read from express's own stack. */
