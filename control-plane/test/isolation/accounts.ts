@@ -42,6 +42,8 @@ export interface Account {
   readonly email: string;
   readonly call: Call;
   readonly webhook: FaultyWebhook;
+  /** Signs its owner in. @returns `svault=…` */
+  signIn(): Promise<string>;
   /** Makes a new thing of the account and gives what names it; `said` is what the request says already. */
   make(kind: Kind, said?: Said): Promise<string>;
 }
@@ -56,9 +58,9 @@ export interface TwoAccounts {
 }
 
 /** Two accounts on one service, each with a webhook: the place is served once for each, so that both are made. */
-export async function twoAccounts(): Promise<TwoAccounts> {
+export async function twoAccounts(more: Readonly<Record<string, string>> = {}): Promise<TwoAccounts> {
   const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-  const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8', ...more });
   const first = await serveOn(place, clock);
   await first.running.close();
   const env = {
@@ -102,6 +104,13 @@ async function openAccount(
     return items.at(-1).id as string;
   };
 
+  /** @param client what the browser calls itself */
+  const signIn = async (client: string): Promise<string> => {
+    const token = await ownerLinkToken(env, clock);
+    const headers = { 'user-agent': client };
+    const answer = await anyone('POST', '/api/login/link', { body: { token }, headers });
+    return answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  };
   const make: Readonly<Record<Kind, (said: Said) => Promise<string>>> = {
     agent: async () => (await post('/api/agents', { name: canary(), description: canary() })).agent.id,
     agentWithGrants: async () => {
@@ -122,9 +131,7 @@ async function openAccount(
       return serviceName;
     },
     session: async () => {
-      const token = await ownerLinkToken(env, clock);
-      const headers = { 'user-agent': canary() };
-      await anyone('POST', '/api/login/link', { body: { token }, headers });
+      await signIn(canary());
       return last('/api/sessions');
     },
     adminKey: async () => (await post('/api/admin-keys', { name: canary() })).adminKey.id,
@@ -155,7 +162,13 @@ async function openAccount(
     cliRequest: async () => (await post('/api/cli/login/begin', { codeChallenge: CODE_CHALLENGE })).requestId,
   };
   await post('/api/webhook/bind', webhook.offer());
-  return { email, call, webhook, make: async (kind, said = {}) => make[kind](said) };
+  return {
+    email,
+    call,
+    webhook,
+    signIn: () => signIn('a browser'),
+    make: async (kind, said = {}) => make[kind](said),
+  };
 }
 
 /** The same form and length, but nothing of that name ever existed. */

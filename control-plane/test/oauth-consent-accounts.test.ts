@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { textOf } from './browser.ts';
+import { newProof } from './cli-steps.ts';
+import { authorizationPath, formOf, postForm, registerClient } from './consent-steps.ts';
+import { type TwoAccounts, twoAccounts } from './isolation/accounts.ts';
+import { type Answer, clientOf } from './management-service.ts';
+
+const REDIRECT = 'http://127.0.0.1:49152/callback';
+
+let accounts: TwoAccounts;
+let path: string;
+let ours: string;
+let theirs: string;
+/** Of the other account. */
+let foreignAgent: string;
+
+beforeAll(async () => {
+  accounts = await twoAccounts({ SV_LIMIT_OAUTH_AUTHORIZE: '100000' });
+  const { service, owner, stranger } = accounts;
+  path = authorizationPath({
+    response_type: 'code',
+    client_id: await registerClient(service, [REDIRECT]),
+    redirect_uri: REDIRECT,
+    code_challenge: newProof().codeChallenge,
+    code_challenge_method: 'S256',
+  });
+  ours = await owner.signIn();
+  theirs = await stranger.signIn();
+  foreignAgent = (await stranger.call('POST', '/api/agents', { body: { name: 'theirs', mcpEnabled: true } }))
+    .json.agent.id;
+});
+afterAll(() => accounts.stop());
+
+const open = (cookie: string): Promise<Answer> =>
+  clientOf(accounts.service.running.url, { cookie })('GET', path);
+const post = (cookie: string, page: Answer, agentId: string): Promise<Answer> =>
+  postForm(accounts.service.running.url, cookie, formOf(page.text, { agentId, switchMcpOn: true }));
+const codes = (): Promise<unknown> => accounts.service.place.state.value('SELECT count(*) FROM oauth_codes');
+
+describe('an account without an agent', () => {
+  test('is told how to make one, and what comes of a suspended one', async () => {
+    const page = await open(ours);
+    expect(page.status).toBe(200);
+    for (const words of ['There is no agent yet', '/api/agents', '"mcpEnabled":true', 'suspended'])
+      expect(textOf(page.text)).toContain(words);
+    expect(page.text).not.toContain('<form');
+    const { json } = await accounts.owner.call('POST', '/api/agents', { body: { name: 'asleep' } });
+    await accounts.owner.call('POST', `/api/agents/${json.agent.id}/suspend`);
+    expect((await open(ours)).text).toContain('There is no agent yet');
+    await accounts.owner.call('POST', `/api/agents/${json.agent.id}/resume`);
+    expect((await open(ours)).text).toContain(json.agent.id);
+  });
+});
+
+describe("another account's", () => {
+  test('agent is not offered, and not given to whoever names it', async () => {
+    const page = await open(ours);
+    expect(page.text).not.toContain(foreignAgent);
+    const before = await codes();
+    const answer = await post(ours, page, foreignAgent);
+    expect([answer.status, answer.headers.get('location')]).toEqual([422, null]);
+    expect(await codes()).toBe(before);
+  });
+
+  test('session in the place of the one that opened the page gets nothing of what stood there', async () => {
+    const page = await open(ours);
+    const [agentId] = /agt_[A-Za-z0-9_-]{22}/.exec(page.text) ?? [''];
+    const before = await codes();
+    const answer = await post(theirs, page, agentId);
+    expect([answer.status, answer.headers.get('location')]).toEqual([422, null]);
+    // What is asked now is what the other person may decide.
+    expect(answer.text).toContain('stranger@example.org');
+    expect(answer.text).toContain(foreignAgent);
+    expect(answer.text).not.toContain(`value="${agentId}"`);
+    expect(await codes()).toBe(before);
+  });
+});
+
+describe('an account with many agents', () => {
+  const names = (from: number, to: number): string[] =>
+    Array.from({ length: to - from }, (_, n) => `agent ${String(from + n).padStart(3, '0')}`);
+  const make = async (all: readonly string[]): Promise<string[]> => {
+    const made: string[] = [];
+    for (const name of all) {
+      const { json } = await accounts.stranger.call('POST', '/api/agents', { body: { name } });
+      made.push(json.agent.id);
+    }
+    return made;
+  };
+
+  test('picks from a menu, in the order of their names, none chosen', async () => {
+    const [first = ''] = await make(names(0, 6).toReversed());
+    const page = await open(theirs);
+    const offered = [...page.text.matchAll(/<option value="agt_[^>]*>([^<]*)</g)].map(([, name]) => name);
+    expect(offered).toEqual([...names(0, 6).map((name) => `${name} (MCP is off)`), 'theirs']);
+    expect(page.text).not.toContain('selected');
+    expect(page.text).not.toContain('agent_id');
+
+    const fields = { ...formOf(page.text, { agentId: first }), mcp: '' };
+    const refused = await postForm(accounts.service.running.url, theirs, fields);
+    expect([refused.status, refused.text.includes(`value="${first}" selected`)]).toEqual([422, true]);
+    const allowed = await postForm(accounts.service.running.url, theirs, { ...fields, mcp: 'on' });
+    expect(new URL(allowed.headers.get('location') ?? '').searchParams.has('code')).toBe(true);
+  });
+
+  test('of more than a menu can hold, the others are named by their id', async () => {
+    const made = await make(names(6, 206));
+    const page = await open(theirs);
+    expect(page.text.match(/<option value="agt_/g)).toHaveLength(200);
+    const unlisted = made.find((id) => !page.text.includes(id)) ?? '';
+    const fields = { ...formOf(page.text, { agentId: '' }), agent_id: ` ${unlisted} `, mcp: 'on' };
+    const answer = await postForm(accounts.service.running.url, theirs, fields);
+    expect(new URL(answer.headers.get('location') ?? '').searchParams.has('code')).toBe(true);
+  });
+});
