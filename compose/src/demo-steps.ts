@@ -62,6 +62,12 @@ export async function demoSteps(pair: Pair, step: Narrator['step']): Promise<voi
     return `${plain.length} credentials delivered, each what was stored`;
   });
 
+  await step('Fetch the first by MCP: the tool gives an address that works once', async () => {
+    const { serviceName, delivered } = first;
+    expectEqual('the credential', await agent.fetchByTool(serviceName), delivered);
+    return `${serviceName} delivered; the tool's result held no credential`;
+  });
+
   await step('Fetch the sealed one', async () => {
     const without = await agent.refused(sealed.serviceName, 403, 'DELIVERY_NOT_ALLOWED');
     await admin.call('PATCH', `/api/agents/${agent.id()}`, { sealingKeyThumbprint: holder.thumbprint });
