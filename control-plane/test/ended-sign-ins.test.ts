@@ -1,4 +1,4 @@
-import { ManualClock, newId, sha256, toBase64url, utf8 } from '@svault/shared';
+import { ManualClock, hashKey, newId, sha256, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureOwner } from '../src/accounts/bootstrap.ts';
 import { forgetEndedSignIns } from '../src/accounts/ended-sign-ins.ts';
@@ -11,6 +11,12 @@ import {
   pendingCliLogin,
 } from '../src/cli-login/cli-login.ts';
 import { createCliSessions, openCliSession } from '../src/cli-login/cli-sessions.ts';
+import { createAgent } from '../src/agents/manage-agents.ts';
+import { introspect } from '../src/oauth-sessions/introspect-token.ts';
+import { issueCode } from '../src/oauth-sessions/issue-code.ts';
+import { openOauthSession } from '../src/oauth-sessions/open-session.ts';
+import { refreshOauthSession } from '../src/oauth-sessions/refresh-session.ts';
+import type { IssuedTokens } from '../src/oauth-sessions/session-tokens.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 
@@ -96,4 +102,47 @@ it('keeps the latest sign-ins of command lines that wait for a person, and all t
   expect(waiting.map((login) => login !== undefined)).toEqual([false, false, true, true, true]);
   const input = { code: code ?? '', codeVerifier, requestId: undefined };
   expect(await exchangeCliCode(stores, input, clock)).toMatchObject({ user: { id: owner.id } });
+});
+
+it("forgets sessions of MCP clients after 30 days, their codes and access tokens at once, and people's after 8 hours", async () => {
+  const { stores, masterKeys } = database;
+  const settings = { email: `${newId('usr')}@example.org`, adminKey: undefined };
+  const { owner } = await ensureOwner(stores, settings, clock);
+  const { id: userId, vaultId, role } = owner;
+  const actor = { userId, vaultId, role, via: 'session', credentialId: newId('ses') } as const;
+  const input = { name: 'a', mcpEnabled: true };
+  const { agent } = await createAgent(stores, actor, input, { clock, masterKeys });
+  const about = { agentId: agent.id, clientId: newId('ocl'), clientName: 'c', audience: 'a' };
+  const open = () => openOauthSession(stores, owner, { ...about, codeHash: undefined }, clock);
+  const approval = { ...about, switchMcpOn: false, redirectUri: 'http://127.0.0.1/', codeChallenge: 'c' };
+  const issued = await issueCode(stores, actor, approval, clock);
+  const codeHash = hashKey('code' in issued ? issued.code : '');
+  const session = await open();
+  const refresh = ({ refreshToken = '' }: IssuedTokens) =>
+    refreshOauthSession(
+      stores,
+      { refreshToken, clientId: about.clientId, resource: undefined },
+      { clock, masterKeys },
+    );
+  expect(await stores.oauthCodes.find(codeHash)).toBeDefined();
+
+  clock.advance(61 * MINUTE_MS);
+  await forgetEndedSignIns(stores, clock);
+  clock.jump(-61 * MINUTE_MS);
+  expect(await stores.oauthCodes.find(codeHash)).toBeUndefined();
+  expect(await introspect(stores, session.accessToken, clock)).toBeUndefined();
+  clock.jump(61 * MINUTE_MS);
+
+  const browser = await signInBrowser(stores, owner, { method: 'link', client: 'left alone' }, clock);
+  clock.advance(29 * 24 * HOUR_MS);
+  await forgetEndedSignIns(stores, clock);
+  const next = await refresh(session);
+  expect(next).toMatchObject({ expiresInSeconds: 3_600 });
+  clock.jump(-29 * 24 * HOUR_MS);
+  expect(await createSessions(stores, clock).resolve(browser.sessionToken)).toBeUndefined();
+  clock.jump(59 * 24 * HOUR_MS);
+  await forgetEndedSignIns(stores, clock);
+  clock.jump(-HOUR_MS);
+  expect(await refresh(next as IssuedTokens)).toMatchObject({ refused: 'invalid_grant' });
+  clock.jump(HOUR_MS);
 });

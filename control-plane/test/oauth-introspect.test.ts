@@ -7,6 +7,7 @@ import {
   AUDIENCE,
   type ClientSession,
   type OauthWorld,
+  callTool,
   connect,
   introspect,
   isActive,
@@ -17,6 +18,7 @@ import {
   sessionIn,
   startOauthWorld,
 } from './oauth-steps.ts';
+import { pipeline } from './specification/pipeline.ts';
 
 const INTROSPECT = '/api/mcp-oauth/introspect';
 const MINUTE_MS = 60_000;
@@ -173,15 +175,35 @@ describe('a token of another audience', () => {
 
   test('is refused at our MCP endpoint (R33), where one of ours is taken', async () => {
     const [foreign, own] = [await ofUpstream(), await connect(world)];
-    const call = (token: string) =>
-      world.service.anyone('POST', '/api/agents/mcp', {
-        body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-        headers: { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' },
-      });
-    const refused = await call(foreign.accessToken);
+    const refused = await callTool(world, foreign);
     expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_KEY']);
     expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
-    expect((await call(own.accessToken)).status).toBe(200);
+    expect((await callTool(world, own)).status).toBe(200);
     expect(await isActive(world, foreign)).toBe(true);
+  });
+});
+
+describe('the limit of introspection', () => {
+  test('lets 600 live tokens a minute through, and no more of one address', async () => {
+    const busy = await startOauthWorld({});
+    try {
+      const session = await connect(busy);
+      const asked = { method: 'POST', path: INTROSPECT, form: `token=${session.accessToken}` } as const;
+      const statuses = await pipeline(
+        busy.service.running.url,
+        Array.from({ length: 600 }, () => asked),
+      );
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      const limited = await introspect(busy, session.accessToken);
+      expect([limited.status, limited.json.code, limited.headers.get('retry-after')]).toEqual([
+        429,
+        'RATE_LIMITED',
+        '60',
+      ]);
+      busy.service.clock.advance(MINUTE_MS);
+      expect(await isActive(busy, session)).toBe(true);
+    } finally {
+      await busy.service.stop();
+    }
   });
 });

@@ -4,6 +4,7 @@ import {
   type ClientSession,
   type OauthWorld,
   approve,
+  callTool,
   connect,
   eventsOf,
   exchange,
@@ -152,6 +153,40 @@ describe('revoking', () => {
     for (const answer of answers.filter(({ json }) => json.access_token !== undefined))
       expect(await isOver(sessionIn(answer, session))).toBe(true);
     expect(await isOver(session)).toBe(true);
+  });
+});
+
+describe('once a session is over, the MCP endpoint', () => {
+  const endings: readonly [string, (session: ClientSession) => Promise<unknown>][] = [
+    ['was revoked', ({ accessToken }) => revoke(accessToken)],
+    [
+      'was ended in the console',
+      async (session) => admin('DELETE', `/api/sessions/${(await listedOf(session))?.id}`),
+    ],
+    [
+      'ended by a used refresh token',
+      async (session) => {
+        await refreshed(session);
+        world.service.clock.advance(11_000);
+        await refresh(world, session);
+      },
+    ],
+  ];
+  test.each(endings)('answers 401 to its tokens: it %s', async (_how, end) => {
+    const session = await connect(world);
+    expect((await callTool(world, session)).status).toBe(200);
+    await end(session);
+    const refused = await callTool(world, session);
+    expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_KEY']);
+  });
+
+  test('lets nothing through that is asked after the answer, whatever was asked before', async () => {
+    const session = await connect(world);
+    const call = async () => (await callTool(world, session)).status;
+    const before = Array.from({ length: 8 }, call);
+    await revoke(session.accessToken);
+    expect(await Promise.all(Array.from({ length: 8 }, call))).toEqual(Array.from({ length: 8 }, () => 401));
+    for (const status of await Promise.all(before)) expect([200, 401]).toContain(status);
   });
 });
 

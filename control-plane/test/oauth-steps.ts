@@ -157,6 +157,17 @@ export const isActive = async (
   { accessToken }: Pick<ClientSession, 'accessToken'>,
 ): Promise<boolean> => (await introspect(where, accessToken)).json.active as boolean;
 
+/** Calls a tool at the MCP endpoint. */
+export const callTool = (
+  { service }: { readonly service: Pick<ManagementService, 'anyone'> },
+  { accessToken }: Pick<ClientSession, 'accessToken'>,
+  name = 'whoami',
+): Promise<Answer> =>
+  service.anyone('POST', '/api/agents/mcp', {
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } },
+    headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json, text/event-stream' },
+  });
+
 /** Events of one agent, newest first. */
 export async function eventsOf(
   { service }: Pick<OauthWorld, 'service'>,

@@ -1,0 +1,195 @@
+import { type Id, ManualClock, formatTime, newId, randomToken } from '@svault/shared';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ensureOwner } from '../../src/accounts/bootstrap.ts';
+import { addSession } from '../../src/accounts/sessions.ts';
+import type { User } from '../../src/accounts/user-store.ts';
+import { createAgent } from '../../src/agents/manage-agents.ts';
+import type { OauthCode } from '../../src/oauth-sessions/oauth-code-store.ts';
+import type { AccessToken, OauthSession } from '../../src/oauth-sessions/oauth-session-store.ts';
+import type { Database } from '../../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+/* What the stores of codes and of MCP clients' sessions promise, in whichever database the project has. */
+
+const clock = new ManualClock();
+let place: StorePlace;
+let database: Database;
+let owner: User;
+let agentId: Id<'agt'>;
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+  const { stores, masterKeys } = database;
+  const settings = { email: `${newId('usr')}@example.org`, adminKey: undefined };
+  ({ owner } = await ensureOwner(stores, settings, clock));
+  const { id: userId, vaultId, role } = owner;
+  const actor = { userId, vaultId, role, via: 'session', credentialId: newId('ses') } as const;
+  ({ id: agentId } = (await createAgent(stores, actor, { name: 'a' }, { clock, masterKeys })).agent);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+
+const hash = (): string => randomToken(32);
+const at = (ms: number): string => formatTime(clock.now() + ms);
+
+describe('the store of codes', () => {
+  const codes = () => database.stores.oauthCodes;
+  const newCode = (): OauthCode => ({
+    codeHash: hash(),
+    vaultId: owner.vaultId,
+    userId: owner.id,
+    agentId,
+    clientId: 'https://client.example/metadata.json',
+    clientName: 'naïve "client" 名',
+    redirectUri: 'http://127.0.0.1:1/callback?x=%20y',
+    codeChallenge: 'c'.repeat(43),
+    audience: 'https://service.example/api/agents/mcp',
+    expiresAt: at(60_000),
+  });
+
+  test('gives back what was put in, and uses nothing up by looking', async () => {
+    const code = newCode();
+    await codes().add(code);
+    expect(await codes().find(code.codeHash)).toEqual(code);
+    expect(await codes().find(code.codeHash)).toEqual(code);
+    expect(await codes().find(hash())).toBeUndefined();
+  });
+
+  test('gives what is taken out once, whatever runs beside it', async () => {
+    const code = newCode();
+    await codes().add(code);
+    const taken = await Promise.all(Array.from({ length: 10 }, () => codes().take(code.codeHash)));
+    expect(taken.filter((one) => one !== undefined)).toEqual([code]);
+    expect(await codes().find(code.codeHash)).toBeUndefined();
+  });
+
+  test('forgets those of a person, and those whose time is over', async () => {
+    const [late, timely] = [{ ...newCode(), expiresAt: at(0) }, newCode()];
+    await codes().add(late);
+    await codes().add(timely);
+    await codes().removeExpired(at(0));
+    expect([await codes().find(late.codeHash), await codes().find(timely.codeHash)]).toEqual([
+      undefined,
+      timely,
+    ]);
+    await codes().removeOfUser(newId('usr'));
+    expect(await codes().find(timely.codeHash)).toEqual(timely);
+    await codes().removeOfUser(owner.id);
+    expect(await codes().find(timely.codeHash)).toBeUndefined();
+  });
+});
+
+describe("the store of MCP clients' sessions", () => {
+  const sessions = () => database.stores.oauthSessions;
+  const newAccess = (): AccessToken => ({ tokenHash: hash(), issuedAt: at(0), expiresAt: at(60_000) });
+
+  async function opened(
+    { refreshHash }: { readonly refreshHash: string | undefined } = { refreshHash: hash() },
+  ) {
+    const [familyHash, codeHash, access] = [hash(), hash(), newAccess()];
+    const opening = { kind: 'oauth', method: 'oauth', client: 'c', tokenHash: familyHash, agentId } as const;
+    const session = await addSession(database.stores, owner, opening, clock);
+    const facts = { agentId, clientId: newId('ocl'), audience: 'https://service.example/mcp' };
+    await sessions().add({ sessionId: session.id, ...facts, codeHash, refreshHash }, access);
+    const kept: OauthSession = {
+      session: { ...session, agentId },
+      ...facts,
+      refreshHash,
+      former: undefined,
+    };
+    return { familyHash, codeHash, access, kept };
+  }
+
+  test('finds one by what its tokens have in common, and by its code', async () => {
+    const { familyHash, codeHash, kept } = await opened();
+    expect(await sessions().find(familyHash)).toEqual(kept);
+    expect(await sessions().findByCode(codeHash)).toEqual(kept);
+    expect([await sessions().find(codeHash), await sessions().findByCode(familyHash)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('keeps one that nobody may refresh', async () => {
+    const { familyHash } = await opened({ refreshHash: undefined });
+    expect((await sessions().find(familyHash))?.refreshHash).toBeUndefined();
+  });
+
+  test('opens one with a code: a second with the same is refused', async () => {
+    const { codeHash } = await opened();
+    const opening = { kind: 'oauth', method: 'oauth', client: 'c', tokenHash: hash(), agentId } as const;
+    const { id } = await addSession(database.stores, owner, opening, clock);
+    const facts = { agentId, clientId: 'c', audience: 'a', refreshHash: hash() };
+    await expect(
+      database.unitOfWork.run(owner.vaultId, ({ oauthSessions }) =>
+        oauthSessions.add({ sessionId: id, ...facts, codeHash }, newAccess()),
+      ),
+    ).rejects.toThrow();
+  });
+
+  test('puts the next pair in the place of the present one, and keeps both access tokens', async () => {
+    const { familyHash, access, kept } = await opened();
+    const next = { refreshHash: hash(), access: newAccess() };
+    const former = { refreshHash: kept.refreshHash ?? '', rotatedAt: at(0), wrappedSeed: 'w' };
+    await sessions().rotate(kept.session.id, next, former);
+    expect(await sessions().find(familyHash)).toEqual({ ...kept, refreshHash: next.refreshHash, former });
+    for (const { tokenHash, issuedAt, expiresAt } of [access, next.access])
+      expect(await sessions().factsOf(tokenHash)).toEqual({
+        agentId,
+        agentStatus: 'active',
+        clientId: kept.clientId,
+        audience: kept.audience,
+        issuedAt,
+        expiresAt,
+      });
+  });
+
+  test('forgets access tokens whose time is over, and leaves the session', async () => {
+    const { familyHash, access, kept } = await opened();
+    await sessions().forgetEndedAccess(at(59_999));
+    expect(await sessions().factsOf(access.tokenHash)).toBeDefined();
+    await sessions().forgetEndedAccess(access.expiresAt);
+    expect([await sessions().factsOf(access.tokenHash), await sessions().find(familyHash)]).toEqual([
+      undefined,
+      kept,
+    ]);
+  });
+
+  test('has nothing of a session that was ended, whichever way', async () => {
+    const endings = [
+      ({ session }: OauthSession) => database.stores.sessions.remove(owner.vaultId, session.id, undefined),
+      () => database.stores.sessions.removeOfUser(owner.id, { kinds: ['oauth'], but: undefined }),
+      () => database.stores.sessions.removeIdle('oauth', at(0)),
+      ({ session }: OauthSession) => database.stores.sessions.removeExpired(session.expiresAt),
+    ];
+    for (const end of endings) {
+      const { familyHash, codeHash, access, kept } = await opened();
+      await end(kept);
+      expect([
+        await sessions().find(familyHash),
+        await sessions().findByCode(codeHash),
+        await sessions().factsOf(access.tokenHash),
+      ]).toEqual([undefined, undefined, undefined]);
+    }
+  });
+
+  test('lists it among the sessions of its account with its agent, and leaves other kinds alone', async () => {
+    const { kept } = await opened();
+    const tokenHash = hash();
+    const opening = { kind: 'console', method: 'link', client: 'b', tokenHash } as const;
+    const browser = await addSession(database.stores, owner, opening, clock);
+    const { sessions: all } = database.stores;
+    expect(await all.get(owner.vaultId, kept.session.id)).toEqual(kept.session);
+    expect(await all.ofUser(owner.id, 'oauth')).toContainEqual(kept.session);
+    const { items } = await all.list(owner.vaultId, owner.id, { limit: 100, after: undefined });
+    expect(items).toEqual(expect.arrayContaining([kept.session, browser]));
+    await all.removeIdle('oauth', at(0));
+    await all.removeOfUser(owner.id, { kinds: ['oauth'], but: undefined });
+    expect([await all.get(owner.vaultId, browser.id), await all.ofUser(owner.id, 'oauth')]).toEqual([
+      browser,
+      [],
+    ]);
+  });
+});
