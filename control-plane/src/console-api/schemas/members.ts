@@ -20,7 +20,10 @@ export const newMemberSchema = z
       .max(EMAIL_CHARACTERS)
       .regex(EMAIL_FORM, 'must be an e-mail address')
       .meta({
-        override: { type: 'string', format: 'email', maxLength: EMAIL_CHARACTERS, pattern: undefined },
+        override: ({ jsonSchema }) => {
+          jsonSchema.format = 'email';
+          delete jsonSchema.pattern;
+        },
       }),
     role: z.enum(ROLES),
   })

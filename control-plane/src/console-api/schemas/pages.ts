@@ -17,7 +17,7 @@ export const pageQuery = {
     .optional()
     .meta({
       description: 'Most items to give',
-      override: { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE, pattern: undefined },
+      override: { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE },
     }),
   cursor: z.string().max(1_000).optional().meta({ description: 'nextCursor of the page before' }),
 };
