@@ -37,8 +37,8 @@ export async function readMessage(req: IncomingMessage): Promise<Read> {
     return { readable: true, message: parseJsonValue(bytes, 'any') };
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
-    const refusal = UNREADABLE.has(error.reason) ? UNPARSABLE : UNFIT;
-    return refused(refusal, error.reason === 'depth' ? null : idIn(bytes));
+    if (UNREADABLE.has(error.reason)) return refused(UNPARSABLE);
+    return refused(UNFIT, error.reason === 'depth' ? null : idIn(bytes));
   }
 }
 

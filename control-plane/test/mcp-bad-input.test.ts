@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { byHand } from './http-by-hand.ts';
+import { type ManagementService, startService } from './management-service.ts';
+import { ERAS, MCP, type McpClient, inEra, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
+
+// What comes in is anybody's: each kind of it has its documented error, with the id it was asked under, and no stack.
+
+const MIB = 1024 * 1024;
+let service: ManagementService;
+let client: McpClient;
+let apiKey: string;
+beforeAll(async () => {
+  service = await startService({ SV_LIMIT_MCP_HANDSHAKE: '10000', SV_LIMIT_USER_AGGREGATE: '10000' });
+  ({ apiKey } = await mcpAgentOn(service));
+  client = mcpClientOf(service, apiKey);
+});
+afterAll(() => service.stop());
+
+interface Refused {
+  readonly status: number;
+  readonly text: string;
+}
+
+function expectRefusal({ status, text }: Refused, expected: number, code: number, id: unknown = null): void {
+  const body = JSON.parse(text) as { error: { message: string } };
+  expect(status).toBe(expected);
+  expect(body).toMatchObject({ jsonrpc: '2.0', id, error: { code, message: expect.stringMatching(/./) } });
+  expect(text).not.toMatch(/\.(?:ts|mjs|js):\d|node_modules|SyntaxError/);
+}
+
+const pinging = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'ping' });
+const PING = JSON.stringify(pinging(1));
+
+describe('bodies that are no JSON', () => {
+  it.each([
+    ['nothing', ''],
+    ['words', 'ping'],
+    ['half a message', '{"jsonrpc":"2.0","id":1,'],
+    ['two messages', `${PING}${PING}`],
+    ['a trailing comma', '{"jsonrpc":"2.0","id":1,"method":"ping",}'],
+    ['a byte order mark', `\ufeff${PING}`],
+    ['a form', 'jsonrpc=2.0&method=ping'],
+    ['NaN', '{"jsonrpc":"2.0","id":NaN,"method":"ping"}'],
+  ])('%s: -32700', async (_name, body) => expectRefusal(await client.raw(body), 400, -32_700));
+
+  it('bytes that are no UTF-8: -32700', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from('{"jsonrpc":"2.0","id":"'),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from('"}'),
+    ]);
+    expectRefusal(await client.raw(bytes), 400, -32_700);
+  });
+});
+
+describe('JSON that is no message', () => {
+  it.each([
+    ['null', 'null', null],
+    ['a number', '7', null],
+    ['a string', '"ping"', null],
+    ['an empty object', '{}', null],
+    ['another version', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 1],
+    ['no version', '{"id":"a","method":"ping"}', 'a'],
+    ['a method that is no text', '{"jsonrpc":"2.0","id":1,"method":7}', 1],
+    ['no method', '{"jsonrpc":"2.0","id":1}', 1],
+    ['parameters in a list', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', 1],
+    ['parameters that are text', '{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', 1],
+    ['a further member', '{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}', 1],
+    ['a result and an error', '{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}', 1],
+    ['a member twice', '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}', 1],
+    [
+      'a nested member twice',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}',
+      1,
+    ],
+    ['__proto__', '{"jsonrpc":"2.0","id":1,"method":"ping","__proto__":{"id":2}}', 1],
+    ['a nested __proto__', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{"name":"x"}}}', 1],
+    ['half a character', '{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', 1],
+    ['a number beyond all', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":1e400}}', 1],
+    ['an id beyond all', '{"jsonrpc":"2.0","id":1e400,"method":"ping"}', null],
+  ])('%s: -32600', async (_name, body, id) =>
+    expectRefusal(await client.raw(body), 400, -32_600, id ?? null),
+  );
+
+  it.each([33, 1_000, 100_000])('%i levels: -32600, whatever stands inside', async (depth) => {
+    const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
+    expectRefusal(await client.raw(deep), 400, -32_600);
+    expectRefusal(await client.raw('['.repeat(depth)), 400, depth > 32 ? -32_600 : -32_700);
+  });
+});
+
+describe('batches', () => {
+  it.each([
+    ['none', []],
+    ['one', [pinging(1)]],
+    ['two', [pinging(1), pinging(2)]],
+    ['nothing known', [1, null, 'x']],
+    [
+      'a call of a credential',
+      [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_credential' } }],
+    ],
+  ])('of %s: one error with id null', async (_name, batch) => {
+    for (const { headers } of ERAS.map((era) => inEra(era, 'ping', undefined, 1))) {
+      const answer = await client.raw(batch, headers);
+      expect([answer.status, answer.json]).toEqual([
+        400,
+        { jsonrpc: '2.0', id: null, error: { code: -32_600, message: 'Batch requests are not supported' } },
+      ]);
+    }
+  });
+});
+
+describe('ids', () => {
+  it.each([0, 1, -1, 2 ** 53 - 1, '', '1', 'a b', 'ünï', '\u0000', '"', 'x'.repeat(10_000)])(
+    'come back with their type: %j',
+    async (id) => {
+      for (const era of ERAS) {
+        const { headers, body } = inEra(era, 'tools/list', undefined, id);
+        expect((await client.raw(body, headers)).json.id).toBe(id);
+      }
+      expectRefusal(await client.raw({ jsonrpc: '2.0', id, method: 7 }), 400, -32_600, id);
+    },
+  );
+
+  it.each([1.5, 2 ** 53, -1e300])('that are no integers are refused under themselves: %j', async (id) =>
+    expectRefusal(await client.raw(pinging(id)), 400, -32_600, id),
+  );
+
+  it.each([null, true, {}, { id: 1 }, [], [1]])(
+    'that are neither text nor number are refused under null: %j',
+    async (id) => expectRefusal(await client.raw(pinging(id)), 400, -32_600, null),
+  );
+});
+
+describe('size', () => {
+  const padded = (bytes: number): string => {
+    const frame = JSON.stringify({ ...pinging(1), params: { pad: '' } });
+    return frame.replace('"pad":""', `"pad":"${'x'.repeat(bytes - frame.length)}"`);
+  };
+
+  it('takes a MiB', async () => expect((await client.raw(padded(MIB))).status).toBe(200));
+
+  it('refuses a byte more, declared', async () =>
+    expectRefusal(await client.raw(padded(MIB + 1)), 413, -32_000));
+
+  it('refuses a byte more, undeclared, and closes', async () => {
+    const body = padded(MIB + 1);
+    const answer = await byHand(service.running.url + MCP, {
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      chunks: [body.slice(0, MIB), body.slice(MIB)],
+    });
+    expectRefusal(answer, 413, -32_000);
+    expect(answer.headers.connection).toBe('close');
+  });
+
+  it('does not wait for the end of what is too large', async () => {
+    const answer = await byHand(service.running.url + MCP, {
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      chunks: ['x'.repeat(MIB), 'x'.repeat(MIB)],
+      open: true,
+    });
+    expectRefusal(answer, 413, -32_000);
+  });
+});
+
+describe('media types', () => {
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/jsonx',
+    'application/json-rpc',
+    'json',
+    '',
+  ])('Content-Type %j: 415', async (type) =>
+    expectRefusal(await client.raw(PING, { 'content-type': type }), 415, -32_000),
+  );
+  it.each(['application/json; charset=utf-8', 'Application/JSON', 'application/json;x=y'])(
+    'Content-Type %s is taken',
+    async (type) => expect((await client.raw(PING, { 'content-type': type })).status).toBe(200),
+  );
+  it('no Content-Type: 415', async () => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    expectRefusal(await byHand(service.running.url + MCP, { headers, chunks: [PING] }), 415, -32_000);
+  });
+  it.each(['gzip', 'br', 'identity, gzip'])('Content-Encoding %s: 415', async (coding) =>
+    expectRefusal(await client.raw(PING, { 'content-encoding': coding }), 415, -32_000),
+  );
+
+  it.each(['text/plain', 'text/event-stream', 'application/xml, text/*', 'application/json;q=0', 'x', ''])(
+    'Accept %j: 406',
+    async (accept) => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept };
+      expectRefusal(await byHand(service.running.url + MCP, { headers, chunks: [PING] }), 406, -32_000);
+    },
+  );
+  it.each([
+    'application/json',
+    '*/*',
+    'application/*;q=0.5',
+    'text/event-stream,application/json',
+    'text/html, APPLICATION/JSON;q=0.1',
+  ])('Accept %s is answered in JSON', async (accept) => {
+    const answer = await client.raw(PING, { accept });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+    ]);
+  });
+  it('no Accept takes anything', async () => {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    expect((await byHand(service.running.url + MCP, { headers, chunks: [PING] })).status).toBe(200);
+  });
+});
+
+it('numbers are read as other people write them', async () => {
+  const body = '{"jsonrpc":"2.0","id":1.0,"method":"ping","params":{"_meta":{"rate":1.0,"at":1e3}}}';
+  expect((await client.raw(body)).json).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+});
+
+it('leaves the prototype of objects alone', async () => {
+  for (const era of ERAS)
+    await client.call(era, 'get_credential', { service: 'x', constructor: { prototype: { polluted: 1 } } });
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+});
