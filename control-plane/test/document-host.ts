@@ -16,7 +16,7 @@ export interface DocumentHost {
   readonly asked: string[];
   connections(): number;
   /** What a path answers: a document, or whatever a handler does. */
-  readonly paths: Map<string, object | RequestListener>;
+  readonly paths: Map<string, RequestListener | object>;
   stop(): Promise<void>;
 }
 

@@ -240,13 +240,11 @@ describe('what is kept of a document', () => {
   /** A document that says how long it may be kept. */
   const keptFor = (cacheControl: string | undefined) => {
     const client = newClient();
+    const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
     const publish = (redirectUris: readonly string[]): void =>
-      void host.paths.set(client.path, ((_req, res) =>
-        sendDocument(
-          res,
-          { ...client.document, redirect_uris: redirectUris },
-          cacheControl === undefined ? {} : { 'cache-control': cacheControl },
-        )) as RequestListener);
+      void host.paths.set(client.path, (_req, res) =>
+        sendDocument(res, { ...client.document, redirect_uris: redirectUris }, headers),
+      );
     publish([REDIRECT]);
     return { ...client, publish };
   };

@@ -29,28 +29,28 @@ export interface Question {
 /** The page where a person lets a client act as one of their agents, or does not. */
 export function consentPage(question: Question): PageContent {
   const { client, redirectUri, account, fields, action, message } = question;
-  const name = escapeHtml(client.name);
   return {
     title: 'Let this program act as your agent?',
     body: `${message === undefined ? '' : alertText(message)}
-<p><strong class="name">${name}</strong> asks for access to svault. You are signed in as <code>${escapeHtml(account)}</code>.</p>
 <dl class="facts">
 <dt>Who asks</dt>
 <dd>${whoAsks(client)}</dd>
 <dt>Where the answer goes</dt>
 <dd>${whereTo(redirectUri)}</dd>
+<dt>Your account</dt>
+<dd class="value">${escapeHtml(account)}</dd>
 </dl>
 ${warning(client, redirectUri)}
-<form method="post" action="${escapeHtml(action)}">
-${fields.map(([field, value]) => hiddenField(field, value)).join('\n')}
-${agentPicker(question)}
-<p id="gets">It will be able to, in that agent's name:</p>
+<p id="gets">In the name of the agent that you choose, it will be able to</p>
 <ul aria-labelledby="gets">
 <li>see which credentials the agent is granted, and until when;</li>
 <li>get one-time addresses from which those credentials are fetched.</li>
 </ul>
-<p class="dim">The agent's grants, policies and limits hold, and its log shows every use. It lasts until you revoke it, at
-most 90 days, and ends by itself after 30 days without use.</p>
+<p class="dim">The agent's grants, policies and limits hold, and the log shows every use. It lasts until you revoke it, at most
+90 days, and ends by itself after 30 days without use.</p>
+<form method="post" action="${escapeHtml(action)}">
+${fields.map(([field, value]) => hiddenField(field, value)).join('\n')}
+${agentPicker(question)}
 <div class="choice">
 <button type="submit" name="decision" value="allow">Allow</button>
 <button type="submit" name="decision" value="deny" class="quiet" formnovalidate>Deny</button>
@@ -61,15 +61,15 @@ most 90 days, and ends by itself after 30 days without use.</p>
 
 /** What is known of a client, and what is only said. */
 function whoAsks(client: OauthClient): string {
-  const name = `<span class="value">${escapeHtml(client.name)}</span> <span class="tag">unverified name</span>`;
+  const name = `<strong class="name">${escapeHtml(client.name)}</strong> <span class="tag">unverified name</span>`;
   if (isRegistered(client)) return name;
   return `${name}<br>
-described at <strong class="value">${escapeHtml(new URL(client.id).host)}</strong> <span class="tag good">verified</span>`;
+described at <span class="value">${escapeHtml(new URL(client.id).host)}</span> <span class="tag good">verified</span>`;
 }
 
 function whereTo(redirectUri: string): string {
   const { host, protocol } = new URL(redirectUri);
-  const value = (text: string): string => `<strong class="value">${escapeHtml(text)}</strong>`;
+  const value = (text: string): string => `<span class="value">${escapeHtml(text)}</span>`;
   const PLACES: Readonly<Record<RedirectKind, string>> = {
     https: value(host),
     loopback: `${value(host)}<br>a program on this computer`,
@@ -83,10 +83,10 @@ function warning(client: OauthClient, redirectUri: string): string {
   const { host } = new URL(redirectUri);
   if (redirectKindOf(redirectUri) !== 'https')
     return note(
-      'Any program on this computer can use that name. Allow it only if you have <strong>just started this yourself</strong>.',
+      'Any program on this computer can call itself so. Allow it only if you have <strong>just started this yourself</strong>.',
     );
   if (!isRegistered(client) && new URL(client.id).host === host)
-    return note('Allow it only if you have <strong>just started this yourself</strong>, there.');
+    return note('Allow it only if you have <strong>just started this yourself</strong> at that address.');
   return note(
     `The name is what the program calls itself; what counts is the address. Allow it only if you have just come from <strong>${escapeHtml(host)}</strong>.`,
   );
@@ -150,7 +150,7 @@ export const noAgentsPage = (client: OauthClient, baseUrl: string): PageContent 
   title: 'There is no agent yet',
   body: `<p><strong class="name">${escapeHtml(client.name)}</strong> asks to act as one of your agents, and the account has none that is
 active.</p>
-<p>Make one, with an admin key or signed in as the command line, then load this page again:</p>
+<p>Make one with an admin key, then load this page again:</p>
 <pre><code>curl -X POST ${escapeHtml(baseUrl)}/api/agents \\
   -H "Authorization: Bearer $SVAULT_KEY" \\
   -H "Content-Type: application/json" \\
