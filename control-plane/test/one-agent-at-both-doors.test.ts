@@ -18,6 +18,7 @@ beforeAll(async () => {
 afterAll(() => both.stop());
 
 const times = <T>(count: number, what: T): readonly T[] => Array.from({ length: count }, () => what);
+
 async function doorsOf(agent: TestAgent): Promise<readonly Door[]> {
   return Promise.all(DOORS.map((name) => doorOf(both, agent, name)));
 }
@@ -27,6 +28,7 @@ async function inTurn(doors: readonly Door[], count: number, service: string): P
   for (let n = 0; n < count; n++) said.push(...(await Promise.all(doors.map((door) => door.ask(service)))));
   return said;
 }
+
 const codes = (said: readonly Said[]): readonly string[] => said.map(({ code }) => code);
 
 test('60 requests in all, and then one lockout for all', async () => {

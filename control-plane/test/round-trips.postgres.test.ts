@@ -4,24 +4,32 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { createApp } from '../src/app.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { createContext } from '../src/context.ts';
+import { makeOwnerLink } from './beside-the-service.ts';
+import { cookieBy, registerClient } from './consent-steps.ts';
 import { startWire } from './database-wire.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { type Answer, type Call, clientOf } from './management-service.ts';
+import { type Era, mcpClientOf } from './mcp-steps.ts';
+import { REDIRECT, connect } from './oauth-steps.ts';
 import { type TestAgent, stepsOn } from './service-steps.ts';
 
 /*
- * A credential request costs at most one read and one write at PostgreSQL and one script at Redis, in this order; counted
- * on the wires to both, where nothing can be forgotten. No background job runs here, so all that passes is the request's.
+ * A credential request costs at most one read and one write at PostgreSQL and one script at Redis, in this order, at REST
+ * and at MCP, by key and by session; counted on the wires to both, where nothing can be forgotten. No background job runs
+ * here, so all that passes is the request's.
  */
 
 const READ = 'svault_find_agent';
 const LIST = 'svault_find_agent_and_grants';
+const BY_SESSION = { read: 'svault_find_session', list: 'svault_find_session_and_grants' };
 const WRITE = 'svault_record';
 const SCRIPT = inject('redis') === undefined ? [] : ['EVALSHA'];
 
 let service: LinkedService;
 let agent: TestAgent;
 let suspended: TestAgent;
+/** Of a client that acts as the agent. */
+let accessToken: string;
 let closing: () => Promise<void>;
 let admin: Call;
 let url: string;
@@ -35,7 +43,12 @@ beforeAll(async () => {
     await service.agent('github', 'policed', 'rated', 'lapsed'),
     await service.agent('github'),
   ];
+  for (const { id } of [agent, suspended])
+    await service.admin('PATCH', `/api/agents/${id}`, { body: { mcpEnabled: true } });
   await service.admin('POST', `/api/agents/${suspended.id}/suspend`);
+  const cookie = await cookieBy(service, await makeOwnerLink(service));
+  const clientId = await registerClient(service, [REDIRECT]);
+  ({ accessToken } = await connect({ service, cookie, clientId }, agent.id));
   await service.running.close();
 
   const { env, adminKey } = service.place;
@@ -74,6 +87,11 @@ beforeAll(async () => {
   // Everything is prepared, and everything loaded: what a connection or a process does once is not a request's.
   await (await make('warm')).get('warm');
   await Promise.all([agent.get('github'), agent.list(), agent.get('warm')]);
+  const bySession = mcpClientOf({ anyone: clientOf(url) }, accessToken);
+  await Promise.all([
+    bySession.call2025('get_credential', { service: 'github' }),
+    bySession.call2026('whoami'),
+  ]);
   await attach('policed', { type: 'manual_approval' });
   await attach('rated', { type: 'rate_limit', limit: 1, windowSeconds: 60 });
 });
@@ -125,6 +143,60 @@ describe('one read, one script, one write', () => {
 
 test('the list writes nothing', async () => {
   expect(await costs(() => agent.list())).toEqual([200, LIST, ...SCRIPT]);
+});
+
+describe.each([
+  ['by key', () => agent.apiKey, { read: READ, list: LIST }],
+  ['by session', () => accessToken, BY_SESSION],
+] as const)('at MCP %s', (_way, credential, { read, list }) => {
+  const mcp = () => mcpClientOf({ anyone: clientOf(url) }, credential());
+  /** With the code of a tool error beside the status. */
+  const call = async (era: Era, tool: string, args?: object): Promise<readonly unknown[]> => {
+    const { status, content } = await mcp().call(era, tool, args);
+    return [status, ...(content?.code === undefined ? [] : [content.code]), ...passed()];
+  };
+
+  test.each(['2025-11-25', '2026-07-28'] as const)('%s: one read, one script, one write', async (era) => {
+    const get = (service: unknown) => call(era, 'get_credential', { service });
+    expect(await get('github')).toEqual([200, read, ...SCRIPT, WRITE]);
+    expect(await get('policed')).toEqual([200, 'POLICY_DENIED', read, ...SCRIPT, WRITE]);
+    expect(await get('unknown')).toEqual([200, 'NO_GRANT', read, ...SCRIPT, WRITE]);
+    expect(await get('a/b')).toEqual([200, 'INVALID_ARGUMENT', read, ...SCRIPT, WRITE]);
+    expect(await get(7)).toEqual([200, 'INVALID_ARGUMENT', read, ...SCRIPT, WRITE]);
+    expect(await call(era, 'show_credential', { service: 'unknown' })).toEqual([
+      200,
+      'NO_GRANT',
+      read,
+      ...SCRIPT,
+      WRITE,
+    ]);
+  });
+
+  test('what asks for no credential writes nothing', async () => {
+    for (const method of ['initialize', 'tools/list', 'ping', 'nothing/known'])
+      expect((await costs(() => mcp().request('2025-11-25', method, {}))).slice(1)).toEqual([
+        read,
+        ...SCRIPT,
+      ]);
+    expect((await costs(() => mcp().request('2026-07-28', 'server/discover'))).slice(1)).toEqual([
+      read,
+      ...SCRIPT,
+    ]);
+    expect(await costs(() => mcp().raw('{'))).toEqual([400, read, ...SCRIPT]);
+    expect(await costs(() => mcp().raw([]))).toEqual([400, read, ...SCRIPT]);
+    const [status, ...further] = await call('2025-11-25', 'list_credentials');
+    expect([status, ...further.slice(0, 1 + SCRIPT.length)]).toEqual([200, list, ...SCRIPT]);
+    expect(further).not.toContain(WRITE);
+  });
+});
+
+test('a token that is none of ours costs one read at MCP, one that cannot be ours nothing', async () => {
+  const wrong = (token: string): Promise<Answer> =>
+    mcpClientOf({ anyone: clientOf(url) }, token).request('2025-11-25', 'tools/list');
+  expect(await costs(() => wrong(`svsess_${'A'.repeat(43)}`))).toEqual([401, BY_SESSION.read]);
+  expect(await costs(() => wrong(`svagent_${'A'.repeat(43)}`))).toEqual([401, READ]);
+  for (const token of ['svsess_short', `svsessr_${'A'.repeat(43)}`, ''])
+    expect(await costs(() => wrong(token))).toEqual([401]);
 });
 
 test('what the limits refuse is written once a minute, and not by the request', async () => {
