@@ -10,6 +10,18 @@ import {
   serveOn,
   startService,
 } from './management-service.ts';
+import { registerClient } from './consent-steps.ts';
+import {
+  type OauthWorld,
+  REDIRECT,
+  approve,
+  connect,
+  exchange,
+  isActive,
+  newAgent,
+  refresh,
+  refusalIn,
+} from './oauth-steps.ts';
 import { command, program } from './run-program.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -30,6 +42,9 @@ describe('backups', () => {
     const token = new URL(service.running.ownerLink ?? '').searchParams.get('token');
     const signIn = await service.anyone('POST', '/api/login/link', { body: { token } });
     const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const world: OauthWorld = { service, cookie, clientId: await registerClient(service, [REDIRECT]) };
+    const [client, code] = [await connect(world), await approve(world, await newAgent(world))];
+    expect(await isActive(world, client)).toBe(true);
     const file = join(service.place.folder, 'backup.db');
 
     expect((await command(service.place.env, 'backup', file)).code).toBe(0);
@@ -48,6 +63,13 @@ describe('backups', () => {
     const revealed = await restored.admin('POST', `/api/agents/${agent.id}/reveal-key`);
     expect(revealed.json).toEqual({ apiKey });
     expect((await restored.anyone('GET', '/api/me', { headers: { cookie } })).status).toBe(401);
+    const there: OauthWorld = { ...world, service: restored };
+    const refused = [await exchange(there, code), await refresh(there, client)].map(refusalIn);
+    expect([await isActive(there, client), ...refused]).toEqual([
+      false,
+      '400 invalid_grant',
+      '400 invalid_grant',
+    ]);
   });
 
   test('restore-backup refuses a damaged file and leaves the place empty', async () => {

@@ -60,7 +60,8 @@ describe('a code', () => {
   });
 
   test('may be exchanged for the resource it was approved for, by name', async () => {
-    expect((await exchange(world, await approved(), { resource: AUDIENCE })).status).toBe(200);
+    for (const resource of [AUDIENCE, AUDIENCE.replace('http:', 'HTTP:')])
+      expect((await exchange(world, await approved(), { resource })).status).toBe(200);
   });
 
   test('and whatever is no parameter of ours is not looked at', async () => {
@@ -309,6 +310,17 @@ describe('a request to the token endpoint', () => {
     expect(refusalIn(await postOauth(world.service, 'token', query, { 'content-encoding': 'gzip' }))).toBe(
       '400 invalid_request',
     );
+    expect((await exchange(world, code)).status).toBe(200);
+  });
+
+  test('has no NUL in it, which not every database can be asked for', async () => {
+    const code = await approved();
+    for (const changed of [
+      { code: 'a\0b' },
+      { client_id: 'a\0b' },
+      { code_verifier: `${code.codeVerifier}\0` },
+    ])
+      expect(refusalIn(await exchange(world, code, changed))).toBe('400 invalid_request');
     expect((await exchange(world, code)).status).toBe(200);
   });
 

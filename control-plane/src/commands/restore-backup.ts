@@ -37,7 +37,7 @@ export const restoreBackup: Subcommand = {
   },
 };
 
-/** Checks the file, and ends every session and sign-in link in it: they may have been ended since. */
+/** Checks the file, and ends every session, sign-in link and code in it: they may have been ended since. */
 async function prepare(path: string, config: ReturnType<typeof controlPlaneConfig>): Promise<void> {
   const { sqlite, kysely, close } = await openSqliteDatabase(path, operatorKeys(config), AS_TOOL);
   try {
@@ -46,6 +46,7 @@ async function prepare(path: string, config: ReturnType<typeof controlPlaneConfi
     await kysely.deleteFrom('sessions').execute();
     await kysely.deleteFrom('login_links').execute();
     await kysely.deleteFrom('cli_logins').execute();
+    await kysely.deleteFrom('oauth_codes').execute();
     sqlite.pragma('wal_checkpoint(TRUNCATE)');
   } finally {
     await close();
