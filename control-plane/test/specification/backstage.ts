@@ -79,7 +79,7 @@ export async function pass({ limiter }: Backstage, count: number, asked: Admissi
   for (let n = 1; n <= count; n++) expect([n, await limiter.admit(asked)]).toEqual([n, { allowed: true }]);
 }
 
-/** A decision as MCP will ask for it: by key and service, without a request. */
+/** A decision as a door asks for it: by key and service, without a request. */
 export function decide({ access }: Backstage, key: string, ...services: string[]): Promise<Decision> {
   const [name] = services;
   return access.decide({

@@ -17,7 +17,7 @@ const withKey = ({ anyone }: Stage, key: string) =>
   anyone('GET', pathFor('github'), { headers: { authorization: `Bearer ${key}` } });
 
 /** The specification's rules other than `rate_limit`, each set to block at the stage's time. */
-const BLOCKING_RULES = [
+export const BLOCKING_RULES = [
   {
     type: 'time_window',
     timezone: 'UTC',

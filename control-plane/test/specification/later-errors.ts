@@ -4,9 +4,8 @@ import { expect } from 'vitest';
 import { startFaultyWebhook } from '../faulty-webhook.ts';
 import { type Backstage, decide, denialOf } from './backstage.ts';
 import type { ERROR_ROWS } from './error-rows.ts';
-import { type LaterRow, MCP, PROXY } from './later-row.ts';
+import { type LaterRow, PROXY } from './later-row.ts';
 
-const HOUR_MS = 3_600_000;
 const SVAULT = fileURLToPath(new URL('../../../cli/src/bin.ts', import.meta.url));
 
 /** A policy of one rule on an agent. */
@@ -68,97 +67,6 @@ export const svaultExitCode = (...args: string[]): Promise<number> =>
   });
 
 export const LATER_ERRORS = {
-  'MCP rate denial': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const agent = await backstage.agent();
-      for (let n = 0; n < 60; n++) await decide(backstage, agent.apiKey);
-      for (const retryAfterSeconds of [60, 60])
-        expect(await denialOf(backstage, agent.apiKey)).toMatchObject({
-          code: 'RATE_LIMITED',
-          retryAfterSeconds,
-        });
-    },
-  },
-
-  'MCP rate denial: no policy': { endpoint: MCP, play: policyDenials },
-
-  'tool: text': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const agent = await backstage.agent();
-      expect((await denialOf(backstage, agent.apiKey, 'nothing'))?.code).toMatch(/^[A-Z_]+$/);
-    },
-  },
-
-  'tool: NO_GRANT': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const [agent, other] = [await backstage.agent(), await backstage.agent('elsewhere')];
-      const token = { serviceName: 'known', tokenType: 'PlainText' };
-      await backstage.admin('POST', '/api/tokens', { body: token });
-      for (const name of ['known', 'elsewhere', 'unheard-of'])
-        expect(await denialOf(backstage, agent.apiKey, name)).toEqual({ code: 'NO_GRANT' });
-      expect((await denialOf(backstage, other.apiKey, 'elsewhere'))?.code).not.toBe('NO_GRANT');
-    },
-  },
-
-  'tool: GRANT_EXPIRED': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const agent = await backstage.agent();
-      const body = { serviceName: 'hourly', expiresInSeconds: 3_600 };
-      await backstage.admin('POST', `/api/agents/${agent.id}/grants`, { body });
-      backstage.wait(HOUR_MS);
-      expect(await denialOf(backstage, agent.apiKey, 'hourly')).toEqual({ code: 'GRANT_EXPIRED' });
-      expect(await denialOf(backstage, agent.apiKey, 'hourly')).toEqual({ code: 'NO_GRANT' });
-    },
-  },
-
-  'tool: POLICY_DENIED': { endpoint: MCP, play: policyDenials },
-
-  'tool: RATE_LIMITED': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const agent = await backstage.agent();
-      for (let n = 0; n < 10; n++)
-        expect(await denialOf(backstage, agent.apiKey, 'nothing')).toEqual({ code: 'NO_GRANT' });
-      expect(await denialOf(backstage, agent.apiKey, 'nothing')).toMatchObject({
-        code: 'RATE_LIMITED',
-        retryAfterSeconds: 60,
-      });
-      expect(await decide(backstage, agent.apiKey)).toMatchObject({ outcome: 'grants' });
-    },
-  },
-
-  'tool: VAULT_LOCKED': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const agent = await backstage.agent('github');
-      await backstage.admin('POST', '/api/vault/lock');
-      expect(await denialOf(backstage, agent.apiKey, 'github')).toEqual({ code: 'VAULT_LOCKED' });
-      expect(await decide(backstage, agent.apiKey)).toMatchObject({ outcome: 'grants' });
-      await backstage.admin('POST', '/api/vault/unlock');
-    },
-  },
-
-  'tool: WEBHOOK_NOT_CONFIGURED': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const agent = await backstage.agent('github');
-      expect(await denialOf(backstage, agent.apiKey, 'github')).toEqual({ code: 'WEBHOOK_NOT_CONFIGURED' });
-    },
-  },
-
-  'tool: INVALID_ARGUMENT': {
-    endpoint: MCP,
-    play: async (backstage) => {
-      const agent = await backstage.agent();
-      for (const services of [['a/b'], [''], ['a', 'b']])
-        expect(await denialOf(backstage, agent.apiKey, ...services)).toEqual({ code: 'INVALID_SERVICE' });
-    },
-  },
-
   'proxy: policy denial': { endpoint: PROXY, play: policyDenials },
   'proxy: other rules': { endpoint: PROXY, play: policyDenials },
   'proxy: rate_limit on POST': { endpoint: PROXY, play: policyDenials },

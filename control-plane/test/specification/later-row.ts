@@ -13,16 +13,7 @@ export interface Endpoint {
   readonly of: string;
   readonly method: string;
   readonly path: string;
-  /** Where it is not 404 until then. */
-  readonly untilThen?: number;
 }
 
-/** Its path is the one of an agent called `mcp`, which has no POST. */
-export const MCP: Endpoint = {
-  of: 'the MCP server',
-  method: 'POST',
-  path: '/api/agents/mcp',
-  untilThen: 405,
-};
 export const PROXY: Endpoint = { of: 'the MCP proxy', method: 'POST', path: '/api/proxy/mcp' };
 export const PROXIES: Endpoint = { of: 'the proxies', method: 'GET', path: '/api/proxies' };

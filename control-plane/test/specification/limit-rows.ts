@@ -40,7 +40,11 @@ export const LIMIT_ROWS = {
   },
   mcp_handshake: {
     under: 'Per-entity floors',
-    says: 'mcp_handshake | 120 per minute per agent or proxy | initialize, tools/list, notifications/*.',
+    says: 'mcp_handshake | 120 per minute per agent … | initialize, tools/list, notifications/*.',
+  },
+  'mcp_handshake, proxy': {
+    under: 'Per-entity floors',
+    says: 'mcp_handshake | 120 per minute per … or proxy | initialize, tools/list, notifications/*.',
   },
   key_reveal: { under: 'Per-entity floors', says: 'key_reveal | 20 per hour per agent … | Revealing a key.' },
   'key_reveal, proxy': {
@@ -93,6 +97,10 @@ export const LIMIT_ROWS = {
   'handshake: batch': {
     under: 'Handshake exemption',
     says: 'A JSON-RPC batch counts as one unit. It counts against mcp_handshake only if every message in it is exempt. Otherwise the whole batch counts against the floor.',
+  },
+  'handshake: batch, proxy': {
+    under: 'Handshake exemption',
+    says: 'A JSON-RPC batch counts as one unit. … Otherwise the whole batch counts against the floor.',
   },
 
   'user_aggregate: low end': {

@@ -6,8 +6,15 @@ import { ERROR_ROWS } from './error-rows.ts';
 import { FLOOR_PLAYS } from './floor-plays.ts';
 import { LATER_COMMANDS, LATER_ERRORS } from './later-errors.ts';
 import { LATER_LIMITS } from './later-limits.ts';
-import { LATER_STATES } from './later-states.ts';
 import { LIMIT_ROWS } from './limit-rows.ts';
+import { MCP_AUTH_PLAYS } from './mcp-auth-plays.ts';
+import { MCP_ERROR_PLAYS } from './mcp-error-plays.ts';
+import { MCP_HISTORY_PLAYS } from './mcp-history-plays.ts';
+import { MCP_LIMIT_PLAYS } from './mcp-limit-plays.ts';
+import { MCP_METHOD_PLAYS } from './mcp-method-plays.ts';
+import { MCP_ROWS } from './mcp-rows.ts';
+import { MCP_STATE_PLAYS } from './mcp-state-plays.ts';
+import { MCP_TOOL_PLAYS } from './mcp-tool-plays.ts';
 import { OTHER_PLAYS } from './other-plays.ts';
 import { quotedLines } from './quoted-lines.ts';
 import type { Row } from './row.ts';
@@ -15,9 +22,18 @@ import { STATE_PLAYS } from './state-plays.ts';
 import { STATE_ROWS } from './state-rows.ts';
 
 const sections = [
-  ['Limits', LIMIT_ROWS, [FLOOR_PLAYS, ACCOUNT_PLAYS, ADDRESS_PLAYS, OTHER_PLAYS, LATER_LIMITS]],
-  ['Errors', ERROR_ROWS, [ERROR_PLAYS, LATER_ERRORS, LATER_COMMANDS]],
-  ['States and transitions', STATE_ROWS, [STATE_PLAYS, LATER_STATES]],
+  [
+    'Limits',
+    LIMIT_ROWS,
+    [FLOOR_PLAYS, ACCOUNT_PLAYS, ADDRESS_PLAYS, OTHER_PLAYS, MCP_LIMIT_PLAYS, LATER_LIMITS],
+  ],
+  ['Errors', ERROR_ROWS, [ERROR_PLAYS, MCP_ERROR_PLAYS, LATER_ERRORS, LATER_COMMANDS]],
+  [
+    'The MCP endpoint, its tools and its authentication',
+    MCP_ROWS,
+    [MCP_METHOD_PLAYS, MCP_TOOL_PLAYS, MCP_HISTORY_PLAYS, MCP_AUTH_PLAYS],
+  ],
+  ['States and transitions', STATE_ROWS, [STATE_PLAYS, MCP_STATE_PLAYS]],
 ] as const;
 const rows: readonly Row[] = sections.flatMap(([, each]) => Object.values(each));
 

@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
-import { type Answer, type Call, clientOf } from '../management-service.ts';
-import { postOauth, refresh } from '../oauth-steps.ts';
+import { type Call, clientOf } from '../management-service.ts';
 import { storeOn } from '../pair-agents.ts';
-import { sessionOn } from '../pair-sessions.ts';
 import { expectRefusal } from './answers.ts';
 import { useFloor } from './floor-plays.ts';
 import type { Row } from './row.ts';
@@ -176,20 +174,5 @@ export const STATE_PLAYS = {
       stage.wait(seconds * 1_000);
       expect(await boxed()).toEqual([]);
     }
-  },
-
-  'oauth session: revoke': async ({ pair, admin, anyone }) => {
-    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'a', mcpEnabled: true } })).json;
-    const { accessToken, refreshToken, clientId } = await sessionOn(pair, agent.id);
-    const list = (): Promise<Answer> =>
-      anyone('POST', '/api/agents/mcp', {
-        body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-        headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json, text/event-stream' },
-      });
-    expect((await list()).status).toBe(200);
-    expect((await postOauth({ anyone }, 'revoke', { token: refreshToken })).status).toBe(200);
-    expect((await list()).status).toBe(401);
-    const refreshed = await refresh({ service: { anyone } }, { refreshToken, clientId });
-    expect([refreshed.status, refreshed.json.error]).toEqual([400, 'invalid_grant']);
   },
 } as const satisfies Partial<Record<keyof typeof STATE_ROWS, Play<Row>>>;

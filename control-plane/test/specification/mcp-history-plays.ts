@@ -1,0 +1,158 @@
+import { expect } from 'vitest';
+import { pathFor } from '../pair-agents.ts';
+import { type ToolResult, expectResult, expectToolError } from './mcp-answers.ts';
+import type { MCP_ROWS } from './mcp-rows.ts';
+import type { McpAgent, McpPlay, Scene } from './mcp-scene.ts';
+import { pipeline } from './pipeline.ts';
+import type { Row } from './row.ts';
+
+const MINUTE_MS = 60_000;
+
+/** What a call may ask for beside the service. */
+type Asked = Readonly<Record<string, unknown>>;
+
+interface Entry {
+  readonly eventType: string;
+  readonly timestamp: string;
+  readonly outcome: string;
+}
+
+const history = async ({ mcp }: McpAgent, service: string, asked: Asked = {}): Promise<ToolResult> =>
+  expectResult(await mcp.call('credential_history', { service, ...asked }));
+
+const entriesOf = ({ structured }: ToolResult): readonly Entry[] => structured.history as readonly Entry[];
+
+/** Fetches so often, one row of the log each, and lets the minute pass. */
+async function access(scene: Scene, { apiKey }: McpAgent, service: string, count: number): Promise<void> {
+  const asked = { path: pathFor(service), headers: { authorization: `Bearer ${apiKey}` } };
+  const statuses = await pipeline(
+    scene.pair.controlPlaneUrl(),
+    Array.from({ length: count }, () => asked),
+  );
+  expect(new Set(statuses)).toEqual(new Set([307]));
+  scene.wait(MINUTE_MS);
+}
+
+/** "POST /api/agents/mcp": credential_history and its paging. The row of a grant that was made is the oldest one. */
+export const MCP_HISTORY_PLAYS = {
+  credential_history: async (scene) => {
+    const [agent, other] = await scene.agents(2, 'github');
+    await agent!.ask('github');
+    await other!.ask('github');
+    scene.wait(1_000);
+    await scene.policy({ type: 'manual_approval' }, { targetType: 'agent', targetId: agent!.id });
+    expectToolError(await agent!.mcp.call('get_credential', { service: 'github' }), 'POLICY_DENIED');
+    const { structured } = await history(agent!, 'github');
+    const at = (ms: number): string => new Date(scene.pair.clock.now() - ms).toISOString();
+    // Newest first, the agent's own alone, exactly these members.
+    expect(structured).toEqual({
+      history: [
+        { eventType: 'AGENT_CREDENTIAL_ACCESS', timestamp: at(0), outcome: 'denied' },
+        { eventType: 'AGENT_CREDENTIAL_ACCESS', timestamp: at(1_000), outcome: 'success' },
+        { eventType: 'GRANT_CREATED', timestamp: at(1_000), outcome: 'success' },
+      ],
+    });
+    expect(entriesOf(await history(other!, 'github'))).toHaveLength(2);
+    expect((await history(agent!, 'unheard-of')).structured).toEqual({ history: [] });
+    // Contract, "MCP": no live grant is needed.
+    await scene.admin('DELETE', `/api/agents/${agent!.id}/grants/github`);
+    expect(entriesOf(await history(agent!, 'github'))[0]).toMatchObject({ eventType: 'GRANT_REVOKED' });
+  },
+
+  'credential_history, arguments': async (scene) => {
+    const [agent, other] = await scene.agents(2, 'github', 'second');
+    for (const each of [agent!, other!]) await access(scene, each, 'github', 55);
+    expect(entriesOf(await history(agent!, 'github'))).toHaveLength(20);
+    for (const limit of [1, 20, 50])
+      expect(entriesOf(await history(agent!, 'github', { limit }))).toHaveLength(limit);
+    for (const limit of [0, -1, 51, 1.5, '20', null, true, [20]])
+      expectToolError(
+        await agent!.mcp.call('credential_history', { service: 'github', limit }),
+        'INVALID_ARGUMENT',
+      );
+    scene.wait(MINUTE_MS);
+    // Opaque: it fits the agent and the service that it was given for, and nothing can be made of it.
+    const { nextCursor } = (await history(agent!, 'github')).structured as { nextCursor: string };
+    expect(nextCursor).not.toMatch(/^\d+$/);
+    expect(entriesOf(await history(agent!, 'github', { cursor: nextCursor }))).toHaveLength(20);
+    const ask = (who: McpAgent, service: string, cursor: unknown) =>
+      who.mcp.call('credential_history', { service, cursor });
+    for (const cursor of ['', '1', 'nonsense', `${nextCursor}A`, nextCursor.slice(0, -2), 7, null, {}])
+      expectToolError(await ask(agent!, 'github', cursor), 'INVALID_ARGUMENT');
+    expectToolError(await ask(agent!, 'second', nextCursor), 'INVALID_ARGUMENT');
+    expectToolError(await ask(other!, 'github', nextCursor), 'INVALID_ARGUMENT');
+  },
+
+  'credential_history, end': async (scene) => {
+    const agent = await scene.agent('github');
+    await access(scene, agent, 'github', 19);
+    const all = await history(agent, 'github');
+    expect([entriesOf(all).length, 'nextCursor' in all.structured]).toEqual([20, false]);
+    const { structured } = await history(agent, 'github', { limit: 19 });
+    expect(structured.nextCursor).toEqual(expect.any(String));
+    const rest = await history(agent, 'github', { limit: 19, cursor: structured.nextCursor });
+    expect([entriesOf(rest).length, 'nextCursor' in rest.structured]).toEqual([1, false]);
+  },
+
+  'credential_history, page': async (scene) => {
+    const agent = await scene.agent('busy', 'quiet');
+    await access(scene, agent, 'quiet', 3);
+    await access(scene, agent, 'busy', 50);
+    await access(scene, agent, 'busy', 49);
+    // Of the newest 100 rows of the agent, one is of the service that is asked for; then none.
+    expect(entriesOf(await history(agent, 'quiet'))).toHaveLength(1);
+    await access(scene, agent, 'busy', 1);
+    const { structured } = await history(agent, 'quiet');
+    expect(structured).toEqual({ history: [], nextCursor: expect.any(String) as string });
+    // What others of the account do is no row of the agent's.
+    const other = await scene.agent('quiet');
+    await access(scene, other, 'quiet', 30);
+    expect((await history(agent, 'quiet')).structured.history).toEqual([]);
+    expect(entriesOf(await history(other, 'quiet', { limit: 50 }))).toHaveLength(31);
+  },
+
+  'credential_history, fewer': async (scene) => {
+    const agent = await scene.agent('busy', 'quiet');
+    await access(scene, agent, 'quiet', 5);
+    await access(scene, agent, 'busy', 50);
+    await access(scene, agent, 'busy', 50);
+    await access(scene, agent, 'quiet', 2);
+    const sizes: [number, boolean][] = [];
+    let cursor: string | undefined;
+    do {
+      const { structured } = await history(agent, 'quiet', { limit: 50, ...(cursor && { cursor }) });
+      sizes.push([structured.history.length, 'nextCursor' in structured]);
+      cursor = structured.nextCursor as string | undefined;
+    } while (cursor !== undefined);
+    // Two of the newest hundred; the five, and the grant, behind them.
+    expect(sizes).toEqual([
+      [2, true],
+      [6, false],
+    ]);
+  },
+
+  'credential_history, cursor': async (scene) => {
+    const agent = await scene.agent('busy', 'quiet');
+    for (let n = 0; n < 6; n++) {
+      await access(scene, agent, 'quiet', 2);
+      await access(scene, agent, 'busy', 30);
+    }
+    const seen: Entry[] = [];
+    let cursor: string | undefined;
+    let calls = 0;
+    do {
+      const { structured } = await history(agent, 'quiet', { limit: 3, ...(cursor && { cursor }) });
+      seen.push(...(structured.history as Entry[]));
+      cursor = structured.nextCursor as string | undefined;
+      // What happens meanwhile moves nothing.
+      if (++calls % 2 === 0) await access(scene, agent, 'quiet', 1);
+    } while (cursor !== undefined);
+    // Twelve accesses, two at a time, and the grant: each once, newest first.
+    const times = seen.map(({ timestamp }) => timestamp);
+    expect(times).toEqual(times.toSorted().toReversed());
+    expect(seen.at(-1)?.eventType).toBe('GRANT_CREATED');
+    expect(Object.values(Object.groupBy(times, (time) => time)).map((at) => at?.length)).toEqual([
+      2, 2, 2, 2, 2, 3,
+    ]);
+  },
+} as const satisfies Partial<Record<keyof typeof MCP_ROWS, McpPlay<Row>>>;

@@ -1,0 +1,341 @@
+import type { StoreTicket } from '@svault/compose/admin-client';
+import { expect } from 'vitest';
+import { putAroundTheTap, take } from '../pair-agents.ts';
+import { storedState } from '../stored-state.ts';
+import { expectResult, expectToolError } from './mcp-answers.ts';
+import type { MCP_ROWS } from './mcp-rows.ts';
+import type { McpAgent, McpPlay, Scene } from './mcp-scene.ts';
+import type { Row } from './row.ts';
+
+const HOUR_MS = 3_600_000;
+
+interface Stored {
+  readonly serviceName: string;
+  /** What the webhook holds. */
+  readonly secrets: readonly string[];
+}
+
+let made = 0;
+/** A name that no play before used. */
+const fresh = (name: string): string => `${name}-${++made}`;
+
+/** A token with everything that may be said of one, and its secret at the webhook. */
+async function storedJwt({ admin, pair }: Scene): Promise<Stored> {
+  const serviceName = fresh('jwt');
+  const [accessToken, refreshToken] = ['access', 'refresh'].map((kind) => `${kind}-${crypto.randomUUID()}`);
+  const { json } = await admin('POST', '/api/tokens', {
+    body: {
+      serviceName,
+      tokenType: 'JWT',
+      displayName: 'The calendar',
+      description: 'of the team',
+      notes: 'kept for the owner',
+      tags: ['work', 'daily'],
+    },
+  });
+  const status = await putAroundTheTap(pair, json.store as StoreTicket, {
+    tokenType: 'JWT',
+    accessToken,
+    refreshToken,
+    expiryTime: EXPIRY,
+    provider: { tokenUrl: 'https://login.example/token', clientId: 'client' },
+  });
+  expect(status).toBe(200);
+  return { serviceName, secrets: [accessToken!, refreshToken!] };
+}
+const EXPIRY = '2031-01-02T03:04:05.000Z';
+
+/** Takes the webhook away for a while, with nothing waiting that would find that out. */
+async function withoutWebhook({ pair }: Scene, work: () => Promise<void>): Promise<void> {
+  const state = storedState(pair.databaseUrl);
+  const unshipped = () => state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains');
+  await expect.poll(unshipped, { timeout: 25_000 }).toBe(0);
+  await pair.stop('webhook');
+  try {
+    await work();
+  } finally {
+    await pair.start('webhook');
+  }
+}
+
+const all = async ({ mcp }: McpAgent, ...services: string[]): Promise<readonly string[]> => {
+  const texts: string[] = [];
+  for (const service of services)
+    for (const tool of ['show_credential', 'get_credential', 'credential_history'])
+      texts.push((await mcp.call(tool, { service })).text);
+  for (const tool of ['list_credentials', 'whoami']) texts.push((await mcp.call(tool)).text);
+  return texts;
+};
+
+/** "POST /api/agents/mcp": each tool but credential_history, and "Grant list entry enriched by MCP tools". */
+export const MCP_TOOL_PLAYS = {
+  list_credentials: async (scene) => {
+    const jwt = await storedJwt(scene);
+    const { mcp, ...agent } = await scene.agent(jwt.serviceName);
+    await scene.grant({ ...agent }, { serviceName: 'bare', expiresInSeconds: 3_600, refreshPolicy: 'auto' });
+    await scene.grant({ ...agent }, { serviceName: 'lapsing', expiresInSeconds: 3_600 });
+    const grants = async () => expectResult(await mcp.call('list_credentials')).structured.grants;
+    const until = new Date(scene.pair.clock.now() + HOUR_MS).toISOString();
+    expect(await grants()).toHaveLength(3);
+    expect(await grants()).toEqual(
+      expect.arrayContaining([
+        {
+          serviceName: jwt.serviceName,
+          grantExpiresAt: null,
+          refreshPolicy: 'none',
+          description: 'of the team',
+          displayName: 'The calendar',
+          tags: ['work', 'daily'],
+          tokenType: 'JWT',
+          expiryTime: EXPIRY,
+          hasRefreshToken: true,
+        },
+        // A grant is made without a token.
+        { serviceName: 'bare', grantExpiresAt: until, refreshPolicy: 'auto' },
+      ]),
+    );
+    scene.wait(HOUR_MS);
+    expect(await grants()).toMatchObject([{ serviceName: jwt.serviceName }]);
+    // It takes none, and is not changed by what is given anyway.
+    expect(expectResult(await mcp.call('list_credentials', { service: 'bare' })).structured.grants).toEqual(
+      await grants(),
+    );
+  },
+
+  'list_credentials, nothing secret': async (scene) => {
+    const { serviceName, secrets } = await storedJwt(scene);
+    const { mcp } = await scene.agent(serviceName);
+    const { text } = await mcp.call('list_credentials');
+    expect(text).toContain(serviceName);
+    for (const secret of [...secrets, 'ticket=', 'kept for the owner']) expect(text).not.toContain(secret);
+  },
+
+  'list_credentials, text': async (scene) => {
+    const { mcp, ...agent } = await scene.agent('forever');
+    await scene.grant(
+      { ...agent },
+      { serviceName: 'hourly', expiresInSeconds: 3_600, refreshPolicy: 'auto' },
+    );
+    const until = new Date(scene.pair.clock.now() + HOUR_MS).toISOString();
+    const lines = expectResult(await mcp.call('list_credentials')).text.split('\n');
+    const of = (name: string): string | undefined => lines.find((line) => line.includes(name));
+    expect(of('forever')).toMatch(/Never.*none/);
+    expect(of('hourly')).toMatch(new RegExp(`${until}.*auto`));
+    expect(lines).toHaveLength(3);
+  },
+
+  get_credential: async (scene) => {
+    const { pair } = scene;
+    const { serviceName, secrets } = await storedJwt(scene);
+    const { mcp } = await scene.agent(serviceName);
+    const given = async () => {
+      const { structured } = expectResult(await mcp.call('get_credential', { service: serviceName }));
+      // Contract, "MCP": these members, since the specification names none.
+      expect(structured).toEqual({
+        serviceName,
+        credentialUrl: expect.stringMatching(/^http:/) as string,
+        expiresAt: expect.stringMatching(/Z$/) as string,
+        method: 'GET',
+      });
+      return structured as { credentialUrl: string; expiresAt: string };
+    };
+    const { credentialUrl, expiresAt } = await given();
+    expect(credentialUrl.startsWith(`${pair.webhookUrl}/v1/credential?`)).toBe(true);
+    // Signed: not one letter of it can be another.
+    const last = credentialUrl.endsWith('A') ? 'Q' : 'A';
+    expect((await take(pair, credentialUrl.slice(0, -1) + last)).status).toBe(401);
+    // One-time.
+    expect((await take(pair, credentialUrl)).json.token.accessToken).toBe(secrets[0]);
+    expect((await take(pair, credentialUrl)).status).toBe(401);
+    // Short-lived.
+    const lifetimeMs = Date.parse(expiresAt) - pair.clock.now();
+    expect([lifetimeMs > 0, lifetimeMs <= 60_000]).toEqual([true, true]);
+    const late = await given();
+    scene.wait(lifetimeMs + 31_000);
+    expect((await take(pair, late.credentialUrl)).status).toBe(401);
+  },
+
+  'get_credential, no bytes': async (scene) => {
+    const { serviceName, secrets } = await storedJwt(scene);
+    const agent = await scene.agent(serviceName);
+    // Whatever it asks, with a ticket used in between, nothing that the webhook holds is in an answer of this server.
+    const answers = [...(await all(agent, serviceName))];
+    expect((await agent.fetch(serviceName)).json.token.accessToken).toBe(secrets[0]);
+    answers.push(...(await all(agent, serviceName)));
+    for (const secret of secrets)
+      for (const form of [secret, Buffer.from(secret).toString('base64').slice(0, -4)])
+        expect(answers.filter((text) => text.includes(form))).toEqual([]);
+  },
+
+  'get_credential, text': async (scene) => {
+    const { serviceName, secrets } = await storedJwt(scene);
+    const { mcp } = await scene.agent(serviceName);
+    const { text, structured } = expectResult(await mcp.call('get_credential', { service: serviceName }));
+    // The service holds no credential that it could return itself (DIVERGENCES.md): it is always the signed URL.
+    expect(text).toContain(structured.credentialUrl);
+    expect(text).toContain(structured.expiresAt);
+    for (const secret of secrets) expect(text).not.toContain(secret);
+    // Asked while the webhook is away and known to be, too: the URL works when it is back.
+    await withoutWebhook(scene, async () => {
+      await scene.admin('GET', '/api/webhook');
+      expectResult(await mcp.call('get_credential', { service: serviceName }));
+    });
+    await scene.admin('GET', '/api/webhook');
+  },
+
+  whoami: async (scene) => {
+    const { mcp, ...agent } = await scene.agent('github');
+    await scene.grant({ ...agent }, { serviceName: 'hourly', expiresInSeconds: 3_600 });
+    await scene.policy({ type: 'max_usage', limit: 7 }, { targetType: 'agent', targetId: agent.id }, 'seven');
+    const { json } = await scene.admin('GET', `/api/agents/${agent.id}`);
+    const { structured } = expectResult(await mcp.call('whoami'));
+    const until = new Date(scene.pair.clock.now() + HOUR_MS).toISOString();
+    const byName = (a: { serviceName: string }, b: { serviceName: string }): number =>
+      a.serviceName.localeCompare(b.serviceName);
+    expect({ ...structured, grants: structured.grants.toSorted(byName) }).toEqual({
+      id: agent.id,
+      name: json.name,
+      status: 'active',
+      ownerId: json.ownerId,
+      grants: [
+        { serviceName: 'github', grantExpiresAt: null, refreshPolicy: 'none' },
+        { serviceName: 'hourly', grantExpiresAt: until, refreshPolicy: 'none' },
+      ],
+      policies: [{ name: 'seven', ruleTypes: ['max_usage'] }],
+    });
+    const { tools } = (await mcp.send({ method: 'tools/list' })).json.result as {
+      tools: readonly { name: string; inputSchema: { type: string; properties?: object } }[];
+    };
+    const { inputSchema } = tools.find(({ name }) => name === 'whoami')!;
+    expect([inputSchema.type, inputSchema.properties ?? {}]).toEqual(['object', {}]);
+  },
+
+  'whoami, never': async (scene) => {
+    const { mcp, id: targetId } = await scene.agent('github');
+    const settings = [
+      { type: 'ip_allowlist', cidrs: ['203.0.113.64/28'] },
+      { type: 'rate_limit', limit: 98_765, windowSeconds: 54_321 },
+      { type: 'geo_restrict', mode: 'deny', countries: ['LI'] },
+      {
+        type: 'time_window',
+        timezone: 'Pacific/Chatham',
+        windows: [{ days: [1], start: '03:17', end: '04:19' }],
+      },
+    ];
+    for (const [n, rule] of settings.entries())
+      await scene.policy(rule, { targetType: 'agent', targetId }, `policy ${n}`);
+    const { email } = (await scene.admin('GET', '/api/me')).json as { email: string };
+    expect(email).toContain('@');
+    const { text } = await mcp.call('whoami');
+    for (const { type } of settings) expect(text).toContain(type);
+    for (const hidden of [
+      email,
+      '@',
+      '203.0.113',
+      '98765',
+      '54321',
+      '"LI"',
+      'deny',
+      'Chatham',
+      '03:17',
+      '04:19',
+    ])
+      expect([hidden, text.includes(hidden)]).toEqual([hidden, false]);
+  },
+
+  show_credential: async (scene) => {
+    const { serviceName, secrets } = await storedJwt(scene);
+    const { mcp, ...agent } = await scene.agent(serviceName);
+    await scene.grant({ ...agent }, { serviceName: 'bare', expiresInSeconds: 3_600, refreshPolicy: 'auto' });
+    const show = async (service: string) => expectResult(await mcp.call('show_credential', { service }));
+    const shown = await show(serviceName);
+    expect(shown.structured).toEqual({
+      serviceName,
+      grantExpiresAt: null,
+      refreshPolicy: 'none',
+      displayName: 'The calendar',
+      tokenType: 'JWT',
+      hasRefreshToken: true,
+    });
+    for (const secret of [...secrets, 'ticket=']) expect(JSON.stringify(shown)).not.toContain(secret);
+    const until = new Date(scene.pair.clock.now() + HOUR_MS).toISOString();
+    expect((await show('bare')).structured).toEqual({
+      serviceName: 'bare',
+      grantExpiresAt: until,
+      refreshPolicy: 'auto',
+    });
+    // Metadata: neither a rule nor a lock keeps it (contract, "Lock" and "Policies").
+    await scene.policy({ type: 'manual_approval' }, { targetType: 'agent', targetId: agent.id });
+    await scene.admin('POST', '/api/vault/lock');
+    expect((await show(serviceName)).structured).toEqual(shown.structured);
+    await scene.admin('POST', '/api/vault/unlock');
+  },
+
+  'show_credential, ungranted': async (scene) => {
+    const { serviceName } = await storedJwt(scene);
+    const [agent, other] = await scene.agents(2);
+    await scene.grant(other!, { serviceName: 'elsewhere' });
+    const texts: string[] = [];
+    for (const tool of ['show_credential', 'get_credential'])
+      for (const service of [serviceName, 'elsewhere', 'unheard-of']) {
+        const answer = await agent!.mcp.call(tool, { service });
+        expectToolError(answer, 'NO_GRANT');
+        texts.push(answer.text);
+      }
+    expect(new Set(texts).size).toBe(1);
+  },
+
+  'entry: of the service': async (scene) => {
+    const serviceName = fresh('described');
+    const { mcp } = await scene.agent(serviceName);
+    const entry = async () => expectResult(await mcp.call('list_credentials')).structured.grants[0];
+    const bare = { serviceName, grantExpiresAt: null, refreshPolicy: 'none' };
+    expect(await entry()).toEqual(bare);
+    const said = { displayName: 'D', description: 'what it is for', tags: ['a', 'b'] };
+    await scene.admin('POST', '/api/tokens', { body: { serviceName, tokenType: 'PlainText', ...said } });
+    // Known without the webhook, which holds nothing of it.
+    expect(await entry()).toEqual({ ...bare, ...said });
+    const changed = { displayName: 'E', tags: [] };
+    await scene.admin('PATCH', `/api/tokens/${serviceName}`, { body: changed });
+    expect(await entry()).toEqual({ ...bare, ...said, ...changed });
+  },
+
+  'entry: of the webhook': async (scene) => {
+    const serviceName = fresh('its-own');
+    const { mcp } = await scene.agent(serviceName);
+    const body = { serviceName, tokenType: 'JWT' };
+    const { store } = (await scene.admin('POST', '/api/tokens', { body })).json as { store: StoreTicket };
+    const entry = async () => expectResult(await mcp.call('list_credentials')).structured.grants[0];
+    // Not from what the owner wrote down here.
+    for (const member of ['tokenType', 'expiryTime', 'hasRefreshToken'])
+      expect(await entry()).not.toHaveProperty(member);
+    const held = { tokenType: 'JWT', accessToken: 'a', expiryTime: EXPIRY };
+    expect(await putAroundTheTap(scene.pair, store, held)).toBe(200);
+    expect(await entry()).toMatchObject({ tokenType: 'JWT', expiryTime: EXPIRY, hasRefreshToken: false });
+  },
+
+  'entry: webhook away': async (scene) => {
+    const { serviceName } = await storedJwt(scene);
+    const { mcp } = await scene.agent(serviceName);
+    const entry = async () => expectResult(await mcp.call('list_credentials')).structured.grants[0];
+    const known = {
+      serviceName,
+      grantExpiresAt: null,
+      refreshPolicy: 'none',
+      description: 'of the team',
+      displayName: 'The calendar',
+      tags: ['work', 'daily'],
+    };
+    await withoutWebhook(scene, async () => {
+      expect(await entry()).toEqual(known);
+      expect(expectResult(await mcp.call('show_credential', { service: serviceName })).structured).toEqual({
+        serviceName,
+        grantExpiresAt: null,
+        refreshPolicy: 'none',
+        displayName: 'The calendar',
+      });
+    });
+    await scene.admin('GET', '/api/webhook');
+    expect(await entry()).toMatchObject({ ...known, tokenType: 'JWT' });
+  },
+} as const satisfies Partial<Record<keyof typeof MCP_ROWS, McpPlay<Row>>>;
