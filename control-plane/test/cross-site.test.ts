@@ -105,7 +105,14 @@ describe('a page of another site', () => {
         const { status } = await service.anyone('POST', path, { body: { token: 'x' }, headers });
         expect([path, headers, status]).toEqual([path, headers, 403]);
       }
-    for (const path of ['/login', '/login/link', '/login/out', '/login/password', '/login/cli'])
+    for (const path of [
+      '/login',
+      '/login/link',
+      '/login/out',
+      '/login/password',
+      '/login/cli',
+      '/api/mcp-oauth/authorize',
+    ])
       for (const headers of FOREIGN) {
         const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
         const answer = await browser('POST', path, { rawBody: 'token=x', headers: form });
@@ -145,6 +152,7 @@ describe('the binding page', () => {
       '/login/password',
       '/login/cli?request=x',
       '/api/login/oidc',
+      '/api/mcp-oauth/authorize?client_id=x',
     ]) {
       const { headers } = await browser('GET', path);
       const policy = headers.get('content-security-policy') ?? '';
@@ -206,6 +214,9 @@ describe('a foreign Host', () => {
       '/login/cli?request=x',
       '/api/login/oidc',
       '/api/openapi.json',
+      '/api/mcp-oauth/authorize?client_id=x&redirect_uri=x',
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/oauth-protected-resource',
       '/nowhere',
       '/api/agents',
       '/api/me',

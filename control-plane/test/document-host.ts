@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { generate } from 'selfsigned';
 
-const [DNS_NAME, IP_ADDRESS] = [2, 7];
+const DNS_NAME = 2;
+const IP_ADDRESS = 7;
 
 /** A site over https on this computer, whose certificate this process trusts: client metadata documents live there. */
 export interface DocumentHost {

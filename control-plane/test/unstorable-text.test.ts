@@ -169,6 +169,7 @@ describe('NUL', () => {
       '/vault/webhook-bind': ['code', 'webhook_url', 'hmac_hash'],
       '/api/login/oidc': ['returnTo'],
       '/api/login/oidc/callback': ['code', 'state'],
+      '/api/mcp-oauth/authorize': ['client_id', 'redirect_uri', 'state'],
     })) {
       const query = new URLSearchParams(Object.fromEntries(names.map((name) => [name, 'a\0']))).toString();
       expect([path, (await browser('GET', `${path}?${query}`)).status]).toEqual([
@@ -182,6 +183,7 @@ describe('NUL', () => {
       '/login/cli': { request: '\0', decision: 'allow' },
       '/login/password': { newPassword: 'a long \0 password', repeated: 'a long \0 password' },
       '/vault/webhook-bind': { code: '\0', webhookUrl: '\0', hmacHash: '\0' },
+      '/api/mcp-oauth/authorize': { client_id: 'x', redirect_uri: 'y', agent: '\0', decision: 'allow' },
     })) {
       const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL };
       const { status } = await browser('POST', path, {
