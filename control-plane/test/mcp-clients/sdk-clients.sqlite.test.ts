@@ -14,19 +14,27 @@ import {
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type DocumentHost, startDocumentHost } from '../document-host.ts';
 import { type OutsideService, SECRET, SERVICE, startOutsideService } from './outside-service.ts';
-import { rememberedSession } from './remembered-session.ts';
+import { CLIENT_METADATA, rememberedSession } from './remembered-session.ts';
 import { TOOLS, revoke } from './steps.ts';
 
 const INFO = { name: 'somebody else’s client', version: '1.0.0' };
 const ACCESS_TOKEN_MS = 3_600_000;
 
 let service: OutsideService;
+let site: DocumentHost;
 beforeAll(async () => {
-  service = await startOutsideService();
+  [service, site] = await Promise.all([startOutsideService(), startDocumentHost()]);
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await site.stop();
+});
+// The SDK says on the console when a session was ended.
+const warned = vi.spyOn(console, 'warn').mockReturnValue();
+afterAll(() => warned.mockRestore());
 
 /** A connection of one of the SDKs. */
 interface Connected {
@@ -49,12 +57,12 @@ interface Sdk {
   readonly Unauthorized: new (...args: never[]) => Error;
 }
 
-function v1(): Sdk {
+function v1(clientMetadataUrl?: string): Sdk {
   const { kept, takeOpened, provider } = rememberedSession<
     OAuthClientInformationMixed,
     OAuthTokens,
     DiscoveryV1
-  >();
+  >(clientMetadataUrl);
   const url = new URL(service.mcpUrl);
   const connected = async (transport: TransportV1): Promise<Connected> => {
     const client = new ClientV1(INFO);
@@ -79,34 +87,36 @@ function v1(): Sdk {
   };
 }
 
-const v2 = (mode: VersionNegotiationMode) => (): Sdk => {
-  const { kept, takeOpened, provider } = rememberedSession<
-    StoredOAuthClientInformation,
-    StoredOAuthTokens,
-    DiscoveryV2
-  >();
-  const url = new URL(service.mcpUrl);
-  const connected = async (transport: TransportV2): Promise<Connected> => {
-    const client = new ClientV2(INFO, { versionNegotiation: { mode } });
-    await client.connect(transport);
+const v2 =
+  (mode: VersionNegotiationMode) =>
+  (clientMetadataUrl?: string): Sdk => {
+    const { kept, takeOpened, provider } = rememberedSession<
+      StoredOAuthClientInformation,
+      StoredOAuthTokens,
+      DiscoveryV2
+    >(clientMetadataUrl);
+    const url = new URL(service.mcpUrl);
+    const connected = async (transport: TransportV2): Promise<Connected> => {
+      const client = new ClientV2(INFO, { versionNegotiation: { mode } });
+      await client.connect(transport);
+      return {
+        revision: client.getNegotiatedProtocolVersion(),
+        tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+        call: async (name, args = {}) =>
+          (await client.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>,
+        close: () => client.close(),
+      };
+    };
     return {
-      revision: client.getNegotiatedProtocolVersion(),
-      tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-      call: async (name, args = {}) =>
-        (await client.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>,
-      close: () => client.close(),
+      kept,
+      takeOpened,
+      connect: () => connected(new TransportV2(url, { authProvider: provider })),
+      connectWithKey: (apiKey) =>
+        connected(new TransportV2(url, { authProvider: { token: () => Promise.resolve(apiKey) } })),
+      finish: ({ searchParams }) => new TransportV2(url, { authProvider: provider }).finishAuth(searchParams),
+      Unauthorized: UnauthorizedV2,
     };
   };
-  return {
-    kept,
-    takeOpened,
-    connect: () => connected(new TransportV2(url, { authProvider: provider })),
-    connectWithKey: (apiKey) =>
-      connected(new TransportV2(url, { authProvider: { token: () => Promise.resolve(apiKey) } })),
-    finish: ({ searchParams }) => new TransportV2(url, { authProvider: provider }).finishAuth(searchParams),
-    Unauthorized: UnauthorizedV2,
-  };
-};
 
 describe.each([
   ['v1', v1, '2025-11-25'],
@@ -139,6 +149,18 @@ describe.each([
     await expect(connected.call('whoami')).rejects.toThrow(sdk.Unauthorized);
     await connected.close();
     expect(sdk.takeOpened().pathname).toBe('/api/mcp-oauth/authorize');
+  });
+
+  test('comes by the document in which it describes itself, without registering', async () => {
+    const clientId = `${site.origin}/client.json`;
+    site.paths.set('/client.json', { client_id: clientId, ...CLIENT_METADATA });
+    const sdk = make(clientId);
+    await expect(sdk.connect()).rejects.toThrow(sdk.Unauthorized);
+    expect(sdk.kept.client).toMatchObject({ client_id: clientId });
+    await sdk.finish(await service.allow(sdk.takeOpened()));
+    const connected = await sdk.connect();
+    expect(await connected.call('whoami')).toMatchObject({ id: service.agent.id });
+    await connected.close();
   });
 
   test('comes with an agent’s key to the same tools', async () => {
