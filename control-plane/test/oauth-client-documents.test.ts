@@ -111,9 +111,7 @@ describe('a client that describes itself', () => {
 
   test('without a name is called by its host; a name is cleaned of what turns it round', async () => {
     const unnamed = describedClient({ client_name: undefined });
-    expect((await open(unnamed.id)).text.replaceAll(/<[^>]*>/g, '')).toContain(
-      `localhost:${host.port} asks for access`,
-    );
+    expect((await open(unnamed.id)).text).toContain(`<strong class="name">localhost:${host.port}</strong>`);
     const turned = describedClient({ client_name: 'a\u202Eb\nc' });
     expect((await open(turned.id)).text).toContain('a b c');
   });
