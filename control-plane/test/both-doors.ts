@@ -84,13 +84,16 @@ export const DOORS = ['REST', 'MCP by key', 'MCP by session'] as const;
 export type DoorName = (typeof DOORS)[number];
 
 /** @param agent with MCP on; at the door for sessions a client is connected to it */
-export async function doorOf(world: OauthWorld, { id, apiKey }: TestAgent, name: DoorName): Promise<Door> {
+export async function doorOf(world: OauthWorld, agent: TestAgent, name: DoorName): Promise<Door> {
   const { service } = world;
-  if (name === 'REST') return restDoor(service.running.url, apiKey);
-  return name === 'MCP by key'
-    ? mcpDoor(mcpClientOf(service, apiKey), '2025-11-25')
-    : mcpDoor(mcpClientOf(service, (await connect(world, id)).accessToken), '2026-07-28');
+  if (name === 'REST') return restDoor(service.running.url, agent.apiKey);
+  if (name === 'MCP by key') return mcpDoor(mcpClientOf(service, agent.apiKey), '2025-11-25');
+  return sessionDoor(service, (await connect(world, agent.id)).accessToken);
 }
+
+/** The door for a session that a test has. */
+export const sessionDoor = (service: OauthWorld['service'], accessToken: string): Door =>
+  mcpDoor(mcpClientOf(service, accessToken), '2026-07-28');
 
 function restDoor(url: string, apiKey: string): Door {
   const call = clientOf(url, { authorization: `Bearer ${apiKey}` });

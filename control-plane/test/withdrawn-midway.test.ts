@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type BothDoors,
+  type Door,
+  type DoorName,
+  type TestAgent,
+  doorOf,
+  openBothDoors,
+  sessionDoor,
+} from './both-doors.ts';
+import { connect, postOauth } from './oauth-steps.ts';
+
+/*
+ * While an agent keeps asking, what it asks by is taken away. Behind that event the log has no access any more; each access
+ * in the log was given, and each that was given is in the log.
+ */
+
+let both: BothDoors;
+beforeAll(async () => {
+  both = await openBothDoors({ SV_LIMIT_AGENT_NO_GRANT: '1000' });
+});
+afterAll(() => both.stop());
+
+interface Withdrawal {
+  /** The event that tells of it. */
+  readonly event: string;
+  /** What the agent is told from then on. */
+  readonly code: string;
+  /** @returns the door that is asked at, and what takes it away */
+  readonly from: (agent: TestAgent) => Promise<readonly [Door, () => Promise<unknown>]>;
+}
+
+const by =
+  (name: DoorName, path: string, method = 'POST', body?: object): Withdrawal['from'] =>
+  async (agent) => [
+    await doorOf(both, agent, name),
+    () => both.admin(method, `/api/agents/${agent.id}${path}`, body),
+  ];
+const MCP_OFF = ['', 'PATCH', { mcpEnabled: false }] as const;
+
+const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
+  'a session that its client revokes': {
+    event: 'OAUTH_SESSION_REVOKED',
+    code: 'INVALID_KEY',
+    from: async ({ id }) => {
+      const { accessToken, refreshToken } = await connect(both, id);
+      return [
+        sessionDoor(both.service, accessToken),
+        () => postOauth(both.service, 'revoke', { token: refreshToken }),
+      ];
+    },
+  },
+  'a session that an owner ends': {
+    event: 'OAUTH_SESSION_REVOKED',
+    code: 'INVALID_KEY',
+    from: async ({ id }) => {
+      const { accessToken } = await connect(both, id);
+      const { items } = await both.admin('GET', '/api/sessions?limit=100');
+      const session = items.find(({ agentId }: { readonly agentId?: string }) => agentId === id);
+      return [
+        sessionDoor(both.service, accessToken),
+        () => both.admin('DELETE', `/api/sessions/${session.id}`),
+      ];
+    },
+  },
+  'MCP, by session': { event: 'AGENT_UPDATED', code: 'MCP_DISABLED', from: by('MCP by session', ...MCP_OFF) },
+  'MCP, by key': { event: 'AGENT_UPDATED', code: 'MCP_DISABLED', from: by('MCP by key', ...MCP_OFF) },
+  'the key': { event: 'KEY_ROTATED', code: 'INVALID_KEY', from: by('MCP by key', '/rotate-key') },
+  'the agent, by session': {
+    event: 'AGENT_SUSPENDED',
+    code: 'AGENT_INACTIVE',
+    from: by('MCP by session', '/suspend'),
+  },
+  'the grant, by session': {
+    event: 'GRANT_REVOKED',
+    code: 'NO_GRANT',
+    from: by('MCP by session', '/grants/github', 'DELETE'),
+  },
+};
+
+test.each(Object.entries(WITHDRAWALS))('%s', async (_what, { event, code, from }) => {
+  const agent = await both.agent('github');
+  const [door, take] = await from(agent);
+  const ask = (): Promise<string> => door.ask('github').then((said) => said.code);
+  expect(await ask()).toBe('ticket');
+  const asked = Array.from({ length: 30 }, async (_, n) => {
+    if (n === 10) await take();
+    return ask();
+  });
+  const said = await Promise.all(asked);
+  expect(said[10]).toBe(code);
+  for (const each of said) expect(['ticket', code]).toContain(each);
+
+  const rows = await both.service.place.state.rows<{ readonly event_type: string; readonly outcome: string }>(
+    'SELECT event_type, outcome FROM audit_events WHERE agent_id = ? ORDER BY seq',
+    agent.id,
+  );
+  const isAccess = (row: (typeof rows)[number]): boolean =>
+    row.event_type === 'AGENT_CREDENTIAL_ACCESS' && row.outcome === 'success';
+  const taken = rows.findIndex(({ event_type: type }) => type === event);
+  expect(taken).toBeGreaterThan(0);
+  expect(rows.slice(taken).filter(isAccess)).toEqual([]);
+  expect(rows.filter(isAccess)).toHaveLength(1 + said.filter((each) => each === 'ticket').length);
+});
