@@ -1,3 +1,4 @@
+import { newId } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { textOf } from './browser.ts';
 import { newProof } from './cli-steps.ts';
@@ -15,7 +16,10 @@ let theirs: string;
 let foreignAgent: string;
 
 beforeAll(async () => {
-  accounts = await twoAccounts({ SV_LIMIT_OAUTH_AUTHORIZE: '100000' });
+  accounts = await twoAccounts({
+    SV_LIMIT_OAUTH_AUTHORIZE: '100000',
+    SV_LIMIT_OAUTH_REGISTER: '1000',
+  });
   const { service, owner, stranger } = accounts;
   path = authorizationPath({
     response_type: 'code',
@@ -77,8 +81,7 @@ describe("another account's", () => {
 });
 
 describe('an account with many agents', () => {
-  const names = (from: number, to: number): string[] =>
-    Array.from({ length: to - from }, (_, n) => `agent ${String(from + n).padStart(3, '0')}`);
+  const NAMES = Array.from({ length: 6 }, (_, n) => `agent ${n}`);
   const make = async (all: readonly string[]): Promise<string[]> => {
     const made: string[] = [];
     for (const name of all) {
@@ -88,11 +91,24 @@ describe('an account with many agents', () => {
     return made;
   };
 
+  /** Puts copies of an agent beside it: making so many one by one would take seconds. */
+  const copy = async (id: string, count: number): Promise<string[]> => {
+    const { state } = accounts.service.place;
+    const columns = ((await state.columns())['agents'] ?? '').split(' ');
+    const ids = Array.from({ length: count }, () => newId('agt'));
+    const copied = ids.map((made) => {
+      const values = columns.map((name) => (name === 'id' || name === 'key_hash' ? `'${made}'` : name));
+      return `INSERT INTO agents (${columns.join(', ')}) SELECT ${values.join(', ')} FROM agents WHERE id = '${id}';`;
+    });
+    await state.run(copied.join('\n'));
+    return ids;
+  };
+
   test('picks from a menu, in the order of their names, none chosen', async () => {
-    const [first = ''] = await make(names(0, 6).toReversed());
+    const [first = ''] = await make(NAMES.toReversed());
     const page = await open(theirs);
     const offered = [...page.text.matchAll(/<option value="agt_[^>]*>([^<]*)</g)].map(([, name]) => name);
-    expect(offered).toEqual([...names(0, 6).map((name) => `${name} (MCP is off)`), 'theirs']);
+    expect(offered).toEqual([...NAMES.map((name) => `${name} (MCP is off)`), 'theirs']);
     expect(page.text).not.toContain('selected');
     expect(page.text).not.toContain('agent_id');
 
@@ -104,11 +120,11 @@ describe('an account with many agents', () => {
   });
 
   test('of more than a menu can hold, the others are named by their id', async () => {
-    const made = await make(names(6, 206));
+    const made = await copy(foreignAgent, 200);
     const page = await open(theirs);
     expect(page.text.match(/<option value="agt_/g)).toHaveLength(200);
     const unlisted = made.find((id) => !page.text.includes(id)) ?? '';
-    const fields = { ...formOf(page.text, { agentId: '' }), agent_id: ` ${unlisted} `, mcp: 'on' };
+    const fields = { ...formOf(page.text, { agentId: '' }), agent_id: ` ${unlisted} ` };
     const answer = await postForm(accounts.service.running.url, theirs, fields);
     expect(new URL(answer.headers.get('location') ?? '').searchParams.has('code')).toBe(true);
   });

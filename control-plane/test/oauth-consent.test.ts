@@ -87,7 +87,22 @@ describe('who is not signed in', () => {
     const answer = await browserOn(service.running.url).get(
       authorizationPath(sound({ state: 'x'.repeat(3_000) })),
     );
-    expect([answer.status, headingOf(answer)]).toEqual([401, 'Sign in first']);
+    expect([answer.status, headingOf(answer)]).toEqual([403, 'Sign in first']);
+  });
+
+  test('is not let past anything by it: what was wrong with the request still is afterwards', async () => {
+    const more = [
+      ['resource', RESOURCE],
+      ['request', 'e.y.'],
+      ['response_mode', 'fragment'],
+    ];
+    for (const [name = '', value = ''] of more) {
+      const path = `${authorizationPath(sound())}&${new URLSearchParams({ [name]: value }).toString()}`;
+      const { headers } = await clientOf(service.running.url)('GET', path);
+      const returnTo = new URL(headers.get('location') ?? '', BASE_URL).searchParams.get('returnTo') ?? '';
+      const answer = await clientOf(service.running.url, { cookie })('GET', returnTo);
+      expect([name, locationOf(answer).searchParams.has('error')]).toEqual([name, true]);
+    }
   });
 
   test('and the client is answered nothing, whatever it got wrong: nobody makes a redirector of us', async () => {

@@ -33,6 +33,7 @@ beforeAll(async () => {
     SV_BASE_URL: `http://127.0.0.1:${port}`,
     SV_LISTEN: `127.0.0.1:${port}`,
     SV_LIMIT_OAUTH_AUTHORIZE: '1000',
+    SV_LIMIT_OAUTH_REGISTER: '1000',
   });
   client = createServer((req, res) => {
     const address = new URL(req.url ?? '', redirectUri);

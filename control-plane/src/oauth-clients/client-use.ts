@@ -8,9 +8,9 @@ const NEVER_USED_KEPT_MS = 30 * DAY_MS;
 const UNUSED_KEPT_MS = 180 * DAY_MS;
 /**
  * Anybody may register, up to a limit per address; who has addresses without end must fill no disk by it. The latest are kept,
- * about 100 MB of them at worst, and all that a person ever said yes to.
+ * at 16 KiB at most 160 MB of them, and all that a person ever said yes to.
  */
-const MOST_NEVER_USED = 20_000;
+const MOST_NEVER_USED = 10_000;
 
 /** Notes that a client got something: a code, or tokens. @param clientId of a metadata document too, of which nothing is kept */
 export async function noteClientUse(

@@ -70,13 +70,17 @@ export function createAuthorizePage(options: {
   const answerWithoutAsking = (
     res: Response,
     settled: Exclude<Settled, Asked>,
-    parameters: RequestParameters,
+    asked: URLSearchParams,
   ): void => {
     if (settled.kind === 'refused') return answer(res, settled.to, { ...settled.refusal });
-    if (settled.kind === 'unanswerable')
+    if (settled.kind === 'unanswerable') {
+      if (settled.reason === 'unknown_client' && res.req.accepts(['html', 'json']) === 'json')
+        return void res.status(400).json(UNKNOWN_CLIENT);
       return sendPage(res, 400, unanswerablePage(settled.reason, settled.detail));
-    const path = ownPath(`${PATH}?${new URLSearchParams(fieldsOf(parameters)).toString()}`);
-    if (path === undefined) return sendPage(res, 401, signInFirstPage(SIGN_IN_PATH));
+    }
+    // All of it, so that what is refused is refused after the sign-in too.
+    const path = ownPath(`${PATH}?${asked.toString()}`);
+    if (path === undefined) return sendPage(res, 403, signInFirstPage(SIGN_IN_PATH));
     res.redirect(303, signInBefore(path));
   };
 
@@ -110,9 +114,10 @@ export function createAuthorizePage(options: {
 
   const show = async (req: Request, res: Response): Promise<void> => {
     await limits.countAddress('oauth_authorize', req);
-    const parameters = parametersOf(new URLSearchParams(queryOf(req)));
+    const query = new URLSearchParams(queryOf(req));
+    const parameters = parametersOf(query);
     const settled = await settle(req, parameters);
-    if (settled.kind !== 'asked') return answerWithoutAsking(res, settled, parameters);
+    if (settled.kind !== 'asked') return answerWithoutAsking(res, settled, query);
     await refuseWhileLocked(stores, settled.actor.vaultId);
     await ask(res, settled, parameters);
   };
@@ -122,7 +127,8 @@ export function createAuthorizePage(options: {
     const form = await readFormBody(req);
     const parameters = parametersOf(Object.entries(form));
     const settled = await settle(req, parameters);
-    if (settled.kind !== 'asked') return answerWithoutAsking(res, settled, parameters);
+    if (settled.kind !== 'asked')
+      return answerWithoutAsking(res, settled, new URLSearchParams(fieldsOf(parameters)));
     const { actor, client, to, codeChallenge } = settled;
     if (form['decision'] !== 'allow') return answer(res, to, DENIED);
     const choice = choiceOf(form);
@@ -162,6 +168,12 @@ function choiceOf(form: Readonly<Record<string, string>>): { agentId: string; sw
   const agentId = form['agent'] || (form['agent_id'] ?? '').trim();
   return { agentId, switchMcpOn: form[`mcp_${agentId}`] === 'on' || form['mcp'] === 'on' };
 }
+
+/**
+ * For a client that has kept its registration and asks whether it still holds before it opens a browser, as `mcp-remote`
+ * does: it registers anew by itself, where a person could only read that it should.
+ */
+const UNKNOWN_CLIENT = { error: 'invalid_client', error_description: 'this client is not registered' };
 
 const DENIED = { error: 'access_denied', error_description: 'the person did not allow it' };
 
