@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { readMessage } from './read-message.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function requestWith(
+  body: string | Uint8Array,
+  headers: Record<string, string> = JSON_TYPE,
+): IncomingMessage {
+  const bytes = Buffer.from(body);
+  return Object.assign(Readable.from([bytes]), {
+    headers: { 'content-length': String(bytes.length), ...headers },
+  }) as unknown as IncomingMessage;
+}
+const refusalOf = async (...parameters: Parameters<typeof requestWith>) => {
+  const read = await readMessage(requestWith(...parameters));
+  return read.readable ? undefined : [read.refusal.status, read.refusal.code, read.id];
+};
+
+it('reads a message', async () => {
+  expect(await readMessage(requestWith('{"id":1.0}'))).toEqual({ readable: true, message: { id: 1 } });
+});
+
+it('says first what comes first: coding, size, type, what is taken, then the text', async () => {
+  const all = { 'content-encoding': 'gzip', 'content-type': 'text/plain', accept: 'text/plain' };
+  const tooLarge = 'x'.repeat(1024 * 1024 + 1);
+  expect(await refusalOf(tooLarge, all)).toEqual([415, -32_000, null]);
+  expect(await refusalOf(tooLarge, { ...all, 'content-encoding': 'identity' })).toEqual([413, -32_000, null]);
+  expect(await refusalOf('x', { ...all, 'content-encoding': 'identity' })).toEqual([415, -32_000, null]);
+  expect(await refusalOf('x', { ...JSON_TYPE, accept: 'text/plain' })).toEqual([406, -32_000, null]);
+  expect(await refusalOf('x')).toEqual([400, -32_700, null]);
+});
+
+describe('the id of what is JSON, and not what it should be', () => {
+  it.each<readonly [string, unknown]>([
+    ['{"id":7,"a":1,"a":2}', 7],
+    ['{"id":"7","__proto__":{}}', '7'],
+    ['{"id":1.5,"a":"\\ud800"}', 1.5],
+    ['{"id":{},"a":1,"a":2}', null],
+    ['{"id":1e400}', null],
+    ['[{"id":1,"a":1,"a":2}]', null],
+    ['{"__proto__":{"id":7}}', null],
+    [`{"id":7,"a":${'['.repeat(40)}${']'.repeat(40)}}`, null],
+  ])('%s', async (text, id) => expect(await refusalOf(text)).toEqual([400, -32_600, id]));
+});
+
+it('gives up where the body ends early', async () => {
+  const broken = Object.assign(new Readable({ read() {} }), {
+    headers: { ...JSON_TYPE, 'content-length': '9' },
+  });
+  const read = readMessage(broken as unknown as IncomingMessage);
+  broken.destroy();
+  await expect(read).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+});
