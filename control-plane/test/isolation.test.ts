@@ -4,6 +4,7 @@ import { type Operation, operationsIn, requestOf } from './isolation/document.ts
 import { type Heard, type Questions, interviewer, outside } from './isolation/interview.ts';
 import { PROBES, type Probe } from './isolation/probes.ts';
 import type { Answer, Call } from './management-service.ts';
+import { WIDE_LIMITS } from './oauth-steps.ts';
 import { stepsOn } from './service-steps.ts';
 
 /*
@@ -27,10 +28,22 @@ const CASES: readonly Case[] = Object.keys(PROBES).flatMap((id) =>
 );
 
 beforeAll(async () => {
-  accounts = await twoAccounts();
+  accounts = await twoAccounts(WIDE_LIMITS);
   operations = new Map((await operationsIn(accounts.service.anyone)).map((each) => [each.id, each]));
 });
 afterAll(() => accounts.stop());
+
+/** What an account has some of. */
+const KINDS = [
+  'agent',
+  'token',
+  'session',
+  'oauthSession',
+  'adminKey',
+  'folder',
+  'policy',
+  'member',
+] as const;
 
 /** Reads of an account that change nothing, an export's row in the log included. */
 const isRead = ({ id, method, places }: Operation): boolean =>
@@ -106,9 +119,7 @@ describe('about things of another account', () => {
   beforeAll(async () => {
     const { owner, stranger } = accounts;
     for (const account of [owner, stranger])
-      for (let times = 0; times < 2; times++)
-        for (const kind of ['agent', 'token', 'session', 'adminKey', 'folder', 'policy', 'member'] as const)
-          await account.make(kind);
+      for (let times = 0; times < 2; times++) for (const kind of KINDS) await account.make(kind);
     for (const each of CASES)
       for (const place of Object.keys(each.probe.names ?? {}))
         questions.set(`${each.title} ${place}`, await asked(each).about(place));

@@ -8,6 +8,8 @@ import {
   makePlace,
   serveOn,
 } from '../management-service.ts';
+import { registerClient } from '../consent-steps.ts';
+import { type ClientSession, REDIRECT, connect } from '../oauth-steps.ts';
 import { ownerLinkToken } from '../owner-link.ts';
 import type { Said } from './document.ts';
 
@@ -19,6 +21,7 @@ export type Kind =
   | 'token'
   | 'tokenInList'
   | 'session'
+  | 'oauthSession'
   | 'adminKey'
   | 'webhookUrl'
   | 'folder'
@@ -44,6 +47,8 @@ export interface Account {
   readonly webhook: FaultyWebhook;
   /** Signs its owner in. @returns `svault=…` */
   signIn(): Promise<string>;
+  /** Lets a new client act for an agent. @param agentId with MCP on */
+  connect(agentId: string): Promise<ClientSession>;
   /** Makes a new thing of the account and gives what names it; `said` is what the request says already. */
   make(kind: Kind, said?: Said): Promise<string>;
 }
@@ -87,10 +92,11 @@ export async function twoAccounts(more: Readonly<Record<string, string>> = {}): 
 }
 
 async function openAccount(
-  { running, anyone }: ManagementService,
+  service: ManagementService,
   env: Readonly<Record<string, string>>,
   clock: ManualClock,
 ): Promise<Account> {
+  const { running, anyone } = service;
   const { SV_BOOTSTRAP_EMAIL: email = '', SV_BOOTSTRAP_ADMIN_KEY: key = '' } = env;
   const call = clientOf(running.url, { authorization: `Bearer ${key}` });
   const webhook = await startFaultyWebhook(clock);
@@ -110,6 +116,10 @@ async function openAccount(
     const headers = { 'user-agent': client };
     const answer = await anyone('POST', '/api/login/link', { body: { token }, headers });
     return answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  };
+  const connectAs = async (agentId: string, clientName: string): Promise<ClientSession> => {
+    const clientId = await registerClient(service, [REDIRECT], clientName);
+    return connect({ service, cookie: await signIn('a browser'), clientId }, agentId);
   };
   const make: Readonly<Record<Kind, (said: Said) => Promise<string>>> = {
     agent: async () => (await post('/api/agents', { name: canary(), description: canary() })).agent.id,
@@ -133,6 +143,13 @@ async function openAccount(
     session: async () => {
       await signIn(canary());
       return last('/api/sessions');
+    },
+    oauthSession: async () => {
+      const { agent } = await post('/api/agents', { name: canary(), mcpEnabled: true });
+      const client = canary();
+      await connectAs(agent.id, client);
+      const { items } = (await call('GET', '/api/sessions?limit=100')).json;
+      return items.find((session: { client: string }) => session.client === client).id as string;
     },
     adminKey: async () => (await post('/api/admin-keys', { name: canary() })).adminKey.id,
     webhookUrl: () => Promise.resolve(webhook.url),
@@ -167,6 +184,7 @@ async function openAccount(
     call,
     webhook,
     signIn: () => signIn('a browser'),
+    connect: (agentId) => connectAs(agentId, canary()),
     make: async (kind, said = {}) => make[kind](said),
   };
 }

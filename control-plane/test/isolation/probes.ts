@@ -118,7 +118,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   verifyAuditLog: NOTHING,
 
   listSessions: PAGE,
-  endSession: { names: { 'path.id': 'session' } },
+  endSession: [{ names: { 'path.id': 'session' } }, { names: { 'path.id': 'oauthSession' } }],
   createAdminKey: { says: { 'body.name': 'n' } },
   listAdminKeys: PAGE,
   deleteAdminKey: { names: { 'path.id': 'adminKey' } },
