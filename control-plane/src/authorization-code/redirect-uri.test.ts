@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
 import { formTargetOf, isRegisteredRedirect, redirectKindOf, redirectWith } from './redirect-uri.ts';
 
 describe('a redirect URI', () => {
@@ -200,6 +201,65 @@ describe('the comparison with what was registered (R14)', () => {
     expect(isRegisteredRedirect([registered], presented)).toBe(false);
   });
 });
+
+/** A redirect URI with a few characters of it put in, taken out, doubled or changed. */
+const nearMatches = (uri: string) =>
+  fc
+    .array(
+      fc.record({
+        at: fc.nat(uri.length),
+        gone: fc.nat(2),
+        text: fc.oneof(
+          fc.constantFrom(
+            '',
+            '/',
+            '//',
+            '.',
+            '..',
+            '@',
+            ':',
+            '?',
+            '#',
+            '\\',
+            '%2f',
+            '%2e',
+            '%00',
+            '\t',
+            '\n',
+            '\u3002',
+            '[',
+            ']',
+          ),
+          fc.constantFrom('evil.example', '127.0.0.1', 'localhost', '[::1]', ':80', 'x@', 'https:', 'http:'),
+          fc.string({ maxLength: 3, unit: 'binary' }),
+        ),
+      }),
+      { minLength: 1, maxLength: 3 },
+    )
+    .map((edits) =>
+      edits.reduce((text, { at, gone, text: put }) => text.slice(0, at) + put + text.slice(at + gone), uri),
+    );
+
+test.each([
+  'https://app.example/cb?x=1',
+  'http://127.0.0.1:3000/cb',
+  'http://localhost/cb',
+  'com.example.app:/cb',
+])(
+  'a near match of %s that is taken leads where a browser would have gone from it, but for a port of this computer (R14)',
+  (registered) => {
+    fc.assert(
+      fc.property(nearMatches(registered), (presented) => {
+        if (!isRegisteredRedirect([registered], presented)) return;
+        const [wanted, read] = [new URL(registered), new URL(presented)];
+        if (wanted.protocol === 'http:') wanted.port = read.port;
+        expect(read.href).toBe(wanted.href);
+        if (wanted.protocol !== 'http:') expect(presented).toBe(registered);
+      }),
+      { numRuns: 5_000 },
+    );
+  },
+);
 
 describe('the answer', () => {
   const answer = { code: 'a&b', state: 'c d+ü', iss: 'https://own.example' };

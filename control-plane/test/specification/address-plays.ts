@@ -70,6 +70,9 @@ const authorizePage: Play<Row> = async (stage, row) => {
   for (let n = 0; n < rateOf(row).limit; n++) await open(`${filled}::${n + 1}`);
   expect(await hint(`${filled}:ffff:ffff:ffff:ffff`)).toBe(rateOf(row).windowMs / 1_000);
   expect(await hint(someAddress())).toBeUndefined();
+  // Who has opened the page can decide: its form is refused here for coming from no page at all.
+  const headers = { 'x-forwarded-for': `${filled}::1` };
+  expect((await stage.anyone('POST', '/api/mcp-oauth/authorize', { headers })).status).toBe(403);
 };
 
 const TOKEN = '/api/mcp-oauth/token';
