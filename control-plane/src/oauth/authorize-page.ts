@@ -73,11 +73,8 @@ export function createAuthorizePage(options: {
     asked: URLSearchParams,
   ): void => {
     if (settled.kind === 'refused') return answer(res, settled.to, { ...settled.refusal });
-    if (settled.kind === 'unanswerable') {
-      if (settled.reason === 'unknown_client' && res.req.accepts(['html', 'json']) === 'json')
-        return void res.status(400).json(UNKNOWN_CLIENT);
+    if (settled.kind === 'unanswerable')
       return sendPage(res, 400, unanswerablePage(settled.reason, settled.detail));
-    }
     // All of it, so that what is refused is refused after the sign-in too.
     const path = ownPath(`${PATH}?${asked.toString()}`);
     if (path === undefined) return sendPage(res, 403, signInFirstPage(SIGN_IN_PATH));
@@ -168,12 +165,6 @@ function choiceOf(form: Readonly<Record<string, string>>): { agentId: string; sw
   const agentId = form['agent'] || (form['agent_id'] ?? '').trim();
   return { agentId, switchMcpOn: form[`mcp_${agentId}`] === 'on' || form['mcp'] === 'on' };
 }
-
-/**
- * For a client that has kept its registration and asks whether it still holds before it opens a browser, as `mcp-remote`
- * does: it registers anew by itself, where a person could only read that it should.
- */
-const UNKNOWN_CLIENT = { error: 'invalid_client', error_description: 'this client is not registered' };
 
 const DENIED = { error: 'access_denied', error_description: 'the person did not allow it' };
 
