@@ -22,6 +22,7 @@ import { addMember } from './people.ts';
 
 const REDIRECT = 'https://app.example/callback?tenant=7';
 const LOOPBACK = 'http://127.0.0.1:49152/callback';
+const IPV6 = 'http://[::1]/callback?a=%5B';
 const PRIVATE = 'com.example.app:/callback';
 const RESOURCE = `${BASE_URL}/api/agents/mcp`;
 
@@ -33,7 +34,7 @@ let agentId: string;
 beforeAll(async () => {
   service = await startService({ SV_LIMIT_OAUTH_AUTHORIZE: '100000', SV_LIMIT_OAUTH_REGISTER: '1000' });
   cookie = await cookieBy(service, service.running.ownerLink ?? '');
-  clientId = await registerClient(service, [REDIRECT, LOOPBACK, PRIVATE], 'Test "Client" <b>');
+  clientId = await registerClient(service, [REDIRECT, LOOPBACK, IPV6, PRIVATE], 'Test "Client" <b>');
   agentId = await makeAgent('builder');
 });
 afterAll(() => service.stop());
@@ -146,6 +147,7 @@ describe('the page', () => {
     for (const [redirectUri, target] of [
       [REDIRECT, 'https://app.example'],
       ['http://127.0.0.1:50123/callback', 'http://127.0.0.1:50123'],
+      [IPV6, 'http:'],
       [PRIVATE, 'com.example.app:'],
     ]) {
       const { headers, text } = await open({ redirect_uri: redirectUri });
@@ -205,7 +207,7 @@ describe('who allows it', () => {
   });
 
   test('by a redirect that no cache keeps, to the very address that was asked for', async () => {
-    for (const redirectUri of [REDIRECT, 'http://127.0.0.1:50123/callback', PRIVATE]) {
+    for (const redirectUri of [REDIRECT, 'http://127.0.0.1:50123/callback', IPV6, PRIVATE]) {
       const { text } = await open({ redirect_uri: redirectUri });
       const answer = await post(formOf(text, { agentId }));
       expect(answer.status).toBe(303);
