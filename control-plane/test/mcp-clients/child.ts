@@ -1,12 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { programEnv } from '@svault/test-kit/program-env';
-
-const { resolve } = createRequire(import.meta.url);
-
-/** Where npm put a command-line program that somebody else wrote. @param file of the package, as its `bin` names it */
-export const programOf = (file: string): string => resolve(file);
 
 export interface Ended {
   readonly code: number | null;

@@ -1,11 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import { freePort } from '@svault/compose/free-port';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Child, type Ended, programOf, startChild } from './child.ts';
+import { type Child, type Ended, startChild } from './child.ts';
 import { type OutsideService, SECRET, SERVICE, startOutsideService } from './outside-service.ts';
 import { TOOLS, endSessions } from './steps.ts';
 
-const INSPECTOR = programOf('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
+const INSPECTOR = fileURLToPath(
+  import.meta.resolve('@modelcontextprotocol/inspector/clients/launcher/build/index.js'),
+);
 /** The inspector's exit code where it would have to ask somebody to sign in. */
 const AUTH_REQUIRED = 3;
 const ACCESS_TOKEN_MS = 3_600_000;
@@ -75,7 +78,7 @@ describe('the inspector’s command line', () => {
     expect(await service.fetchCredential(String(credentialUrl))).toContain(SECRET);
 
     service.clock.advance(ACCESS_TOKEN_MS + 1);
-    const second = await inspector(...call('whoami'), '--stored-auth-only').ended;
+    const second = await inspector(...call('whoami'), '--stored-auth-only', '--protocol-era', 'modern').ended;
     expect(resultOf(second).structuredContent).toMatchObject({ id: service.agent.id });
 
     await endSessions(service);

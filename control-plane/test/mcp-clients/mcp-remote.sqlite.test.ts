@@ -1,13 +1,14 @@
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { homeEnv, programOf } from './child.ts';
+import { homeEnv } from './child.ts';
 import { type OutsideService, SECRET, SERVICE, startOutsideService } from './outside-service.ts';
 import { TOOLS, endSessions } from './steps.ts';
 
-const MCP_REMOTE = programOf('mcp-remote/dist/proxy.js');
+const MCP_REMOTE = fileURLToPath(import.meta.resolve('mcp-remote/dist/proxy.js'));
 /** What it says when it has opened a browser, and then listens. */
 const ASKS = /by visiting:\n(http\S+)\n[^]*callback server running/;
 const ACCESS_TOKEN_MS = 3_600_000;

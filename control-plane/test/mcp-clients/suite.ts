@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { type Child, type Ended, programOf, startChild } from './child.ts';
+import { type Child, type Ended, startChild } from './child.ts';
 import type { Check, SuiteRun } from './suite-verdict.ts';
 
-const SUITE = programOf('@modelcontextprotocol/conformance/dist/index.js');
+const SUITE = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
 
 /** The suite calls a scenario's folder `ROLE-SCENARIO-TIME`. */
 const FOLDER = /^(?:server|authorization-server)-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/;
