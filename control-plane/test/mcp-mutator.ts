@@ -168,7 +168,7 @@ export function mutant(random: Random): Mutant {
     else if (kind < 0.65) headers = mutateHeaders(random, headers);
   let text = JSON.stringify(message);
   for (const kind of kinds) if (kind >= 0.65 && kind < 0.9) text = mutateText(random, text);
-  let body = Buffer.from(text);
+  let body: Buffer = Buffer.from(text);
   for (const kind of kinds) if (kind >= 0.9) body = mutateBytes(random, body);
   return { body, headers };
 }

@@ -56,6 +56,7 @@ describe('no ticket is asked for where no answer would carry it', () => {
     ['with arguments in a list', calling({ ...params, arguments: ['github'] }), {}],
     ['with metadata that is none', calling({ ...params, _meta: 7 }), {}],
     ['with a task that is none', calling({ ...params, task: 'x' }), {}],
+    ['with a state of other rounds that is none', calling({ ...params, requestState: 7 }), {}],
     ['in a version that is not there', calling(params), { version: '1.0' }],
     ['with a modern header and no envelope', calling(params), { version: '2026-07-28' }],
     ['with an envelope and no headers', calling({ ...params, _meta: envelope }), {}],

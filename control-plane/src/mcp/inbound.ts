@@ -4,12 +4,12 @@ import {
   type JSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
   UnsupportedProtocolVersionError,
-  classifyInboundRequest,
   isJSONRPCRequest,
   isSpecType,
 } from '@modelcontextprotocol/server';
 import type { Question } from '../access/access.ts';
 import { INVALID_REQUEST, type JsonRpcId, type JsonRpcRefusal, REFUSED_BY_HTTP, idOf } from './json-rpc.ts';
+import { routeOf } from './message-route.ts';
 import type { Read } from './read-message.ts';
 import { type StandardHeaders, contradiction } from './standard-headers.ts';
 import type { Arguments, Tool } from './tool.ts';
@@ -65,12 +65,7 @@ export const createJudge =
     if (Array.isArray(message)) return refuse(null, classOfBatch(message), NO_BATCHES);
     const id = idOf(message);
     const question = isToolsCall(message) ? FLOOR : HANDSHAKE;
-    const route = classifyInboundRequest({
-      httpMethod: 'POST',
-      body: message,
-      ...(headers.version !== undefined && { protocolVersionHeader: headers.version }),
-      ...(headers.method !== undefined && { mcpMethodHeader: headers.method }),
-    });
+    const route = routeOf(message, headers);
     const refusal = refusalOf(route, headers);
     if (refusal !== undefined) return refuse(id, question, refusal);
     if (route.kind === 'reject' || !isJSONRPCRequest(message))
@@ -88,7 +83,9 @@ export const createJudge =
 /** What the SDK would refuse must ask for nothing: no ticket is made for an answer that does not carry it. */
 function toolCallIn(message: JSONRPCRequest, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
   if (!isToolsCall(message) || !isSpecType.CallToolRequest(message)) return undefined;
-  const { name, arguments: given = {} } = message.params;
+  const { name, arguments: given = {}, requestState = '' } = message.params;
+  // Of 2026-07-28's further rounds, which no tool has; the SDK still looks at its type.
+  if (typeof requestState !== 'string') return undefined;
   const tool = tools.get(name);
   return tool && { tool, given };
 }
