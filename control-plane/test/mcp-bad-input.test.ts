@@ -186,13 +186,18 @@ describe('media types', () => {
     expectRefusal(await client.raw(PING, { 'content-encoding': coding }), 415, -32_000),
   );
 
-  it.each(['text/plain', 'text/event-stream', 'application/xml, text/*', 'application/json;q=0', 'x', ''])(
-    'Accept %j: 406',
-    async (accept) => {
-      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept };
-      expectRefusal(await byHand(service.running.url + MCP, { headers, chunks: [PING] }), 406, -32_000);
-    },
-  );
+  it.each([
+    'text/plain',
+    'text/event-stream',
+    'application/xml, text/*',
+    'application/json;q=0',
+    'application/json;a=b; Q=0.0',
+    'x',
+    '',
+  ])('Accept %j: 406', async (accept) => {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept };
+    expectRefusal(await byHand(service.running.url + MCP, { headers, chunks: [PING] }), 406, -32_000);
+  });
   it.each([
     'application/json',
     '*/*',

@@ -78,11 +78,17 @@ const isJson = (contentType: string | undefined): boolean =>
   contentType === 'application/json' ||
   contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 
-const ANY_OF_JSON =
-  /(?:^|,)\s*(?:application\/(?:json|\*)|\*\/\*)\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))[^,]*)*(?:,|$)/i;
+const RANGES_OF_JSON: ReadonlySet<string | undefined> = new Set(['application/json', 'application/*', '*/*']);
+const REFUSED_RANGE = /^q=0(?:\.0*)?$/;
 
 /** RFC 9110 section 12.5.1: who says nothing takes anything. An event stream is never needed here. */
-const takesJson = (accept: string | undefined): boolean => accept === undefined || ANY_OF_JSON.test(accept);
+function takesJson(accept: string | undefined): boolean {
+  if (accept === undefined) return true;
+  return accept.split(',').some((range) => {
+    const [type, ...parameters] = range.toLowerCase().split(';');
+    return RANGES_OF_JSON.has(type?.trim()) && !parameters.some((each) => REFUSED_RANGE.test(each.trim()));
+  });
+}
 
 /** Of a message that is JSON, and not what it should be. */
 function idIn(bytes: Uint8Array): JsonRpcId {
