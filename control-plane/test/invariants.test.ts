@@ -28,6 +28,18 @@ import { type StoredState, storedState } from './stored-state.ts';
  * 13. A changed, missing or reordered row of the log is found.
  * 14. A key in a query is neither accepted nor logged.
  * 15. A page of another site cannot act in an owner's name.                  (whole: cross-site.test.ts)
+ *
+ * In invariants-mcp.test.ts:
+ * 16. A token of an OAuth session acts as its agent, at its audience alone.
+ * 17. Of codes, verifiers and tokens only hashes are kept.                    (whole: what-is-kept.test.ts)
+ * 18. MCP gives an address of the webhook, and never a byte of the credential.
+ * 19. A session that is revoked is over with the answer to it.                (whole: oauth-revoke.test.ts)
+ * 20. Nobody is sent to an address that was not registered, and nothing is given without consent.
+ *                                                                            (whole: oauth-consent.test.ts)
+ * 21. The session of an agent that is suspended, deleted or has MCP off is refused from the next request on.
+ * 22. A code and a refresh token work once, and end what they gave when they come again.
+ * 23. MCP lets through no more than REST does.                                (whole: rest-and-mcp.test.ts)
+ * 24. No method of MCP is answered without credentials.               (whole: without-credentials.test.ts)
  */
 
 const SECRET = `canary-${randomToken(24)}`;

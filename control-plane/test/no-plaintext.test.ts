@@ -12,6 +12,9 @@ import { operationsOf } from './api-operations.ts';
 import { type Canary, formsOfKey, makeCanaries } from './canaries.ts';
 import { databaseBytes, databasePath } from './database-files.ts';
 import { type Call, clientOf } from './management-service.ts';
+import { mcpClientOf } from './mcp-steps.ts';
+import { postOauth } from './oauth-steps.ts';
+import { type PairSession, sessionOn } from './pair-sessions.ts';
 import { storedState } from './stored-state.ts';
 import { type PairAgent, agentOn, pathFor, putAroundTheTap, take } from './pair-agents.ts';
 
@@ -29,6 +32,7 @@ let pair: TestPair;
 let anyone: Call;
 let admin: Call;
 let agent: PairAgent;
+let session: PairSession;
 const answers: string[] = [];
 const tickets: string[] = [];
 const canaries = [...makeCanaries('first'), ...makeCanaries('second')];
@@ -44,6 +48,7 @@ beforeAll(async () => {
   anyone = remembering(clientOf(url));
   admin = remembering(clientOf(url, { authorization: `Bearer ${pair.adminKey}` }));
   agent = await agentOn(pair);
+  session = await sessionOn(pair, agent.id, { switchMcpOn: true });
   await storeAndFetch();
   await replaceAndDelete();
   await provokeErrors();
@@ -73,7 +78,7 @@ async function store({ serviceName, body }: Canary): Promise<void> {
 
 /** What each of the clients named in the specification's "must follow redirects" would be given. */
 async function storeAndFetch(): Promise<void> {
-  for (const canary of generation('first')) {
+  for (const [n, canary] of generation('first').entries()) {
     await store(canary);
     await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: canary.serviceName } });
     const answer = await agent.ask(canary.serviceName);
@@ -83,8 +88,30 @@ async function storeAndFetch(): Promise<void> {
     expect((await take(pair, location)).json.token.accessToken).toBe(canary.delivered);
     expect((await take(pair, location)).status).toBe(401);
     expect(await throughCurl(canary.serviceName)).toBe(canary.delivered);
+    const token = n % 2 === 0 ? session.accessToken : agent.apiKey;
+    expect(await throughMcp(token, canary.serviceName)).toBe(canary.delivered);
+    // No limit is met.
+    pair.clock.advance(60_000);
   }
 }
+
+/** Every tool about a service, and the address that one of them gives. @returns what the webhook gave there */
+async function throughMcp(token: string, service: string): Promise<string> {
+  const client = mcpClientOf({ anyone }, token);
+  for (const tool of ['list_credentials', 'whoami', 'show_credential', 'credential_history'])
+    await client.call2025(tool, { service });
+  const { credentialUrl } = (await client.call2026('get_credential', { service })).content as {
+    credentialUrl: string;
+  };
+  tickets.push(new URL(credentialUrl).searchParams.get('ticket') ?? '');
+  return (await take(pair, credentialUrl)).json.token.accessToken;
+}
+
+/** What a client of MCP is given on its way, and what a person is. */
+const clientSecrets = (): readonly string[] => {
+  const { accessToken, refreshToken, code, codeVerifier, cookie } = session;
+  return [accessToken, refreshToken, code, codeVerifier, cookie.slice(cookie.indexOf('=') + 1)];
+};
 
 const generation = (generation: string): readonly Canary[] =>
   canaries.filter(({ serviceName }) => serviceName.endsWith(generation));
@@ -150,7 +177,13 @@ async function provokeErrors(): Promise<void> {
 /** Keys and tickets where they do not belong: in addresses, which programs like to log, and at the other program. */
 async function misplaceKeys(): Promise<void> {
   const outside = clientOf(pair.aroundTheTap(pair.webhookUrl));
-  for (const key of [agent.apiKey, pair.adminKey, ...tickets.slice(0, 2)]) {
+  for (const key of [
+    agent.apiKey,
+    pair.adminKey,
+    session.accessToken,
+    session.refreshToken,
+    ...tickets.slice(0, 2),
+  ]) {
     for (const path of [
       `/nowhere/${key}`,
       `/api/agents/${key}`,
@@ -160,6 +193,10 @@ async function misplaceKeys(): Promise<void> {
       await admin('GET', path);
     await anyone('GET', `${pathFor('github')}&key=${key}`);
     await anyone('POST', '/api/login/link', { body: { token: key } });
+    for (const service of ['github', 'a/b'])
+      await mcpClientOf({ anyone }, `${key}x`).call2025('get_credential', { service, key });
+    for (const endpoint of ['token', 'introspect'] as const)
+      await postOauth({ anyone }, endpoint, { token: `${key}x`, client_id: key, grant_type: key });
     await outside('GET', `/nowhere/${key}?key=${key}`);
     await outside('GET', `/v1/credential?ticket=${key}x&key=${key}`, { headers: { 'x-agent-key': key } });
     await outside('POST', `/v1/storage?key=${key}`, {
@@ -256,16 +293,17 @@ test('no credential lies open at the webhook either', () => {
 });
 
 describe('keys', () => {
-  test('no agent key, admin key, ticket or set-up token is kept or logged by either program', () => {
-    expect(findings(kept, [agent.apiKey, pair.adminKey, pair.setupToken, ...tickets])).toEqual([]);
+  test('no agent key, admin key, ticket, set-up token or secret of a client is kept or logged by either program', () => {
+    const keys = [agent.apiKey, pair.adminKey, pair.setupToken, ...clientSecrets()];
+    expect(findings(kept, [...keys, ...tickets])).toEqual([]);
     // A signature alone would not open anything, but a ticket is not to be found in parts either.
     const parts = tickets.flatMap((ticket) => ticket.split('.').slice(1));
     expect(findings(kept, parts)).toEqual([]);
   });
 
-  test('no agent key, admin key or ticket travels between the two', () => {
+  test('no agent key, admin key, ticket or secret of a client travels between the two', () => {
     const { 'its traffic with the webhook': wire = Buffer.alloc(0) } = service;
-    expect(findings({ wire }, [agent.apiKey, pair.adminKey, ...tickets])).toEqual([]);
+    expect(findings({ wire }, [agent.apiKey, pair.adminKey, ...clientSecrets(), ...tickets])).toEqual([]);
   });
 
   test('no HMAC secret and no master key is kept or logged by either program', () => {

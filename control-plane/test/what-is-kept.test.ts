@@ -7,10 +7,29 @@ import { LogSink } from '@svault/test-kit/log-sink';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { startControlPlane } from '../src/serve.ts';
-import { type Place, clientOf, makePlace, startService } from './management-service.ts';
+import { registerClient } from './consent-steps.ts';
+import {
+  type ManagementService,
+  type Place,
+  clientOf,
+  makePlace,
+  startService,
+} from './management-service.ts';
+import { mcpClientOf } from './mcp-steps.ts';
+import {
+  REDIRECT,
+  WIDE_LIMITS,
+  approve,
+  exchange,
+  introspect,
+  newAgent,
+  postOauth,
+  refresh,
+  sessionIn,
+} from './oauth-steps.ts';
 
 test('no key, cookie or link stands in a file or a log of the service in a form that opens anything', async () => {
-  const place = await makePlace({ SV_LOG_LEVEL: 'trace' });
+  const place = await makePlace({ SV_LOG_LEVEL: 'trace', ...WIDE_LIMITS });
   const { secrets, log } = await useEverySecretOnce(place);
   expect(log).toContain('control plane serves');
   const names = await readdir(place.folder);
@@ -44,10 +63,62 @@ async function useEverySecretOnce(
     await admin('GET', path);
   await anyone('GET', `/api/agents/credentials?key=${apiKey}`);
   await anyone('GET', '/api/agents/credentials', { headers: { 'x-agent-key': apiKey } });
+  const client = await useEverySecretOfAClient(
+    { place, clock, running, admin, anyone, stop: () => running.close() },
+    `svault=${cookie}`,
+  );
   await running.close();
   const masterKey = place.env['SV_MASTER_KEY'] ?? '';
-  const secrets = { apiKey, adminKey: place.adminKey, secondKey, linkToken, cookie, masterKey };
+  const secrets = { apiKey, adminKey: place.adminKey, secondKey, linkToken, cookie, masterKey, ...client };
   return { secrets, log: sink.text };
+}
+
+/** From the consent on, through two refreshes, to a code that nobody exchanges: each once where it belongs, and misplaced. */
+async function useEverySecretOfAClient(
+  service: ManagementService,
+  cookie: string,
+): Promise<Readonly<Record<string, string>>> {
+  const { anyone } = service;
+  const world = { service, cookie, clientId: await registerClient(service, [REDIRECT]) };
+  const approved = await approve(world, await newAgent(world));
+  const first = sessionIn(await exchange(world, approved), approved);
+  const second = sessionIn(await refresh(world, first), approved);
+  const unused = await approve(world, approved.agentId);
+  const secrets = {
+    code: approved.code,
+    codeVerifier: approved.codeVerifier,
+    unusedCode: unused.code,
+    unusedVerifier: unused.codeVerifier,
+    accessToken: first.accessToken,
+    refreshToken: first.refreshToken,
+    nextAccessToken: second.accessToken,
+    nextRefreshToken: second.refreshToken,
+  };
+  for (const [name, secret] of Object.entries(secrets)) {
+    const bearer = { authorization: `Bearer ${secret}` };
+    await mcpClientOf(service, secret).call2025('whoami');
+    await mcpClientOf(service, secret).call2026('get_credential', { service: 'nothing', [name]: secret });
+    // What has no prefix can be told from nothing else where it has no name either.
+    const inPath = secret.startsWith('sv') ? [`/nowhere/${secret}`] : [];
+    for (const path of ['/api/agents/credentials', '/api/me', ...inPath])
+      await anyone('GET', path, { headers: bearer });
+    for (const parameter of ['code', 'code_verifier', 'token', 'access_token', 'refresh_token', 'key'])
+      for (const [method, path] of [
+        ['POST', '/api/agents/mcp'],
+        ['POST', '/api/mcp-oauth/token'],
+        ['GET', '/api/mcp-oauth/authorize'],
+      ] as const)
+        await anyone(method, `${path}?${parameter}=${secret}`);
+    for (const endpoint of ['token', 'revoke', 'introspect'] as const) {
+      await postOauth(service, endpoint, { client_id: secret, [name]: secret, grant_type: secret });
+      await postOauth(service, endpoint, { token: `${secret}x` }, { 'content-type': secret });
+    }
+    const metadata = { redirect_uris: [secret], [secret]: secret };
+    await anyone('POST', '/api/mcp-oauth/register', { body: metadata });
+  }
+  await introspect(world, second.accessToken);
+  await postOauth(service, 'revoke', { token: second.refreshToken });
+  return secrets;
 }
 
 test('there is no column that could hold a credential: this is all that the service keeps', async () => {
