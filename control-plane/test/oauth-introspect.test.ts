@@ -1,8 +1,6 @@
-import type { Id } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openOauthSession } from '../src/oauth-sessions/open-session.ts';
-import { openBeside } from './beside-the-service.ts';
 import { BASE_URL, type Call } from './management-service.ts';
+import { connectBeside } from './oauth-beside.ts';
 import {
   AUDIENCE,
   type ClientSession,
@@ -11,7 +9,6 @@ import {
   connect,
   introspect,
   isActive,
-  newAgent,
   postOauth,
   refresh,
   refusalIn,
@@ -139,24 +136,8 @@ describe('anything else is not active, and nothing more is said', () => {
 
 describe('a token of another audience', () => {
   const UPSTREAM = 'https://upstream.example/mcp';
-  const ofUpstream = async (): Promise<ClientSession> => {
-    const agentId = await newAgent(world);
-    const database = await openBeside(world.service);
-    try {
-      const { vaultId, id } = (await admin('GET', '/api/me')).json as { vaultId: Id<'vlt'>; id: Id<'usr'> };
-      const { clientId } = world;
-      const session = { agentId: agentId as Id<'agt'>, clientId, clientName: 'a proxy', audience: UPSTREAM };
-      const tokens = await database.unitOfWork.run(vaultId, async (inside) => {
-        const approver = await inside.users.get(vaultId, id);
-        if (approver === undefined) throw new Error('there is no owner');
-        return openOauthSession(inside, approver, { ...session, codeHash: undefined }, world.service.clock);
-      });
-      const { accessToken, refreshToken = '' } = tokens;
-      return { accessToken, refreshToken, agentId, clientId };
-    } finally {
-      await database.close();
-    }
-  };
+  const ofUpstream = (): Promise<ClientSession> =>
+    connectBeside(world, { clientId: world.clientId, audience: UPSTREAM });
 
   test('says for whom it is', async () => {
     const session = await ofUpstream();

@@ -274,6 +274,8 @@ describe('with who approved it', () => {
     const ofOwner = await connect(world, one.agentId);
     expect((await admin('DELETE', `/api/members/${id}`)).status).toBe(204);
     expect([await isOver(one), await isOver(other), await isOver(ofOwner)]).toEqual([true, true, false]);
+    const codes = 'SELECT count(*) FROM oauth_codes WHERE user_id = ?';
+    expect(await world.service.place.state.value(codes, id)).toBe(0);
     expect(refusalIn(await exchange(world, waiting))).toBe('400 invalid_grant');
     for (const { agentId } of [one, other]) {
       const ended = (await eventsOf(world, agentId)).filter(

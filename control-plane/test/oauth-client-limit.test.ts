@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { approveBeside, connectBeside } from './oauth-beside.ts';
+import {
+  type ClientSession,
+  type OauthWorld,
+  REDIRECT,
+  WIDE_LIMITS,
+  exchange,
+  refresh,
+  refusalIn,
+  startOauthWorld,
+} from './oauth-steps.ts';
+
+/* Whose count a request at the token endpoint is, for clients that describe themselves: they have no row of their own. */
+
+const LIMIT = 3;
+
+let world: OauthWorld;
+beforeAll(async () => {
+  world = await startOauthWorld({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: String(LIMIT) });
+});
+afterAll(() => world.service.stop());
+beforeEach(() => world.service.clock.advance(3_600_000));
+
+let documents = 0;
+const someClient = (): string => `https://client-${++documents}.example/metadata.json`;
+
+/** Requests of clients that show nothing of their own, as many as an address has. */
+async function useUpStrangers(): Promise<void> {
+  for (let n = 0; n < LIMIT; n++) expect(await askAsStranger()).toBe('400 invalid_grant');
+  expect((await askAsStranger()).slice(0, 3)).toBe('429');
+}
+const askAsStranger = async (clientId = someClient()): Promise<string> =>
+  refusalIn(await refresh(world, { refreshToken: `svsessr_${'A'.repeat(43)}`, clientId }));
+
+test('one that refreshes its session has a count of its own', async () => {
+  const clientId = someClient();
+  let session: ClientSession = await connectBeside(world, { clientId });
+  await useUpStrangers();
+  for (let n = 0; n < LIMIT; n++) {
+    const { status, json } = await refresh(world, session);
+    expect(status).toBe(200);
+    session = { ...session, refreshToken: json.refresh_token as string };
+  }
+  expect((await refresh(world, session)).status).toBe(429);
+});
+
+test('one that brings its code has, too', async () => {
+  const code = await approveBeside(world, { clientId: someClient() });
+  await useUpStrangers();
+  expect((await exchange(world, code)).status).toBe(200);
+});
+
+test("one that shows another's code or refresh token has none, and uses nothing up", async () => {
+  const session = await connectBeside(world, { clientId: someClient() });
+  const code = await approveBeside(world, { clientId: someClient() });
+  await useUpStrangers();
+  const [stolen, guessed] = [
+    await refresh(world, { ...session, clientId: someClient() }),
+    await exchange(world, code, { client_id: someClient(), redirect_uri: REDIRECT }),
+  ];
+  expect([stolen.status, guessed.status]).toEqual([429, 429]);
+  expect([(await refresh(world, session)).status, (await exchange(world, code)).status]).toEqual([200, 200]);
+});
+
+test('429 says when to come again, in the shape of all limits, to pages of any origin', async () => {
+  await useUpStrangers();
+  const answer = await refresh(world, { refreshToken: 'x', clientId: someClient() });
+  expect(answer.json).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 3_600 });
+  expect([
+    answer.headers.get('retry-after'),
+    answer.headers.get('access-control-allow-origin'),
+    answer.headers.get('access-control-expose-headers'),
+  ]).toEqual(['3600', '*', 'Retry-After']);
+});
