@@ -223,6 +223,19 @@ describe('who allows it', () => {
     expect([...answer.searchParams.keys()]).toEqual(['tenant', 'code', 'iss']);
   });
 
+  test('makes the client one that is used, which is kept for longer', async () => {
+    const asking = await registerClient(service, [REDIRECT]);
+    const lastUse = () =>
+      service.place.state.value('SELECT last_used_at FROM oauth_clients WHERE id = ?', asking);
+    const registered = await lastUse();
+    service.clock.advance(1_000);
+    const { text } = await open({ client_id: asking });
+    await post({ ...formOf(text, { agentId }), decision: 'deny' });
+    expect(await lastUse()).toBe(registered);
+    await post(formOf(text, { agentId }));
+    expect(await lastUse()).toBe(new Date(service.clock.now()).toISOString());
+  });
+
   test('opens a session of the agent, which the code is exchanged for', async () => {
     const { codeVerifier, codeChallenge } = newProof();
     const code =
