@@ -1,4 +1,5 @@
 import type { Clock } from '@svault/shared';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
@@ -65,11 +66,10 @@ export function createRefusals(options: {
       if (subject.grantId === null) return refuse(subject, serviceName, plainDenial('NO_GRANT'));
       const lapsed = plainDenial('GRANT_EXPIRED');
       if (subject.vaultLockedAt !== null) return refuse(subject, serviceName, lapsed);
-      const deleted = await expiredGrants.remove(subject, [
-        { ...accessEvent(subject, serviceName, lapsed), eventType: 'GRANT_EXPIRED', outcome: 'success' },
-        accessEvent(subject, serviceName, lapsed),
-      ]);
-      return deleted ? denied(lapsed) : refuse(subject, serviceName, plainDenial('NO_GRANT'));
+      const denial = accessEvent(subject, serviceName, lapsed);
+      const expiry: NewAuditEvent = { ...denial, eventType: 'GRANT_EXPIRED', outcome: 'success' };
+      const wasFirst = await expiredGrants.remove(subject, { expiry, denial });
+      return wasFirst ? denied(lapsed) : refuse(subject, serviceName, plainDenial('NO_GRANT'));
     },
   };
 }

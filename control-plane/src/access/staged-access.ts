@@ -117,9 +117,9 @@ export class AccessStage {
     audit: this.#audit,
     denials: this.#denials,
     expiredGrants: {
-      remove: async (_subject, events) => {
+      remove: async (_subject, { expiry, denial }) => {
         this.asked.push('delete');
-        if (!this.lapsedIsGone) this.events.push(...events);
+        if (!this.lapsedIsGone) this.events.push(expiry, denial);
         return !this.lapsedIsGone;
       },
     },

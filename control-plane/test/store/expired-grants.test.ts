@@ -1,0 +1,73 @@
+import { ManualClock } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { AccessSubject } from '../../src/access/access-store.ts';
+import { type ExpiredGrants, createExpiredGrants } from '../../src/access/expired-grants.ts';
+import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Stores } from '../../src/unit-of-work.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { type StoredAccess, storeAccess } from './stored-access.ts';
+
+const NOW = '2026-11-20T12:00:00.000Z';
+const clock = new ManualClock(Date.parse(NOW));
+let place: StorePlace;
+let database: Database;
+let expiredGrants: ExpiredGrants;
+let stored: StoredAccess;
+/** As it was read when the grant had lapsed. */
+let subject: AccessSubject;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+  expiredGrants = createExpiredGrants(database.unitOfWork);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  stored = await storeAccess(database, clock);
+  const found = await database.accessStore.find(stored.credential, 'github', clock.now());
+  if (found === undefined) throw new Error('the agent was just stored');
+  subject = found;
+});
+
+const remove = (): Promise<boolean> => {
+  const denial: NewAuditEvent = { ...stored.event('github'), outcome: 'denied' };
+  return expiredGrants.remove(subject, { expiry: { ...denial, eventType: 'GRANT_EXPIRED' }, denial });
+};
+const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
+  database.unitOfWork.run(stored.vaultId, work);
+const written = async (): Promise<readonly string[]> =>
+  (await database.stores.audit.after(stored.vaultId, 0, 100)).map(({ eventType }) => eventType);
+const grant = () => database.stores.grants.get(stored.vaultId, stored.agentId, 'github');
+
+it('deletes a grant that has lapsed once, with both events, however many requests meet it', async () => {
+  const outcomes = await Promise.all(Array.from({ length: 5 }, remove));
+  expect(outcomes.filter(Boolean)).toHaveLength(1);
+  expect(await grant()).toBeUndefined();
+  expect(await written()).toEqual(['GRANT_EXPIRED', 'AGENT_CREDENTIAL_ACCESS']);
+});
+
+it('leaves a grant that was made anew', async () => {
+  const anew = await grant();
+  if (anew === undefined) throw new Error('there is a grant');
+  await change(async ({ grants }) => {
+    await grants.removeOfAgent(stored.vaultId, stored.agentId);
+    await grants.addAll([{ ...anew, id: `${anew.id}-anew` as typeof anew.id }]);
+  });
+  expect(await remove()).toBe(false);
+  expect(await grant()).toBeDefined();
+  expect(await written()).toEqual([]);
+});
+
+it('changes nothing in a vault that was locked meanwhile, and writes the denial', async () => {
+  await change(({ vaults }) => vaults.setLockedAt(stored.vaultId, NOW));
+  expect(await remove()).toBe(true);
+  expect(await grant()).toBeDefined();
+  expect(await written()).toEqual(['AGENT_CREDENTIAL_ACCESS']);
+  await change(({ vaults }) => vaults.setLockedAt(stored.vaultId, undefined));
+  expect(await remove()).toBe(true);
+  expect(await grant()).toBeUndefined();
+});
