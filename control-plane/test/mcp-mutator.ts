@@ -64,23 +64,92 @@ const GOOD: readonly [
 ];
 
 const VALUES = [
-  null, true, false, 0, -1, 1.5, 2 ** 53, 1e300, '', 'x', 'github', '2026-07-28', '2025-11-25', 'tools/call', '__proto__',
-  'constructor', 'toString', 'a/b', '\u0000', '\ud800', '‮', 'x'.repeat(5_000), [], {}, [[]], [null], { a: { b: {} } },
-  ENVELOPE, { progressToken: {} }, { progressToken: 1 }, { ttl: 'x' },
-] as const; // prettier-ignore
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  2 ** 53,
+  1e300,
+  '',
+  'x',
+  'github',
+  '2026-07-28',
+  '2025-11-25',
+  'tools/call',
+  '__proto__',
+  'constructor',
+  'toString',
+  'a/b',
+  '\u0000',
+  '\ud800',
+  '‮',
+  'x'.repeat(5_000),
+  [],
+  {},
+  [[]],
+  [null],
+  { a: { b: {} } },
+  ENVELOPE,
+  { progressToken: {} },
+  { progressToken: 1 },
+  { ttl: 'x' },
+] as const;
 
 const NAMES = [
-  'id', 'method', 'params', 'jsonrpc', 'result', 'error', 'name', 'arguments', 'service', '_meta', 'limit', 'cursor', 'task',
-  'requestState', 'inputResponses', 'progressToken', '__proto__', 'constructor', 'toString', 'then', 'extra', '',
-  'io.modelcontextprotocol/protocolVersion', 'io.modelcontextprotocol/clientCapabilities',
-] as const; // prettier-ignore
+  'id',
+  'method',
+  'params',
+  'jsonrpc',
+  'result',
+  'error',
+  'name',
+  'arguments',
+  'service',
+  '_meta',
+  'limit',
+  'cursor',
+  'task',
+  'requestState',
+  'inputResponses',
+  'progressToken',
+  '__proto__',
+  'constructor',
+  'toString',
+  'then',
+  'extra',
+  '',
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientCapabilities',
+] as const;
 
-const HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id', 'last-event-id', 'accept', 'content-type'] as const; // prettier-ignore
+const HEADERS = [
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'mcp-session-id',
+  'last-event-id',
+  'accept',
+  'content-type',
+] as const;
 
 const HEADER_VALUES = [
-  '', 'x', '2025-11-25', '2026-07-28', '1999-01-01', 'tools/call', 'tools/list', 'whoami', '=?base64?d2hvYW1p?=',
-  '=?base64?!?=', 'application/json', 'text/plain', '*/*', 'text/event-stream',
-] as const; // prettier-ignore
+  '',
+  'x',
+  '2025-11-25',
+  '2026-07-28',
+  '1999-01-01',
+  'tools/call',
+  'tools/list',
+  'whoami',
+  '=?base64?d2hvYW1p?=',
+  '=?base64?!?=',
+  'application/json',
+  'text/plain',
+  '*/*',
+  'text/event-stream',
+] as const;
 
 type Json = Record<string, unknown> | unknown[];
 
