@@ -346,6 +346,8 @@ describe('a request to the token endpoint', () => {
     expect(preflight.headers.get('access-control-allow-methods')).toBe('POST');
     expect(preflight.headers.get('access-control-allow-headers')).toMatch(/\*.*authorization/i);
     expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
+    for (const path of [`${TOKEN}/`, `${TOKEN}/x`, '/api/mcp-oauth'])
+      expect([path, (await anyone('OPTIONS', path)).status]).toEqual([path, 404]);
     const refused = await exchange(world, await approved(), { code: 'x' });
     expect(refused.headers.get('access-control-allow-origin')).toBe('*');
   });

@@ -36,9 +36,10 @@ export function oauthEndpoint(
   },
 ): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  if (options.anyOrigin) router.use(path, allowAnyOrigin('POST'));
+  const mounted = router.route(path);
+  if (options.anyOrigin) mounted.all(allowAnyOrigin('POST'));
   const allowed = options.anyOrigin ? ['POST', 'OPTIONS'] : ['POST'];
-  router.route(path).post(answering(options.handle)).all(methodNotAllowed(allowed));
+  mounted.post(answering(options.handle)).all(methodNotAllowed(allowed));
   return router;
 }
 
