@@ -11,7 +11,7 @@ import { type Call, clientOf } from './management-service.ts';
 import { CREDENTIALS, pathFor } from './pair-agents.ts';
 
 /*
- * R7 on the agent's and the management routes: what no honest client sends. Against a process of its own, whose
+ * R7 on the agents', their clients' and the management routes: what no honest client sends. Against a process of its own, whose
  * memory is looked at in the end.
  */
 
@@ -36,7 +36,9 @@ beforeAll(async () => {
   pair = await startPair({ dir: dir.path, env: { SV_LOG_LEVEL: 'error', ...NO_LIMITS } });
   anyone = clientOf(pair.controlPlaneUrl);
   admin = clientOf(pair.controlPlaneUrl, { authorization: `Bearer ${pair.adminKey}` });
-  const { apiKey, agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+  const { apiKey, agent } = (
+    await admin('POST', '/api/agents', { body: { name: 'builder', mcpEnabled: true } })
+  ).json;
   agentKey = apiKey as string;
   await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'github' } });
   bodies = (await operationsOf(anyone)).filter(({ takesBody }) => takesBody);
@@ -377,6 +379,120 @@ describe('JSON that means harm', () => {
       for (const path of [`/api/tokens/${inPath}`, `/api/agents/${id}/grants/${inPath}`])
         expect((await admin('DELETE', path)).status).toBeOneOf([404, 405, 422, 431]);
     }
+  });
+});
+
+describe('at the doors of clients', () => {
+  const FORM = 'application/x-www-form-urlencoded';
+  const KIB = 1024;
+  const CLIENT_DOORS = [
+    ['/api/agents/mcp', 1024 * KIB, 'application/json'],
+    ['/api/mcp-oauth/register', 16 * KIB, 'application/json'],
+    ['/api/mcp-oauth/token', 16 * KIB, FORM],
+    ['/api/mcp-oauth/revoke', 16 * KIB, FORM],
+    ['/api/mcp-oauth/introspect', 16 * KIB, FORM],
+  ] as const;
+  const start = (path: string, type: string, ...lines: string[]): string =>
+    [
+      `POST ${path} HTTP/1.1`,
+      'Host: 127.0.0.1',
+      `Authorization: Bearer ${agentKey}`,
+      `Content-Type: ${type}`,
+      ...lines,
+      '',
+      '',
+    ].join('\r\n');
+
+  test.each(CLIENT_DOORS)('%s has a cap, told or not', async (path, cap, type) => {
+    const told = await send(start(path, type, `Content-Length: ${cap + 1}`));
+    expect(told.status).toBe(413);
+    expect(told.text).toMatch(/^connection: close\r$/im);
+    const untold = start(path, type, 'Transfer-Encoding: chunked');
+    expect((await rawRequest(pair.controlPlaneUrl, endless(untold))).status).toBe(413);
+  });
+
+  test.each(CLIENT_DOORS)('%s unpacks nothing', async (path, _cap, type) => {
+    const bomb = gzipSync(Buffer.alloc(8 * MIB), { level: 9 });
+    for (const coding of ['gzip', 'br', 'identity, gzip']) {
+      const lines = [`Content-Encoding: ${coding}`, `Content-Length: ${bomb.length}`];
+      expect([coding, (await send(start(path, type, ...lines), bomb)).status]).toEqual([
+        coding,
+        expect.toBeOneOf([400, 415]),
+      ]);
+    }
+  });
+
+  test('a stranger’s body without an end is not waited for', async () => {
+    const stranger = start('/api/agents/mcp', 'application/json', 'Transfer-Encoding: chunked');
+    const answer = await rawRequest(
+      pair.controlPlaneUrl,
+      endless(stranger.replace(agentKey, 'svagent_nobody')),
+    );
+    expect(answer.status).toBe(401);
+  });
+
+  test('a key or token that occurs twice is none, in whatever order and spelling', async () => {
+    for (const lines of [
+      [`Authorization: Bearer ${agentKey}`, 'Authorization: Bearer svsess_x'],
+      ['Authorization: Bearer svsess_x', `authorization: Bearer ${agentKey}`],
+      [`Authorization: Bearer ${agentKey}`, `Authorization: Bearer ${agentKey}`],
+      ['Authorization: Basic eDp5', `Authorization: Bearer ${agentKey}`],
+    ]) {
+      const request = [
+        'POST /api/agents/mcp HTTP/1.1',
+        'Host: 127.0.0.1',
+        ...lines,
+        'Content-Length: 2',
+        '',
+        '{}',
+      ];
+      expect([lines, (await send(request.join('\r\n'))).status]).toEqual([lines, 401]);
+    }
+  });
+
+  test('whatever a form says: never a 5xx, always an error of OAuth’s', async () => {
+    const names = fc.constantFrom(
+      ...['grant_type', 'client_id', 'code', 'code_verifier', 'redirect_uri', 'refresh_token', 'token'],
+      ...['resource', 'scope', 'token_type_hint', '__proto__', 'constructor', 'toString', ''],
+    );
+    const known = fc.constantFrom(
+      'authorization_code',
+      'refresh_token',
+      'https://127.0.0.1:1/client',
+      'svsess_',
+    );
+    const value = fc.oneof(known, fc.string({ unit: 'binary' }), fc.string());
+    const pairs = fc.array(fc.tuple(names, value), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('token', 'revoke', 'introspect'), pairs, async (name, fields) => {
+        const rawBody = new URLSearchParams(fields.map(([key, text]): [string, string] => [key, text]));
+        const { status, json } = await anyone('POST', `/api/mcp-oauth/${name}`, {
+          rawBody: rawBody.toString(),
+          headers: { 'content-type': FORM },
+        });
+        expect([200, 400]).toContain(status);
+        if (status === 400) expect(json.error).toMatch(/^[a-z_]+$/);
+        else expect(json).toEqual(name === 'revoke' ? {} : { active: false });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('whatever a client says of itself: registered, or an error of OAuth’s', async () => {
+    const names = fc.constantFrom(
+      ...['redirect_uris', 'client_name', 'client_uri', 'grant_types', 'response_types', 'scope'],
+      ...['token_endpoint_auth_method', 'logo_uri', 'jwks', 'software_statement', 'constructor'],
+    );
+    const uris = fc.array(fc.oneof(fc.webUrl(), fc.constant('http://127.0.0.1/callback'), fc.string()));
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 4 }), uris);
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(names, value), async (body) => {
+        const { status, json } = await anyone('POST', '/api/mcp-oauth/register', { body });
+        if (status === 201) expect(json.client_id).toMatch(/^ocl_/);
+        else expect([status, json.error]).toEqual([400, expect.stringMatching(/^invalid_/)]);
+      }),
+      { numRuns: 200 },
+    );
   });
 });
 

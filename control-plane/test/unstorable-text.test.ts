@@ -8,6 +8,8 @@ import {
   signInBy,
   startService,
 } from './management-service.ts';
+import { ERAS, type ToolAnswer, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
+import { WIDE_LIMITS, postOauth } from './oauth-steps.ts';
 
 /*
  * PostgreSQL's text has no NUL, and no text has half a surrogate pair: what holds one names nothing and is stored nowhere.
@@ -20,6 +22,7 @@ beforeAll(async () => {
   service = await startService({
     SV_LIMIT_CLI_LOGIN_BEGIN: '1000000',
     SV_LIMIT_CLI_LOGIN_EXCHANGE: '1000000',
+    ...WIDE_LIMITS,
   });
   browser = await signInBy(service, service.running.ownerLink ?? '');
 });
@@ -202,6 +205,63 @@ describe('NUL', () => {
         name,
         expect.toBeOneOf([400, 404]),
       ]);
+  });
+});
+
+describe.each(['\0', 'a\0b', '\ud800', 'a\udc00b'])('%j, at the doors of clients', (text) => {
+  test('in what a tool is given: no name, no limit, no cursor', async () => {
+    const { apiKey } = await mcpAgentOn(service, 'github');
+    const client = mcpClientOf(service, apiKey);
+    for (const era of ERAS) {
+      for (const tool of ['get_credential', 'show_credential', 'credential_history'])
+        // JSON has an escape for each of them; half a pair is refused with the whole message.
+        expectRefused(await client.call(era, tool, { service: text }));
+      for (const argument of ['limit', 'cursor'])
+        expectRefused(await client.call(era, 'credential_history', { service: 'github', [argument]: text }));
+      const unknown = await client.request(era, 'tools/list', { cursor: text });
+      expect(unknown.status).toBeLessThan(500);
+    }
+    // A tool's name is in a header too in the other era, which takes no such text.
+    expect((await client.call2025(text, {})).answer.json.error.code).toBeOneOf([-32_600, -32_602]);
+  });
+
+  const expectRefused = ({ status, content, answer }: ToolAnswer): void => {
+    const { error } = answer.json as { error?: { code: number } };
+    expect([status, error?.code ?? content.code]).toEqual(
+      error === undefined ? [200, 'INVALID_ARGUMENT'] : [400, -32_600],
+    );
+  };
+
+  test('in a form or a registration: an error of OAuth’s', async () => {
+    for (const endpoint of ['token', 'revoke', 'introspect'] as const)
+      for (const name of [
+        'grant_type',
+        'client_id',
+        'code',
+        'code_verifier',
+        'redirect_uri',
+        'refresh_token',
+        'resource',
+        'token',
+      ])
+        for (const grant of ['authorization_code', 'refresh_token']) {
+          const sound = { grant_type: grant, client_id: 'x', code: 'x', refresh_token: 'x', token: 'x' };
+          const { status } = await postOauth(service, endpoint, { ...sound, [name]: text });
+          expect([endpoint, name, status]).toEqual([endpoint, name, expect.toBeOneOf([200, 400])]);
+        }
+    const sound = { redirect_uris: ['http://127.0.0.1/callback'], client_name: 'n' };
+    for (const [name, value] of Object.entries({
+      client_name: text,
+      client_uri: text,
+      redirect_uris: [`http://127.0.0.1/${text}`],
+      scope: text,
+      grant_types: [text],
+    })) {
+      const body = { ...sound, [name]: value };
+      const { status, text: said } = await service.anyone('POST', '/api/mcp-oauth/register', { body });
+      expect([name, status]).toEqual([name, expect.toBeOneOf([201, 400])]);
+      if (status === 201) expect(said).not.toContain(JSON.stringify(text).slice(1, -1));
+    }
   });
 });
 
