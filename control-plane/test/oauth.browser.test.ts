@@ -126,7 +126,10 @@ async function makeAgent(name: string, mcpEnabled: boolean, description = ''): P
   agents.set(name, (await asJson(service.admin('POST', '/api/agents', { body }))).agent.id);
 }
 
-test('from a bare 401 to sign-in, consent by keyboard alone, and back to the program', async () => {
+// Each page is looked at by axe twice, which takes a second or two on a busy machine.
+const LONG = { timeout: 180_000 };
+
+test('from a bare 401 to sign-in, consent by keyboard alone, and back to the program', LONG, async () => {
   await page.goto(service.running.ownerLink ?? '');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.goto(`${service.running.url}/login/password`);
