@@ -8,11 +8,11 @@ import { lineSchema, timeSchema } from './fields.ts';
 
 export const meSchema = z
   .object({
-    id: z.string().meta({ example: 'usr_…' }),
+    id: z.string().meta({ examples: ['usr_…'] }),
     email: z.string(),
     role: z.enum(ROLES),
     isOwner: z.boolean(),
-    vaultId: z.string().meta({ example: 'vlt_…' }),
+    vaultId: z.string().meta({ examples: ['vlt_…'] }),
     via: z.enum(['adminKey', 'session']).meta({ description: 'How this request is signed in' }),
     method: z
       .enum(SIGN_IN_METHODS)
@@ -23,7 +23,7 @@ export const meSchema = z
 
 export const vaultSchema = z
   .object({
-    id: z.string().meta({ example: 'vlt_…' }),
+    id: z.string().meta({ examples: ['vlt_…'] }),
     locked: z.boolean(),
     lockedAt: timeSchema.nullable(),
     createdAt: timeSchema,
@@ -32,7 +32,7 @@ export const vaultSchema = z
 
 export const adminKeySchema = z
   .object({
-    id: z.string().meta({ example: 'adk_…' }),
+    id: z.string().meta({ examples: ['adk_…'] }),
     name: z.string(),
     origin: z.enum(['settings', 'api']).meta({ description: 'settings: from SV_BOOTSTRAP_ADMIN_KEY' }),
     userId: z.string(),
@@ -51,13 +51,13 @@ export const adminKeyWithKeySchema = z.object({
 
 export const sessionSchema = z
   .object({
-    id: z.string().meta({ example: 'ses_…' }),
+    id: z.string().meta({ examples: ['ses_…'] }),
     kind: z.enum(SESSION_KINDS),
     userId: z.string(),
     agentId: z
       .string()
       .optional()
-      .meta({ example: 'agt_…', description: 'Whom an MCP client acts as; of kind oauth only' }),
+      .meta({ examples: ['agt_…'], description: 'Whom an MCP client acts as; of kind oauth only' }),
     client: z.string().meta({ description: 'What the client called itself' }),
     current: z.boolean().meta({ description: 'Whether this request is signed in by it' }),
     createdAt: timeSchema,

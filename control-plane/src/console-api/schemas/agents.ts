@@ -8,7 +8,7 @@ const descriptionSchema = textSchema(1_000);
 
 export const agentSchema = z
   .object({
-    id: z.string().meta({ example: 'agt_…' }),
+    id: z.string().meta({ examples: ['agt_…'] }),
     name: z.string(),
     description: z.string(),
     status: z.enum(AGENT_STATUSES),

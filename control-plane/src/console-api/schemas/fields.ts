@@ -3,7 +3,7 @@ import type {} from 'zod-openapi';
 import { parseTime } from '@svault/shared';
 import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
 
-export const timeSchema = z.string().meta({ format: 'date-time', example: '2026-11-20T12:00:00.000Z' });
+export const timeSchema = z.string().meta({ format: 'date-time', examples: ['2026-11-20T12:00:00.000Z'] });
 
 /** Protocol section 2: UTC, zero to nine digits of a second. */
 export const isTime = (text: string): boolean => parseTime(text) !== undefined;
@@ -37,7 +37,7 @@ export const textSchema = (maxCharacters: number): z.ZodString =>
 /** Protocol section 5. */
 export const serviceNameSchema = wireServiceName.meta({
   description: 'A service name: 1 to 128 characters, no slash, no control characters',
-  example: 'github',
+  examples: ['github'],
 });
 
 /** A service name in a path. Any text is let through: one that is no service name is not found, like an unknown one. */

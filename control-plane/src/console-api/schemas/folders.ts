@@ -4,7 +4,7 @@ import { lineSchema, serviceNameSchema, timeSchema, uniqueList } from './fields.
 
 export const folderSchema = z
   .object({
-    id: z.string().meta({ example: 'fld_…' }),
+    id: z.string().meta({ examples: ['fld_…'] }),
     name: z.string(),
     serviceNames: z.array(z.string()).meta({ description: 'The tokens in it' }),
     createdAt: timeSchema,

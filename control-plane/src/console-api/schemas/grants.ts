@@ -5,7 +5,7 @@ import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
 
 export const grantSchema = z
   .object({
-    id: z.string().meta({ example: 'grt_…' }),
+    id: z.string().meta({ examples: ['grt_…'] }),
     agentId: z.string(),
     serviceName: z.string(),
     status: z.enum(['active', 'expired']),
@@ -36,7 +36,7 @@ export const newGrantSchema = z
       .string()
       .max(128)
       .optional()
-      .meta({ description: 'A grant for each token that is in this folder now', example: 'fld_…' }),
+      .meta({ description: 'A grant for each token that is in this folder now', examples: ['fld_…'] }),
     expiresInSeconds: z.int().min(MIN_GRANT_SECONDS).max(MAX_GRANT_SECONDS).optional(),
     grantExpiresAt: z.string().refine(isTime, 'must be an ISO 8601 time in UTC').nullable().optional(),
     refreshPolicy: z.enum(REFRESH_POLICIES).optional(),

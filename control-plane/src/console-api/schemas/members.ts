@@ -5,7 +5,7 @@ import { timeSchema } from './fields.ts';
 
 export const memberSchema = z
   .object({
-    id: z.string().meta({ example: 'usr_…' }),
+    id: z.string().meta({ examples: ['usr_…'] }),
     email: z.string(),
     role: z.enum(ROLES),
     isOwner: z.boolean(),

@@ -39,7 +39,7 @@ const cidrSchema = z
     const message = problemOfCidr(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   })
-  .meta({ example: '10.0.0.0/8' });
+  .meta({ examples: ['10.0.0.0/8'] });
 
 const ruleSchema = z
   .discriminatedUnion('type', [
@@ -49,7 +49,7 @@ const ruleSchema = z
         .string()
         .max(64)
         .refine(isZone, 'must be an IANA time zone')
-        .meta({ example: 'Europe/Berlin' }),
+        .meta({ examples: ['Europe/Berlin'] }),
       windows: z.array(windowSchema).min(1).max(MOST_WINDOWS),
     }),
     z.strictObject({
@@ -93,7 +93,7 @@ const nameSchema = lineSchema(100);
 
 export const policySchema = z
   .object({
-    id: z.string().meta({ example: 'pol_…' }),
+    id: z.string().meta({ examples: ['pol_…'] }),
     name: z.string(),
     enabled: z.boolean(),
     rules: z.array(ruleSchema),

@@ -49,7 +49,7 @@ export const cliLoginRequestSchema = z
       .optional()
       .meta({
         description: 'Loopback address that gets the code; without it the page shows the code to paste',
-        example: 'http://127.0.0.1:49152/callback',
+        examples: ['http://127.0.0.1:49152/callback'],
       }),
     client: z
       .string()
@@ -62,9 +62,9 @@ export const cliLoginRequestSchema = z
 
 export const cliLoginSchema = z
   .object({
-    requestId: z.string().meta({ example: 'clr_…', description: 'Also the state of the redirect' }),
+    requestId: z.string().meta({ examples: ['clr_…'], description: 'Also the state of the redirect' }),
     authorizeUrl: z.string().meta({ description: 'To be opened in a browser' }),
-    userCode: z.string().meta({ example: 'WDJB-MJHT', description: 'To be compared with the page' }),
+    userCode: z.string().meta({ examples: ['WDJB-MJHT'], description: 'To be compared with the page' }),
     expiresInSeconds: z.int(),
   })
   .meta({ id: 'CliLogin' });
@@ -83,8 +83,10 @@ export const cliRefreshSchema = z
 
 export const cliGrantSchema = z
   .object({
-    accessToken: z.string().meta({ example: 'svcli_…' }),
-    refreshToken: z.string().meta({ example: 'svclir_…', description: 'Takes the place of the former one' }),
+    accessToken: z.string().meta({ examples: ['svcli_…'] }),
+    refreshToken: z
+      .string()
+      .meta({ examples: ['svclir_…'], description: 'Takes the place of the former one' }),
     expiresInSeconds: z.int().meta({ description: 'Until the access token ends' }),
     user: z.object({
       id: z.string(),

@@ -4,7 +4,7 @@ import { problemOfWebhookUrl } from '../../webhook-link/bind-offer.ts';
 import type { WebhookView } from '../../webhook-link/webhook-view.ts';
 import { timeSchema } from './fields.ts';
 
-const ADDRESS = { description: "The webhook's address", example: 'https://vault.example.org' };
+const ADDRESS = { description: "The webhook's address", examples: ['https://vault.example.org'] };
 
 /** What a webhook's registration link says. */
 export const bindRequestSchema = z.strictObject({
