@@ -36,6 +36,10 @@ svault is running; its files are in ${dir}
   curl -sS ${controlPlaneUrl}/api/agents/$AGENT/grants ${admin} ${json} -d '{"serviceName":"github","expiresInSeconds":3600}'
   curl -sSL "${controlPlaneUrl}/api/agents/credentials?service=github" -H "Authorization: Bearer $KEY"
 
+5. Or give an MCP client this address; it opens a page where you, signed in by the owner link, let it act as the agent:
+
+  ${controlPlaneUrl}/api/agents/mcp
+
 Ctrl-C stops both; the next start goes on with the same files.
 `;
 }
