@@ -89,12 +89,42 @@ describe('JSON that is no message', () => {
   });
 });
 
+describe('many values', () => {
+  const many = Array.from({ length: 2_000 }, (_, index) => [`name-${index}`, index] as const);
+  const initialize = {
+    protocolVersion: '2025-11-25',
+    capabilities: { experimental: Object.fromEntries(many) },
+    clientInfo: { name: 'c', version: '1' },
+  };
+  it.each([
+    ['in an object', { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize }],
+    ['in a list', { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { many } } }],
+  ])('%s: -32600, and no longer than the question', async (_name, message) => {
+    const answer = await client.raw(message);
+    expectRefusal(answer, 400, -32_600, 1);
+    expect(answer.text.length).toBeLessThan(300);
+  });
+
+  it.each([
+    ['initialize', { ...initialize, capabilities: { experimental: Object.fromEntries(many.slice(0, 900)) } }],
+    ['initialize', {}],
+    ['tools/list', { cursor: many.slice(0, 400) }],
+    ['tools/call', { name: many.slice(0, 400) }],
+    ['tools/call', {}],
+  ])('parameters of %s that do not fit: -32602 in few words', async (method, params) => {
+    const answer = await client.raw({ jsonrpc: '2.0', id: 1, method, params });
+    expectRefusal(answer, 200, -32_602, 1);
+    expect(answer.text.length).toBeLessThan(300);
+  });
+});
+
 describe('batches', () => {
   it.each([
     ['none', []],
     ['one', [pinging(1)]],
     ['two', [pinging(1), pinging(2)]],
     ['nothing known', [1, null, 'x']],
+    ['two thousand', Array.from({ length: 2_000 }, (_, id) => pinging(id))],
     [
       'a call of a credential',
       [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_credential' } }],

@@ -92,11 +92,19 @@ describe('strict JSON', () => {
   });
 
   it('reads numbers as RFC 8259 has them where it is told to, and nothing else more freely', () => {
-    const any = (text: string): unknown => parseJsonValue(utf8(text), 'any');
+    const any = (text: string): unknown => parseJsonValue(utf8(text), { numbers: 'any' });
     expect(any('[1.0,1e3,9007199254740993,-0,1.5E-3]')).toEqual([1, 1000, 9007199254740992, -0, 0.0015]);
     for (const text of ['{"a":1e400}', '{"a":1,"a":1}', '{"__proto__":1}', '"\\ud800"', '01', '1.5.5'])
       expect(() => any(text)).toThrow(JsonRefused);
     expect(() => any(nested(33))).toThrow(JsonRefused);
+  });
+
+  it('counts members and elements before it makes objects of them', () => {
+    const bounded = (text: string): unknown => parseJsonValue(utf8(text), { maxCommas: 3 });
+    for (const text of ['[1,2,3,4]', '{"a":1,"b":[2,3],"c":"1,2,3,4,5"}', '[[1],[2],[3],[4]]'])
+      expect(bounded(text)).toEqual(JSON.parse(text));
+    for (const text of ['[1,2,3,4,5]', '{"a":1,"b":[2,3],"c":{"d":4,"e":5}}', ',,,,'])
+      expect(() => bounded(text)).toThrow('values');
   });
 
   it('reads null as absent where the wire says so, at any depth, and nowhere else', () => {

@@ -4,6 +4,7 @@ export type JsonRefusalReason =
   | 'utf8'
   | 'syntax'
   | 'depth'
+  | 'values'
   | 'duplicate_name'
   | 'forbidden_name'
   | 'number'
@@ -32,6 +33,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const PLUS = 0x2b;
+const COMMA = 0x2c;
 const MINUS = 0x2d;
 const FULL_STOP = 0x2e;
 const UPPER_E = 0x45;
@@ -66,13 +68,19 @@ type JsonNumbers = 'exact' | 'any';
 /**
  * As {@link parseJsonObject}, for bodies that may be another value than an object.
  *
- * @param numbers `any` for messages of protocols that are not ours
+ * @param options.numbers `any` for messages of protocols that are not ours
+ * @param options.maxCommas how many there may be outside of texts: a bound on members and elements that holds before a
+ *   parser makes objects of them
  * @throws JsonRefused
  */
-export function parseJsonValue(bytes: Uint8Array, numbers: JsonNumbers = 'exact'): unknown {
+export function parseJsonValue(
+  bytes: Uint8Array,
+  options: { readonly numbers?: JsonNumbers; readonly maxCommas?: number } = {},
+): unknown {
+  const { numbers = 'exact', maxCommas = Infinity } = options;
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');
   // Before any parser sees them: a megabyte of brackets costs one pass over the bytes.
-  const names = countNames(bytes, numbers);
+  const names = countNames(bytes, numbers, maxCommas);
   const value = parse(decode(bytes));
   if (countMembers(value, numbers) !== names) throw new JsonRefused('duplicate_name');
   return value;
@@ -85,16 +93,19 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /**
  * Member names in the text, a repeated one counted each time: in JSON a colon outside a string follows a name.
- * Checks the depth on its way, and that no integer is written with fraction or exponent.
+ * Checks the depth and the number of values on its way, and that no integer is written with fraction or exponent.
  */
-function countNames(bytes: Uint8Array, numbers: JsonNumbers): number {
+function countNames(bytes: Uint8Array, numbers: JsonNumbers, maxCommas: number): number {
   let names = 0;
+  let commas = 0;
   let depth = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === QUOTE) at = endOfString(bytes, at);
     else if (byte === COLON) names++;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+    else if (byte === COMMA) {
+      if (++commas > maxCommas) throw new JsonRefused('values');
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++depth > MAX_DEPTH) throw new JsonRefused('depth');
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
     else if (numbers === 'exact' && (byte === FULL_STOP || isExponent(bytes, at)))

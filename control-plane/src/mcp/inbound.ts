@@ -8,7 +8,14 @@ import {
   isSpecType,
 } from '@modelcontextprotocol/server';
 import type { Question } from '../access/access.ts';
-import { INVALID_REQUEST, type JsonRpcId, type JsonRpcRefusal, REFUSED_BY_HTTP, idOf } from './json-rpc.ts';
+import {
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  type JsonRpcId,
+  type JsonRpcRefusal,
+  REFUSED_BY_HTTP,
+  idOf,
+} from './json-rpc.ts';
 import { routeOf } from './message-route.ts';
 import type { Read } from './read-message.ts';
 import { type StandardHeaders, contradiction } from './standard-headers.ts';
@@ -72,6 +79,8 @@ export const createJudge =
       return { id, question, course: { kind: 'accept' } };
 
     const classification = route.kind === 'modern' ? route.classification : undefined;
+    const forms = classification === undefined ? HANDSHAKE_FORMS : STATELESS_FORMS;
+    if (forms.get(message.method)?.(message) === false) return refuse(id, question, UNFIT_PARAMETERS);
     const call = toolCallIn(message, tools);
     return {
       id,
@@ -80,9 +89,36 @@ export const createJudge =
     };
   };
 
+type Form = readonly [method: string, fits: (message: JSONRPCRequest) => boolean];
+
+/**
+ * The requests that the SDK's server answers here in each era, and their forms. It would look itself, and then tell in an
+ * answer of many times the question's size what does not fit.
+ */
+const OF_BOTH_ERAS: readonly Form[] = [
+  ['tools/list', isSpecType.ListToolsRequest],
+  ['tools/call', isSpecType.CallToolRequest],
+];
+const HANDSHAKE_FORMS = new Map<string, Form[1]>([
+  ...OF_BOTH_ERAS,
+  ['initialize', isSpecType.InitializeRequest],
+  ['ping', isSpecType.PingRequest],
+]);
+const STATELESS_FORMS = new Map<string, Form[1]>([
+  ...OF_BOTH_ERAS,
+  ['server/discover', isSpecType.DiscoverRequest],
+]);
+
+/** In answers of the SDK's server too this is no failure of HTTP. */
+const UNFIT_PARAMETERS: JsonRpcRefusal = {
+  status: 200,
+  code: INVALID_PARAMS,
+  message: 'Invalid params: they have not the form that the protocol gives to this method',
+};
+
 /** What the SDK would refuse must ask for nothing: no ticket is made for an answer that does not carry it. */
 function toolCallIn(message: JSONRPCRequest, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
-  if (!isToolsCall(message) || !isSpecType.CallToolRequest(message)) return undefined;
+  if (!isSpecType.CallToolRequest(message)) return undefined;
   const { name, arguments: given = {}, requestState = '' } = message.params;
   // Of 2026-07-28's further rounds, which no tool has; the SDK still looks at its type.
   if (typeof requestState !== 'string') return undefined;

@@ -12,6 +12,7 @@ export interface JsonRpcRefusal {
 /** JSON-RPC 2.0 section 5.1. */
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
+export const INVALID_PARAMS = -32_602;
 /** What the SDK answers with where HTTP refuses (413, 415, 406) and JSON-RPC has no code for it. */
 export const REFUSED_BY_HTTP = -32_000;
 /** Specification, "MCP endpoint": limiter and penalty-box denials. */

@@ -40,11 +40,16 @@ describe('the id of what is JSON, and not what it should be', () => {
     ['{"id":1.5,"a":"\\ud800"}', 1.5],
     ['{"id":{},"a":1,"a":2}', null],
     ['{"id":1e400}', null],
-    ['[{"id":1,"a":1,"a":2}]', null],
+    [`{"id":7,"a":[${'1,'.repeat(1_001)}1]}`, 7],
     ['{"__proto__":{"id":7}}', null],
     [`{"id":7,"a":${'['.repeat(40)}${']'.repeat(40)}}`, null],
   ])('%s', async (text, id) => expect(await refusalOf(text)).toEqual([400, -32_600, id]));
 });
+
+it.each(['[{"a":1,"a":2}]', ` \t\n[${'1,'.repeat(1_001)}1]`, `${'['.repeat(40)}${']'.repeat(40)}`])(
+  'a batch is one whatever is in it',
+  async (text) => expect(await readMessage(requestWith(text))).toEqual({ readable: true, message: [] }),
+);
 
 it('gives up where the body ends early', async () => {
   const broken = Object.assign(new Readable({ read() {} }), {

@@ -13,6 +13,9 @@ import {
 /** Far above the longest arguments a tool takes. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
+/** No message of ours has a tenth as many; each costs a place in an object, and may cost a line of an error. */
+const BOUNDS = { numbers: 'any', maxCommas: 1_000 } as const;
+
 /** What a request's body says; why it says nothing is told only to who may know it. */
 export type Read =
   | { readonly readable: true; readonly message: unknown }
@@ -34,10 +37,11 @@ export async function readMessage(req: IncomingMessage): Promise<Read> {
   if (!isJson(req.headers['content-type'])) return refused(UNSUPPORTED);
   if (!takesJson(req.headers.accept)) return refused(NOT_ACCEPTABLE);
   try {
-    return { readable: true, message: parseJsonValue(bytes, 'any') };
+    return { readable: true, message: parseJsonValue(bytes, BOUNDS) };
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
     if (UNREADABLE.has(error.reason)) return refused(UNPARSABLE);
+    if (isList(bytes)) return SOME_BATCH;
     return refused(UNFIT, error.reason === 'depth' ? null : idIn(bytes));
   }
 }
@@ -60,11 +64,18 @@ const UNFIT: JsonRpcRefusal = {
   status: 400,
   code: INVALID_REQUEST,
   message:
-    'Invalid request: more than 32 levels, a name twice in an object, or a name or text that no message has.',
+    'Invalid request: more than 32 levels or 1000 values, a name twice in an object, or a name or text that no message has.',
 };
 
 /** Here nothing can be told of the message, not even its id. */
 const UNREADABLE: ReadonlySet<JsonRefusalReason> = new Set(['bom', 'utf8', 'syntax']);
+
+/** A batch is refused whatever is in it. */
+const SOME_BATCH: Read = { readable: true, message: [] };
+
+/** Whether JSON text is that of a list: its first byte that is no white space says so (RFC 8259 section 2). */
+const isList = (bytes: Uint8Array): boolean => bytes.find((byte) => !WHITE_SPACE.has(byte)) === 0x5b;
+const WHITE_SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 const refused = (refusal: JsonRpcRefusal, id: JsonRpcId = null): Read => ({ readable: false, refusal, id });
 
