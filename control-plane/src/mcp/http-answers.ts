@@ -53,11 +53,11 @@ export function createHttpAnswers(standing: readonly string[], resourceMetadataU
     },
     refuseMessage: (res, cors, id, refusal) => {
       const body = errorBody(id, refusal);
-      if (refusal.status !== TOO_LARGE) return write(res, refusal.status, [...json, ...cors], body);
+      if (res.req.complete) return write(res, refusal.status, [...json, ...cors], body);
       // What is left of the body is never read, so the connection goes.
       const length = String(Buffer.byteLength(body));
-      res.writeHead(TOO_LARGE, [...json, ...cors, 'Connection', 'close', 'Content-Length', length]);
-      return res.req.complete ? void res.end(body) : endWhenReceived(res, body);
+      res.writeHead(refusal.status, [...json, ...cors, 'Connection', 'close', 'Content-Length', length]);
+      endWhenReceived(res, body);
     },
     limited: (res, cors, id, retryAfterSeconds) => {
       const body = errorBody(id, {
@@ -70,8 +70,6 @@ export function createHttpAnswers(standing: readonly string[], resourceMetadataU
     },
   };
 }
-
-const TOO_LARGE = ERROR_STATUS.TOO_LARGE;
 
 /** Specification, "MCP endpoint": an invalid call is challenged as one without credentials is. */
 const STATUS: Readonly<Record<HttpRefusal, number>> = {
