@@ -1,7 +1,6 @@
 import { newKey } from '@svault/shared';
 import { expect } from 'vitest';
 import { pathFor } from '../pair-agents.ts';
-import { storedState } from '../stored-state.ts';
 import { type RestRefusal, expectRefusal } from './answers.ts';
 import type { ERROR_ROWS } from './error-rows.ts';
 import { useFloor } from './floor-plays.ts';
@@ -195,10 +194,7 @@ export const ERROR_PLAYS = {
 
   'webhook offline': async (stage) => {
     const agent = await stage.agent('github');
-    // What is still to be shipped would find out that it is away.
-    const state = storedState(stage.pair.databaseUrl);
-    const unshipped = () => state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains');
-    await expect.poll(unshipped, { timeout: 25_000 }).toBe(0);
+    await stage.shipped();
     await stage.pair.stop('webhook');
     // Not known yet: the redirect, whose fetch fails at the webhook.
     const { status, headers } = await agent.ask('github');

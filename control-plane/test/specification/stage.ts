@@ -2,6 +2,7 @@ import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pai
 import { type Answer, type Call, clientOf } from '../management-service.ts';
 import { expect } from 'vitest';
 import { CREDENTIALS, type PairAgent, agentOn, grant } from '../pair-agents.ts';
+import { storedState } from '../stored-state.ts';
 import { pipeline } from './pipeline.ts';
 
 const HOUR_MS = 3_600_000;
@@ -27,6 +28,8 @@ export interface Stage {
   /** Uses list mode, which costs nothing but limits, so many times by each; all are let through. */
   spend(agents: readonly PairAgent[], each: number): Promise<void>;
   wait(ms: number): void;
+  /** Waits until the webhook has all of the log, so that nothing on its way finds out that it is gone. */
+  shipped(): Promise<void>;
   /** No agent, policy, window or strike is left of the row before. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -64,6 +67,15 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
       expect(new Set(statuses)).toEqual(new Set([200]));
     },
     wait: (ms) => pair.clock.advance(ms),
+    shipped: async () => {
+      const state = storedState(pair.databaseUrl);
+      const unshipped = (): Promise<unknown> => {
+        // After a round that failed the shipper pauses by the clock.
+        pair.clock.advance(1_000);
+        return state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains');
+      };
+      await expect.poll(unshipped, { timeout: 25_000 }).toBe(0);
+    },
     clear: async () => {
       for (const path of ['/api/agents?status=active', '/api/agents?status=suspended', '/api/policies']) {
         const { items } = await pair.admin.call<{ items: PairAgent[] }>(
