@@ -23,22 +23,21 @@ interface TestAgent {
 }
 
 /** Known to the owner alone, and to both. */
-const [THEIRS, SHARED] = ['known-to-one', 'known-to-both'];
+const [THEIRS, SHARED, LATE] = ['known-to-one', 'known-to-both', 'known-to-one-first'];
+
+async function makeToken({ call }: Account, what: string, serviceName: string): Promise<void> {
+  const texts = {
+    displayName: `${CANARY}${what}`,
+    description: `${CANARY}${what}`,
+    tags: [`${CANARY}${what}`],
+  };
+  await call('POST', '/api/tokens', { body: { serviceName, tokenType: 'PlainText', ...texts } });
+}
 
 /** An agent and a client, with everything that may be said of a token. */
-async function agentIn(
-  { call, connect }: Account,
-  what: string,
-  services: readonly string[],
-): Promise<TestAgent> {
-  for (const serviceName of services) {
-    const texts = {
-      displayName: `${CANARY}${what}`,
-      description: `${CANARY}${what}`,
-      tags: [`${CANARY}${what}`],
-    };
-    await call('POST', '/api/tokens', { body: { serviceName, tokenType: 'PlainText', ...texts } });
-  }
+async function agentIn(account: Account, what: string, services: readonly string[]): Promise<TestAgent> {
+  const { call, connect } = account;
+  for (const serviceName of services) await makeToken(account, what, serviceName);
   const { service } = accounts;
   const { id, apiKey } = await mcpAgentOn({ admin: call }, ...services);
   const session = await connect(id);
@@ -57,7 +56,8 @@ async function agentIn(
 beforeAll(async () => {
   accounts = await twoAccounts(WIDE_LIMITS);
   theirs = await agentIn(accounts.owner, 'theirs', [THEIRS, SHARED]);
-  own = await agentIn(accounts.stranger, 'own', [SHARED]);
+  own = await agentIn(accounts.stranger, 'own', [SHARED, LATE]);
+  await makeToken(accounts.owner, 'theirs', LATE);
 });
 afterAll(() => accounts.stop());
 
@@ -107,7 +107,8 @@ describe.each(ERAS)('by MCP, in %s', (era) => {
   test.each(['list_credentials', 'whoami'])('%s: shows one’s own alone', (tool) =>
     everyCaller(async (caller) => {
       const { content, answer } = await caller.call(era, tool, {});
-      expect(content.grants).toMatchObject([{ serviceName: SHARED }]);
+      const names = content.grants.map(({ serviceName }: { serviceName: string }) => serviceName);
+      expect(names.toSorted()).toEqual([SHARED, LATE].toSorted());
       expect(answer.text).toContain(`${CANARY}own`);
       expectNothingOfTheirs(answer);
     }),
@@ -115,9 +116,14 @@ describe.each(ERAS)('by MCP, in %s', (era) => {
 
   test('of a name that both use, one’s own is shown, and one’s own webhook is led to', () =>
     everyCaller(async (caller) => {
-      const shown = await caller.call(era, 'show_credential', { service: SHARED });
-      expect(shown.content).toMatchObject({ serviceName: SHARED, displayName: `${CANARY}own` });
-      expectNothingOfTheirs(shown.answer);
+      for (const service of [SHARED, LATE]) {
+        const shown = await caller.call(era, 'show_credential', { service });
+        expect(shown.content).toMatchObject({ serviceName: service, displayName: `${CANARY}own` });
+        expectNothingOfTheirs(shown.answer);
+      }
+      // And the other way round, whichever of the two a query would find first.
+      const other = await theirs.callers[0]!.call(era, 'show_credential', { service: SHARED });
+      expect(other.content.displayName).toBe(`${CANARY}theirs`);
       const { content, answer } = await caller.call(era, 'get_credential', { service: SHARED });
       expect(content.credentialUrl.startsWith(`${accounts.stranger.webhook.url}/`)).toBe(true);
       expectNothingOfTheirs(answer);
