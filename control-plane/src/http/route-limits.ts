@@ -12,7 +12,8 @@ export interface RouteLimits {
   countAccount(scope: AccountScope, vaultId: Id<'vlt'>): Promise<void>;
   /** @param target id of a thing of the account */
   countTarget(scope: TargetScope, vaultId: Id<'vlt'>, target: string): Promise<void>;
-  countAddress(scope: AddressScope, req: IncomingMessage): Promise<void>;
+  /** @param apart `form`: has a count of its own, beside that of the page which it is on */
+  countAddress(scope: AddressScope, req: IncomingMessage, apart?: 'form'): Promise<void>;
   /**
    * Per address and client.
    *
@@ -39,11 +40,12 @@ export function createRouteLimits({
       reason: scope,
     });
   };
+  const keyOf = (req: IncomingMessage, apart: string | undefined): string =>
+    [addressKey(clientAddress(req)), apart ?? []].flat().join(' ');
   return {
     countAccount: (scope, vaultId) => count(scope, vaultId, vaultId),
     countTarget: (scope, vaultId, target) => count(scope, target, vaultId),
-    countAddress: (scope, req) => count(scope, addressKey(clientAddress(req))),
-    countClient: (scope, clientId, req) =>
-      count(scope, [addressKey(clientAddress(req)), clientId ?? []].flat().join(' ')),
+    countAddress: (scope, req, apart) => count(scope, keyOf(req, apart)),
+    countClient: (scope, clientId, req) => count(scope, keyOf(req, clientId)),
   };
 }

@@ -121,6 +121,8 @@ export function createAuthorizePage(options: {
 
   const decide = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireOwnPage(req);
+    // Settling may fetch a document, here as on the page.
+    await limits.countAddress('oauth_authorize', req, 'form');
     const form = await readFormBody(req);
     const parameters = parametersOf(Object.entries(form));
     const settled = await settle(req, parameters);

@@ -70,9 +70,22 @@ const authorizePage: Play<Row> = async (stage, row) => {
   for (let n = 0; n < rateOf(row).limit; n++) await open(`${filled}::${n + 1}`);
   expect(await hint(`${filled}:ffff:ffff:ffff:ffff`)).toBe(rateOf(row).windowMs / 1_000);
   expect(await hint(someAddress())).toBeUndefined();
-  // Who has opened the page can decide: its form is refused here for coming from no page at all.
-  const headers = { 'x-forwarded-for': `${filled}::1` };
-  expect((await stage.anyone('POST', '/api/mcp-oauth/authorize', { headers })).status).toBe(403);
+  // Who has opened the page can decide: its form has as many for itself, and is not to be had without the page's origin.
+  const post = (headers: Readonly<Record<string, string>>): Promise<Answer> =>
+    stage.anyone('POST', '/api/mcp-oauth/authorize', {
+      rawBody: 'client_id=x',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-forwarded-for': `${filled}::1`,
+        ...headers,
+      },
+    });
+  const { json } = await stage.anyone('GET', '/.well-known/oauth-authorization-server');
+  const origin = json.issuer as string;
+  for (let n = 0; n < rateOf(row).limit; n++) expect((await post({ origin })).status).toBe(400);
+  const { status, headers } = await post({ origin });
+  expect([status, Number(headers.get('retry-after'))]).toEqual([429, rateOf(row).windowMs / 1_000]);
+  expect((await post({})).status).toBe(403);
 };
 
 const TOKEN = '/api/mcp-oauth/token';
