@@ -35,11 +35,12 @@ export function keptAccess(
   };
 }
 
+/** What a client is told of its tokens; to the nearest second, since making them took a moment of their time. */
 export function issuedTokens(
   { accessToken, refreshToken }: TokenPair,
   { expiresAt }: AccessToken,
   clock: Clock,
 ): IssuedTokens {
   const leftMs = (parseTime(expiresAt) ?? 0) - clock.now();
-  return { accessToken, refreshToken, expiresInSeconds: Math.max(0, Math.floor(leftMs / 1_000)) };
+  return { accessToken, refreshToken, expiresInSeconds: Math.max(0, Math.round(leftMs / 1_000)) };
 }
