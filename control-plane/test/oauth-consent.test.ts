@@ -164,7 +164,7 @@ describe('the page', () => {
     }
   });
 
-  test('offers active agents alone, and chooses none where there are several', async () => {
+  test('offers active agents alone, and chooses none, the only one neither', async () => {
     const [suspended, deleted] = [await makeAgent('asleep'), await makeAgent('gone')];
     await service.admin('POST', `/api/agents/${suspended}/suspend`);
     await service.admin('DELETE', `/api/agents/${deleted}`);
@@ -174,7 +174,7 @@ describe('the page', () => {
     expect(offered).toEqual([other, agentId]);
     expect(text).not.toMatch(/ checked>/);
     for (const id of [other, suspended]) await service.admin('DELETE', `/api/agents/${id}`);
-    expect((await open()).text).toMatch(new RegExp(`value="${agentId}" required checked`));
+    expect((await open()).text).toMatch(new RegExp(`value="${agentId}" required>`));
   });
 
   test('writes nothing, however often it is opened', async () => {

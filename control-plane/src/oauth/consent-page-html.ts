@@ -94,22 +94,22 @@ function warning(client: OauthClient, redirectUri: string): string {
 
 const note = (html: string): string => `<p class="note">${html}</p>`;
 
+/**
+ * Nothing is chosen that the person did not choose, not even the only one: a click that another page led here, as the second
+ * of a double click, then allows nothing.
+ */
 function agentPicker({ agents, more, chosen }: Question): string {
-  const only = agents.length === 1 && !more ? agents[0]?.id : undefined;
-  const picked = chosen ?? only;
-  return agents.length <= MOST_LISTED && !more
-    ? agentList(agents, picked, only !== undefined)
-    : agentMenu(agents, picked, more);
+  return agents.length <= MOST_LISTED && !more ? agentList(agents, chosen) : agentMenu(agents, chosen, more);
 }
 
-function agentList(agents: readonly Agent[], picked: string | undefined, isOnly: boolean): string {
+function agentList(agents: readonly Agent[], picked: string | undefined): string {
   const entries = agents.map((agent) => {
     const checked = agent.id === picked ? ' checked' : '';
     const field = `agent-${agent.id}`;
     return `<div class="option">
 <input type="radio" name="agent" id="${field}" value="${agent.id}" required${checked}>
 <label for="${field}">${escapeHtml(agent.name)}${description(agent)}</label>
-${agent.mcpEnabled ? '' : switchOn(agent, isOnly)}</div>`;
+${agent.mcpEnabled ? '' : switchOn(agent, agents.length === 1)}</div>`;
   });
   return `<fieldset>
 <legend>Which agent may it act as?</legend>
