@@ -8,10 +8,10 @@ import type { OwnHost } from '../http/own-host.ts';
 import { RESOURCE_METADATA_PATH, resourceOf } from '../oauth/oauth-paths.ts';
 import { denialResult } from './denial-result.ts';
 import { createHttpAnswers } from './http-answers.ts';
-import { type Inbound, createJudge } from './inbound.ts';
+import type { Inbound } from './inbound.ts';
 import { presentedToken } from './presented-token.ts';
+import { createProtocol } from './protocol.ts';
 import { readMessage } from './read-message.ts';
-import { createSdkServer } from './sdk-server.ts';
 import { standardHeaders } from './standard-headers.ts';
 import type { Granted, Tool } from './tool.ts';
 
@@ -44,8 +44,7 @@ export function createMcpHandler(options: {
     allowed: options.allowedOrigins,
     exposed: EXPOSED,
   });
-  const judge = createJudge(new Map(options.tools.map((tool) => [tool.definition.name, tool])));
-  const answerInProtocol = createSdkServer(options.tools.map(({ definition }) => definition));
+  const protocol = createProtocol(options.tools);
 
   const handle: RequestHandler = async (req, res) => {
     const origin = judgeOrigin(req.headers.origin);
@@ -58,6 +57,7 @@ export function createMcpHandler(options: {
     if (presented.kind === 'missing') return answers.refuse(res, cors, 'MISSING_KEY');
     if (presented.kind === 'malformed') return answers.refuse(res, cors, 'INVALID_KEY');
 
+    const { judge } = await protocol();
     const inbound = judge(await readMessage(req), standardHeaders(req));
     const decision = await access.decide({
       credential: presented.credential,
@@ -76,6 +76,7 @@ export function createMcpHandler(options: {
     if (course.kind === 'refuse') return answers.refuseMessage(res, cors, id, course.refusal);
     const { call } = course;
     const result = call && (await call.tool.answer(granted, call.given));
+    const { answerInProtocol } = await protocol();
     const { status, body } = await answerInProtocol(course, result);
     return answers.send(res, cors, status, body);
   }
@@ -91,6 +92,7 @@ export function createMcpHandler(options: {
       return answers.refuse(res, cors, code);
     const result = denialResult(denial);
     if (result !== undefined && course.kind === 'serve') {
+      const { answerInProtocol } = await protocol();
       const { status, body } = await answerInProtocol(course, result);
       return answers.send(res, cors, status, body);
     }
