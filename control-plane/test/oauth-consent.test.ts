@@ -164,6 +164,16 @@ describe('the page', () => {
     }
   });
 
+  test('leaves the page that opened its window in sight of it, as the sign-in before it does, and no other page', async () => {
+    const policyOf = async (path: string): Promise<string | null> =>
+      (await clientOf(service.running.url, { cookie })('GET', path)).headers.get(
+        'cross-origin-opener-policy',
+      );
+    expect(await policyOf(authorizationPath(sound()))).toBeNull();
+    expect(await policyOf('/login')).toBeNull();
+    expect(await policyOf('/vault/webhook-bind')).toBe('same-origin');
+  });
+
   test('offers active agents alone, and chooses none, the only one neither', async () => {
     const [suspended, deleted] = [await makeAgent('asleep'), await makeAgent('gone')];
     await service.admin('POST', `/api/agents/${suspended}/suspend`);

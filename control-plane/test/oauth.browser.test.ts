@@ -42,6 +42,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => void client.listen(0, '127.0.0.1', resolve));
   redirectUri = `http://127.0.0.1:${(client.address() as AddressInfo).port}/callback`;
+  await choosePassword(await browser.newPage());
 });
 afterAll(async () => {
   client?.close();
@@ -59,6 +60,22 @@ beforeEach(async () => {
   });
 });
 afterEach(() => context.close());
+
+async function choosePassword(once: Page): Promise<void> {
+  await once.goto(service.running.ownerLink ?? '');
+  await once.getByRole('button', { name: 'Sign in' }).click();
+  await once.goto(`${service.running.url}/login/password`);
+  await once.locator('#new').fill(PASSWORD);
+  await once.locator('#repeated').fill(PASSWORD);
+  await Promise.all([once.waitForEvent('load'), once.locator('#repeated').press('Enter')]);
+  await once.context().close();
+}
+
+async function signIn(on: Page): Promise<void> {
+  await on.getByLabel('E-mail').fill('owner@example.org');
+  await on.getByLabel('Password').fill(PASSWORD);
+  await Promise.all([on.waitForEvent('load'), on.getByLabel('Password').press('Enter')]);
+}
 
 const heading = (): Promise<string | null> => page.locator('h1').textContent();
 
@@ -130,12 +147,8 @@ async function makeAgent(name: string, mcpEnabled: boolean, description = ''): P
 const LONG = { timeout: 180_000 };
 
 test('from a bare 401 to sign-in, consent by keyboard alone, and back to the program', LONG, async () => {
-  await page.goto(service.running.ownerLink ?? '');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.goto(`${service.running.url}/login/password`);
-  await page.locator('#new').fill(PASSWORD);
-  await page.locator('#repeated').fill(PASSWORD);
-  await page.locator('#repeated').press('Enter');
+  await page.goto(`${service.running.url}/login`);
+  await signIn(page);
 
   // Nobody to act as, yet.
   await page.goto(await authorizationUrl('Claude Code', 'no agent'));
@@ -227,6 +240,22 @@ test('from a bare 401 to sign-in, consent by keyboard alone, and back to the pro
   await service.admin('POST', '/api/vault/unlock');
   // Of what is refused on purpose.
   expect(complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
+});
+
+test('a client that is a page opens the consent in a window of its own, and is called back from there', async () => {
+  await makeAgent('of a page', true);
+  await page.goto(redirectUri.replace('callback', 'client'));
+  const opened = page.waitForEvent('popup');
+  await page.evaluate(
+    `window.onmessage = ({ data }) => { window.told = data }; open(${JSON.stringify(await authorizationUrl('a page', 'popup'))})`,
+  );
+  const popup = await opened;
+  await popup.waitForLoadState();
+  await signIn(popup);
+  await popup.getByRole('button', { name: 'Deny' }).click();
+  await popup.waitForURL(/error=access_denied/);
+  await popup.evaluate("opener.postMessage('done', '*')");
+  await expect.poll(() => page.evaluate('window.told')).toBe('done');
 });
 
 test('a page of another site can put the consent into no frame', async () => {

@@ -38,11 +38,14 @@ const STYLE_SOURCE = `'sha256-${toBase64(sha256(utf8(PAGE_STYLE)))}'`;
  * Headers of a server-rendered page: no script, no style but the pages' own, forms only to the page's own origin and
  * to the origins given, never inside a frame.
  *
- * @param formTargets further origins a form's answer may redirect to (CSP `form-action` covers redirects)
+ * @param options.formTargets further origins a form's answer may redirect to (CSP `form-action` covers redirects)
+ * @param options.keepsOpener a page of another site that opened this one in a window is told when it is left again: clients
+ *   that are pages wait so for what a person decides. Absent, that page loses sight of the window
  */
 export function pageHeaders(options: {
   readonly https: boolean;
   readonly formTargets?: readonly string[];
+  readonly keepsOpener?: boolean;
 }): RequestHandler {
   const settings: Page = {
     contentSecurityPolicy: {
@@ -55,6 +58,7 @@ export function pageHeaders(options: {
         baseUri: ["'none'"],
       },
     },
+    crossOriginOpenerPolicy: options.keepsOpener !== true && { policy: 'same-origin' },
     referrerPolicy: { policy: 'no-referrer' },
     strictTransportSecurity: options.https,
     xFrameOptions: { action: 'deny' },

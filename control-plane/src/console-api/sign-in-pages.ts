@@ -30,17 +30,20 @@ export function createSignInPages(options: {
 }): Router {
   const { waysIn, https } = options;
   const [password, provider] = waysIn.kind === 'password' ? [waysIn, undefined] : [undefined, waysIn];
-  return Router({ caseSensitive: true, strict: true })
-    .use([SIGN_IN_PATH, OIDC_PATH], pageHeaders({ https }))
-    .use(createLoginPage({ ...options, withPasswords: password !== undefined }))
-    .use(
-      createSignInPage({
-        ...options,
-        signInByPassword: password?.signInByPassword,
-        issuer: provider?.issuer,
-      }),
-    )
-    .use(createPasswordPage({ ...options, setting: password?.passwordSetting }))
-    .use(createOidcRoutes({ ...options, providerSignIn: provider?.providerSignIn }))
-    .use(createCliPage(options));
+  return (
+    Router({ caseSensitive: true, strict: true })
+      // A consent may be behind it, in the window of a client that is a page (`authorize-page.ts`).
+      .use([SIGN_IN_PATH, OIDC_PATH], pageHeaders({ https, keepsOpener: true }))
+      .use(createLoginPage({ ...options, withPasswords: password !== undefined }))
+      .use(
+        createSignInPage({
+          ...options,
+          signInByPassword: password?.signInByPassword,
+          issuer: provider?.issuer,
+        }),
+      )
+      .use(createPasswordPage({ ...options, setting: password?.passwordSetting }))
+      .use(createOidcRoutes({ ...options, providerSignIn: provider?.providerSignIn }))
+      .use(createCliPage(options))
+  );
 }

@@ -37,6 +37,8 @@ const PARAMETERS = [
 ] as const;
 /** In a menu more would help nobody. */
 const MOST_AGENTS = 200;
+/** Clients that are pages open this one in a window of their own. */
+const keepsOpener = true;
 
 /**
  * The authorization endpoint (RFC 6749 section 3.1, OAuth 2.1), which is the consent page itself: GET asks and changes
@@ -95,7 +97,7 @@ export function createAuthorizePage(options: {
     // `form-action` holds for every redirect that a form's answer leads to: to the client, and where that one leads on to
     // over https, which browsers would stop on this page without a word.
     const formTargets = [formTargetOf(to.redirectUri), 'https:'];
-    pageHeaders({ https, formTargets })(res.req, res, () => undefined);
+    pageHeaders({ https, keepsOpener, formTargets })(res.req, res, () => undefined);
     const content = consentPage({
       client,
       redirectUri: to.redirectUri,
@@ -148,7 +150,7 @@ export function createAuthorizePage(options: {
   };
 
   return Router({ caseSensitive: true, strict: true })
-    .use(PATH, pageHeaders({ https }))
+    .use(PATH, pageHeaders({ https, keepsOpener }))
     .get(PATH, pageRoute(show, refusedPage))
     .post(PATH, pageRoute(decide, refusedPage))
     .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
