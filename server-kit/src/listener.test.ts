@@ -126,6 +126,11 @@ describe('broken requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*Connection: close[\s\S]*"code":"INVALID_REQUEST"/);
   });
 
+  it('answers 400 to two Hosts, of which a proxy may have followed the other', async () => {
+    const answer = await raw(await start(), 'GET /limited HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*INVALID_REQUEST/);
+  });
+
   it('answers 400 to both Content-Length and Transfer-Encoding', async () => {
     const head =
       'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';

@@ -1,6 +1,13 @@
-import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { occursTwice } from './repeated-header.ts';
 import type { ListenAddress } from './settings.ts';
 
 /** A request's header block must arrive within this; slower clients get 408. */
@@ -47,8 +54,8 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       requireHostHeader: false,
     },
     (req, res) => {
-      if (req.headers.host === undefined && req.httpVersion === '1.1') refuseWithoutHost(res);
-      else handler(req, res);
+      if (namesOneHost(req)) handler(req, res);
+      else refuseHost(res);
     },
   );
   server.maxHeadersCount = 0;
@@ -94,9 +101,13 @@ const MALFORMED = {
   error: 'the request is no valid HTTP/1.1',
 };
 
-/** RFC 9112 section 3.2: a request of HTTP/1.1 without `Host` is answered 400. */
-function refuseWithoutHost(res: ServerResponse): void {
-  const body = JSON.stringify({ error: 'the request has no Host', code: MALFORMED.code });
+/** RFC 9112 section 3.2: what a request of HTTP/1.1 must do; of two, Node shows the first alone. */
+function namesOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
+  return headers.host === undefined ? httpVersion !== '1.1' : !occursTwice(rawHeaders, 'host');
+}
+
+function refuseHost(res: ServerResponse): void {
+  const body = JSON.stringify({ error: 'the request must have one Host', code: MALFORMED.code });
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
   res
     .writeHead(400, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })

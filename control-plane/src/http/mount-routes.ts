@@ -1,5 +1,6 @@
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
+import { occursTwice } from '@svault/server-kit/repeated-header';
 import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
 import type { Role } from '../accounts/actor.ts';
 import { changeOf, requireRole } from '../accounts/change-of.ts';
@@ -11,7 +12,6 @@ import type { ClientAddress } from './client-address.ts';
 import { readJsonBody } from './json-body.ts';
 import { comesFromOrigin, notOwnPage } from './origin-check.ts';
 import { parseInput, parsePath } from './parse-input.ts';
-import { occursTwice } from './repeated-header.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from './route-limits.ts';

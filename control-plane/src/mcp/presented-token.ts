@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { occursTwice } from '@svault/server-kit/repeated-header';
 import { type AgentCredential, agentKeyCredential, sessionCredential } from '../access/agent-credential.ts';
-import { occursTwice } from '../http/repeated-header.ts';
 
 /** What a request shows of itself (specification, "MCP endpoint": an agent key or a session token, as Bearer). */
 export type Presented =

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { occursTwice } from '../http/repeated-header.ts';
+import { occursTwice } from '@svault/server-kit/repeated-header';
 
 /**
  * The agent's key in a request's headers (specification, "Agent key on the REST endpoint"): `Authorization` with
