@@ -65,6 +65,12 @@ describe('a client that registers itself (RFC 7591)', () => {
     expect(Object.keys(json)).not.toContain('jwks_uri');
   });
 
+  test('may write its numbers as its language does', async () => {
+    const rawBody = `{"redirect_uris":["${REDIRECT}"],"software_version":2.0,"default_max_age":36e2}`;
+    const headers = { 'content-type': 'application/json' };
+    expect((await service.anyone('POST', PATH, { rawBody, headers })).status).toBe(201);
+  });
+
   test.each([
     ['line\r\nbreaks\tand \u0000 controls', 'line breaks and controls'],
     ['turned \u202Eround\u202C', 'turned round'],

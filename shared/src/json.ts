@@ -47,8 +47,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * surrogates), and the name `__proto__`, which no message has and which some code takes for a prototype.
  * @throws JsonRefused
  */
-export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> {
-  const value = parseJsonValue(bytes);
+export function parseJsonObject(bytes: Uint8Array, options?: JsonNotation): Record<string, unknown> {
+  const value = parseJsonValue(bytes, options);
   if (!isObject(value)) throw new JsonRefused('not_an_object');
   return value;
 }
@@ -58,24 +58,27 @@ export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> {
  * null as absent (protocol section 2). What the wire schemas read.
  * @throws JsonRefused
  */
-export function parseWireObject(bytes: Uint8Array): Record<string, unknown> {
-  return withoutNulls(parseJsonObject(bytes)) as Record<string, unknown>;
+export function parseWireObject(bytes: Uint8Array, options?: JsonNotation): Record<string, unknown> {
+  return withoutNulls(parseJsonObject(bytes, options)) as Record<string, unknown>;
 }
 
 /** How numbers may be written: `any` is RFC 8259's, short of what a double cannot hold at all (`1e400`). */
 type JsonNumbers = 'exact' | 'any';
+interface JsonNotation {
+  /** `any` for messages of protocols that are not ours; absent: `exact`. */
+  readonly numbers?: JsonNumbers;
+}
 
 /**
  * As {@link parseJsonObject}, for bodies that may be another value than an object.
  *
- * @param options.numbers `any` for messages of protocols that are not ours
  * @param options.maxCommas how many there may be outside of texts: a bound on members and elements that holds before a
  *   parser makes objects of them
  * @throws JsonRefused
  */
 export function parseJsonValue(
   bytes: Uint8Array,
-  options: { readonly numbers?: JsonNumbers; readonly maxCommas?: number } = {},
+  options: JsonNotation & { readonly maxCommas?: number } = {},
 ): unknown {
   const { numbers = 'exact', maxCommas = Infinity } = options;
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');

@@ -56,7 +56,7 @@ const saysSecret = (metadata: ClientMetadata): boolean =>
 
 function parse(body: Buffer): Record<string, unknown> | undefined {
   try {
-    return parseWireObject(body);
+    return parseWireObject(body, { numbers: 'any' });
   } catch (error) {
     if (error instanceof JsonRefused) return undefined;
     throw error;

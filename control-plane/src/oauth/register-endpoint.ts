@@ -33,7 +33,7 @@ async function readMetadata(req: Request): Promise<Record<string, unknown>> {
   const bytes = await readBody(req, { maxBytes: MAX_BYTES });
   const mediaType = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   try {
-    if (mediaType === 'application/json') return parseWireObject(bytes);
+    if (mediaType === 'application/json') return parseWireObject(bytes, { numbers: 'any' });
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
   }
