@@ -130,7 +130,11 @@ describe('Origin', () => {
     expect(answer).toMatchObject({
       status: 204,
       text: '',
-      headers: { 'access-control-allow-origin': FRIEND, 'access-control-allow-methods': 'POST' },
+      // GET and DELETE too: the SDKs' clients take their 405 for an answer, and a preflight that fails for an error.
+      headers: {
+        'access-control-allow-origin': FRIEND,
+        'access-control-allow-methods': 'POST, GET, DELETE',
+      },
     });
     for (const name of ['authorization', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id'])
       expect(answer.headers['access-control-allow-headers']).toContain(name);

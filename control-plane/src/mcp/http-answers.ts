@@ -19,6 +19,8 @@ export interface HttpAnswers {
   limited(res: ServerResponse, cors: readonly string[], id: JsonRpcId, retryAfterSeconds: number): void;
 }
 
+/** What a page may ask with: GET and DELETE so that it can read their 405, which clients of the older revisions count on. */
+const METHODS = 'POST, GET, DELETE';
 /** Headers that a page of an allowed origin may send. */
 const SENDABLE =
   'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id';
@@ -44,7 +46,7 @@ export function createHttpAnswers(standing: readonly string[], resourceMetadataU
       write(res, status, cors.length === 0 ? json : [...json, ...cors], body),
     accept: (res, cors) => res.writeHead(202, [...standing, ...cors, 'Content-Length', '0']).end(),
     preflight: (res, cors) => {
-      const allowed = ['Access-Control-Allow-Methods', 'POST', 'Access-Control-Allow-Headers', SENDABLE];
+      const allowed = ['Access-Control-Allow-Methods', METHODS, 'Access-Control-Allow-Headers', SENDABLE];
       res.writeHead(204, [...standing, ...cors, ...allowed, 'Access-Control-Max-Age', '600']).end();
     },
     refuse: (res, cors, code, error = MESSAGES[code]) => {
