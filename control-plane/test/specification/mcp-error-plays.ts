@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { expectRefusal } from './answers.ts';
 import type { ERROR_ROWS } from './error-rows.ts';
 import { BLOCKING_RULES } from './error-plays.ts';
-import { HANDSHAKES } from './eras.ts';
+import { HANDSHAKES, toolsCall } from './eras.ts';
 import { expectLimited, expectResult, expectToolError } from './mcp-answers.ts';
 import { type McpCaller, type McpPlay, sceneOn, useFloorByCalls } from './mcp-scene.ts';
 import type { Row } from './row.ts';
@@ -38,12 +38,13 @@ export const MCP_ERROR_PLAYS = {
     await scene.policy(rule, { targetType: 'agent', targetId: agent.id });
     expectResult(await get(agent.mcp, 'github'));
     // A policy's rate is a result of the tool; the box, once the floor is used up, is not.
-    for (let n = 0; n < 59; n++) expectToolError(await get(agent.mcp, 'github'), 'POLICY_DENIED', 3_000);
+    expectToolError(await get(agent.mcp, 'github'), 'POLICY_DENIED', 3_000);
+    await agent.mcp.spend(58, toolsCall('get_credential', { service: 'github' }));
     expectLimited(await get(agent.mcp, 'github'), 60);
     const asking = await scene.agent('github');
     await asking.mcp.spend(120, HANDSHAKES[scene.era][2]);
     expectLimited(await asking.mcp.send(HANDSHAKES[scene.era][0]), 60);
-    for (let n = 0; n < 20; n++) expectResult(await asking.mcp.call('credential_history', { service: 'a' }));
+    await asking.mcp.spend(20, toolsCall('credential_history', { service: 'a' }));
     expectLimited(await asking.mcp.call('credential_history', { service: 'a' }), 60);
   },
 
@@ -118,7 +119,8 @@ export const MCP_ERROR_PLAYS = {
     for (const ask of [get, show]) expectToolError(await ask(agent.mcp, 'nothing'), 'RATE_LIMITED', 40);
     expectRefusal(await agent.ask('nothing'), '429 RATE_LIMITED');
     // Services with a grant are unaffected, and it is no strike however often it is met.
-    for (let n = 0; n < 30; n++) expectToolError(await get(agent.mcp, 'nothing'), 'RATE_LIMITED', 40);
+    await agent.mcp.spend(30, toolsCall('get_credential', { service: 'nothing' }));
+    expectToolError(await get(agent.mcp, 'nothing'), 'RATE_LIMITED', 40);
     for (const ask of [get, show]) expectResult(await ask(agent.mcp, 'github'));
     expect((await scene.admin('GET', '/api/limits/lockouts')).json.items).toEqual([]);
     scene.wait(39_500);
