@@ -51,6 +51,7 @@ export const MCP_LIMIT_PLAYS = {
       () => hintOf(agent.mcp.call('get_credential', { service: 'github' })),
       () => hintOf(agent.mcp.call('show_credential', {})),
       () => hintOf(agent.mcp.call('no_such_tool', {})),
+      () => hintOf(agent.mcp.send({ ...WHOAMI, id: null }), null),
       async () => (await agent.list()).json.retryAfter as number | undefined,
     ];
     let call = 0;

@@ -131,6 +131,11 @@ export const MCP_METHOD_PLAYS = {
       const { json } = await mcp.call(name, {});
       expect([name, json.error?.code, json.id]).toEqual([name, -32_602, 1]);
     }
+    // Without an id it is a notification, and does nothing.
+    const silent = await mcp.send({ ...toolsCall('get_credential', { service: 'github' }), id: null });
+    expect([silent.status, silent.text]).toEqual([202, '']);
+    const { structured } = expectResult(await mcp.call('credential_history', { service: 'github' }));
+    expect(structured.history).toMatchObject([{ eventType: 'GRANT_CREATED' }]);
   },
 
   denial: async (scene) => {
