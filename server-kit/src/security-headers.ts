@@ -10,7 +10,7 @@ type Page = Parameters<typeof helmet>[0];
  * Headers of every JSON answer. Fixed, so they are written as a precomputed set: helmet as middleware costs
  * about as much as the rest of a refusal. A JSON answer needs neither a frame, a script nor a cache.
  */
-export const API_HEADERS: ReadonlyArray<readonly [string, string]> = [
+const API_HEADERS: ReadonlyArray<readonly [string, string]> = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
   ['Cross-Origin-Resource-Policy', 'same-origin'],
@@ -18,14 +18,18 @@ export const API_HEADERS: ReadonlyArray<readonly [string, string]> = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
-export const STRICT_TRANSPORT: readonly [string, string] = [
+const STRICT_TRANSPORT: readonly [string, string] = [
   'Strict-Transport-Security',
   'max-age=31536000; includeSubDomains',
 ];
 
-/** Sets {@link API_HEADERS}, and HSTS where the public address is https. */
+/** {@link API_HEADERS}, and HSTS where the public address is https. */
+export const apiHeaderList = ({ https }: { readonly https: boolean }): typeof API_HEADERS =>
+  https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
+
+/** Sets the {@link apiHeaderList}. */
 export function apiHeaders(options: { readonly https: boolean }): RequestHandler {
-  const headers = options.https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
+  const headers = apiHeaderList(options);
   return (_req: IncomingMessage, res: ServerResponse, next: () => void): void => {
     for (const [name, value] of headers) res.setHeader(name, value);
     next();

@@ -1,10 +1,11 @@
 import type { RequestHandler } from 'express';
-import { API_HEADERS, STRICT_TRANSPORT } from '@svault/server-kit/security-headers';
+import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { Access } from '../access/access.ts';
 import type { Denial } from '../access/decision.ts';
 import { createAllowedOrigins } from '../http/allowed-origins.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import type { OwnHost } from '../http/own-host.ts';
+import { withStandingHeaders } from '../http/standing-headers.ts';
 import { RESOURCE_METADATA_PATH, resourceOf } from '../oauth/oauth-paths.ts';
 import { denialResult } from './denial-result.ts';
 import { createHttpAnswers } from './http-answers.ts';
@@ -37,7 +38,7 @@ export function createMcpHandler(options: {
 }): RequestHandler {
   const { access, clientAddress, ownHost, baseUrl } = options;
   const audience = resourceOf(baseUrl);
-  const standing = baseUrl.startsWith('https:') ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
+  const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const answers = createHttpAnswers(standing.flat(), baseUrl + RESOURCE_METADATA_PATH);
   const judgeOrigin = createAllowedOrigins({
     ownOrigin: new URL(baseUrl).origin,
@@ -100,15 +101,7 @@ export function createMcpHandler(options: {
     throw new Error(`the pipeline denied a request of MCP with ${code}`);
   }
 
-  return async (req, res, next) => {
-    try {
-      await handle(req, res, next);
-    } catch (error) {
-      // The error handler writes this answer, and no cache may keep it either.
-      if (!res.headersSent) for (const [name, value] of standing) res.setHeader(name, value);
-      throw error;
-    }
-  };
+  return withStandingHeaders(standing, handle);
 }
 
 const FOREIGN_HOST =

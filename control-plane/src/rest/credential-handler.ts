@@ -2,12 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { isServiceName } from '@svault/shared';
-import { API_HEADERS, STRICT_TRANSPORT } from '@svault/server-kit/security-headers';
+import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { Access, Question } from '../access/access.ts';
 import type { ListedGrant } from '../access/access-store.ts';
 import { agentKeyCredential } from '../access/agent-credential.ts';
 import { plainDenial } from '../access/decision.ts';
 import type { ClientAddress } from '../http/client-address.ts';
+import { withStandingHeaders } from '../http/standing-headers.ts';
 import { presentedAgentKey } from './agent-key.ts';
 import { createDenialAnswers } from './denial-answer.ts';
 
@@ -25,7 +26,7 @@ export function createCredentialHandler(options: {
   readonly https: boolean;
 }): RequestHandler {
   const { access, clientAddress } = options;
-  const standing = options.https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
+  const standing = apiHeaderList(options);
   const headers = standing.flat();
   const sendDenial = createDenialAnswers(headers);
   const refuseMethod = methodNotAllowed(['GET']);
@@ -63,15 +64,7 @@ export function createCredentialHandler(options: {
     else throw new Error(`nobody asked for ${decision.outcome} here`);
   };
 
-  return async (req, res, next) => {
-    try {
-      await handle(req, res, next);
-    } catch (error) {
-      // The error handler writes this answer, and no cache may keep it either.
-      if (!res.headersSent) for (const [name, value] of standing) res.setHeader(name, value);
-      throw error;
-    }
-  };
+  return withStandingHeaders(standing, handle);
 }
 
 const LIST: Question = { kind: 'grants' };
