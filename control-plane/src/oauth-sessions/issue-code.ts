@@ -2,27 +2,21 @@ import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
 import type { Actor } from '../accounts/actor.ts';
 import { updateAgent } from '../agents/manage-agents.ts';
 import type { Stores } from '../unit-of-work.ts';
+import type { OauthCode } from './oauth-code-store.ts';
 
 /** How long a code waits for its client; a program fetches it at once (RFC 6749 section 4.1.2: 10 minutes at most). */
 const CODE_LIFETIME_MS = 60_000;
 const CODE_BYTES = 32;
 
+/** Which client asked for what, and where it wants the answer. */
+type Asked = 'clientId' | 'clientName' | 'redirectUri' | 'codeChallenge' | 'audience';
+
 /** What a person let a client do. */
-export interface Approval {
+export interface Approval extends Pick<OauthCode, Asked> {
   /** As the page's form brought it. */
   readonly agentId: string;
   /** Lets the agent use MCP from now on, where it does not yet (specification, "Agent"). */
   readonly switchMcpOn: boolean;
-  /** An id of ours, or the address of the client's metadata document. */
-  readonly clientId: string;
-  /** What the client called itself; shown, never trusted. */
-  readonly clientName: string;
-  /** As the client asked with it: the token endpoint has to be told the same bytes. */
-  readonly redirectUri: string;
-  /** RFC 7636, `S256`. */
-  readonly codeChallenge: string;
-  /** The resource that the tokens will be for (RFC 8707). */
-  readonly audience: string;
 }
 
 /**
@@ -37,22 +31,18 @@ export async function issueCode(
   approval: Approval,
   clock: Clock,
 ): Promise<{ readonly code: string } | { readonly refused: 'no_such_agent' | 'mcp_is_off' }> {
-  const { agentId, switchMcpOn, clientId, clientName, redirectUri, codeChallenge, audience } = approval;
+  const { agentId, switchMcpOn, ...asked } = approval;
   const agent = await stores.agents.get(actor.vaultId, agentId);
   if (agent?.status !== 'active') return { refused: 'no_such_agent' };
   if (!agent.mcpEnabled && !switchMcpOn) return { refused: 'mcp_is_off' };
   if (!agent.mcpEnabled) await updateAgent(stores, actor, agent.id, { mcpEnabled: true });
   const code = randomToken(CODE_BYTES);
   await stores.oauthCodes.add({
+    ...asked,
     codeHash: hashKey(code),
     vaultId: actor.vaultId,
     userId: actor.userId,
     agentId: agent.id,
-    clientId,
-    clientName,
-    redirectUri,
-    codeChallenge,
-    audience,
     expiresAt: formatTime(clock.now() + CODE_LIFETIME_MS),
   });
   return { code };

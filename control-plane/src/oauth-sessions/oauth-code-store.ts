@@ -11,9 +11,11 @@ export interface OauthCode {
   readonly clientId: string;
   /** What the client called itself; shown, never trusted. */
   readonly clientName: string;
+  /** As the client asked with it: the token endpoint has to be told the same bytes. */
   readonly redirectUri: string;
+  /** RFC 7636, `S256`. */
   readonly codeChallenge: string;
-  /** The resource that its tokens will be for. */
+  /** The resource that its tokens will be for (RFC 8707). */
   readonly audience: string;
   readonly expiresAt: string;
 }
