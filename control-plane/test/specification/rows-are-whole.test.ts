@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { ACCOUNT_PLAYS } from './account-plays.ts';
 import { ADDRESS_PLAYS } from './address-plays.ts';
+import { ENDPOINT_PLAYS } from './endpoint-plays.ts';
+import { ENDPOINT_ROWS } from './endpoint-rows.ts';
 import { ERROR_PLAYS } from './error-plays.ts';
 import { ERROR_ROWS } from './error-rows.ts';
 import { FLOOR_PLAYS } from './floor-plays.ts';
@@ -33,6 +35,7 @@ const sections = [
     MCP_ROWS,
     [MCP_METHOD_PLAYS, MCP_TOOL_PLAYS, MCP_HISTORY_PLAYS, MCP_AUTH_PLAYS],
   ],
+  ['Other service endpoints', ENDPOINT_ROWS, [ENDPOINT_PLAYS]],
   ['States and transitions', STATE_ROWS, [STATE_PLAYS, MCP_STATE_PLAYS]],
 ] as const;
 const rows: readonly Row[] = sections.flatMap(([, each]) => Object.values(each));

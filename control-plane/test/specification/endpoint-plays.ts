@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
+import { expect } from 'vitest';
+import { fieldsOf } from '../browser.ts';
+import { type Answer, clientOf } from '../management-service.ts';
+import { MCP } from '../mcp-steps.ts';
+import { postOauth } from '../oauth-steps.ts';
+import { PAIR_BASE_URL, sessionOn } from '../pair-sessions.ts';
+import type { ENDPOINT_ROWS } from './endpoint-rows.ts';
+import type { Row } from './row.ts';
+import { type Play, type Stage, raiseCurtain } from './stage.ts';
+
+const CODE_LIFETIME_MS = 5 * 60_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The path that a row names. */
+const pathIn = ({ says }: Row): string => says.split(' | ')[1] ?? '';
+
+/** Path and query of a link that the webhook's own page gave. */
+async function registrationPath({ pair }: Stage): Promise<string> {
+  const link = await registrationLinkByPage(pair.aroundTheTap(pair.webhookUrl), pair.setupToken);
+  return link.slice(PAIR_BASE_URL.length);
+}
+
+/** The owner's browser, as far as cookies go. */
+async function browserOf({ pair, admin, anyone }: Stage) {
+  const body = { email: 'admin@example.org', role: 'admin' };
+  const { link } = (await admin('POST', '/api/members', { body })).json as { link: { url: string } };
+  const cookieIn = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? '';
+  const token = new URL(link.url).searchParams.get('token');
+  const session = cookieIn(await anyone('POST', '/api/login/link', { body: { token } }));
+  const as = (...cookies: string[]) => clientOf(pair.controlPlaneUrl(), { cookie: cookies.join('; ') });
+  return {
+    /** Follows a link. @returns the page that it leads to */
+    open: async (path: string): Promise<Answer> => {
+      const led = await as(session)('GET', path);
+      expect(led.status).toBe(303);
+      return as(session, cookieIn(led))('GET', led.headers.get('location') ?? '');
+    },
+    /** Sends the page's form. */
+    confirm: (path: string, { text }: Answer): Promise<Answer> =>
+      as(session)('POST', path, {
+        rawBody: new URLSearchParams(fieldsOf(text)).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded', origin: PAIR_BASE_URL },
+      }),
+  };
+}
+
+export const ENDPOINT_PLAYS = {
+  'revoke endpoint': async ({ pair, admin, anyone }, row) => {
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'a', mcpEnabled: true } })).json;
+    const { accessToken } = await sessionOn(pair, agent.id);
+    const list = (): Promise<Answer> =>
+      anyone('POST', MCP, {
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+        headers: { authorization: `Bearer ${accessToken}` },
+      });
+    expect((await list()).status).toBe(200);
+    expect(pathIn(row)).toBe('/api/mcp-oauth/revoke');
+    expect((await postOauth({ anyone }, 'revoke', { token: accessToken })).status).toBe(200);
+    expect((await list()).status).toBe(401);
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      expect((await anyone(method, pathIn(row))).headers.get('allow')).toBe('POST');
+  },
+
+  'resource metadata': async ({ anyone }, row) => {
+    const challenge = (await anyone('POST', MCP)).headers.get('www-authenticate');
+    expect(challenge).toBe(`Bearer resource_metadata="${PAIR_BASE_URL}${pathIn(row)}"`);
+    const { status, json } = await anyone('GET', pathIn(row));
+    expect([status, json.resource, json.authorization_servers]).toEqual([
+      200,
+      PAIR_BASE_URL + MCP,
+      [PAIR_BASE_URL],
+    ]);
+  },
+
+  'bind page': async (_bound, row) => {
+    const stage = await raiseCurtain({ bound: false });
+    try {
+      const { pair } = stage;
+      const browser = await browserOf(stage);
+      const [late, path] = [await registrationPath(stage), await registrationPath(stage)];
+      const { pathname, searchParams } = new URL(path, PAIR_BASE_URL);
+      expect([pathname, [...searchParams.keys()].toSorted()]).toEqual([
+        pathIn(row),
+        ['code', 'hmac_hash', 'webhook_url'],
+      ]);
+      expect(searchParams.get('code')).toMatch(UUID);
+      const webhookUrl = Buffer.from(searchParams.get('webhook_url') ?? '', 'base64').toString();
+      expect(webhookUrl).toBe(pair.webhookUrl);
+      const page = await browser.open(path);
+      expect([page.status, page.text.includes(webhookUrl)]).toEqual([200, true]);
+      expect((await browser.confirm(pathIn(row), page)).status).toBe(303);
+      expect((await stage.admin('GET', '/api/webhook')).json.bound).toBe(true);
+      // Of the secret that the exchange brought, as the wiretap saw it.
+      const [, secret = ''] = /"hmacSecret":"([\w-]{43})"/.exec(pair.recorded().toString('latin1')) ?? [];
+      const hash = createHash('sha256').update(Buffer.from(secret, 'base64url')).digest('hex');
+      expect(searchParams.get('hmac_hash')).toBe(hash);
+      // One-time, and for five minutes.
+      await stage.admin('DELETE', '/api/webhook');
+      for (const waitMs of [0, CODE_LIFETIME_MS + 1_000]) {
+        const again = await browser.open(waitMs === 0 ? path : late);
+        stage.wait(waitMs);
+        expect((await browser.confirm(pathIn(row), again)).status).not.toBe(303);
+        expect((await stage.admin('GET', '/api/webhook')).json.bound).toBe(false);
+      }
+    } finally {
+      await stage.close();
+    }
+  },
+
+  'OAuth endpoints': async ({ anyone }) => {
+    const server = (await anyone('GET', '/.well-known/oauth-authorization-server')).json as Record<
+      string,
+      string
+    >;
+    for (const name of ['registration', 'authorization', 'token', 'revocation', 'introspection']) {
+      const { pathname } = new URL(server[`${name}_endpoint`] ?? '');
+      const { status } = await anyone(name === 'authorization' ? 'GET' : 'POST', pathname);
+      expect([name, status]).toEqual([name, 400]);
+    }
+  },
+} as const satisfies Partial<Record<keyof typeof ENDPOINT_ROWS, Play<Row>>>;
