@@ -21,6 +21,7 @@ const STEPS = [
   ['Grant it for too short and for too long', /422 INVALID_ARGUMENT/],
   ['Grant the agent all of them', /6 grants/],
   ['Fetch each by REST', /5 credentials delivered/],
+  ['Fetch the first by MCP', /github delivered; the tool's result held no credential/],
   ['Fetch the sealed one', /403 DELIVERY_NOT_ALLOWED[^]*by no other/],
   ['Use one ticket twice', /200, the second 401/],
   ['Attach a policy that allows two an hour', /200, 200, then 429 POLICY_DENIED; 200/],
