@@ -102,6 +102,47 @@ describe('bodies', () => {
     expect([res.status, res.headers.get('connection')]).toEqual([413, 'close']);
   });
 
+  const inPieces = (head: string, pieces: readonly string[]): string =>
+    `${head}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('')}0\r\n\r\n`;
+
+  it('reads a body in the order of its pieces, whatever their size', async () => {
+    const read: string[] = [];
+    const server = await listen(
+      (req, res) =>
+        void readBody(req, { maxBytes: 100_000 }).then((body) => {
+          read.push(body.toString());
+          res.end();
+        }),
+      { host: '127.0.0.1', port: 0 },
+    );
+    const pieces = Array.from({ length: 300 }, (_, n) => `${n} `.repeat(1 + (n % 40)));
+    await raw(server.url, inPieces('POST / HTTP/1.1\r\nHost: a', pieces));
+    await server.close(0);
+    expect(read).toEqual([pieces.join('')]);
+  });
+
+  it('refuses a body in crumbs: each costs a hundred times what it says', async () => {
+    const server = await listen(
+      (req, res) =>
+        void readBody(req, { maxBytes: 100_000 }).then(
+          () => res.end('read'),
+          ({ code }: AppError) => res.writeHead(400, { connection: 'close' }).end(code),
+        ),
+      { host: '127.0.0.1', port: 0 },
+    );
+    const post = (count: number): Promise<string> =>
+      raw(
+        server.url,
+        inPieces(
+          'POST / HTTP/1.1\r\nHost: a',
+          Array.from({ length: count }, () => 'x'),
+        ),
+      );
+    expect(await post(8_000)).toMatch(/read/);
+    expect(await post(9_000)).toMatch(/INVALID_REQUEST/);
+    await server.close(0);
+  });
+
   it('lets a client that is still sending read its refusal', async () => {
     const url = await start();
     const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n';

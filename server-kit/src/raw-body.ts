@@ -5,6 +5,8 @@ import { AppError } from '@svault/shared';
 export type BodyRefusal = 'TOO_LARGE' | 'INVALID_REQUEST';
 
 const EMPTY = Buffer.alloc(0);
+/** What a piece costs beside its bytes: in pieces of one byte, a body would take a hundred times its size, in memory and time. */
+const MOST_PIECES = 8_192;
 
 /**
  * Reads a request's body, byte for byte, up to a cap. Bytes come before meaning: nothing is decoded here.
@@ -13,7 +15,7 @@ const EMPTY = Buffer.alloc(0);
  * byte and reading stops; the answer closes the connection, so the rest is never received.
  *
  * @throws AppError `TOO_LARGE` past the cap; `INVALID_REQUEST` for a content coding (a compressed body could be
- *   any size once opened) and for a body that ends early
+ *   any size once opened), for a body that ends early and for one that comes in crumbs
  */
 export function readBody(req: IncomingMessage, options: { readonly maxBytes: number }): Promise<Buffer> {
   const coding = req.headers['content-encoding'];
@@ -29,13 +31,14 @@ export function readBody(req: IncomingMessage, options: { readonly maxBytes: num
     let size = 0;
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size <= options.maxBytes) {
-        chunks.push(chunk);
-        return;
-      }
+      if (size > options.maxBytes) stop(tooLarge(options));
+      else if (chunks.length === MOST_PIECES) stop(refusal('INVALID_REQUEST', 'the body comes in crumbs'));
+      else chunks.push(chunk);
+    };
+    const stop = (why: AppError<BodyRefusal>): void => {
       settle();
       req.pause();
-      reject(tooLarge(options));
+      reject(why);
     };
     const onEnd = (): void => {
       settle();
