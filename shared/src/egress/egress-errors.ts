@@ -22,7 +22,7 @@ export class EgressRefused extends Error {
  * - `connect`: no connection, or it broke before the answer was complete
  * - `tls`: no trusted connection, a wrong certificate for instance
  * - `timeout`: not done within `timeoutMs`
- * - `too_large`: the answer's body is larger than `maxBytes`, or comes in crumbs
+ * - `too_large`: the answer's body is larger than `maxBytes`
  * - `protocol`: the answer is no HTTP
  * - `aborted`: the caller's signal
  */
