@@ -6,7 +6,7 @@ import { openOauthSession } from './open-session.ts';
 import { endOauthSession } from './revoke-session.ts';
 import type { IssuedTokens } from './session-tokens.ts';
 import { type TokenRefusal, invalidGrant, refusedTarget } from './token-refusal.ts';
-import { refusedAgent } from './usable-agent.ts';
+import { refusedAgent } from './refused-agent.ts';
 
 /** What a client brings for its tokens. */
 export interface CodeExchange {

@@ -7,7 +7,7 @@ import type { OauthSession } from './oauth-session-store.ts';
 import { endOauthSession } from './revoke-session.ts';
 import { type IssuedTokens, issuedTokens, keptAccess, oauthTokens } from './session-tokens.ts';
 import { type TokenRefusal, invalidGrant, refusedTarget } from './token-refusal.ts';
-import { refusedAgent } from './usable-agent.ts';
+import { refusedAgent } from './refused-agent.ts';
 
 /** What a client brings for the next pair. */
 export interface SessionRefresh {
