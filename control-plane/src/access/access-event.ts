@@ -1,9 +1,14 @@
+import { scrub } from '@svault/server-kit/scrub';
 import type { Outcome } from '@svault/shared/schemas';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { AccessSubject } from './access-store.ts';
 import type { Denial } from './decision.ts';
 
-/** The event that tells of a denial. A service name is given only where it is a legal one. */
+/**
+ * The event that tells of a denial.
+ *
+ * @param serviceName given only where it is a legal one; what an agent took for one and is a key is not written down
+ */
 export function accessEvent(
   { vaultId, agentId }: Pick<AccessSubject, 'vaultId' | 'agentId'>,
   serviceName: string | undefined,
@@ -12,7 +17,7 @@ export function accessEvent(
   return {
     vaultId,
     agentId,
-    ...(serviceName !== undefined && { serviceName }),
+    ...(serviceName !== undefined && { serviceName: scrub(serviceName) }),
     eventType: 'AGENT_CREDENTIAL_ACCESS',
     outcome: outcomeOf(denial),
     detail:
