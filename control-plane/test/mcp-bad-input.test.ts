@@ -183,6 +183,19 @@ describe('size', () => {
     expect(answer.headers.connection).toBe('close');
   });
 
+  it.each([
+    ['declared', { 'content-length': String(MIB) }],
+    ['undeclared', {}],
+  ])('keeps no large body of somebody whom nobody knows: %s', async (_how, length) => {
+    const headers = { authorization: `Bearer svsess_${'A'.repeat(43)}`, 'content-type': 'application/json' };
+    const answer = await byHand(service.running.url + MCP, {
+      headers: { ...headers, ...length },
+      chunks: [padded(MIB).slice(0, 100_000)],
+      open: true,
+    });
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([401, 'INVALID_KEY']);
+  });
+
   it('does not wait for the end of what is too large', async () => {
     const answer = await byHand(service.running.url + MCP, {
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },

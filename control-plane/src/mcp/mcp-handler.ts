@@ -12,7 +12,7 @@ import { createHttpAnswers } from './http-answers.ts';
 import type { Inbound } from './inbound.ts';
 import { presentedToken } from './presented-token.ts';
 import { createProtocol } from './protocol.ts';
-import { readMessage } from './read-message.ts';
+import { isLarge, readMessage } from './read-message.ts';
 import { standardHeaders } from './standard-headers.ts';
 import type { Granted, Tool } from './tool.ts';
 
@@ -20,6 +20,16 @@ export const MCP_PATH = '/api/agents/mcp';
 
 /** What scripts of allowed origins may read of an answer (contract, "MCP"). */
 const EXPOSED = ['WWW-Authenticate', 'Mcp-Session-Id'];
+
+/**
+ * A message too large for who sends it not to be looked up first: strangers with many of them would fill the memory. It is
+ * counted once more for it, as no message of ours is.
+ */
+const UNREAD: Inbound = {
+  id: null,
+  question: { kind: 'nothing', traffic: 'mcp_handshake' },
+  course: { kind: 'accept' },
+};
 
 /**
  * `POST /api/agents/mcp` (specification, "Endpoints"): MCP over Streamable HTTP, every answer one JSON document. Who may
@@ -58,14 +68,18 @@ export function createMcpHandler(options: {
     if (presented.kind === 'missing') return answers.refuse(res, cors, 'MISSING_KEY');
     if (presented.kind === 'malformed') return answers.refuse(res, cors, 'INVALID_KEY');
 
-    const { judge } = await protocol();
-    const inbound = judge(await readMessage(req), standardHeaders(req));
-    const decision = await access.decide({
+    const who = {
       credential: presented.credential,
       door: 'mcp',
-      question: inbound.question,
       sourceAddress: clientAddress(req),
-    });
+    } as const;
+    if (isLarge(req)) {
+      const decision = await access.decide({ ...who, question: UNREAD.question });
+      if (decision.outcome === 'denied') return deny(UNREAD, decision.denial, res, cors);
+    }
+    const { judge } = await protocol();
+    const inbound = judge(await readMessage(req), standardHeaders(req));
+    const decision = await access.decide({ ...who, question: inbound.question });
     if (decision.outcome !== 'denied') return answer(inbound, decision, res, cors);
     return deny(inbound, decision.denial, res, cors);
   };

@@ -16,6 +16,16 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** No message of ours has a tenth as many; each costs a place in an object, and may cost a line of an error. */
 const BOUNDS = { numbers: 'any', maxCommas: 1_000 } as const;
 
+/** As much as is kept for somebody of whom nothing is known yet but that a token has the right form. */
+const STRANGERS_BYTES = 64 * 1024;
+
+/** Whether a body is, or may become, larger than what is read for anybody, and would be read. */
+export function isLarge({ headers }: IncomingMessage): boolean {
+  const declared = headers['content-length'];
+  if (declared === undefined) return headers['transfer-encoding'] !== undefined;
+  return Number(declared) > STRANGERS_BYTES && Number(declared) <= MAX_BODY_BYTES;
+}
+
 /** What a request's body says; why it says nothing is told only to who may know it. */
 export type Read =
   | { readonly readable: true; readonly message: unknown }
