@@ -8,6 +8,13 @@ const EMPTY = Buffer.alloc(0);
 /** What a piece costs beside its bytes: in pieces of one byte, a body would take a hundred times its size, in memory and time. */
 const MOST_PIECES = 8_192;
 
+/** How much of a body is read. */
+export interface BodyBounds {
+  readonly maxBytes: number;
+  /** Of larger ones no more than these bytes are read before `admit` resolves; what it rejects with ends the reading. */
+  readonly large?: { readonly bytes: number; readonly admit: () => Promise<void> };
+}
+
 /**
  * Reads a request's body, byte for byte, up to a cap. Bytes come before meaning: nothing is decoded here.
  *
@@ -17,7 +24,7 @@ const MOST_PIECES = 8_192;
  * @throws AppError `TOO_LARGE` past the cap; `INVALID_REQUEST` for a content coding (a compressed body could be
  *   any size once opened), for a body that ends early and for one that comes in crumbs
  */
-export function readBody(req: IncomingMessage, options: { readonly maxBytes: number }): Promise<Buffer> {
+export function readBody(req: IncomingMessage, options: BodyBounds): Promise<Buffer> {
   const coding = req.headers['content-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'identity')
     return Promise.reject(refusal('INVALID_REQUEST', 'a request body must have no content-encoding'));
@@ -26,23 +33,31 @@ export function readBody(req: IncomingMessage, options: { readonly maxBytes: num
   if (declared === '0' || (declared === undefined && req.headers['transfer-encoding'] === undefined))
     return Promise.resolve(EMPTY);
 
+  const { large } = options;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let admission: Promise<void> | undefined;
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size > options.maxBytes) stop(tooLarge(options));
-      else if (chunks.length === MOST_PIECES) stop(refusal('INVALID_REQUEST', 'the body comes in crumbs'));
-      else chunks.push(chunk);
+      if (size > options.maxBytes) return stop(tooLarge(options));
+      if (chunks.length === MOST_PIECES) return stop(refusal('INVALID_REQUEST', 'the body comes in crumbs'));
+      chunks.push(chunk);
+      if (large === undefined || admission !== undefined || size <= large.bytes) return;
+      req.pause();
+      admission = large.admit();
+      void admission.then(() => req.resume(), stop);
     };
-    const stop = (why: AppError<BodyRefusal>): void => {
+    const stop = (why: Error): void => {
       settle();
       req.pause();
       reject(why);
     };
     const onEnd = (): void => {
       settle();
-      resolve(Buffer.concat(chunks, size));
+      const whole = (): void => resolve(Buffer.concat(chunks, size));
+      if (admission === undefined) whole();
+      else void admission.then(whole, reject);
     };
     const onEarlyEnd = (): void => {
       settle();

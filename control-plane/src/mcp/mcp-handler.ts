@@ -12,7 +12,7 @@ import { createHttpAnswers } from './http-answers.ts';
 import type { Inbound } from './inbound.ts';
 import { presentedToken } from './presented-token.ts';
 import { createProtocol } from './protocol.ts';
-import { isLarge, readMessage } from './read-message.ts';
+import { readMessage } from './read-message.ts';
 import { standardHeaders } from './standard-headers.ts';
 import type { Granted, Tool } from './tool.ts';
 
@@ -22,14 +22,29 @@ export const MCP_PATH = '/api/agents/mcp';
 const EXPOSED = ['WWW-Authenticate', 'Mcp-Session-Id'];
 
 /**
- * A message too large for who sends it not to be looked up first: strangers with many of them would fill the memory. It is
- * counted once more for it, as no message of ours is.
+ * A message so large that its sender is looked up before the rest of it is read, since strangers with many of them would fill
+ * the memory. It counts once more for it.
  */
 const UNREAD: Inbound = {
   id: null,
   question: { kind: 'nothing', traffic: 'mcp_handshake' },
   course: { kind: 'accept' },
 };
+
+/** Why no more of a message is read. */
+class KeptOut extends Error {
+  readonly denial: Denial;
+
+  constructor(denial: Denial) {
+    super(`kept out: ${denial.code}`);
+    this.denial = denial;
+  }
+}
+
+function keptOutOf(error: unknown): KeptOut {
+  if (error instanceof KeptOut) return error;
+  throw error;
+}
 
 /**
  * `POST /api/agents/mcp` (specification, "Endpoints"): MCP over Streamable HTTP, every answer one JSON document. Who may
@@ -73,12 +88,17 @@ export function createMcpHandler(options: {
       door: 'mcp',
       sourceAddress: clientAddress(req),
     } as const;
-    if (isLarge(req)) {
-      const decision = await access.decide({ ...who, question: UNREAD.question });
-      if (decision.outcome === 'denied') return deny(UNREAD, decision.denial, res, cors);
-    }
     const { judge } = await protocol();
-    const inbound = judge(await readMessage(req), standardHeaders(req));
+    const read = await readMessage(req, async () => {
+      const decision = await access.decide({ ...who, question: UNREAD.question });
+      if (decision.outcome === 'denied') throw new KeptOut(decision.denial);
+    }).catch(keptOutOf);
+    if (read instanceof KeptOut) {
+      // What is left of the body is dropped as it comes.
+      req.resume();
+      return deny(UNREAD, read.denial, res, cors);
+    }
+    const inbound = judge(read, standardHeaders(req));
     const decision = await access.decide({ ...who, question: inbound.question });
     if (decision.outcome !== 'denied') return answer(inbound, decision, res, cors);
     return deny(inbound, decision.denial, res, cors);

@@ -14,13 +14,18 @@ function requestWith(
     headers: { 'content-length': String(bytes.length), ...headers },
   }) as unknown as IncomingMessage;
 }
+const anybody = (): Promise<void> => Promise.resolve();
+
 const refusalOf = async (...parameters: Parameters<typeof requestWith>) => {
-  const read = await readMessage(requestWith(...parameters));
+  const read = await readMessage(requestWith(...parameters), anybody);
   return read.readable ? undefined : [read.refusal.status, read.refusal.code, read.id];
 };
 
 it('reads a message', async () => {
-  expect(await readMessage(requestWith('{"id":1.0}'))).toEqual({ readable: true, message: { id: 1 } });
+  expect(await readMessage(requestWith('{"id":1.0}'), anybody)).toEqual({
+    readable: true,
+    message: { id: 1 },
+  });
 });
 
 it('says first what comes first: coding, size, type, what is taken, then the text', async () => {
@@ -48,14 +53,28 @@ describe('the id of what is JSON, and not what it should be', () => {
 
 it.each(['[{"a":1,"a":2}]', ` \t\n[${'1,'.repeat(1_001)}1]`, `${'['.repeat(40)}${']'.repeat(40)}`])(
   'a batch is one whatever is in it',
-  async (text) => expect(await readMessage(requestWith(text))).toEqual({ readable: true, message: [] }),
+  async (text) =>
+    expect(await readMessage(requestWith(text), anybody)).toEqual({ readable: true, message: [] }),
 );
+
+it('reads 64 KiB of anybody’s, and asks before it reads more', async () => {
+  const padded = (bytes: number): string => JSON.stringify({ id: 1, pad: 'x'.repeat(bytes - 17) });
+  let asked = 0;
+  const nobody = (): Promise<void> => (asked++, Promise.reject(new Error('not known')));
+  const most = padded(64 * 1024);
+  expect(most).toHaveLength(64 * 1024);
+  expect((await readMessage(requestWith(most), nobody)).readable).toBe(true);
+  expect(asked).toBe(0);
+  await expect(readMessage(requestWith(padded(64 * 1024 + 1)), nobody)).rejects.toThrow('not known');
+  expect(asked).toBe(1);
+  expect((await readMessage(requestWith(padded(64 * 1024 + 1)), anybody)).readable).toBe(true);
+});
 
 it('gives up where the body ends early', async () => {
   const broken = Object.assign(new Readable({ read() {} }), {
     headers: { ...JSON_TYPE, 'content-length': '9' },
   });
-  const read = readMessage(broken as unknown as IncomingMessage);
+  const read = readMessage(broken as unknown as IncomingMessage, anybody);
   broken.destroy();
   await expect(read).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
 });

@@ -19,13 +19,6 @@ const BOUNDS = { numbers: 'any', maxCommas: 1_000 } as const;
 /** As much as is kept for somebody of whom nothing is known yet but that a token has the right form. */
 const STRANGERS_BYTES = 64 * 1024;
 
-/** Whether a body is, or may become, larger than what is read for anybody, and would be read. */
-export function isLarge({ headers }: IncomingMessage): boolean {
-  const declared = headers['content-length'];
-  if (declared === undefined) return headers['transfer-encoding'] !== undefined;
-  return Number(declared) > STRANGERS_BYTES && Number(declared) <= MAX_BODY_BYTES;
-}
-
 /** What a request's body says; why it says nothing is told only to who may know it. */
 export type Read =
   | { readonly readable: true; readonly message: unknown }
@@ -35,11 +28,13 @@ export type Read =
  * Reads one JSON-RPC message, or a batch of them: the cap, the media types, then strict JSON, whose numbers are written as
  * other people's programs write them.
  *
+ * @param admit whether more may be read than of anybody's; what it rejects with is thrown
  * @throws AppError INVALID_REQUEST where the body ended early, so that nobody is there to be answered
  */
-export async function readMessage(req: IncomingMessage): Promise<Read> {
+export async function readMessage(req: IncomingMessage, admit: () => Promise<void>): Promise<Read> {
   if (!isPlain(req)) return refused(UNSUPPORTED);
-  const bytes = await readBody(req, { maxBytes: MAX_BODY_BYTES }).catch((error: unknown) => {
+  const large = { bytes: STRANGERS_BYTES, admit };
+  const bytes = await readBody(req, { maxBytes: MAX_BODY_BYTES, large }).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'TOO_LARGE') return undefined;
     throw error;
   });
