@@ -225,6 +225,7 @@ describe('in the list of sessions', () => {
       kind: 'oauth',
       userId: id,
       agentId: session.agentId,
+      clientId: session.clientId,
       client: 'a test client',
       current: false,
       createdAt: expect.any(String),

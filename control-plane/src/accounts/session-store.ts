@@ -18,6 +18,8 @@ export interface Session {
   readonly userId: Id<'usr'>;
   /** Whom an MCP client acts as; undefined for the other kinds. */
   readonly agentId: Id<'agt'> | undefined;
+  /** What an MCP client is registered as, or the address that describes it; undefined for the other kinds. */
+  readonly clientId: string | undefined;
   readonly kind: SessionKind;
   readonly method: SignInMethod;
   /** What the client called itself, so that an owner recognises it; shown, never trusted. */

@@ -58,6 +58,7 @@ interface NewSession {
   /** Of what the client will show. */
   readonly tokenHash: string;
   readonly agentId?: Id<'agt'>;
+  readonly clientId?: string;
 }
 
 /** Opens a session that a person signs in to, with its event. */
@@ -82,7 +83,7 @@ export async function openSession(
 export async function addSession(
   stores: Pick<Stores, 'sessions'>,
   user: User,
-  { kind, method, client, tokenHash, agentId }: NewSession,
+  { kind, method, client, tokenHash, agentId, clientId }: NewSession,
   clock: Clock,
 ): Promise<Session> {
   const now = clock.now();
@@ -91,6 +92,7 @@ export async function addSession(
     vaultId: user.vaultId,
     userId: user.id,
     agentId,
+    clientId,
     kind,
     method,
     client: client.replaceAll(/\p{C}/gu, '').slice(0, MAX_CLIENT_CHARACTERS),

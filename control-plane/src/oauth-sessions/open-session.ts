@@ -24,8 +24,8 @@ export async function openOauthSession(
 ): Promise<IssuedTokens> {
   const pair = oauthTokens.firstPair();
   const tokenHash = oauthTokens.familyHashOf(pair.accessToken);
-  const opening = { kind: 'oauth', method: 'oauth', client: clientName, tokenHash, agentId } as const;
-  const session = await addSession(stores, approver, opening, clock);
+  const opening = { kind: 'oauth', method: 'oauth', client: clientName, tokenHash } as const;
+  const session = await addSession(stores, approver, { ...opening, agentId, clientId }, clock);
   const access = keptAccess(pair, session, formatTime(clock.now()));
   const refreshHash = hashKey(pair.refreshToken);
   await stores.oauthSessions.add(

@@ -10,7 +10,7 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
     .selectFrom('sessions')
     .leftJoin('oauth_sessions', 'oauth_sessions.session_id', 'sessions.id')
     .selectAll('sessions')
-    .select('oauth_sessions.agent_id');
+    .select(['oauth_sessions.agent_id', 'oauth_sessions.client_id']);
   return {
     add: async (session) => {
       const row = {

@@ -89,16 +89,12 @@ describe("the store of MCP clients' sessions", () => {
     { refreshHash }: { readonly refreshHash: string | undefined } = { refreshHash: hash() },
   ) {
     const [familyHash, codeHash, access] = [hash(), hash(), newAccess()];
-    const opening = { kind: 'oauth', method: 'oauth', client: 'c', tokenHash: familyHash, agentId } as const;
-    const session = await addSession(database.stores, owner, opening, clock);
-    const facts = { agentId, clientId: newId('ocl'), audience: 'https://service.example/mcp' };
+    const [opening, clientId] = [{ kind: 'oauth', method: 'oauth', client: 'c' } as const, newId('ocl')];
+    const opened = { ...opening, tokenHash: familyHash, agentId, clientId };
+    const session = await addSession(database.stores, owner, opened, clock);
+    const facts = { agentId, clientId, audience: 'https://service.example/mcp' };
     await sessions().add({ sessionId: session.id, ...facts, codeHash, refreshHash }, access);
-    const kept: OauthSession = {
-      session: { ...session, agentId },
-      ...facts,
-      refreshHash,
-      former: undefined,
-    };
+    const kept: OauthSession = { session, ...facts, refreshHash, former: undefined };
     return { familyHash, codeHash, access, kept };
   }
 

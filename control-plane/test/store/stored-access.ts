@@ -96,6 +96,7 @@ export async function storeSession(
 ): Promise<StoredSession> {
   const [now, expiresAt] = [formatTime(clock.now()), formatTime(clock.now() + lifetimeMs)];
   const [sessionId, token]: [Id<'ses'>, string] = [newId('ses'), newKey('svsess')];
+  const clientId = 'https://client.example/mcp';
   const credential = sessionCredential(token, AUDIENCE);
   if (credential === undefined) throw new Error('a new token has the form of one');
   await unitOfWork.run(vaultId, async ({ oauthSessions, sessions }) => {
@@ -104,6 +105,7 @@ export async function storeSession(
       vaultId,
       userId,
       agentId,
+      clientId,
       kind: 'oauth',
       method: 'oauth',
       client: 'a client',
@@ -116,7 +118,7 @@ export async function storeSession(
       {
         sessionId,
         agentId,
-        clientId: 'https://client.example/',
+        clientId,
         audience: AUDIENCE,
         codeHash: undefined,
         refreshHash: hashKey(newKey('svsessr')),

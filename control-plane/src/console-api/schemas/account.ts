@@ -58,6 +58,14 @@ export const sessionSchema = z
       .string()
       .optional()
       .meta({ examples: ['agt_…'], description: 'Whom an MCP client acts as; of kind oauth only' }),
+    clientId: z
+      .string()
+      .optional()
+      .meta({
+        examples: ['https://app.example.com/client.json', 'ocl_…'],
+        description:
+          'The address at which an MCP client describes itself, or the id of one that only registered',
+      }),
     client: z.string().meta({ description: 'What the client called itself' }),
     current: z.boolean().meta({ description: 'Whether this request is signed in by it' }),
     createdAt: timeSchema,
