@@ -42,6 +42,9 @@ try {
   const launcher = { 'control-plane': pinnedTo(SERVER_CORE), webhook: pinnedTo(LOAD_CORE) };
   const pair = await startPair({ dir: join(dir, 'pair'), env: RAISED_LIMITS, launcher });
   stops.push(() => pair.stop());
+  // One of its own, so that each face's memory is told apart.
+  const mcpPair = await startPair({ dir: join(dir, 'mcp'), env: RAISED_LIMITS, launcher });
+  stops.push(() => mcpPair.stop());
   const postgresPair = await startPostgresPair({
     dir: join(dir, 'on-postgres'),
     env: RAISED_LIMITS,
@@ -61,7 +64,7 @@ try {
     bare: bare.contender,
     bareAgain: bareAgain.contender,
     controlPlane: await controlPlaneContenders(pair),
-    mcp: await mcpContenders(pair),
+    mcp: await mcpContenders(mcpPair),
     onPostgres: await controlPlaneContenders(postgresPair.pair, ', PostgreSQL and Redis on the load’s core'),
     webhook: webhook.contender,
   };
@@ -69,6 +72,8 @@ try {
     ...[bare, bareAgain, webhook].map(({ contender }) => contender.pid),
     pidOf(pair, 'control-plane'),
     pidOf(pair, 'webhook'),
+    pidOf(mcpPair, 'control-plane'),
+    pidOf(mcpPair, 'webhook'),
     pidOf(postgresPair.pair, 'control-plane'),
     pidOf(postgresPair.pair, 'webhook'),
   ];

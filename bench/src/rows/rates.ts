@@ -29,6 +29,7 @@ interface Contenders {
 export async function rateRows(contenders: Contenders, options: RoundOptions): Promise<Rates> {
   const { bare, bareAgain, controlPlane, mcp, onPostgres } = contenders;
   const credentials = watchMemory(controlPlane.credentials);
+  const toolsCall = watchMemory(mcp.toolsCall);
   const webhook = watchMemory(contenders.webhook);
   const plan: ReadonlyArray<readonly [Contender, Target]> = [
     [bareAgain, TARGETS.yardstick],
@@ -40,7 +41,7 @@ export async function rateRows(contenders: Contenders, options: RoundOptions): P
     [controlPlane.wrongKey, TARGETS.refusal],
     [controlPlane.noGrant, TARGETS.refusal],
     [controlPlane.rateLimited, TARGETS.refusal],
-    [mcp.toolsCall, TARGETS.toolsCall],
+    [toolsCall.contender, TARGETS.toolsCall],
     [mcp.toolsCall2026, TARGETS.toolsCall],
     [mcp.missingToken, TARGETS.refusal],
     [webhook.contender, TARGETS.webhookCredential],
@@ -69,6 +70,7 @@ export async function rateRows(contenders: Contenders, options: RoundOptions): P
       ...rates,
       latency,
       memory('control-plane, memory at saturation', credentials.mostMb()),
+      memory('control-plane under tools/call, memory at saturation', toolsCall.mostMb()),
       memory('webhook, memory at saturation', webhook.mostMb()),
     ],
     measured,
