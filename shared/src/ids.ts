@@ -5,6 +5,7 @@ import { randomToken, timeOrderedToken } from './bytes.ts';
 export type IdPrefix =
   | 'agt'
   | 'prx'
+  | 'prv'
   | 'pol'
   | 'rul'
   | 'fld'

@@ -20,4 +20,8 @@ export interface Proxy {
   readonly createdAt: string;
   readonly revokedAt: string | undefined;
   readonly lastUsedAt: string | undefined;
+  /** Grows with each change of what the webhook keeps of it. */
+  readonly revision: number;
+  /** `deliveryMark` of what the webhook was last given. */
+  readonly deliveredAs: string | undefined;
 }

@@ -16,6 +16,7 @@ import { policies } from './migrations/201-policies.ts';
 import { proxies } from './migrations/202-proxies.ts';
 import { oauth } from './migrations/301-oauth.ts';
 import { recordOfSessions } from './migrations/302-record-of-sessions.ts';
+import { proxyDelivery } from './migrations/401-proxy-delivery.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   proxies,
   oauth,
   recordOfSessions,
+  proxyDelivery,
 ];

@@ -49,6 +49,9 @@ interface ProxyRow {
   created_at: TimeText;
   revoked_at: TimeText | null;
   last_used_at: TimeText | null;
+  revision: number;
+  /** Which webhook has which revision. */
+  delivered_as: string | null;
 }
 
 /** Tables of policies and of the proxies they may be attached to. */

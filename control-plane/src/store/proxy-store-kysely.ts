@@ -54,6 +54,8 @@ function toRow(proxy: Parameters<ProxyStore['add']>[0]): Row {
     created_at: proxy.createdAt,
     revoked_at: proxy.revokedAt ?? null,
     last_used_at: proxy.lastUsedAt ?? null,
+    revision: proxy.revision,
+    delivered_as: proxy.deliveredAs ?? null,
   };
 }
 
@@ -75,5 +77,7 @@ function toProxy(row: Row): Proxy {
     createdAt: row.created_at,
     revokedAt: row.revoked_at ?? undefined,
     lastUsedAt: row.last_used_at ?? undefined,
+    revision: Number(row.revision),
+    deliveredAs: row.delivered_as ?? undefined,
   };
 }

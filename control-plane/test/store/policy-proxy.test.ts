@@ -56,6 +56,8 @@ async function storedProxy(status: Proxy['status'] = 'active'): Promise<string> 
       createdAt: '2026-11-20T12:00:00.000Z',
       revokedAt: undefined,
       lastUsedAt: undefined,
+      revision: 1,
+      deliveredAs: undefined,
     }),
   );
   return id;

@@ -154,6 +154,8 @@ describe('what is read with an agent', () => {
       createdAt: NOW,
       revokedAt: undefined,
       lastUsedAt: undefined,
+      revision: 1,
+      deliveredAs: undefined,
     });
     expect(await subject()).toMatchObject({ activeAgents: 1, proxies: 0 });
     const [active, revoked] = [proxy('active'), proxy('revoked')];

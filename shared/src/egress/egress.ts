@@ -3,6 +3,8 @@ import type { Dispatcher } from 'undici';
 import { isIP } from 'node:net';
 import { admit, parseTarget } from './admission.ts';
 import { parseAllowList } from './allow-list.ts';
+import { createAnswerStreams } from './answer-stream.ts';
+import type { EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
 import { EgressFailed, EgressRefused, failureOf } from './egress-errors.ts';
 import { guardedConnector, systemResolve } from './guarded-connector.ts';
 import type { Resolve } from './guarded-connector.ts';
@@ -38,12 +40,19 @@ export interface Egress {
    *   that cannot be written as HTTP, a header with a line feed for instance
    */
   request(call: EgressRequest): Promise<EgressResponse>;
+  /**
+   * Hands an answer on as it comes, at the pace of who takes it. Resolves once all of it is taken and the taker finished.
+   *
+   * @param take is told the head, once; the body goes into what it returns. Destroying that ends the call
+   * @throws as `request`; where `take` was called by then, what it returned is destroyed
+   */
+  stream(call: EgressStream, take: TakeAnswer): Promise<void>;
   /** Breaks what is under way and closes idle connections. */
   close(): Promise<void>;
 }
 
 const DEFAULT_MAX_BYTES = 1024 * 1024;
-const MAX_HEADER_BYTES = 16 * 1024;
+const ANSWER_HEAD: HeadBounds = { bytes: 16 * 1024, fields: 200 };
 const KEEP_ALIVE_MS = 30_000;
 /** More calls than this to one origin wait for a connection, within their own time. */
 const MAX_CONNECTIONS = 64;
@@ -59,36 +68,46 @@ const MAX_CONNECTIONS = 64;
 export function createEgress(options: {
   readonly allow: readonly string[];
   readonly resolve?: Resolve;
+  /** 16 KiB and 200 fields unless given. */
+  readonly answerHead?: HeadBounds;
 }): Egress {
   const allow = parseAllowList(options.allow);
+  const { answerHead = ANSWER_HEAD } = options;
+  const connect = guardedConnector(allow, options.resolve ?? systemResolve);
   // An agent of our own: the global one is where environment and other code set proxies.
   const agent = new Agent({
-    connect: guardedConnector(allow, options.resolve ?? systemResolve),
+    connect,
     allowH2: false,
     pipelining: 1,
     connections: MAX_CONNECTIONS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: answerHead.bytes,
     // The whole call has one deadline, its signal.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  const streams = createAnswerStreams(connect, answerHead);
+
+  const admitted = ({ url: text, headers = {} }: Pick<EgressRequest, 'url' | 'headers'>): URL => {
+    const { url, destination } = parseTarget(text);
+    if (isIP(destination.host) !== 0) admit(destination, [destination.host], allow);
+    if (Object.keys(headers).some((name) => name.toLowerCase() === 'host')) {
+      throw new RangeError('host comes from the URL');
+    }
+    return url;
+  };
+  const failing = (error: unknown): never => {
+    // A header or method that cannot be sent is the caller's mistake and not a failure of the call.
+    if (error instanceof EgressRefused || error instanceof errors.InvalidArgumentError) throw error;
+    throw failureOf(error);
+  };
+
   return {
-    request: async (call) => {
-      const { url, destination } = parseTarget(call.url);
-      if (isIP(destination.host) !== 0) admit(destination, [destination.host], allow);
-      if (Object.keys(call.headers ?? {}).some((name) => name.toLowerCase() === 'host')) {
-        throw new RangeError('host comes from the URL');
-      }
-      try {
-        return await send(agent, url, call);
-      } catch (error) {
-        // A header or method that cannot be sent is the caller's mistake and not a failure of the call.
-        if (error instanceof EgressRefused || error instanceof errors.InvalidArgumentError) throw error;
-        throw failureOf(error);
-      }
+    request: async (call) => send(agent, admitted(call), call).catch(failing),
+    stream: async (call, take) => streams.stream(admitted(call), call, take).catch(failing),
+    close: async () => {
+      await Promise.all([agent.destroy(), streams.close()]);
     },
-    close: () => agent.destroy(),
   };
 }
 
