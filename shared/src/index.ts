@@ -18,6 +18,7 @@ export { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey, newTim
 export type { Id, IdPrefix, KeyPrefix } from './ids.ts';
 export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
 export type { JsonRefusalReason } from './json.ts';
+export { answerFieldsThatTravel, isFieldValue, requestFieldsThatTravel } from './proxy-headers.ts';
 export { Secret } from './secret.ts';
 export { isServiceName } from './service-name.ts';
 export { formatTime, parseTime } from './times.ts';

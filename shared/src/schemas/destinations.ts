@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { FIELD_VALUE } from '../proxy-headers.ts';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const BRACKETED = /^\[[0-9a-f:.]+\]$/;
 const PORT = /^(.+):([1-9][0-9]{0,4})$/;
 const MAX_PORT = 65535;
-/** What a header field may hold once it is sent (protocol section 5.6): nothing outside ASCII, no control but tab. */
-const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
 /** Protocol section 5.6: a template may set none of these, nor any name with one of the prefixes. */
 const FORBIDDEN_HEADERS: readonly string[] = [

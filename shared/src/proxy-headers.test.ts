@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { answerFieldsThatTravel, isFieldValue, requestFieldsThatTravel } from './proxy-headers.ts';
+
+const named = (names: readonly string[]): [string, string][] => names.map((name) => [name, `of ${name}`]);
+
+describe('headers of a request that travel', () => {
+  const travelling = [
+    'accept',
+    'accept-language',
+    'content-type',
+    'user-agent',
+    'mcp-protocol-version',
+    'mcp-session-id',
+    'last-event-id',
+    'mcp-method',
+    'mcp-name',
+    'mcp-param-region',
+    'traceparent',
+    'tracestate',
+  ];
+
+  it('are those of the list, each as it came', () => {
+    expect(requestFieldsThatTravel(named(travelling))).toEqual(named(travelling));
+  });
+
+  it.each([
+    'authorization',
+    'x-mcp-key',
+    'x-agent-key',
+    'x-api-key',
+    'cookie',
+    'host',
+    'content-length',
+    'content-encoding',
+    'transfer-encoding',
+    'connection',
+    'te',
+    'upgrade',
+    'expect',
+    'via',
+    'forwarded',
+    'x-forwarded-for',
+    'proxy-authorization',
+    'origin',
+    'referer',
+    'accept-encoding',
+    'range',
+    'sv-ticket',
+    'signature',
+    'signature-input',
+    'content-digest',
+    'mcp-parameter',
+    'mcp-params',
+    'x-accept',
+  ])('are not %s', (name) => {
+    expect(requestFieldsThatTravel([[name, 'x']])).toEqual([]);
+    expect(requestFieldsThatTravel([[name.toUpperCase(), 'x']])).toEqual([]);
+  });
+
+  it('have names in lower case, and may stand more than once', () => {
+    const pairs = [
+      ['Accept', 'a'],
+      ['ACCEPT', 'b'],
+      ['Mcp-Param-X', 'c'],
+    ] as const;
+    expect(requestFieldsThatTravel(pairs)).toEqual([
+      ['accept', 'a'],
+      ['accept', 'b'],
+      ['mcp-param-x', 'c'],
+    ]);
+  });
+
+  it('are not those that the connection claims', () => {
+    const pairs = [
+      ['Connection', 'keep-alive, Mcp-Name'],
+      ['mcp-name', 'x'],
+      ['accept', 'a'],
+    ] as const;
+    expect(requestFieldsThatTravel(pairs)).toEqual([['accept', 'a']]);
+  });
+});
+
+describe('headers of an answer that travel', () => {
+  it('are all that nobody withholds', () => {
+    const names = [
+      'content-type',
+      'content-length',
+      'location',
+      'mcp-session-id',
+      'x-whatever',
+      'etag',
+      'vary',
+    ];
+    expect(answerFieldsThatTravel(named(names))).toEqual(named(names));
+  });
+
+  it.each([
+    'connection',
+    'keep-alive',
+    'proxy-connection',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'set-cookie',
+    'www-authenticate',
+    'proxy-authenticate',
+    'clear-site-data',
+    'strict-transport-security',
+    'content-security-policy',
+    'content-security-policy-report-only',
+    'access-control-allow-origin',
+    'access-control-allow-credentials',
+    'alt-svc',
+    'refresh',
+    'report-to',
+    'nel',
+    'service-worker-allowed',
+    'sv-proxy-origin',
+    'sv-anything',
+  ])('are not %s', (name) => {
+    expect(answerFieldsThatTravel([[name, 'x']])).toEqual([]);
+    expect(answerFieldsThatTravel([[name.toUpperCase(), 'x']])).toEqual([]);
+  });
+
+  it('are not those that the connection claims, in any of its fields', () => {
+    const pairs = [
+      ['x-one', '1'],
+      ['Connection', 'close, X-One'],
+      ['connection', ' x-two ,'],
+      ['X-Two', '2'],
+      ['x-three', '3'],
+    ] as const;
+    expect(answerFieldsThatTravel(pairs)).toEqual([['x-three', '3']]);
+  });
+});
+
+it.each([
+  ['', true],
+  ['Bearer abc', true],
+  ['a\tb', true],
+  ['~!{}', true],
+  ['a\rb', false],
+  ['a\nb', false],
+  ['a\r\nX-Y: z', false],
+  ['a\0b', false],
+  ['a\u001bb', false],
+  ['a\u007fb', false],
+  ['a\u00e4b', false],
+  ['a\u{1f600}b', false],
+  ['a\u010ab', false],
+  ['abc\n', false],
+])('%j as a value of a header: %s', (text, legal) => {
+  expect(isFieldValue(text)).toBe(legal);
+});

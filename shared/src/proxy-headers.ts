@@ -1,0 +1,86 @@
+import type { HeaderPairs } from './signing/message.ts';
+
+/** Protocol section 5.6: what travels of an agent's request; nothing else does. */
+const REQUEST_FIELDS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-language',
+  'content-type',
+  'user-agent',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'last-event-id',
+  'mcp-method',
+  'mcp-name',
+  'traceparent',
+  'tracestate',
+]);
+const REQUEST_PREFIX = 'mcp-param-';
+
+/** Protocol section 5.6: what never comes back from an upstream. */
+const WITHHELD_FIELDS: ReadonlySet<string> = new Set([
+  // Of one connection alone (RFC 9110 section 7.6.1), and trailers.
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  // Of the upstream's own dealings with whoever calls it, and orders to browsers about the origin they see.
+  'set-cookie',
+  'set-cookie2',
+  'www-authenticate',
+  'proxy-authenticate',
+  'clear-site-data',
+  'strict-transport-security',
+  'alt-svc',
+  'refresh',
+  'report-to',
+  'nel',
+  'service-worker-allowed',
+]);
+const WITHHELD_PREFIXES: readonly string[] = ['content-security-policy', 'access-control-', 'sv-'];
+
+/** What a field's value may be (protocol section 5.6): nothing outside ASCII, no control but tab. */
+export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
+
+/**
+ * The fields of an agent's request that an upstream is sent (protocol section 5.6, headers that travel), in their order,
+ * names in lower case. Fields that `Connection` names stay behind (RFC 9110 section 7.6.1).
+ *
+ * @param pairs name and value, as received
+ */
+export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
+  return endToEnd(pairs).filter(([name]) => REQUEST_FIELDS.has(name) || name.startsWith(REQUEST_PREFIX));
+}
+
+/**
+ * The fields of an upstream's answer that an agent is sent (protocol section 5.6, "Back travels everything except"), in
+ * their order, names in lower case. Fields that `Connection` names stay behind.
+ *
+ * @param pairs name and value, as received
+ */
+export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
+  return endToEnd(pairs).filter(
+    ([name]) => !WITHHELD_FIELDS.has(name) && !WITHHELD_PREFIXES.some((prefix) => name.startsWith(prefix)),
+  );
+}
+
+/**
+ * Whether a text may be sent as a field's value (protocol section 5.6): tab and printable ASCII, so that no reader takes
+ * it for a second field.
+ */
+export function isFieldValue(text: string): boolean {
+  return FIELD_VALUE.test(text);
+}
+
+function endToEnd(pairs: HeaderPairs): [name: string, value: string][] {
+  const fields = pairs.map(([name, value]): [string, string] => [name.toLowerCase(), value]);
+  const named = new Set(
+    fields
+      .filter(([name]) => name === 'connection')
+      .flatMap(([, value]) => value.split(','))
+      .map((option) => option.trim().toLowerCase()),
+  );
+  return fields.filter(([name]) => !named.has(name));
+}
