@@ -16,7 +16,7 @@ export interface Rates {
 
 const CONNECTIONS_FACTOR_WHEN_PACED = 8;
 
-interface Contenders {
+export interface RateContenders {
   readonly bare: Contender;
   readonly bareAgain: Contender;
   readonly controlPlane: ControlPlaneContenders;
@@ -26,7 +26,7 @@ interface Contenders {
 }
 
 /** Rates as ratios to bare Express, then what follows from them: latency at half of saturation, memory at it. */
-export async function rateRows(contenders: Contenders, options: RoundOptions): Promise<Rates> {
+export async function rateRows(contenders: RateContenders, options: RoundOptions): Promise<Rates> {
   const { bare, bareAgain, controlPlane, mcp, onPostgres } = contenders;
   const credentials = watchMemory(controlPlane.credentials);
   const toolsCall = watchMemory(mcp.toolsCall);

@@ -1,0 +1,36 @@
+/**
+ * What proxied calls go to. `node proxy-upstream.ts PORT`: a POST is answered by a short JSON-RPC result, `/megabyte` by
+ * 1 MB, `/events?n=N` by N events at an even pace, each with the moment it was sent.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+
+const RESULT = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } }));
+const MEGABYTE = Buffer.alloc(1_000_000, 'x');
+const EVENT_PAUSE_MS = 2;
+
+const answer = (res: ServerResponse, type: string, body: Buffer): void => {
+  res.writeHead(200, { 'content-type': type, 'content-length': body.length }).end(body);
+};
+
+function sendEvents(res: ServerResponse, count: number): void {
+  res.writeHead(200, { 'content-type': 'text/event-stream' });
+  let sent = 0;
+  const timer = setInterval(() => {
+    res.write(`data: ${process.hrtime.bigint()}\n\n`);
+    sent++;
+    if (sent < count) return;
+    clearInterval(timer);
+    res.end();
+  }, EVENT_PAUSE_MS);
+  res.once('close', () => clearInterval(timer));
+}
+
+createServer((req, res) => {
+  req.resume();
+  req.once('end', () => {
+    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://127.0.0.1');
+    if (pathname === '/events') sendEvents(res, Number(searchParams.get('n')));
+    else if (pathname === '/megabyte') answer(res, 'application/octet-stream', MEGABYTE);
+    else answer(res, 'application/json', RESULT);
+  });
+}).listen(Number(process.argv[2]), '127.0.0.1');
