@@ -3,6 +3,7 @@ import { type GroupCommit, createGroupCommit } from '@svault/server-kit/group-co
 import type { Logger } from '@svault/server-kit/logger';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { Clock } from '@svault/shared';
+import { type Egress, type Resolve, createEgress } from '@svault/shared/egress';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import type { AuditStore } from './audit/audit-store.ts';
 import { type Door, createDoor } from './binding/door.ts';
@@ -36,6 +37,8 @@ import { type Vault, createVault } from './vault/vault.ts';
 export interface Surroundings {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Instead of the machine's resolver, for every address that is called. */
+  readonly resolve?: Resolve;
 }
 
 /** Everything that serve and the commands work with, built once. */
@@ -54,6 +57,8 @@ export interface Context extends Surroundings {
   readonly vault: Vault;
   readonly proxyConfigs: ProxyConfigs;
   readonly door: Door;
+  /** The one way out, for upstreams and providers; closed with the context. */
+  readonly egress: Egress;
   readonly isReady: () => boolean;
   readonly close: () => void;
 }
@@ -86,7 +91,10 @@ export async function openContext(
     const db = openVaultFile(path, dataDir);
     releases.push(() => void db.close());
     const unlocked = first === undefined ? known : begin(db, surroundings, first);
-    return buildContext(config, surroundings, { db, unlocked, close });
+    const { resolve } = surroundings;
+    const egress = createEgress({ allow: config.egressAllow, ...(resolve !== undefined && { resolve }) });
+    releases.push(() => void egress.close());
+    return buildContext(config, surroundings, { db, unlocked, egress, close });
   } catch (error) {
     close();
     throw error;
@@ -116,9 +124,14 @@ function begin(db: SqliteDatabase, { clock }: Surroundings, { key, entry }: Firs
 function buildContext(
   config: WebhookConfig,
   surroundings: Surroundings,
-  opened: { readonly db: SqliteDatabase; readonly unlocked: UnlockedKeys; readonly close: () => void },
+  opened: {
+    readonly db: SqliteDatabase;
+    readonly unlocked: UnlockedKeys;
+    readonly egress: Egress;
+    readonly close: () => void;
+  },
 ): Context {
-  const { db, unlocked, close } = opened;
+  const { db, unlocked, egress, close } = opened;
   const { clock, logger } = surroundings;
   const commit = createGroupCommit(db);
   const masterKeys = createMasterKeyStore(db);
@@ -155,6 +168,7 @@ function buildContext(
     vault: createVault({ records, keys: keyring, audit, commit, clock }),
     proxyConfigs: createProxyConfigs({ store: createProxyConfigStore(db), audit, commit }),
     door,
+    egress,
     isReady: () => db.open && probe.get() !== undefined,
     close,
   };

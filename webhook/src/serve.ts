@@ -3,6 +3,7 @@ import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import { createMetrics, serveMetrics } from '@svault/server-kit/metrics';
 import { type Clock, systemClock } from '@svault/shared';
+import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
 import type { WebhookConfig } from './config/config.ts';
 import { openContext } from './context.ts';
@@ -32,12 +33,16 @@ const PURGE_INTERVAL_MS = 3_600_000;
  */
 export async function startWebhook(
   config: WebhookConfig,
-  options: { readonly clock?: Clock; readonly logger?: Logger } = {},
+  options: { readonly clock?: Clock; readonly logger?: Logger; readonly resolve?: Resolve } = {},
 ): Promise<RunningWebhook> {
-  const { clock = systemClock } = options;
+  const { clock = systemClock, resolve } = options;
   const logger =
     options.logger ?? createLogger({ name: 'webhook', level: config.logLevel, format: config.logFormat });
-  const context = await openContext(config, { clock, logger }, { serve: true });
+  const context = await openContext(
+    config,
+    { clock, logger, ...(resolve !== undefined && { resolve }) },
+    { serve: true },
+  );
   const { door, keyring, vault } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
   const close = async (): Promise<void> => {
