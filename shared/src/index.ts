@@ -18,6 +18,7 @@ export { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey, newTim
 export type { Id, IdPrefix, KeyPrefix } from './ids.ts';
 export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
 export type { JsonRefusalReason } from './json.ts';
+export { base32Bytes } from './otpauth/base32.ts';
 export { answerFieldsThatTravel, isFieldValue, requestFieldsThatTravel } from './proxy-headers.ts';
 export { Secret } from './secret.ts';
 export { isServiceName } from './service-name.ts';
@@ -31,7 +32,7 @@ export type { RequestToSign } from './signing/sign.ts';
 export { signatureBase } from './signing/signature-base.ts';
 export { SIGNATURE_REFUSAL_REASONS, SignatureRefused } from './signing/signature-refused.ts';
 export type { SignatureRefusalReason } from './signing/signature-refused.ts';
-export { nonceClaimUntil, parseSignature, verifySignature } from './signing/verify.ts';
+export { nonceClaimUntil, parseSignature, verifySignature, verifySignatureHead } from './signing/verify.ts';
 export type { ParsedSignature, SignaturePolicy } from './signing/verify.ts';
 export { authorityOf, parseWebhookUrl, signedPath } from './signing/webhook-address.ts';
 export type {

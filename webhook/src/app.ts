@@ -7,7 +7,7 @@ import { apiHeaders } from '@svault/server-kit/security-headers';
 import type { Context } from './context.ts';
 import { createDeliver } from './delivery/deliver.ts';
 import { countAnswers } from './http/answer-counter.ts';
-import { createRequestAuthenticator } from './http/authenticate-request.ts';
+import { createRequestAuthentication } from './http/authenticate-request.ts';
 import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
 import { refusal } from './http/errors.ts';
 import { createStrayCredentialCounter } from './http/stray-credentials.ts';
@@ -33,7 +33,7 @@ export function createApp(context: Context, metrics: Registry): Express {
   const { config, clock, logger, vault, audit, commit, door } = context;
   const { webhookUrl, serviceUrl } = config;
   const { binding, desk, isFresh } = door;
-  const authenticateRequest = createRequestAuthenticator({
+  const requests = createRequestAuthentication({
     binding,
     desk,
     isFresh,
@@ -41,6 +41,7 @@ export function createApp(context: Context, metrics: Registry): Express {
     logger,
     webhookUrl,
   });
+  const authenticateRequest = requests.authenticate;
   const tickets = createTicketAuthenticator({ binding, desk, isFresh, clock, logger });
 
   const app = express();

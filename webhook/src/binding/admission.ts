@@ -22,6 +22,8 @@ export interface AdmissionDesk {
    * Resolves after the fsync.
    */
   admitRequest(request: VerifiedRequest): Promise<Admission>;
+  /** As {@link AdmissionDesk.admitRequest}, inside an open transaction. It never throws on a refusal. */
+  admitRequestNow(request: VerifiedRequest): Admission;
   /**
    * Uses a verified ticket up, inside an open transaction, so that the claim and what the ticket is for become
    * durable together. It never throws on a refusal: other works share the transaction.
@@ -93,6 +95,7 @@ export function createAdmissionDesk(deps: {
 
   return {
     admitRequest: (request) => commit.run(() => admitRequestNow(request)),
+    admitRequestNow,
     admitTicketNow,
     admitTicket: (ticket) => commit.run(() => admitTicketNow(ticket)),
   };

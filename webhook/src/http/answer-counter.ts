@@ -9,6 +9,7 @@ const ENDPOINTS: ReadonlySet<string> = new Set([
   '/v1/storage',
   '/v1/store',
   '/v1/credential',
+  '/v1/proxy',
 ]);
 
 /** Counts answers by endpoint and status. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, signRequest } from '@svault/shared';
 import { createBindingReader } from '../binding/binding.ts';
-import { createRequestAuthenticator } from './authenticate-request.ts';
+import { createRequestAuthentication } from './authenticate-request.ts';
 
 const SECRET = new Uint8Array(32).fill(9);
 
@@ -27,13 +27,14 @@ function door(): {
     secrets: { unwrap: (wrapped) => wrapped },
     floor: { latestMs: () => clock.now() },
   });
-  const authenticate = createRequestAuthenticator({
+  const { authenticate } = createRequestAuthentication({
     binding,
     desk: {
       admitRequest: () => {
         counts.admitted += 1;
         return Promise.resolve('admitted');
       },
+      admitRequestNow: () => 'admitted',
     },
     isFresh: () => undefined,
     clock,

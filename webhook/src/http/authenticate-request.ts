@@ -7,9 +7,10 @@ import {
   nonceClaimUntil,
   parseSignature,
   verifySignature,
+  verifySignatureHead,
 } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
-import type { AdmissionDesk, VerifiedRequest } from '../binding/admission.ts';
+import type { Admission, AdmissionDesk, VerifiedRequest } from '../binding/admission.ts';
 import type { BindingReader } from '../binding/binding.ts';
 import { signatureInvalid } from '../binding/signature-invalid.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
@@ -36,34 +37,56 @@ export type RequestAuthenticator = (
   },
 ) => Promise<AuthenticatedRequest>;
 
+/** A request whose signature holds, and whose nonce is not claimed yet. */
+export interface VerifiedSignature {
+  /**
+   * Claims the nonce inside an open transaction, so that the claim is durable together with what the request is for.
+   * Anything but `admitted` must be answered by {@link RequestAuthentication.refuse}.
+   */
+  useNow(): Admission;
+  /** Claims it in the next group commit. @throws AppError SIGNATURE_INVALID */
+  use(): Promise<void>;
+}
+
+/** Authenticates signed requests, at once or by halves. */
+export interface RequestAuthentication {
+  readonly authenticate: RequestAuthenticator;
+  /** The first half of {@link RequestAuthenticator}: all but the nonce. @throws AppError SIGNATURE_INVALID */
+  verify(req: IncomingMessage, rawBody: Uint8Array): VerifiedSignature;
+  /** Key, MAC and times, while the body is still on its way. @throws AppError SIGNATURE_INVALID */
+  verifyHead(req: IncomingMessage): void;
+  /** Logs why, and returns the one error for it. */
+  refuse(req: IncomingMessage, reason: string, cause?: unknown): Error;
+}
+
 /** Protocol section 3: how far the clocks may differ. */
 const SKEW_SECONDS = 30;
+const NO_BODY = new Uint8Array();
 
 /** What a broken or hostile message is refused with; thrown inside this file only. */
 class Unauthenticated extends Error {}
 
-export function createRequestAuthenticator(deps: {
+export function createRequestAuthentication(deps: {
   readonly binding: BindingReader;
-  readonly desk: Pick<AdmissionDesk, 'admitRequest'>;
+  readonly desk: Pick<AdmissionDesk, 'admitRequest' | 'admitRequestNow'>;
   readonly isFresh: FreshnessCheck;
   readonly clock: Clock;
   readonly webhookUrl: string;
   readonly logger: Pick<Logger, 'warn'>;
-}): RequestAuthenticator {
+}): RequestAuthentication {
+  const { desk } = deps;
   const readMessage = createSignedMessageReader(deps.webhookUrl);
 
-  const verify = (message: SignedMessage, refuseFormerKey: boolean): VerifiedRequest => {
+  const verify = (
+    message: SignedMessage,
+    { refuseFormerKey = false, by = verifySignature } = {},
+  ): VerifiedRequest => {
     const parsed: ParsedSignature = parseSignature(message);
     const key = deps.binding()?.keyFor(parsed.keyId);
     if (key === undefined) throw new Unauthenticated('key_unknown');
     if (refuseFormerKey && key.state === 'former') throw new Unauthenticated('key_former');
     const nowMs = deps.clock.now();
-    verifySignature(message, parsed, {
-      key: key.secret,
-      nowMs,
-      skewSeconds: SKEW_SECONDS,
-      maxLifetimeSeconds: 60,
-    });
+    by(message, parsed, { key: key.secret, nowMs, skewSeconds: SKEW_SECONDS, maxLifetimeSeconds: 60 });
     const untilMs = nonceClaimUntil(parsed) * 1000;
     const stale = deps.isFresh(parsed.created, untilMs);
     if (stale !== undefined) throw new Unauthenticated(stale);
@@ -76,18 +99,37 @@ export function createRequestAuthenticator(deps: {
     };
   };
 
-  return async (req, rawBody, { refuseFormerKey = false } = {}) => {
+  const refuse = (req: IncomingMessage, reason: string, cause?: unknown): Error => {
+    deps.logger.warn({ reason, method: req.method, path: pathOf(req) }, 'a signed request was refused');
+    return signatureInvalid(reason, cause);
+  };
+  const verifyOrRefuse = (req: IncomingMessage, ...how: Parameters<typeof verify>): VerifiedRequest => {
     try {
-      const verified = verify(readMessage(req, rawBody), refuseFormerKey);
-      const admission = await deps.desk.admitRequest(verified);
-      if (admission !== 'admitted') throw new Unauthenticated(admission);
-      return { keyId: verified.keyId };
+      return verify(...how);
     } catch (error) {
       const reason = reasonOf(error);
-      if (reason === undefined) throw error;
-      deps.logger.warn({ reason, method: req.method, path: pathOf(req) }, 'a signed request was refused');
-      throw signatureInvalid(reason, error);
+      throw reason === undefined ? error : refuse(req, reason, error);
     }
+  };
+  const admit = async (req: IncomingMessage, verified: VerifiedRequest): Promise<void> => {
+    const admission = await desk.admitRequest(verified);
+    if (admission !== 'admitted') throw refuse(req, admission);
+  };
+
+  return {
+    authenticate: async (req, rawBody, options) => {
+      const verified = verifyOrRefuse(req, readMessage(req, rawBody), options);
+      await admit(req, verified);
+      return { keyId: verified.keyId };
+    },
+    verify: (req, rawBody) => {
+      const verified = verifyOrRefuse(req, readMessage(req, rawBody));
+      return { useNow: () => desk.admitRequestNow(verified), use: () => admit(req, verified) };
+    },
+    verifyHead: (req) => {
+      verifyOrRefuse(req, readMessage(req, NO_BODY), { by: verifySignatureHead });
+    },
+    refuse,
   };
 }
 
