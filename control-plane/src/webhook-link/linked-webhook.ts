@@ -5,15 +5,26 @@ import { WebhookCallFailed } from './webhook-call-failed.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 import type { WebhookLink, WrappedHmacKey } from './webhook-link.ts';
 
-/** Paths that are safe to repeat, and so are repeated unless the caller is in a hurry (protocol.md section 2). */
-export interface LinkedCall {
-  readonly path: '/v1/health' | '/v1/storage';
+interface CallCommon {
   readonly body?: object;
   readonly timeoutMs?: number;
-  /** False for a caller who would rather know at once; true unless given. */
-  readonly repeat?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** Paths that are safe to repeat, and so are repeated unless the caller is in a hurry (protocol.md section 2). */
+interface RepeatableCall extends CallCommon {
+  readonly path: '/v1/health' | '/v1/refresh-notify' | '/v1/storage';
+  /** False for a caller who would rather know at once; true unless given. */
+  readonly repeat?: boolean;
+}
+
+/** What is never repeated: its second time could spend a refresh token twice. */
+interface SingleCall extends CallCommon {
+  readonly path: '/v1/refresh';
+  readonly repeat: false;
+}
+
+export type LinkedCall = RepeatableCall | SingleCall;
 
 /** The webhook of a vault, under the key that is in use. */
 export interface LinkedWebhook {

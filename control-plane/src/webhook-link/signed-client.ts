@@ -8,13 +8,13 @@ import {
   signedPath,
   utf8,
 } from '@svault/shared';
-import { type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
+import { type Egress, EgressFailed, EgressRefused, type EgressResponse } from '@svault/shared/egress';
 import { WebhookCallFailed } from './webhook-call-failed.ts';
 
 export interface WebhookCall {
   /** The webhook's address without trailing slash. */
   readonly url: string;
-  readonly path: '/v1/exchange' | '/v1/health' | '/v1/storage';
+  readonly path: '/v1/exchange' | '/v1/health' | '/v1/refresh' | '/v1/refresh-notify' | '/v1/storage';
   /** Signs the request; with `keyid="bind"` the code of a binding. */
   readonly key: HmacKey;
   readonly body?: object;
@@ -77,7 +77,7 @@ export function createSignedClient({
           throw describeFailure(error);
         });
       const latencyMs = Math.round(clock.monotonic() - startedMs);
-      return { body: readAnswer(answer.status, answer.body), latencyMs };
+      return { body: readAnswer(answer), latencyMs };
     },
   };
 }
@@ -95,15 +95,30 @@ function describeFailure(error: unknown): unknown {
 const GATEWAY_FAILURES = [502, 503, 504];
 
 /** @returns the body of a success */
-function readAnswer(status: number, bytes: Uint8Array): Record<string, unknown> {
+function readAnswer({ status, headers, body: bytes }: EgressResponse): Record<string, unknown> {
   const body = tryParse(bytes);
   const code = body?.['code'];
   if ((status === 200 || status === 202) && body !== undefined) return body;
-  if (status >= 400 && isWebhookErrorCode(code))
-    throw new WebhookCallFailed('refused', `the webhook refused: ${status} ${code}`, { status, code });
+  if (status >= 400 && isWebhookErrorCode(code)) {
+    const retryAfterSeconds = readRetryAfter(headers['retry-after']);
+    throw new WebhookCallFailed('refused', `the webhook refused: ${status} ${code}`, {
+      status,
+      code,
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    });
+  }
   if (GATEWAY_FAILURES.includes(status) && typeof code !== 'string')
     throw new WebhookCallFailed('unreachable', `a gateway answered ${status}`, { status });
   throw new WebhookCallFailed('garbage', `an answer that is none of the protocol: ${status}`, { status });
+}
+
+/** What a webhook may ask us to wait, at most: its own limit is by the hour (protocol.md section 7). */
+const MAX_RETRY_AFTER_SECONDS = 3_600;
+
+/** @returns whole seconds, at least 1; undefined where it says nothing that can be read */
+function readRetryAfter(field: string | undefined): number | undefined {
+  if (field === undefined || !/^[0-9]{1,9}$/.test(field)) return undefined;
+  return Math.min(Math.max(Number(field), 1), MAX_RETRY_AFTER_SECONDS);
 }
 
 function tryParse(bytes: Uint8Array): Record<string, unknown> | undefined {

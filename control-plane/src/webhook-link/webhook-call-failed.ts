@@ -17,6 +17,8 @@ export class WebhookCallFailed extends Error {
   readonly status: number | undefined;
   /** The webhook's code, where `failure` is `refused`. */
   readonly code: string | undefined;
+  /** Whole seconds after which the webhook wants to be asked again, where it said so. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     failure: CallFailure,
@@ -24,6 +26,7 @@ export class WebhookCallFailed extends Error {
     facts: {
       readonly status?: number;
       readonly code?: string;
+      readonly retryAfterSeconds?: number;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -32,6 +35,7 @@ export class WebhookCallFailed extends Error {
     this.failure = failure;
     this.status = facts.status;
     this.code = facts.code;
+    this.retryAfterSeconds = facts.retryAfterSeconds;
   }
 }
 
