@@ -19,11 +19,14 @@ import { type Metrics, NO_METRICS } from './metrics.ts';
 import { type ClientDocuments, createClientDocuments } from './oauth-clients/client-documents.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
+import { type ProxyConfigDelivery, createProxyConfigDelivery } from './proxies/config-delivery.ts';
+import { createProxyConfigRemoval } from './proxies/config-removal.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
+import { type UpstreamSessions, createUpstreamSessions } from './upstream-sessions/upstream-sessions.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
 import { type LinkedWebhook, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
 import { type OnlineStatus, createOnlineStatus } from './webhook-link/online-status.ts';
@@ -59,6 +62,8 @@ export interface Context {
   readonly tickets: Tickets;
   readonly storeTickets: StoreTickets;
   readonly records: WebhookRecords;
+  readonly proxyConfigs: ProxyConfigDelivery;
+  readonly upstreamSessions: UpstreamSessions;
   startJobs(): Jobs;
   close(): Promise<void>;
 }
@@ -152,6 +157,8 @@ export async function createContext(
     tickets,
     storeTickets: createStoreTickets(tickets),
     records: createWebhookRecords({ links, webhook, status }),
+    proxyConfigs: createProxyConfigDelivery({ stores, unitOfWork, webhook, clock }),
+    upstreamSessions: createUpstreamSessions({ stores, unitOfWork, clock }),
     startJobs: () =>
       startJobs({
         stores,
@@ -159,6 +166,7 @@ export async function createContext(
         claim: database.backgroundClaim,
         webhook,
         rotation,
+        removeProxyConfigs: createProxyConfigRemoval({ stores, webhook, status, clock }).run,
         denials,
         forgetEndedLimits: running.forgetEnded,
         auditRetentionDays: config.auditRetentionDays,

@@ -17,6 +17,7 @@ const SHIPPING_PAUSE_MS = 250;
 const ENDED_LIMITS_PAUSE_MS = 1_000;
 const DENIALS_PAUSE_MS = 5_000;
 const PENDING_KEYS_PAUSE_MS = 5_000;
+const PROXY_REMOVALS_PAUSE_MS = 1_000;
 const ENDED_SIGN_INS_PAUSE_MS = 60_000;
 const UNUSED_CLIENTS_PAUSE_MS = 60_000;
 const RETENTION_PAUSE_MS = 5 * 60_000;
@@ -34,6 +35,7 @@ export function startJobs(options: {
   readonly claim: BackgroundClaim;
   readonly webhook: LinkedWebhook;
   readonly rotation: KeyRotation;
+  readonly removeProxyConfigs: () => Promise<void>;
   readonly denials: DenialCounter;
   readonly forgetEndedLimits: () => void;
   /** Days that the log is kept; undefined: for ever. */
@@ -60,6 +62,7 @@ export function startJobs(options: {
     each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => forgetEndedLimits()),
     once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
     once('key rotation', PENDING_KEYS_PAUSE_MS, () => completeRotations({ links, rotation, logger })),
+    once('proxy removals', PROXY_REMOVALS_PAUSE_MS, options.removeProxyConfigs),
     once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => forgetEndedSignIns(stores, clock)),
     once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => forgetUnusedClients(stores, clock)),
     ...(retention === undefined ? [] : [once('audit retention', RETENTION_PAUSE_MS, retention.run)]),

@@ -15,6 +15,7 @@ import type { OauthCodeStore } from './oauth-sessions/oauth-code-store.ts';
 import type { OauthClientStore } from './oauth-clients/oauth-client-store.ts';
 import type { OauthSessionStore } from './oauth-sessions/oauth-session-store.ts';
 import type { PolicyStore } from './policies/policy-store.ts';
+import type { ProxyRemovalStore } from './proxies/proxy-removal-store.ts';
 import type { ProxyStore } from './proxies/proxy-store.ts';
 import type { OverviewStore } from './overview/overview-store.ts';
 import type { SetupStore } from './setup/setup-store.ts';
@@ -39,6 +40,7 @@ export interface Stores {
   readonly passwords: PasswordStore;
   readonly policies: PolicyStore;
   readonly proxies: ProxyStore;
+  readonly proxyRemovals: ProxyRemovalStore;
   readonly overview: OverviewStore;
   readonly sessions: SessionStore;
   readonly setup: SetupStore;

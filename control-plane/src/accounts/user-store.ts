@@ -19,6 +19,8 @@ export interface UserStore {
   findByEmail(email: string): Promise<User | undefined>;
   /** Everybody of an account, oldest first. */
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<User>>;
+  /** Whose account it is. */
+  ownerOf(vaultId: Id<'vlt'>): Promise<User | undefined>;
   /** Owners of all accounts, oldest first; for the operator's subcommands. */
   owners(): Promise<readonly User[]>;
   setEmail(vaultId: Id<'vlt'>, id: Id<'usr'>, email: string): Promise<void>;

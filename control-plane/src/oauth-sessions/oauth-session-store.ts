@@ -51,6 +51,12 @@ export interface OauthSessionStore {
   find(familyHash: string): Promise<OauthSession | undefined>;
   /** The session that a code opened. */
   findByCode(codeHash: string): Promise<OauthSession | undefined>;
+  /** The session of an access token that is kept. */
+  findByAccess(tokenHash: string): Promise<OauthSession | undefined>;
+  /** All that a client has in an account. */
+  ofClient(vaultId: Id<'vlt'>, clientId: string): Promise<readonly OauthSession[]>;
+  /** One more access token of a session, beside those that it has. */
+  addAccess(sessionId: Id<'ses'>, access: AccessToken): Promise<void>;
   /** Puts the next pair in the place of the present one; within a transaction that holds the account. */
   rotate(
     sessionId: Id<'ses'>,

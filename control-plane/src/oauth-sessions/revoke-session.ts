@@ -1,3 +1,4 @@
+import { hashKey } from '@svault/shared';
 import type { Stores } from '../unit-of-work.ts';
 import type { OauthSession } from './oauth-session-store.ts';
 import { oauthTokens } from './session-tokens.ts';
@@ -14,13 +15,20 @@ export async function revokeByToken(
   token: string,
 ): Promise<void> {
   if (!oauthTokens.isAccessToken(token) && !oauthTokens.isRefreshToken(token)) return;
-  const familyHash = oauthTokens.familyHashOf(token);
-  const seen = await stores.oauthSessions.find(familyHash);
+  const find = () => sessionOf(stores, token);
+  const seen = await find();
   if (seen === undefined) return;
   await stores.vaults.hold(seen.session.vaultId);
-  const found = await stores.oauthSessions.find(familyHash);
+  const found = await find();
   if (found !== undefined) await endOauthSession(stores, found, 'its client let go of it');
 }
+
+/** A session that nobody refreshes has more access tokens than the one that it is found by. */
+const sessionOf = async (
+  { oauthSessions }: Pick<Stores, 'oauthSessions'>,
+  token: string,
+): Promise<OauthSession | undefined> =>
+  (await oauthSessions.find(oauthTokens.familyHashOf(token))) ?? oauthSessions.findByAccess(hashKey(token));
 
 /** Ends a session, with the event. Within a transaction that holds the account. @param reason why nobody of the account did */
 export async function endOauthSession(

@@ -16,4 +16,19 @@ export interface ProxyStore {
   get(vaultId: Id<'vlt'>, id: string): Promise<Proxy | undefined>;
   /** Oldest first; revoked ones too. */
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Proxy>>;
+  /** Writes what an owner may change, and the revision. */
+  update(proxy: Proxy): Promise<void>;
+  /** The hash stays, so that nobody gets a key of it again; the wrapped key is erased. */
+  markRevoked(vaultId: Id<'vlt'>, id: Id<'prx'>, revokedAt: string): Promise<void>;
+  remove(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<void>;
+  /** Undefined for a revoked proxy. */
+  wrappedKey(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<string | undefined>;
+  /** @returns false, and notes nothing, where the proxy is gone, revoked, or at another revision by now */
+  noteDelivered(
+    proxy: { readonly vaultId: Id<'vlt'>; readonly id: Id<'prx'>; readonly revision: number },
+    deliveredAs: string,
+  ): Promise<boolean>;
+  forgetDelivery(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<void>;
+  /** Of every proxy of an account. */
+  forgetDeliveries(vaultId: Id<'vlt'>): Promise<void>;
 }

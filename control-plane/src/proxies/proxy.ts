@@ -5,6 +5,9 @@ export type UpstreamAuthType = 'Token' | 'sv_session';
 
 export type ProxyStatus = 'active' | 'revoked';
 
+/** Contract, "Proxy": what a `Token` proxy sends along where its owner did not say. */
+export const DEFAULT_TEMPLATES: Readonly<Record<string, string>> = { authorization: 'Bearer ${TOKEN}' };
+
 export interface Proxy {
   readonly id: Id<'prx'>;
   readonly vaultId: Id<'vlt'>;
@@ -25,3 +28,8 @@ export interface Proxy {
   /** `deliveryMark` of what the webhook was last given. */
   readonly deliveredAs: string | undefined;
 }
+
+/** What a `Token` proxy sends along. */
+export const templatesOf = ({
+  headerTemplates,
+}: Pick<Proxy, 'headerTemplates'>): Readonly<Record<string, string>> => headerTemplates ?? DEFAULT_TEMPLATES;

@@ -17,6 +17,7 @@ import { proxies } from './migrations/202-proxies.ts';
 import { oauth } from './migrations/301-oauth.ts';
 import { recordOfSessions } from './migrations/302-record-of-sessions.ts';
 import { proxyDelivery } from './migrations/401-proxy-delivery.ts';
+import { proxyUpkeep } from './migrations/404-proxy-upkeep.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   oauth,
   recordOfSessions,
   proxyDelivery,
+  proxyUpkeep,
 ];

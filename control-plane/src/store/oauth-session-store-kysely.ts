@@ -32,6 +32,23 @@ export function createOauthSessionStore(db: Kysely<Schema>): OauthSessionStore {
       const row = await sessions.where('oauth_sessions.code_hash', '=', codeHash).executeTakeFirst();
       return row && toOauthSession(row);
     },
+    findByAccess: async (tokenHash) => {
+      const row = await sessions
+        .innerJoin('oauth_access_tokens', 'oauth_access_tokens.session_id', 'oauth_sessions.session_id')
+        .where('oauth_access_tokens.token_hash', '=', tokenHash)
+        .executeTakeFirst();
+      return row && toOauthSession(row);
+    },
+    ofClient: async (vaultId, clientId) => {
+      const rows = await sessions
+        .where('oauth_sessions.client_id', '=', clientId)
+        .where('sessions.vault_id', '=', vaultId)
+        .execute();
+      return rows.map(toOauthSession);
+    },
+    addAccess: async (sessionId, access) => {
+      await db.insertInto('oauth_access_tokens').values(toAccessRow(sessionId, access)).execute();
+    },
     rotate: async (sessionId, next, former) => {
       await db
         .updateTable('oauth_sessions')

@@ -54,10 +54,19 @@ interface ProxyRow {
   delivered_as: string | null;
 }
 
+interface ProxyRemovalRow {
+  vault_id: Id<'vlt'>;
+  webhook_id: string;
+  proxy_id: Id<'prx'>;
+  due_at: TimeText;
+  tries: number;
+}
+
 /** Tables of policies and of the proxies they may be attached to. */
 export interface PolicySchema {
   policies: PolicyRow;
   policy_attachments: PolicyAttachmentRow;
   policy_usage: PolicyUsageRow;
   proxies: ProxyRow;
+  proxy_removals: ProxyRemovalRow;
 }

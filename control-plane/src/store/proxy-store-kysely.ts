@@ -31,12 +31,72 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
         .execute();
       return pageOf(rows.map(toProxy), page.limit, ({ createdAt, id }) => [createdAt, id]);
     },
+    update: async (proxy) => {
+      const { id, vault_id, name, upstream_url, service_name, agent_id, header_templates, revision } =
+        settingsOf(proxy);
+      await db
+        .updateTable('proxies')
+        .set({ name, upstream_url, service_name, agent_id, header_templates, revision })
+        .where('vault_id', '=', vault_id)
+        .where('id', '=', id)
+        .execute();
+    },
+    markRevoked: async (vaultId, id, revokedAt) => {
+      await db
+        .updateTable('proxies')
+        .set({ status: 'revoked', revoked_at: revokedAt, key_wrapped: null })
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id)
+        .execute();
+    },
+    remove: async (vaultId, id) => {
+      await db.deleteFrom('proxies').where('vault_id', '=', vaultId).where('id', '=', id).execute();
+    },
+    wrappedKey: async (vaultId, id) => {
+      const row = await db
+        .selectFrom('proxies')
+        .select('key_wrapped')
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return row?.key_wrapped ?? undefined;
+    },
+    noteDelivered: async ({ vaultId, id, revision }, deliveredAs) => {
+      const { numUpdatedRows } = await db
+        .updateTable('proxies')
+        .set({ delivered_as: deliveredAs })
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id)
+        .where('revision', '=', revision)
+        .where('status', '=', 'active')
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
+    },
+    forgetDelivery: async (vaultId, id) => {
+      await db
+        .updateTable('proxies')
+        .set({ delivered_as: null })
+        .where('vault_id', '=', vaultId)
+        .where('id', '=', id)
+        .execute();
+    },
+    forgetDeliveries: async (vaultId) => {
+      await db.updateTable('proxies').set({ delivered_as: null }).where('vault_id', '=', vaultId).execute();
+    },
   };
 }
 
 type Row = Selectable<Schema['proxies']>;
 
 function toRow(proxy: Parameters<ProxyStore['add']>[0]): Row {
+  return {
+    ...settingsOf(proxy),
+    key_hash: proxy.keyHash,
+    key_wrapped: proxy.keyWrapped,
+  };
+}
+
+function settingsOf(proxy: Proxy): Omit<Row, 'key_hash' | 'key_wrapped'> {
   const { headerTemplates } = proxy;
   return {
     id: proxy.id,
@@ -48,9 +108,7 @@ function toRow(proxy: Parameters<ProxyStore['add']>[0]): Row {
     agent_id: proxy.agentId ?? null,
     header_templates: headerTemplates === undefined ? null : JSON.stringify(headerTemplates),
     status: proxy.status,
-    key_hash: proxy.keyHash,
     key_prefix: proxy.keyPrefix,
-    key_wrapped: proxy.keyWrapped,
     created_at: proxy.createdAt,
     revoked_at: proxy.revokedAt ?? null,
     last_used_at: proxy.lastUsedAt ?? null,

@@ -16,6 +16,7 @@ import { createOauthClientStore } from './oauth-client-store-kysely.ts';
 import { createOauthSessionStore } from './oauth-session-store-kysely.ts';
 import { createPasswordStore } from './password-store-kysely.ts';
 import { createPolicyStore } from './policy-store-kysely.ts';
+import { createProxyRemovalStore } from './proxy-removal-store-kysely.ts';
 import { createProxyStore } from './proxy-store-kysely.ts';
 import { createOverviewStore } from './overview-store-kysely.ts';
 import type { Schema } from './schema.ts';
@@ -44,6 +45,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     passwords: createPasswordStore(db),
     policies: createPolicyStore(db),
     proxies: createProxyStore(db),
+    proxyRemovals: createProxyRemovalStore(db),
     overview: createOverviewStore(db),
     sessions: createSessionStore(db),
     setup: createSetupStore(db),

@@ -37,6 +37,10 @@ export function createUserStore(db: Kysely<Schema>): UserStore {
         .execute();
       return pageOf(rows.map(toUser), page.limit, ({ createdAt, id }) => [createdAt, id]);
     },
+    ownerOf: async (vaultId) => {
+      const row = await users.where('vault_id', '=', vaultId).where('is_owner', '=', 1).executeTakeFirst();
+      return row && toUser(row);
+    },
     owners: async () => {
       const rows = await users.where('is_owner', '=', 1).orderBy('created_at').orderBy('id').execute();
       return rows.map(toUser);
