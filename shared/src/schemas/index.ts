@@ -65,6 +65,8 @@ export { providerSchema } from './provider.ts';
 export type { Provider } from './provider.ts';
 export { recipientSchema, storeAnswerSchema, storeBodySchema } from './store.ts';
 export type { Recipient, StoreAnswer, StoreBody } from './store.ts';
+export { totpSeedOf } from './totp-seed.ts';
+export type { TotpSeed } from './totp-seed.ts';
 export {
   refreshAcceptedSchema,
   refreshDoneSchema,

@@ -4,6 +4,8 @@ import { serviceNameSchema, timeSchema, versionSchema } from './members.ts';
 import { minterSchema } from './minter.ts';
 import { providerSchema } from './provider.ts';
 import { secretSchema } from './secret-member.ts';
+import { totpMembers } from '../otpauth/otpauth-uri.ts';
+import { totpSeedOf } from './totp-seed.ts';
 import { DELIVERY } from './vocabulary.ts';
 
 const coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'not a coordinate of P-256');
@@ -65,13 +67,11 @@ const byTokenType = z.discriminatedUnion('tokenType', [
   }),
   z.strictObject({
     tokenType: z.literal('TOTP'),
-    /** base32. */
+    /** base32; spaces, dashes, padding and letter case do not matter. */
     secret: secretSchema.optional(),
+    /** What it says need not be said beside it; what is said beside it must be the same. */
     otpauthUri: secretSchema.optional(),
-    algorithm: z.enum(['SHA1', 'SHA256', 'SHA512']).optional(),
-    digits: z.int().min(6).max(8).optional(),
-    /** Seconds. */
-    period: z.int().min(1).max(3600).optional(),
+    ...totpMembers,
     ...restrictions,
   }),
 ]);
@@ -82,6 +82,11 @@ const byTokenType = z.discriminatedUnion('tokenType', [
  */
 export const storeBodySchema = byTokenType
   .refine(hasOneSecretForm, 'exactly one of the secret fields of this type')
+  .refine((body) => body.tokenType !== 'TOTP' || totpSeedOf(body) !== undefined, {
+    message:
+      'not base32, not a URI of otpauth://totp/, or a URI that says something else than its neighbours',
+    path: ['secret'],
+  })
   .refine((body) => (body.delivery === 'sealed') === (body.recipients !== undefined), {
     message: 'recipients stand with delivery sealed, and only there',
     path: ['recipients'],

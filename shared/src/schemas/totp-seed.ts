@@ -1,0 +1,38 @@
+import { normalBase32 } from '../otpauth/base32.ts';
+import { type OtpauthKey, type TotpMembers, readOtpauthUri } from '../otpauth/otpauth-uri.ts';
+
+/** The members of a `TOTP` body: protocol section 5.5. */
+export interface TotpBody extends TotpMembers {
+  readonly secret?: string | undefined;
+  readonly otpauthUri?: string | undefined;
+}
+
+const DEFAULTS = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
+
+/** What codes are made of; every member is told. */
+export type TotpSeed = Required<{ readonly [Name in keyof OtpauthKey]: NonNullable<OtpauthKey[Name]> }>;
+
+/**
+ * The seed of a `TOTP` body and how codes are made of it: as the body says, else as its key URI says, else as RFC 6238
+ * recommends. An empty secret field gives an empty seed.
+ *
+ * @returns undefined where there is no base32 in the secret field, or the URI and the members beside it say different
+ *   things
+ */
+export function totpSeedOf(body: TotpBody): TotpSeed | undefined {
+  const { secret, otpauthUri = '', algorithm, digits, period } = body;
+  const uri = otpauthUri === '' ? undefined : readOtpauthUri(otpauthUri);
+  const seed = (secret ?? otpauthUri) === '' ? '' : (uri?.seed ?? normalBase32(secret ?? ''));
+  if (seed === undefined) return undefined;
+  const told = { algorithm, digits, period };
+  const contradicts = (Object.keys(told) as (keyof typeof told)[]).some(
+    (name) => told[name] !== undefined && uri?.[name] !== undefined && told[name] !== uri[name],
+  );
+  if (contradicts) return undefined;
+  return {
+    seed,
+    algorithm: algorithm ?? uri?.algorithm ?? DEFAULTS.algorithm,
+    digits: digits ?? uri?.digits ?? DEFAULTS.digits,
+    period: period ?? uri?.period ?? DEFAULTS.period,
+  };
+}
