@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { destinationProblem } from './destination.ts';
+
+const problem = (
+  upstreamUrl: string,
+  allowedHosts: readonly string[],
+  headerTemplates: Record<string, string> = {},
+  allowedHeaders: readonly string[] = ['authorization'],
+) => destinationProblem({ upstreamUrl, headerTemplates }, { allowedHosts, allowedHeaders });
+
+describe('the host of an upstream', () => {
+  it.each([
+    ['https://api.test', ['api.test']],
+    ['https://api.test:443/a?b', ['api.test']],
+    ['https://api.test/a', ['api.test:443']],
+    ['https://API.test/a', ['api.test']],
+    ['http://api.test/a', ['api.test']],
+    ['http://api.test/a', ['api.test:80']],
+    ['http://api.test:443/a', ['api.test:443']],
+    ['https://api.test:8443/a', ['other.test', 'api.test:8443']],
+    ['https://[2001:db8::1]/a', ['[2001:db8::1]']],
+    ['https://[2001:DB8:0::1]:8443/a', ['[2001:db8::1]:8443']],
+    ['https://bücher.test/a', ['xn--bcher-kva.test']],
+    ['https://0x7f000001/a', ['127.0.0.1']],
+    ['https://anything.test:1/a', ['*']],
+  ])('%s is allowed by %j', (url, allowed) => {
+    expect(problem(url, allowed)).toBeUndefined();
+  });
+
+  it.each([
+    ['https://api.test/a', []],
+    ['https://api.test:8443/a', ['api.test']],
+    ['https://api.test/a', ['api.test:8443']],
+    ['http://api.test:443/a', ['api.test']],
+    ['https://api.test:80/a', ['api.test']],
+    ['https://api.test./a', ['api.test']],
+    ['https://sub.api.test/a', ['api.test']],
+    ['https://api.test.evil.test/a', ['api.test']],
+    ['https://evil-api.test/a', ['api.test']],
+    ['https://evil.test/api.test', ['api.test']],
+    ['https://evil.test/?@api.test', ['api.test']],
+    ['https://[2001:db8::2]/a', ['[2001:db8::1]']],
+    ['https://anything.test/a', ['*.test', '.test']],
+    ['https://api.test/a', ['API.test']],
+  ])('%s is not allowed by %j', (url, allowed) => {
+    expect(problem(url, allowed)).toBe('host');
+  });
+
+  it.each([
+    'https://user@api.test/',
+    'https://user:pass@api.test/',
+    'https://@api.test/',
+    'https://api.test#x',
+    'https://api.test\\@evil.test/',
+    'ftp://api.test/',
+    'file:///api.test',
+    'api.test',
+    '',
+    'https://',
+    'https://api.test/ a',
+  ])('is not looked for in %j', (url) => {
+    expect(problem(url, ['*'])).toBe('url');
+  });
+});
+
+describe('the header of a marker', () => {
+  const at = (templates: Record<string, string>, allowed?: readonly string[]) =>
+    problem('https://api.test', ['api.test'], templates, allowed);
+
+  it('is one that was sealed, in any case', () => {
+    expect(at({ Authorization: 'Bearer ${TOKEN}', 'x-plain': 'x' })).toBeUndefined();
+    expect(at({ 'x-key': '$<TOKEN>' }, ['X-Key'])).toBeUndefined();
+  });
+
+  it.each([
+    { 'x-other': '${TOKEN}' },
+    { 'x-other': 'a $<TOKEN>' },
+    { authorization: 'Bearer ${TOKEN}', cookie: 's=${TOKEN}' },
+  ])('is refused elsewhere: %j', (templates) => {
+    expect(at(templates as unknown as Record<string, string>)).toBe('marker');
+  });
+
+  it('is nowhere where none was sealed', () => {
+    expect(at({ authorization: '${TOKEN}' }, [])).toBe('marker');
+  });
+
+  it.each([
+    'host',
+    'Host',
+    'content-length',
+    'Transfer-Encoding',
+    'connection',
+    'keep-alive',
+    'te',
+    'trailer',
+    'upgrade',
+    'expect',
+    'via',
+    'forwarded',
+    'x-forwarded-for',
+    'proxy-authorization',
+    'sv-ticket',
+    'a b',
+    'a:b',
+    'a\r\nb',
+    '',
+  ])('never decides how a message travels: %j', (name) => {
+    expect(at({ [name]: 'x' }, [name])).toBe('header');
+    expect(at({ [name]: '${TOKEN}' }, [name])).toBe('header');
+  });
+});

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createScrub } from './scrub.ts';
+
+const SECRET = 'ghp_s3cret/+=value~?>';
+const SECRET_CHARACTERS = 'abcXYZ019+/=~ _-%&'.split('');
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const base64url = (text: string): string => Buffer.from(text).toString('base64url');
+const everyByte = (text: string): string =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+const survives = (value: string, secret = SECRET): boolean =>
+  createScrub(secret)([['x-echo', value]]).length === 1;
+
+describe('a field of an answer is removed where it holds the secret (R18)', () => {
+  it.each([
+    ['as it is', SECRET],
+    ['within something', `Bearer ${SECRET}; x`],
+    ['percent-encoded', encodeURIComponent(SECRET)],
+    ['percent-encoded in lower case', encodeURIComponent(SECRET).toLowerCase()],
+    ['percent-encoded byte by byte', everyByte(SECRET)],
+    ['beside a broken escape', `%zz%${encodeURIComponent(SECRET)}%`],
+    ['as a form', new URLSearchParams({ token: SECRET }).toString()],
+    ['in base64', base64(SECRET)],
+    ['in base64 without padding', base64(SECRET).replaceAll('=', '')],
+    ['in base64url', base64url(SECRET)],
+    ['in base64 of more', base64(`Bearer ${SECRET}`)],
+    ['in base64 of more, at another place', base64(`Bearer: ${SECRET} and so on`)],
+    ['in base64 of more, at the third place', base64(`{"token":"${SECRET}"}`)],
+    ['in base64url of more', base64url(`user:${SECRET}`)],
+    ['in percent-encoded base64', encodeURIComponent(base64(`x${SECRET}`))],
+  ])('%s', (_how, value) => {
+    expect(survives(value)).toBe(false);
+  });
+
+  it('or in its name', () => {
+    expect(createScrub('GHP_abc')([['x-ghp_abc', '1']])).toEqual([]);
+  });
+
+  it('whatever stands around it', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 8, maxLength: 40, unit: fc.constantFrom(...SECRET_CHARACTERS) }),
+        fc.string({ maxLength: 9 }),
+        fc.string({ maxLength: 9 }),
+        (secret, before, after) => {
+          for (const encode of [String, encodeURIComponent, everyByte, base64, base64url]) {
+            if (secret.length < 12 && (encode === base64 || encode === base64url)) continue;
+            const value = encode(
+              before.replaceAll(/[\ud800-\udfff]/g, '') + secret + after.replaceAll(/[\ud800-\udfff]/g, ''),
+            );
+            expect([encode.name, value, survives(value, secret)]).toEqual([encode.name, value, false]);
+          }
+        },
+      ),
+    );
+  });
+
+  it('and no other', () => {
+    const fields = [
+      ['content-type', 'text/event-stream'],
+      ['content-length', '123456'],
+      ['location', 'https://api.test/a%20b?c=%zz'],
+      ['x-part', SECRET.slice(0, -1)],
+      ['mcp-session-id', base64(SECRET.slice(1))],
+    ] as const;
+    expect(createScrub(SECRET)(fields)).toEqual(fields);
+  });
+
+  it('short secrets are looked for as they are; in base64 they stand in many values by chance', () => {
+    expect(survives('a 1234 b', '1234')).toBe(false);
+    expect(survives(base64('1234'), '1234')).toBe(true);
+    expect(survives(base64('123456'), '123456')).toBe(false);
+  });
+});
