@@ -1,7 +1,7 @@
 import { newKey } from '@svault/shared';
 import { expect, test } from 'vitest';
 import { accessEvent } from './access-event.ts';
-import { plainDenial } from './decision.ts';
+import { plainDenial } from './denial.ts';
 import { AccessStage } from './staged-access.ts';
 
 const { subject } = new AccessStage();

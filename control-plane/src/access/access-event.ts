@@ -1,8 +1,8 @@
 import { scrub } from '@svault/server-kit/scrub';
 import type { Outcome } from '@svault/shared/schemas';
-import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { AuditDetail, NewAuditEvent } from '../audit/audit-event.ts';
 import type { AccessSubject } from './access-store.ts';
-import type { Denial } from './decision.ts';
+import type { Denial } from './denial.ts';
 
 /**
  * The event that tells of a denial.
@@ -20,15 +20,18 @@ export function accessEvent(
     ...(serviceName !== undefined && { serviceName: scrub(serviceName) }),
     eventType: 'AGENT_CREDENTIAL_ACCESS',
     outcome: outcomeOf(denial),
-    detail:
-      denial.code === 'POLICY_DENIED'
-        ? { code: denial.code, policy: denial.policy, rule: denial.rule }
-        : { code: denial.code },
+    detail: detailOf(denial),
   };
 }
 
+/** What the log says of a denial. */
+export const detailOf = (denial: Denial): AuditDetail =>
+  denial.code === 'POLICY_DENIED'
+    ? { code: denial.code, policy: denial.policy, rule: denial.rule }
+    : { code: denial.code };
+
 /** `error` is what neither the agent nor the owner's rules are the cause of. */
-function outcomeOf(denial: Denial): Outcome {
+export function outcomeOf(denial: Denial): Outcome {
   switch (denial.code) {
     case 'RATE_LIMITED':
       return 'rate_limited';

@@ -1,35 +1,6 @@
 import type { Id } from '@svault/shared';
-import type { ErrorCode } from '../errors.ts';
-import type { LimiterDenial } from '../limits/limiter.ts';
-import type { PolicyDenial } from '../policies/policy-verdict.ts';
 import type { ListedGrant } from './access-store.ts';
-
-/** Denials that say nothing beyond their code. */
-const PLAIN_CODES = [
-  'MISSING_KEY',
-  'INVALID_KEY',
-  'AGENT_INACTIVE',
-  'MCP_DISABLED',
-  'INVALID_SERVICE',
-  'VAULT_LOCKED',
-  'NO_GRANT',
-  'GRANT_EXPIRED',
-  'WEBHOOK_NOT_CONFIGURED',
-] as const satisfies readonly ErrorCode[];
-export type PlainDenialCode = (typeof PLAIN_CODES)[number];
-
-/** Why a request gets nothing. A value and not an exception: being refused is an ordinary answer, and a cheap one. */
-export type Denial =
-  | { readonly code: PlainDenialCode }
-  | { readonly code: 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
-  /** `scope` is what had no room: the penalty box, the floor, the account's ceiling, or a counter of its own. */
-  | {
-      readonly code: 'RATE_LIMITED';
-      readonly scope: LimiterDenial['scope'];
-      readonly retryAfterSeconds: number;
-    }
-  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */
-  | ({ readonly code: 'POLICY_DENIED'; readonly retryAfterSeconds?: number } & PolicyDenial);
+import type { Denied } from './denial.ts';
 
 /** Who asked, where that may be told what the door knows besides. */
 export interface Caller {
@@ -37,18 +8,12 @@ export interface Caller {
   readonly agentId: Id<'agt'>;
 }
 
+/** What an agent gets. */
 export type Decision =
-  | { readonly outcome: 'denied'; readonly denial: Denial }
+  | Denied
   /** `url` works once; `expiresAt` in epoch ms. */
   | { readonly outcome: 'ticket'; readonly url: string; readonly expiresAt: number }
   | { readonly outcome: 'grants'; readonly caller: Caller; readonly grants: readonly ListedGrant[] }
   | { readonly outcome: 'grant'; readonly caller: Caller; readonly grant: ListedGrant }
   /** Let through: for `nothing` and for `history`. */
   | { readonly outcome: 'admitted'; readonly caller: Caller };
-
-/** Made once: a denial without particulars is the same value each time. */
-const PLAIN: ReadonlyMap<PlainDenialCode, Denial> = new Map(PLAIN_CODES.map((code) => [code, { code }]));
-
-export const plainDenial = (code: PlainDenialCode): Denial => PLAIN.get(code) ?? { code };
-
-export const denied = (denial: Denial): Decision => ({ outcome: 'denied', denial });

@@ -4,7 +4,8 @@ import type { Limits } from '../limits/limits.ts';
 import type { LifetimeUse, PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { AccessRequest } from './access.ts';
 import type { AccessSubject, ListedGrant } from './access-store.ts';
-import { type Denial, plainDenial } from './decision.ts';
+import { type Denial, plainDenial } from './denial.ts';
+import { NOTHING_FURTHER, foreseePolicies } from './policy-outlook.ts';
 
 /** A request that grant and policies allow, and what of it is still to be counted. */
 interface ForeseenAccess {
@@ -32,10 +33,9 @@ export type Foresee = (
   nowMs: number,
 ) => Outlook;
 
-const NOTHING: readonly Counter[] = [];
-const ADMITTED: Outlook = { kind: 'admitted', further: NOTHING };
-const GRANTS: Outlook = { kind: 'grants', further: NOTHING };
-const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, further: NOTHING });
+const ADMITTED: Outlook = { kind: 'admitted', further: NOTHING_FURTHER };
+const GRANTS: Outlook = { kind: 'grants', further: NOTHING_FURTHER };
+const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, further: NOTHING_FURTHER });
 
 /**
  * What a request comes to once the limits let it through, in the order of contract.md. Pure, and looked at before they are
@@ -62,23 +62,16 @@ export function createForesee({
     const grantId = liveGrant(subject, nowMs);
     if (grantId === undefined)
       return { kind: 'miss', serviceName, further: [limits.counter('agent_no_grant', subject.agentId)] };
-    if (kind === 'grant') return { kind: 'grant', grant: listed(subject, serviceName), further: NOTHING };
+    if (kind === 'grant')
+      return { kind: 'grant', grant: listed(subject, serviceName), further: NOTHING_FURTHER };
 
-    const verdict = policies.evaluate({
-      policies: subject.policies,
-      usage: subject.policyUsage,
+    const said = foreseePolicies(policies, subject, {
       caller: { type: 'agent', id: subject.agentId },
       serviceName,
       sourceAddress,
       nowMs,
     });
-    if (!verdict.allowed) {
-      const { policy, rule, reason } = verdict;
-      return foreseenDenial({ code: 'POLICY_DENIED', policy, rule, reason });
-    }
-    const { rates, uses } = verdict;
-    const further = rates.length === 0 ? NOTHING : rates.map(({ counter }) => counter);
-    return { kind: 'access', serviceName, grantId, rates, uses, further };
+    return said.kind === 'denied' ? said : { ...said, kind: 'access', serviceName, grantId };
   };
 }
 

@@ -92,6 +92,7 @@ describe('credentials', () => {
     expect(await stage.said(GITHUB, { door, credential })).toBe('ticket');
     expect(stage.provided).toEqual([
       {
+        caller: 'agent',
         credential,
         withMcpOn: door === 'mcp',
         grantId: 'grt_1',

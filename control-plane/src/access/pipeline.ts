@@ -1,16 +1,20 @@
 import type { DenialCounter } from '../audit/denial-counter.ts';
-import { refusal } from '../errors.ts';
-import type { Counter, Limiter, LimiterVerdict } from '../limits/limiter.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
+import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { Access, AccessRequest, Question } from './access.ts';
+import { accessEvent } from './access-event.ts';
 import type { AccessStore, AccessSubject, ListingSubject } from './access-store.ts';
 import type { AgentCredential } from './agent-credential.ts';
-import { type Decision, type Denial, denied, plainDenial } from './decision.ts';
+import { countOnce } from './counted-once.ts';
+import type { Decision } from './decision.ts';
+import { type Denial, denied, plainDenial } from './denial.ts';
 import type { ExpiredGrants } from './expired-grants.ts';
+import { createMiss } from './miss.ts';
 import { type Outlook, createForesee } from './outlook.ts';
 import { type TicketDependencies, createProvideTicket } from './provide-ticket.ts';
 import { createRefusals } from './refusals.ts';
+import { untilItHolds } from './until-it-holds.ts';
 
 export interface AccessDependencies extends TicketDependencies {
   readonly store: AccessStore;
@@ -20,9 +24,6 @@ export interface AccessDependencies extends TicketDependencies {
   readonly denials: DenialCounter;
   readonly expiredGrants: ExpiredGrants;
 }
-
-/** Each further one needs another change between a read and the write behind it. */
-const MAX_ATTEMPTS = 3;
 
 /**
  * Decides what an agent gets, at either of its doors. Everything that can refuse stands in `decide`, in `foresee`
@@ -34,49 +35,42 @@ const MAX_ATTEMPTS = 3;
  * access stands behind it in the log. Every decision about a known agent is on the disk before it is answered.
  */
 export function createAccess(dependencies: AccessDependencies): Access {
-  const { store, limiter, limits, clock } = dependencies;
+  const { store, clock } = dependencies;
   const foresee = createForesee(dependencies);
-  const refusals = createRefusals(dependencies);
+  const refusals = createRefusals<AccessSubject>(accessEvent, dependencies);
+  const answerMiss = createMiss(dependencies, refusals);
   const provideTicket = createProvideTicket(dependencies, refusals);
 
-  async function decide({ credential, door, question, sourceAddress }: AccessRequest): Promise<Decision> {
-    if (credential === undefined) return denied(plainDenial('INVALID_KEY'));
+  function decide({ credential, door, question, sourceAddress }: AccessRequest): Promise<Decision> {
+    if (credential === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
     const serviceName = serviceNameIn(question);
-    let counted: readonly Counter[] | undefined;
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const count = countOnce(dependencies);
+    return untilItHolds(async () => {
       const subject = await subjectOf(credential, question, serviceName);
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
       const bar = barAt(door, subject);
       if (bar !== undefined) return refusals.barred(subject, serviceName, bar);
 
       const outlook = foresee(subject, { question, sourceAddress }, clock.now());
-      const verdict = await (counted === undefined
-        ? admit(subject, question, outlook)
-        : countWhatIsNew(subject, outlook, counted));
-      if (!verdict.allowed) return refusals.limited(subject, serviceName, verdict, outlook);
+      const { vaultId, agentId } = subject;
+      const { further } = outlook;
+      const verdict = await count(subject, { callerId: agentId, traffic: trafficOf(question), further });
+      if (!verdict.allowed) return refusals.limited(subject, serviceName, verdict, ratesIn(outlook));
 
-      const caller = { vaultId: subject.vaultId, agentId: subject.agentId };
       switch (outlook.kind) {
         case 'admitted':
-          return { outcome: 'admitted', caller };
+          return { outcome: 'admitted', caller: { vaultId, agentId } };
         case 'grants':
-          return { outcome: 'grants', caller, grants: subject.grants ?? [] };
+          return { outcome: 'grants', caller: { vaultId, agentId }, grants: subject.grants ?? [] };
         case 'grant':
-          return { outcome: 'grant', caller, grant: outlook.grant };
+          return { outcome: 'grant', caller: { vaultId, agentId }, grant: outlook.grant };
         case 'denied':
           return refusals.refuse(subject, serviceName, outlook.denial);
         case 'miss':
-          return refusals.miss(subject, outlook.serviceName);
-        case 'access': {
-          const decision = await provideTicket(subject, { credential, door }, outlook);
-          if (decision !== undefined) return decision;
-          // What it rested on has changed, or the last use of a rule went to another request: what stands now is the answer.
-          counted = [...(counted ?? []), ...outlook.further];
-        }
+          return answerMiss(subject, outlook.serviceName);
+        case 'access':
+          return provideTicket(subject, { credential, door }, outlook);
       }
-    }
-    throw refusal('AUDIT_UNAVAILABLE', 'The access kept changing while it was being recorded; ask again.', {
-      details: { retryAfter: 1 },
     });
   }
 
@@ -89,34 +83,6 @@ export function createAccess(dependencies: AccessDependencies): Access {
     kind === 'grants'
       ? store.findWithGrants(credential, clock.now())
       : store.find(credential, serviceName ?? '', clock.now());
-
-  /** Penalty box, floor and aggregate, and whatever counts besides. */
-  const admit = (
-    subject: AccessSubject,
-    question: Question,
-    { further }: Outlook,
-  ): Promise<LimiterVerdict> | LimiterVerdict =>
-    limiter.admit({
-      vaultId: subject.vaultId,
-      callerId: subject.agentId,
-      traffic: question.kind === 'nothing' ? question.traffic : 'agent_credentials',
-      aggregateLimit: limits.aggregate(subject),
-      further,
-    });
-
-  /** Of a request that the limits have counted already, under other outlooks. */
-  const countWhatIsNew = async (
-    { vaultId }: AccessSubject,
-    { further }: Outlook,
-    counted: readonly Counter[],
-  ): Promise<LimiterVerdict> => {
-    const known = new Set(counted.map(({ key }) => key));
-    for (const counter of further.filter(({ key }) => !known.has(key))) {
-      const taken = await limiter.take(counter, vaultId);
-      if (!taken.allowed) return { ...taken, key: counter.key };
-    }
-    return { allowed: true };
-  };
 
   return { decide };
 }
@@ -131,3 +97,10 @@ function barAt(door: AccessRequest['door'], { status, mcpEnabled }: AccessSubjec
 
 const serviceNameIn = (question: Question): string | undefined =>
   question.kind === 'nothing' || question.kind === 'grants' ? undefined : question.serviceName;
+
+const trafficOf = (question: Question): 'agent_credentials' | 'mcp_handshake' =>
+  question.kind === 'nothing' ? question.traffic : 'agent_credentials';
+
+const NO_RATES: readonly RateUse[] = [];
+const ratesIn = (outlook: Outlook): readonly RateUse[] =>
+  outlook.kind === 'access' ? outlook.rates : NO_RATES;

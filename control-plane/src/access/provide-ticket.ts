@@ -3,19 +3,11 @@ import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { AccessRequest } from './access.ts';
 import type { AccessSubject } from './access-store.ts';
 import type { AgentCredential } from './agent-credential.ts';
-import { type Decision, plainDenial } from './decision.ts';
-import { isStale } from './last-used.ts';
+import { type BoundWebhook, isStale, webhookOf } from './caller-subject.ts';
+import type { Decision } from './decision.ts';
+import { plainDenial } from './denial.ts';
 import type { AccessOutlook } from './outlook.ts';
 import type { Refusals } from './refusals.ts';
-
-/** A vault's webhook as the decision needs it. */
-export interface BoundWebhook {
-  readonly webhookId: string;
-  readonly url: string;
-  readonly keyId: string;
-  /** base64url of the key under the master key. */
-  readonly keyWrapped: string;
-}
 
 export interface TicketDependencies {
   readonly audit: AuditWriter;
@@ -43,11 +35,11 @@ export type ProvideTicket = (
 
 export function createProvideTicket(
   { audit, offlineForSeconds, issueCredentialUrl, clock }: TicketDependencies,
-  refusals: Refusals,
+  refusals: Refusals<AccessSubject>,
 ): ProvideTicket {
   return async (subject, { credential, door }, { serviceName, grantId, uses }) => {
     const { vaultId, agentId, policyRevision } = subject;
-    const webhook = boundWebhook(subject);
+    const webhook = webhookOf(subject);
     if (webhook === undefined)
       return refusals.refuse(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
     // MCP's list of errors is closed and does not have this one (contract.md, "MCP").
@@ -59,17 +51,19 @@ export function createProvideTicket(
     const recorded = await audit.record(
       { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
       {
-        touchAgent: isStale(subject.lastUsedAt, clock.now()),
-        provided: { credential, withMcpOn: door === 'mcp', grantId, webhookId, policyRevision, uses },
+        touchCaller: isStale(subject, clock.now()),
+        provided: {
+          caller: 'agent',
+          credential,
+          withMcpOn: door === 'mcp',
+          grantId,
+          webhookId,
+          policyRevision,
+          uses,
+        },
       },
     );
     if (!recorded) return undefined;
     return { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName) };
   };
-}
-
-function boundWebhook(subject: AccessSubject): BoundWebhook | undefined {
-  const { webhookId, webhookUrl, keyId, keyWrapped } = subject;
-  if (webhookId === null || webhookUrl === null || keyId === null || keyWrapped === null) return undefined;
-  return { webhookId, url: webhookUrl, keyId, keyWrapped };
 }

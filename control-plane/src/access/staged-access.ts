@@ -1,6 +1,6 @@
 import { type Id, ManualClock } from '@svault/shared';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
-import type { AuditWriter, StandingAccess } from '../audit/audit-writer.ts';
+import type { AuditWriter, StandingAgentAccess } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
@@ -67,12 +67,12 @@ export class AccessStage {
   readonly asked: string[] = [];
   readonly admissions: Admission[] = [];
   /** What accesses were to rest on when they were written down. */
-  readonly provided: StandingAccess[] = [];
+  readonly provided: StandingAgentAccess[] = [];
   readonly events: NewAuditEvent[] = [];
 
   readonly #audit: AuditWriter = {
     record: async (event, { provided } = {}) => {
-      if (provided !== undefined) {
+      if (provided?.caller === 'agent') {
         this.provided.push(provided);
         const change = this.meanwhile;
         this.meanwhile = undefined;

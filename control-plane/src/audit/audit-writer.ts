@@ -8,24 +8,42 @@ import type { NewAuditEvent } from './audit-event.ts';
 /** One line of what is to be written before an answer goes out. */
 export interface AuditEntry {
   readonly event: NewAuditEvent;
-  /** Write the event's time to its agent's `lastUsedAt` as well, in the same transaction. */
-  readonly touchAgent: boolean;
+  /** Write the event's time to the `lastUsedAt` of its agent or proxy as well, in the same transaction. */
+  readonly touchCaller: boolean;
   /** Write the event only if this still holds within the transaction. */
   readonly provided: StandingAccess | undefined;
 }
 
 /** What an access that was granted rests on. */
-export interface StandingAccess {
-  /** That was shown: it is the agent's still, and the agent is active; its vault is not locked. */
+export type StandingAccess = StandingAgentAccess | StandingProxyUse;
+
+interface Standing {
+  /** Of the vault, which is not locked: no policy or attachment has changed since the decision. */
+  readonly policyRevision: number;
+  /** Counted with the event, all or none; where one has no room left the access does not stand. */
+  readonly uses: readonly LifetimeUse[];
+}
+
+export interface StandingAgentAccess extends Standing {
+  readonly caller: 'agent';
+  /** That was shown: it is the agent's still, and the agent is active. */
   readonly credential: AgentCredential;
   /** The agent has MCP on. */
   readonly withMcpOn: boolean;
   readonly grantId: Id<'grt'>;
   readonly webhookId: string;
-  /** Of the vault: no policy or attachment has changed since the decision. */
-  readonly policyRevision: number;
-  /** Counted with the event, all or none; where one has no room left the access does not stand. */
-  readonly uses: readonly LifetimeUse[];
+}
+
+export interface StandingProxyUse extends Standing {
+  readonly caller: 'proxy';
+  /** That was shown: it is an active proxy's still. */
+  readonly keyHash: string;
+  /** Of the proxy: where it leads to, and with which credential, is as it was. */
+  readonly revision: number;
+  /** Whom it acts for, active; null where that is nobody. */
+  readonly agentId: Id<'agt'> | null;
+  /** Null where the use needs none. */
+  readonly webhookId: string | null;
 }
 
 /** Where entries become durable. */
@@ -51,7 +69,7 @@ export interface AuditWriter {
    */
   record(
     event: NewAuditEvent,
-    options?: { readonly touchAgent?: boolean; readonly provided?: StandingAccess },
+    options?: { readonly touchCaller?: boolean; readonly provided?: StandingAccess },
   ): Promise<boolean>;
 }
 
@@ -68,8 +86,8 @@ export function createAuditWriter({
   /** What is written together fails together: that is told once. */
   let told: unknown;
   return {
-    record: (event, { touchAgent = false, provided } = {}) =>
-      log.write({ event, touchAgent, provided }).catch((cause: unknown) => {
+    record: (event, { touchCaller = false, provided } = {}) =>
+      log.write({ event, touchCaller, provided }).catch((cause: unknown) => {
         if (cause !== told) logger.error({ err: cause }, 'the audit log could not be written');
         told = cause;
         throw refusal(

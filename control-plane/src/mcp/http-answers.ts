@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { endWhenReceived } from '@svault/server-kit/unread-body';
 import type { ErrorCode } from '../errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
-import { type JsonRpcId, type JsonRpcRefusal, RATE_LIMITED, errorBody } from './json-rpc.ts';
+import { type JsonRpcId, type JsonRpcRefusal, RATE_LIMITED, errorBody } from '../http/json-rpc.ts';
 
 /** Refusals that HTTP answers, whatever the message was: in the shape of every other refusal of this service. */
 type HttpRefusal =

@@ -15,7 +15,7 @@ import {
   type JsonRpcRefusal,
   REFUSED_BY_HTTP,
   idOf,
-} from './json-rpc.ts';
+} from '../http/json-rpc.ts';
 import { routeOf } from './message-route.ts';
 import type { Read } from './read-message.ts';
 import { type StandardHeaders, contradiction } from './standard-headers.ts';

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { Access } from '../access/access.ts';
-import type { Denial } from '../access/decision.ts';
+import type { Denial } from '../access/denial.ts';
 import { createAllowedOrigins } from '../http/allowed-origins.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import type { OwnHost } from '../http/own-host.ts';

@@ -8,7 +8,7 @@ import {
   PARSE_ERROR,
   REFUSED_BY_HTTP,
   idOf,
-} from './json-rpc.ts';
+} from '../http/json-rpc.ts';
 
 /** Far above the longest arguments a tool takes. */
 const MAX_BODY_BYTES = 1024 * 1024;

@@ -6,11 +6,11 @@ import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { Access, Question } from '../access/access.ts';
 import type { ListedGrant } from '../access/access-store.ts';
 import { agentKeyCredential } from '../access/agent-credential.ts';
-import { plainDenial } from '../access/decision.ts';
+import { plainDenial } from '../access/denial.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { withStandingHeaders } from '../http/standing-headers.ts';
-import { presentedAgentKey } from './agent-key.ts';
-import { createDenialAnswers } from './denial-answer.ts';
+import { presentedKey } from '../http/presented-key.ts';
+import { createDenialAnswers } from '../http/denial-answer.ts';
 
 export const CREDENTIALS_PATH = '/api/agents/credentials';
 
@@ -50,7 +50,7 @@ export function createCredentialHandler(options: {
 
   const handle: RequestHandler = async (req, res, next) => {
     if (req.method !== 'GET') return refuseMethod(req, res, next);
-    const key = presentedAgentKey(req);
+    const key = presentedKey(req, 'x-agent-key');
     if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
     const decision = await access.decide({
       credential: agentKeyCredential(key),

@@ -2,13 +2,19 @@ import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Clock } from '@svault/shared';
 import { formatTime } from '@svault/shared';
 import { stampEvent } from '../audit/audit-event.ts';
-import type { AuditCommit, AuditEntry, StandingAccess } from '../audit/audit-writer.ts';
+import type {
+  AuditCommit,
+  AuditEntry,
+  StandingAccess,
+  StandingAgentAccess,
+  StandingProxyUse,
+} from '../audit/audit-writer.ts';
 import { hashedText } from '../audit/chain.ts';
 import { createLanes } from './lanes.ts';
 import { cameBetween } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
-/** migrations/112-record-events.ts, 302-record-of-sessions.ts */
+/** migrations/112-record-events.ts, 302-record-of-sessions.ts, 405-record-of-proxies.ts */
 const RECORD = {
   name: 'svault_record',
   text: 'SELECT svault_record($1, $2, $3, $4, $5, $6) AS "leftOut"',
@@ -47,8 +53,8 @@ export function createAuditCommit(options: {
   const write = async (vaultId: string, entries: readonly AuditEntry[]): Promise<boolean[]> => {
     const nowMs = clock.now();
     const texts = entries.map(({ event }) => hashedText(stampEvent(event, nowMs)));
-    const touched = entries.flatMap(({ event, touchAgent }) =>
-      touchAgent && event.agentId !== undefined ? [event.agentId] : [],
+    const touched = entries.flatMap(({ event, touchCaller }) =>
+      touchCaller ? [event.agentId ?? event.proxyId ?? ''] : [],
     );
     const [row] = await record([
       vaultId,
@@ -73,23 +79,29 @@ export function createAuditCommit(options: {
   return { write: (entry) => lanes.add(entry.event.vaultId, entry) };
 }
 
-const restingOn = ({
-  credential,
-  withMcpOn,
-  grantId,
-  webhookId,
-  policyRevision,
-  uses,
-}: StandingAccess): string =>
-  JSON.stringify({
-    ...(credential.kind === 'key'
-      ? { keyHash: credential.hash }
-      : { tokenHash: credential.hash, audience: credential.audience }),
-    ...(withMcpOn && { mcp: true }),
-    grantId,
-    webhookId,
+function restingOn(access: StandingAccess): string {
+  const { policyRevision, uses } = access;
+  return JSON.stringify({
+    ...(access.caller === 'agent' ? ofAgent(access) : ofProxy(access)),
     policyRevision,
     ...(uses.length > 0 && {
       uses: uses.map(({ targetType, targetId, ruleId, limit }) => [targetType, targetId, ruleId, limit]),
     }),
   });
+}
+
+const ofAgent = ({ credential, withMcpOn, grantId, webhookId }: StandingAgentAccess): object => ({
+  ...(credential.kind === 'key'
+    ? { keyHash: credential.hash }
+    : { tokenHash: credential.hash, audience: credential.audience }),
+  ...(withMcpOn && { mcp: true }),
+  grantId,
+  webhookId,
+});
+
+const ofProxy = ({ keyHash, revision, agentId, webhookId }: StandingProxyUse): object => ({
+  proxyKeyHash: keyHash,
+  revision,
+  ...(agentId !== null && { agentId }),
+  ...(webhookId !== null && { webhookId }),
+});

@@ -23,8 +23,11 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
      VALUES (?, ?, ?, ?, ?, 0)
      ON CONFLICT (vault_id) DO UPDATE SET head_seq = excluded.head_seq, head_hash = excluded.head_hash`,
   );
-  const touch = db.prepare<[string, string, string]>(
+  const touchAgent = db.prepare<[string, string, string]>(
     'UPDATE agents SET last_used_at = ? WHERE vault_id = ? AND id = ?',
+  );
+  const touchProxy = db.prepare<[string, string, string]>(
+    'UPDATE proxies SET last_used_at = ? WHERE vault_id = ? AND id = ?',
   );
 
   const stands = createStandingCheck(db);
@@ -44,14 +47,15 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
         leftOut.add(entry);
         continue;
       }
-      const { event, touchAgent } = entry;
-      const { vaultId, agentId } = event;
+      const { event, touchCaller } = entry;
+      const { vaultId, agentId, proxyId } = event;
       const before = heads.get(vaultId) ?? head.get(vaultId) ?? EMPTY_CHAIN;
       const linked = linkEvent(before, stampEvent(event, nowMs));
       const row = toAuditRow(linked);
       insert.run(...AUDIT_COLUMNS.map((column) => row[column]));
       heads.set(vaultId, linked);
-      if (touchAgent && agentId !== undefined) touch.run(linked.timestamp, vaultId, agentId);
+      if (touchCaller && agentId !== undefined) touchAgent.run(linked.timestamp, vaultId, agentId);
+      if (touchCaller && proxyId !== undefined) touchProxy.run(linked.timestamp, vaultId, proxyId);
     }
     for (const [vaultId, { seq, hash }] of heads)
       moveHead.run(vaultId, seq, hash, EMPTY_CHAIN.seq, EMPTY_CHAIN.hash);

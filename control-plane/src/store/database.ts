@@ -5,6 +5,7 @@ import type { Clock } from '@svault/shared';
 import type { AccessStore } from '../access/access-store.ts';
 import type { AuditCommit } from '../audit/audit-writer.ts';
 import type { BackgroundClaim } from '../background.ts';
+import type { ProxyAccessStore } from '../proxy-access/proxy-access-store.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import type { Schema } from './schema.ts';
 
@@ -18,6 +19,8 @@ export interface Database {
   readonly unitOfWork: UnitOfWork;
   /** For the credential path: one statement, prepared once. */
   readonly accessStore: AccessStore;
+  /** The same for proxies. */
+  readonly proxyAccessStore: ProxyAccessStore;
   /** For the credential path: what comes at the same time is written together. */
   readonly auditCommit: AuditCommit;
   readonly backgroundClaim: BackgroundClaim;

@@ -17,7 +17,10 @@ import { proxies } from './migrations/202-proxies.ts';
 import { oauth } from './migrations/301-oauth.ts';
 import { recordOfSessions } from './migrations/302-record-of-sessions.ts';
 import { proxyDelivery } from './migrations/401-proxy-delivery.ts';
+import { providers } from './migrations/402-providers.ts';
+import { refreshAttempts } from './migrations/403-refresh-attempts.ts';
 import { proxyUpkeep } from './migrations/404-proxy-upkeep.ts';
+import { recordOfProxies } from './migrations/405-record-of-proxies.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -39,5 +42,8 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   oauth,
   recordOfSessions,
   proxyDelivery,
+  providers,
+  refreshAttempts,
   proxyUpkeep,
+  recordOfProxies,
 ];

@@ -8,15 +8,16 @@ import type { Database, OpenOptions } from './database.ts';
 import { postgresEngine } from './engine-postgres.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import { preparePostgres } from './prepare-postgres.ts';
+import { createProxyAccessStore } from './proxy-access-store-postgres.ts';
 import type { Schema } from './schema.ts';
 import type { OperatorKeys } from './sealing-key.ts';
 import { createStores } from './unit-of-work-kysely.ts';
 import { createPostgresUnitOfWork } from './unit-of-work-postgres.ts';
 
 /** The credential path has connections of its own, so that no amount of management keeps it waiting. */
-const FOR_CREDENTIALS = 9;
+const FOR_CREDENTIALS = 11;
 const FOR_WRITES = 5;
-/** Twice: credentials and lists. */
+/** Three times: credentials, lists and proxies. */
 const FOR_READS = 2;
 const FOR_MANAGEMENT = 6;
 
@@ -55,6 +56,7 @@ export async function openPostgresDatabase(
     stores: createStores(kysely, clock, postgresEngine),
     unitOfWork: createPostgresUnitOfWork(kysely, clock),
     accessStore: createAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
+    proxyAccessStore: createProxyAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
     auditCommit: createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock }),
     backgroundClaim: createBackgroundClaim(kysely),
     answers: async () => void (await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely)),

@@ -14,6 +14,7 @@ import { type Database, NoDatabase, type OpenOptions } from './database.ts';
 import { sqliteDialect } from './driver.ts';
 import { sqliteEngine } from './engine-sqlite.ts';
 import { migrate } from './migrate.ts';
+import { createProxyAccessStore } from './proxy-access-store-sqlite.ts';
 import type { Schema } from './schema.ts';
 import { type OperatorKeys, makeSealingKey, openSealingKey } from './sealing-key.ts';
 import { createStores, createUnitOfWork } from './unit-of-work-kysely.ts';
@@ -63,6 +64,7 @@ export async function openSqliteDatabase(
       stores: createStores(kysely, clock, sqliteEngine),
       unitOfWork: createUnitOfWork(kysely, clock, sqliteEngine),
       accessStore: createAccessStore(sqlite),
+      proxyAccessStore: createProxyAccessStore(sqlite),
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
       backgroundClaim: ALONE,
       answers: async () =>

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { formatTime } from '@svault/shared';
-import type { StandingAccess } from '../audit/audit-writer.ts';
+import type { StandingAccess, StandingAgentAccess, StandingProxyUse } from '../audit/audit-writer.ts';
 
 /** Of the agent `a`, however it was found. */
 const STANDS = `JOIN vaults v ON v.id = a.vault_id
@@ -23,7 +23,18 @@ export function createStandingCheck(db: SqliteDatabase): (access: StandingAccess
      JOIN agents a ON a.id = s.agent_id
      ${STANDS} AND t.token_hash = (SELECT ?) AND s.audience = (SELECT ?) AND t.expires_at > (SELECT ?)`,
   );
-  return ({ credential, withMcpOn, grantId, policyRevision, webhookId }, nowMs) => {
+  const ofProxy = db.prepare<[string, number, string | null, number, string | null, string | null]>(
+    `SELECT 1 FROM proxies p
+     JOIN vaults v ON v.id = p.vault_id
+     LEFT JOIN agents a ON a.id = p.agent_id
+     LEFT JOIN webhook_links w ON w.vault_id = p.vault_id
+     WHERE p.key_hash = (SELECT ?) AND p.status = 'active' AND p.revision = (SELECT ?)
+       AND p.agent_id IS (SELECT ?) AND (p.agent_id IS NULL OR a.status = 'active')
+       AND v.locked_at IS NULL AND v.policy_revision = (SELECT ?)
+       AND ((SELECT ?) IS NULL OR w.webhook_id = (SELECT ?))`,
+  );
+  const agentStands = (access: StandingAgentAccess, nowMs: number): boolean => {
+    const { credential, withMcpOn, grantId, policyRevision, webhookId } = access;
     const values: Stands = [grantId, withMcpOn ? 1 : 0, policyRevision, webhookId];
     const row =
       credential.kind === 'key'
@@ -31,4 +42,9 @@ export function createStandingCheck(db: SqliteDatabase): (access: StandingAccess
         : ofSession.get(...values, credential.hash, credential.audience, formatTime(nowMs));
     return row !== undefined;
   };
+  const proxyStands = (use: StandingProxyUse): boolean => {
+    const { keyHash, revision, agentId, policyRevision, webhookId } = use;
+    return ofProxy.get(keyHash, revision, agentId, policyRevision, webhookId, webhookId) !== undefined;
+  };
+  return (access, nowMs) => (access.caller === 'agent' ? agentStands(access, nowMs) : proxyStands(access));
 }

@@ -8,7 +8,7 @@ import {
   timeOrderedToken,
 } from '@svault/shared';
 import type { AccessSubject } from '../access/access-store.ts';
-import type { BoundWebhook } from '../access/provide-ticket.ts';
+import type { BoundWebhook } from '../access/caller-subject.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 import type { WebhookLink } from './webhook-link.ts';
 

@@ -38,7 +38,7 @@ function manualCommit() {
 }
 const entry = (serviceName: string): AuditEntry => ({
   event: stored.event(serviceName),
-  touchAgent: false,
+  touchCaller: false,
   provided: undefined,
 });
 const names = async () =>

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   stored = await storeAccess(database, clock);
-  entry = { event: stored.event('github'), touchAgent: true, provided: stored.provided };
+  entry = { event: stored.event('github'), touchCaller: true, provided: stored.provided };
 });
 
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
@@ -84,7 +84,11 @@ it('makes one chain of what requests and changes write at the same time', async 
     ...Array.from({ length: 40 }, () => database.auditCommit.write(plain())),
     ...Array.from({ length: 20 }, () => change(({ audit }) => audit.append(stored.event('changed')))),
     ...Array.from({ length: 20 }, () =>
-      database.auditCommit.write({ event: other.event('other'), touchAgent: true, provided: other.provided }),
+      database.auditCommit.write({
+        event: other.event('other'),
+        touchCaller: true,
+        provided: other.provided,
+      }),
     ),
     change(({ audit }) => audit.appendAll(Array.from({ length: 30 }, () => stored.event('many')))),
   ]);

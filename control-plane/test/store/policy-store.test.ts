@@ -69,7 +69,7 @@ async function use(policy: Policy, target: PolicyTarget, account = stored): Prom
     limit: 100,
   }));
   const provided = { ...account.provided, policyRevision, uses };
-  const entry = { event: account.event('github'), touchAgent: false, provided };
+  const entry = { event: account.event('github'), touchCaller: false, provided };
   expect(await database.auditCommit.write(entry)).toBe(true);
 }
 const readable = ({ policies, policyUsage }: Pick<AccessSubject, 'policies' | 'policyUsage'>) => ({

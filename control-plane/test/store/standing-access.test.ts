@@ -34,7 +34,7 @@ const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
   database.unitOfWork.run(stored.vaultId, work);
 const entryOf = (provided: StandingAccess): AuditEntry => ({
   event: stored.event('github'),
-  touchAgent: true,
+  touchCaller: true,
   provided,
 });
 const write = (provided: StandingAccess): Promise<boolean> => database.auditCommit.write(entryOf(provided));

@@ -1,7 +1,7 @@
 import { type Clock, type Id, formatTime, hashKey, newId, newKey } from '@svault/shared';
 import { type AgentCredential, sessionCredential } from '../../src/access/agent-credential.ts';
 import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
-import type { StandingAccess } from '../../src/audit/audit-writer.ts';
+import type { StandingAgentAccess } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 
 export const AUDIENCE = 'https://service.example/api/agents/mcp';
@@ -13,7 +13,7 @@ export interface StoredAccess {
   readonly agentId: Id<'agt'>;
   /** The agent's key. */
   readonly credential: AgentCredential;
-  readonly provided: StandingAccess;
+  readonly provided: StandingAgentAccess;
   event(serviceName: string): NewAuditEvent;
 }
 
@@ -70,7 +70,15 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
     userId,
     agentId,
     credential,
-    provided: { credential, withMcpOn: false, grantId, webhookId, policyRevision: 0, uses: [] },
+    provided: {
+      caller: 'agent',
+      credential,
+      withMcpOn: false,
+      grantId,
+      webhookId,
+      policyRevision: 0,
+      uses: [],
+    },
     event: (serviceName) => ({
       vaultId,
       agentId,

@@ -1,0 +1,44 @@
+import type { Counter } from '../limits/limiter.ts';
+import type {
+  LifetimeUse,
+  PolicyEvaluator,
+  PolicyQuestion,
+  PolicyVerdict,
+  RateUse,
+} from '../policies/policy-verdict.ts';
+import type { CallerSubject } from './caller-subject.ts';
+import type { Denial } from './denial.ts';
+
+/** What the policies of a caller and its token say; `further` is what the limiter counts with the request. */
+export type PolicyOutlook =
+  | { readonly kind: 'denied'; readonly denial: Denial; readonly further: readonly Counter[] }
+  | {
+      readonly kind: 'allowed';
+      readonly rates: readonly RateUse[];
+      /** Counted in the transaction that writes the access down. */
+      readonly uses: readonly LifetimeUse[];
+      readonly further: readonly Counter[];
+    };
+
+export const NOTHING_FURTHER: readonly Counter[] = [];
+
+/** @param asked who asks for which token, from where, and when */
+export function foreseePolicies(
+  policies: PolicyEvaluator,
+  subject: Pick<CallerSubject, 'policies' | 'policyUsage'>,
+  asked: Pick<PolicyQuestion, 'caller' | 'serviceName' | 'sourceAddress' | 'nowMs'>,
+): PolicyOutlook {
+  const verdict: PolicyVerdict = policies.evaluate({
+    ...asked,
+    policies: subject.policies,
+    usage: subject.policyUsage,
+  });
+  if (!verdict.allowed) {
+    const { policy, rule, reason } = verdict;
+    const denial: Denial = { code: 'POLICY_DENIED', policy, rule, reason };
+    return { kind: 'denied', denial, further: NOTHING_FURTHER };
+  }
+  const { rates, uses } = verdict;
+  const further = rates.length === 0 ? NOTHING_FURTHER : rates.map(({ counter }) => counter);
+  return { kind: 'allowed', rates, uses, further };
+}

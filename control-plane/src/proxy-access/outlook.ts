@@ -1,0 +1,31 @@
+import { type Denial, plainDenial } from '../access/denial.ts';
+import { NOTHING_FURTHER, type PolicyOutlook, foreseePolicies } from '../access/policy-outlook.ts';
+import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
+import type { ProxyRequest } from './proxy-access.ts';
+import type { ProxySubject } from './proxy-access-store.ts';
+
+/** What stands behind the limits; `further` is what the limiter counts with it. */
+export type Foresee = (
+  subject: ProxySubject,
+  request: Pick<ProxyRequest, 'sourceAddress'>,
+  nowMs: number,
+) => PolicyOutlook;
+
+/**
+ * What a request comes to once the limits let it through, in the order of contract.md. Pure, and looked at before they are
+ * asked, since a policy's own rate is counted in the same step as the floor; answered only behind them.
+ */
+export const createForesee =
+  ({ policies }: { readonly policies: PolicyEvaluator }): Foresee =>
+  (subject, { sourceAddress }, nowMs) => {
+    if (subject.vaultLockedAt !== null) return foreseen(plainDenial('VAULT_LOCKED'));
+    return foreseePolicies(policies, subject, {
+      caller: { type: 'proxy', id: subject.proxyId },
+      // A proxy that sends sessions uses no token, and no policy of one was read.
+      serviceName: subject.serviceName ?? '',
+      sourceAddress,
+      nowMs,
+    });
+  };
+
+const foreseen = (denial: Denial): PolicyOutlook => ({ kind: 'denied', denial, further: NOTHING_FURTHER });

@@ -1,0 +1,75 @@
+import { countOnce } from '../access/counted-once.ts';
+import { denied, plainDenial } from '../access/denial.ts';
+import type { PolicyOutlook } from '../access/policy-outlook.ts';
+import { createRefusals } from '../access/refusals.ts';
+import { untilItHolds } from '../access/until-it-holds.ts';
+import type { DenialCounter } from '../audit/denial-counter.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
+import { createForesee } from './outlook.ts';
+import { NO_STREAM, type UseDependencies, createProvideUse } from './provide-use.ts';
+import type { Admittance, ProxyAccess, ProxyDecision, ProxyRequest } from './proxy-access.ts';
+import type { ProxyAccessStore, ProxySubject } from './proxy-access-store.ts';
+import { proxyEvent } from './proxy-event.ts';
+
+export interface ProxyAccessDependencies extends UseDependencies {
+  readonly store: ProxyAccessStore;
+  readonly limiter: Limiter;
+  readonly limits: Limits;
+  readonly policies: PolicyEvaluator;
+  readonly denials: DenialCounter;
+}
+
+/**
+ * Decides whether a proxy's request goes on, as `access/pipeline.ts` does for agents. Everything that can refuse stands in
+ * `decide`, in `foresee` (`outlook.ts`) and in `provideUse` in the order in which it is answered (contract.md, "Proxy" and
+ * "Order of answers"); nothing else in the service lets anything through to `/v1/proxy` or to an upstream.
+ *
+ * The state is read from the database, at the request and again in the transaction that writes the use down; nothing is
+ * forwarded before that is on the disk.
+ */
+export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
+  const { store, streams, clock } = dependencies;
+  const foresee = createForesee(dependencies);
+  const refusals = createRefusals<ProxySubject>(
+    (subject, _serviceName, denial) => proxyEvent(subject, denial),
+    dependencies,
+  );
+  const provideUse = createProvideUse(dependencies, refusals);
+
+  function decide({ keyHash, traffic, sourceAddress }: ProxyRequest): Promise<ProxyDecision> {
+    if (keyHash === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
+    const count = countOnce(dependencies);
+    return untilItHolds(async () => {
+      const subject = await store.find(keyHash);
+      if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
+      if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
+
+      const outlook = foresee(subject, { sourceAddress }, clock.now());
+      const verdict = await count(subject, { callerId: subject.proxyId, traffic, further: outlook.further });
+      if (!verdict.allowed) return refusals.limited(subject, undefined, verdict, ratesIn(outlook));
+
+      if (outlook.kind === 'denied') return refusals.refuse(subject, undefined, outlook.denial);
+      return provideUse(subject, keyHash, outlook);
+    });
+  }
+
+  async function admit(keyHash: string): Promise<Admittance> {
+    const subject = await store.find(keyHash);
+    if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
+    if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
+    const stream = streams.open(subject.proxyId);
+    return stream === undefined ? refusals.counted(subject, NO_STREAM) : { outcome: 'admitted', stream };
+  }
+
+  return { decide, admit };
+}
+
+/** Whoever a proxy acts for must be active. */
+const mayAct = ({ agentId, agentStatus }: ProxySubject): boolean =>
+  agentId === null || agentStatus === 'active';
+
+const NO_RATES: readonly RateUse[] = [];
+const ratesIn = (outlook: PolicyOutlook): readonly RateUse[] =>
+  outlook.kind === 'allowed' ? outlook.rates : NO_RATES;

@@ -1,0 +1,44 @@
+import type { Id } from '@svault/shared';
+import type { BoundWebhook } from '../access/caller-subject.ts';
+import type { Denied } from '../access/denial.ts';
+import type { DeliverableProxy } from '../proxies/config-delivery.ts';
+import type { SessionProxy } from '../upstream-sessions/upstream-sessions.ts';
+import type { OpenStream } from './open-streams.ts';
+
+export interface ProxyRequest {
+  /** Of the key that was shown (`proxy-credential.ts`); undefined where it cannot be one. */
+  readonly keyHash: string | undefined;
+  /** Which floor it counts against (specification, "Handshake exemption"). */
+  readonly traffic: 'proxy_mcp' | 'mcp_handshake';
+  /** The caller's IP address, where it is known. */
+  readonly sourceAddress: string | undefined;
+}
+
+/** What a proxy is let do once: where its request goes, and what is to be added to it. */
+export type ProxyUse = { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> } & (
+  | {
+      readonly kind: 'webhook';
+      readonly webhook: BoundWebhook;
+      readonly config: DeliverableProxy;
+    }
+  | { readonly kind: 'session'; readonly proxy: SessionProxy }
+);
+
+export type ProxyDecision =
+  | Denied
+  /** Written down: `stream` is to be closed when the exchange is over. */
+  | { readonly outcome: 'use'; readonly use: ProxyUse; readonly stream: OpenStream };
+
+/** Whether more of a request may be read than of anybody's. */
+export type Admittance = Denied | { readonly outcome: 'admitted'; readonly stream: OpenStream };
+
+/** Decides for the proxies' door. */
+export interface ProxyAccess {
+  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing may be forwarded */
+  decide(request: ProxyRequest): Promise<ProxyDecision>;
+  /**
+   * Looks who it is, counts nothing, and holds one of the proxy's places while a large body is received: `stream` is to be
+   * closed when it is there.
+   */
+  admit(keyHash: string): Promise<Admittance>;
+}
