@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EgressRefused, createEgress } from '@svault/shared/egress';
 import type { Egress } from '@svault/shared/egress';
@@ -34,13 +35,27 @@ const LOOPBACK_LITERALS = [
   '%31%32%37.0.0.1',
 ];
 
+/** How both ways to call are refused; told apart where they differ. */
 const refusal = async (egress: Egress, url: string): Promise<string> => {
-  try {
-    await egress.request({ method: 'GET', url, timeoutMs: 5000 });
-  } catch (error) {
-    return error instanceof EgressRefused ? error.reason : `not refused: ${String(error)}`;
-  }
-  return 'answered';
+  const refused = async (call: Promise<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      return error instanceof EgressRefused ? error.reason : `not refused: ${String(error)}`;
+    }
+    return 'answered';
+  };
+  const whole = await refused(egress.request({ method: 'GET', url, timeoutMs: 5000 }));
+  const call = {
+    method: 'GET',
+    url,
+    headers: {},
+    headTimeoutMs: 5000,
+    idleTimeoutMs: 5000,
+    partition: '',
+  } as const;
+  const streamed = await refused(egress.stream(call, () => new Writable()));
+  return whole === streamed ? whole : `${whole}, streamed: ${streamed}`;
 };
 
 describe('egress makes no connection', () => {

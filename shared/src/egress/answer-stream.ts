@@ -1,7 +1,9 @@
 import type { Writable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import { Pool } from 'undici';
 import type { buildConnector } from 'undici';
+import { transferAnswer } from './answer-transfer.ts';
+import { createConnections } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { EgressFailed } from './egress-errors.ts';
 
 /** A call whose answer is handed on as it comes. */
@@ -38,91 +40,74 @@ export interface HeadBounds {
   readonly fields: number;
 }
 
-const KEEP_ALIVE_MS = 30_000;
 /** Partitions whose idle connections are kept. */
 const MAX_POOLS = 1_000;
-/** Of one partition to one origin; further calls wait, within the time for their head. */
-const MAX_CONNECTIONS = 256;
-/** RFC 9110 section 15.2: nobody needs more; a flood of them would hold a call open for ever. */
-const MAX_INTERIM_ANSWERS = 8;
+/**
+ * The largest body after which a connection is used again. What is larger than the first flight of TCP (RFC 6928) may
+ * still be under way when an upstream has answered already; what such an upstream takes the rest for, an answer to it
+ * included, would meet the next caller.
+ */
+const REUSABLE_BODY_BYTES = 14_600;
 
 /** Connections by partition and origin, and the calls on them. The caller has admitted the URL; the connector checks again. */
 export interface AnswerStreams {
   /** Resolves once the taker has everything and is finished. Rejects, with the taker destroyed where there is one. */
   stream(url: URL, call: EgressStream, take: TakeAnswer): Promise<void>;
-  close(): Promise<void>;
+  /** Ends the calls that are under way. Further ones fail as aborted. */
+  close(): void;
 }
 
+/**
+ * An answer reaches the call that it belongs to and no other (HTTP/1.1 has no name for the request that an answer is
+ * to): one call at a time per connection; a connection is used again only after a complete answer to a short request, and
+ * after a rest in which the upstream wrote nothing. What is left: an upstream that writes a second answer later than
+ * that, while the next call is waiting on the same connection, answers that call wrongly, as it could anyway; partitions
+ * keep it to calls of the same partition.
+ */
 export function createAnswerStreams(connect: buildConnector.connector, bounds: HeadBounds): AnswerStreams {
-  const pools = new LRUCache<string, Pool>({
-    max: MAX_POOLS,
-    // What is under way on it ends in its own time.
-    dispose: (pool) => void pool.close().catch(() => undefined),
-  });
-  const poolOf = (partition: string, origin: string): Pool => {
+  const pools = new LRUCache<string, Connections>({ max: MAX_POOLS, dispose: (pool) => pool.retire() });
+  const underWay = new Set<AbortController>();
+  let closed = false;
+  const poolOf = (partition: string, origin: string): Connections => {
     const key = `${partition} ${origin}`;
     const known = pools.get(key);
     if (known !== undefined) return known;
-    const pool = new Pool(origin, {
-      connect,
-      allowH2: false,
-      pipelining: 1,
-      connections: MAX_CONNECTIONS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: bounds.bytes,
-    });
+    const pool = createConnections(origin, { connect, maxHeaderSize: bounds.bytes });
     pools.set(key, pool);
     return pool;
   };
 
   return {
     stream: async (url, call, take) => {
+      if (closed || call.signal?.aborted === true) throw new EgressFailed('aborted');
       const ended = new AbortController();
-      const end = (why: EgressFailed): void => ended.abort(why);
-      const onSignal = (): void => end(new EgressFailed('aborted'));
-      const headDeadline = setTimeout(() => end(new EgressFailed('timeout')), call.headTimeoutMs);
-      if (call.signal?.aborted === true) onSignal();
+      underWay.add(ended);
+      const onSignal = (): void => ended.abort(new EgressFailed('aborted'));
       call.signal?.addEventListener('abort', onSignal, { once: true });
-      let interim = 0;
+      const headDeadline = setTimeout(() => ended.abort(new EgressFailed('timeout')), call.headTimeoutMs);
+      const pool = poolOf(call.partition, url.origin);
+      const last = (call.body?.byteLength ?? 0) > REUSABLE_BODY_BYTES;
       try {
-        await poolOf(call.partition, url.origin).stream(
-          {
-            path: url.pathname + url.search,
-            method: call.method,
-            headers: call.headers,
-            body: call.body ?? null,
-            headersTimeout: 0,
-            bodyTimeout: call.idleTimeoutMs,
-            responseHeaders: 'raw',
-            signal: ended.signal,
-            onInfo: () => {
-              interim += 1;
-              if (interim > MAX_INTERIM_ANSWERS) end(new EgressFailed('protocol'));
-            },
-          },
-          ({ statusCode, headers }) => {
-            clearTimeout(headDeadline);
-            const fields = fieldsOf(headers as unknown as readonly string[]);
-            if (fields.length > bounds.fields) throw new EgressFailed('protocol');
-            return take({ status: statusCode, fields });
-          },
-        );
+        const client = await pool.take(ended.signal);
+        let complete = false;
+        try {
+          const onHead = (): void => clearTimeout(headDeadline);
+          await transferAnswer(client, url, call, { bounds, take, last, signal: ended.signal, onHead });
+          complete = true;
+        } finally {
+          if (complete && !last) pool.giveBack(client);
+          else pool.drop(client);
+        }
       } finally {
         clearTimeout(headDeadline);
         call.signal?.removeEventListener('abort', onSignal);
+        underWay.delete(ended);
       }
     },
-    close: async () => {
-      const open = [...pools.values()];
-      await Promise.all(open.map((pool) => pool.destroy()));
+    close: () => {
+      closed = true;
+      for (const call of underWay) call.abort(new EgressFailed('aborted'));
+      pools.clear();
     },
   };
-}
-
-/** From the client's flat list. */
-function fieldsOf(flat: readonly string[]): (readonly [string, string])[] {
-  const fields: (readonly [string, string])[] = [];
-  for (let at = 0; at + 1 < flat.length; at += 2)
-    fields.push([(flat[at] ?? '').toLowerCase(), flat[at + 1] ?? '']);
-  return fields;
 }

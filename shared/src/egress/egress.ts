@@ -106,7 +106,8 @@ export function createEgress(options: {
     request: async (call) => send(agent, admitted(call), call).catch(failing),
     stream: async (call, take) => streams.stream(admitted(call), call, take).catch(failing),
     close: async () => {
-      await Promise.all([agent.destroy(), streams.close()]);
+      streams.close();
+      await agent.destroy();
     },
   };
 }

@@ -1,0 +1,137 @@
+import type { Writable } from 'node:stream';
+import type { Client, Dispatcher } from 'undici';
+import type { AnswerHead, EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
+import { EgressFailed } from './egress-errors.ts';
+
+/** RFC 9110 section 15.2: nobody needs more; a flood of them would hold a call open for ever. */
+const MAX_INTERIM_ANSWERS = 8;
+
+/** What one call on a connection needs beside the call itself. */
+export interface Transfer {
+  readonly bounds: HeadBounds;
+  readonly take: TakeAnswer;
+  /** The connection is not used again after this call. */
+  readonly last: boolean;
+  /** Ends the call at once, whatever it is waiting for; its reason is what the call fails with. */
+  readonly signal: AbortSignal;
+  /** Told when the head of the final answer is there. */
+  onHead(): void;
+}
+
+/**
+ * Sends one call on a client that has no other, and hands the answer on at the pace of who takes it.
+ *
+ * @returns once the taker is finished. Rejects with the taker destroyed where there is one; the caller then has to
+ *   destroy the client, which may still be connecting or reading
+ */
+export function transferAnswer(
+  client: Client,
+  url: URL,
+  call: EgressStream,
+  { bounds, take, last, signal, onHead }: Transfer,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let settled = false;
+  let ended = false;
+  let interim = 0;
+  let held = false;
+  let taker: Writable | undefined;
+  let idle: NodeJS.Timeout | undefined;
+
+  const settle = (error?: Error): void => {
+    if (settled) return;
+    settled = true;
+    clearTimeout(idle);
+    signal.removeEventListener('abort', onAbort);
+    if (error === undefined) return resolve();
+    taker?.destroy();
+    reject(error);
+  };
+  const onAbort = (): void => settle(signal.reason as Error);
+
+  const begin = (controller: Dispatcher.DispatchController, head: AnswerHead): void => {
+    const taking = take(head);
+    taker = taking;
+    idle = setTimeout(() => {
+      // Who takes nothing is waited for; the time starts anew when it goes on.
+      if (!held) settle(new EgressFailed('timeout'));
+    }, call.idleTimeoutMs);
+    const goOn = (): void => {
+      if (settled) return;
+      held = false;
+      idle?.refresh();
+      controller.resume();
+    };
+    taking.on('drain', goOn);
+    taking.on('finish', () => settle(ended ? undefined : new EgressFailed('aborted')));
+    taking.on('close', () => settle(new EgressFailed('aborted')));
+    taking.on('error', (error) => settle(new EgressFailed('aborted', { cause: error })));
+    if (taking.destroyed) settle(new EgressFailed('aborted'));
+    else if (taking.writableNeedDrain) hold(controller);
+  };
+  const hold = (controller: Dispatcher.DispatchController): void => {
+    held = true;
+    controller.pause();
+  };
+
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart: () => undefined,
+    onResponseStart: (controller, status) => {
+      if (settled) return;
+      if (status < 200) {
+        interim += 1;
+        if (interim > MAX_INTERIM_ANSWERS) settle(new EgressFailed('protocol'));
+        return;
+      }
+      const fields = fieldsOf(controller.rawHeaders);
+      if (fields.length > bounds.fields) return settle(new EgressFailed('protocol'));
+      onHead();
+      try {
+        begin(controller, { status, fields });
+      } catch (error) {
+        settle(new EgressFailed('aborted', { cause: error }));
+      }
+    },
+    onResponseData: (controller, chunk) => {
+      if (settled || taker === undefined) return;
+      idle?.refresh();
+      if (!taker.write(chunk)) hold(controller);
+    },
+    onResponseEnd: () => {
+      ended = true;
+      clearTimeout(idle);
+      if (!settled) taker?.end();
+    },
+    onResponseError: (_controller, error) => settle(error),
+  };
+
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  else
+    client.dispatch(
+      {
+        path: url.pathname + url.search,
+        method: call.method,
+        headers: call.headers,
+        body: call.body ?? null,
+        ...(last && { reset: true }),
+        // Both are counted here: for the head over all interim answers, for the body only while it is taken.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      handler,
+    );
+  return promise;
+}
+
+/** From the client's flat list of raw names and values. */
+function fieldsOf(raw: Dispatcher.DispatchController['rawHeaders']): (readonly [string, string])[] {
+  const fields: (readonly [string, string])[] = [];
+  if (!Array.isArray(raw)) return fields;
+  for (let at = 0; at + 1 < raw.length; at += 2)
+    fields.push([textOf(raw[at]).toLowerCase(), textOf(raw[at + 1])]);
+  return fields;
+}
+
+const textOf = (part: Buffer | string | undefined): string =>
+  typeof part === 'string' ? part : (part?.toString('latin1') ?? '');

@@ -1,0 +1,102 @@
+import { Client } from 'undici';
+import type { buildConnector } from 'undici';
+
+/** Open at once, busy or not; further calls wait. */
+const MAX_CONNECTIONS = 256;
+const KEEP_ALIVE_MS = 30_000;
+/**
+ * How long a connection rests between two calls. What an upstream writes after the end of its answer shows in this time
+ * and closes the connection, so that the next caller does not take it for an answer to its own request.
+ */
+const REST_MS = 20;
+
+/** The connections of one partition to one origin: one call at a time on each. */
+export interface Connections {
+  /** One that is open and rested, a new one, or, where there are too many, the next that is free. Rejects with the signal's reason. */
+  take(signal: AbortSignal): Promise<Client>;
+  /** After a complete answer. */
+  giveBack(client: Client): void;
+  /** After anything else: closes it. */
+  drop(client: Client): void;
+  /** Closes those without a call; the others follow when they come back. */
+  retire(): void;
+}
+
+/**
+ * Not undici's pool: there a call waits for its turn or its connection whatever its signal says, and a connection takes
+ * the next call in the very turn in which it had its answer.
+ */
+export function createConnections(
+  origin: string,
+  options: { readonly connect: buildConnector.connector; readonly maxHeaderSize: number },
+): Connections {
+  const open = new Set<Client>();
+  /** In the order in which they were last used. */
+  const rested = new Set<Client>();
+  const resting = new Set<Client>();
+  const waiting = new Set<(client: Client) => void>();
+  let retired = false;
+
+  const create = (): Client => {
+    const client = new Client(origin, {
+      connect: options.connect,
+      maxHeaderSize: options.maxHeaderSize,
+      allowH2: false,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    });
+    // It would connect again by itself: a connection is one connection here.
+    client.on('disconnect', () => drop(client));
+    open.add(client);
+    return client;
+  };
+  const serve = (client: Client): void => {
+    const [next] = waiting;
+    if (next === undefined) return void rested.add(client);
+    waiting.delete(next);
+    next(client);
+  };
+  const drop = (client: Client): void => {
+    rested.delete(client);
+    resting.delete(client);
+    void client.destroy().catch(() => undefined);
+    if (open.delete(client) && waiting.size > 0) serve(create());
+  };
+
+  return {
+    take: (signal) => {
+      const [client] = rested;
+      if (client !== undefined) {
+        rested.delete(client);
+        return Promise.resolve(client);
+      }
+      if (open.size < MAX_CONNECTIONS) return Promise.resolve(create());
+      return new Promise((resolve, reject) => {
+        const onAbort = (): void => {
+          waiting.delete(onTurn);
+          reject(signal.reason as Error);
+        };
+        const onTurn = (free: Client): void => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(free);
+        };
+        signal.addEventListener('abort', onAbort, { once: true });
+        waiting.add(onTurn);
+      });
+    },
+    giveBack: (client) => {
+      if (!open.has(client)) return;
+      if (retired && waiting.size === 0) return drop(client);
+      resting.add(client);
+      setTimeout(() => {
+        if (resting.delete(client)) serve(client);
+      }, REST_MS).unref();
+    },
+    drop,
+    retire: () => {
+      retired = true;
+      for (const client of [...rested, ...resting]) drop(client);
+    },
+  };
+}

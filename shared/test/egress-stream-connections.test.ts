@@ -1,0 +1,217 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { rawAnswer, rawUpstream } from './raw-upstream.ts';
+import type { RawRequest } from './raw-upstream.ts';
+import { HeldTaker, Opened, callTo, failure, taken } from './stream-calls.ts';
+
+/** So many calls may be under way from one partition to one origin. */
+const MOST = 256;
+
+describe('connections of answers that are handed on', () => {
+  const opened = new Opened();
+  afterEach(() => opened.close());
+  const upstream = async (answer: (request: RawRequest) => void) => opened.of(await rawUpstream(answer));
+  const echo = ({ socket, line, connection }: RawRequest): void =>
+    void socket.write(rawAnswer(`${line.split(' ')[1]} on ${connection}`));
+
+  it('are used again, one call at a time', async () => {
+    const server = await upstream(echo);
+    const egress = opened.egress();
+    for (let n = 0; n < 100; n += 1) {
+      const { text } = await taken(egress, callTo(server.port, { path: `/${n}` }));
+      expect(text).toMatch(`/${n} on`);
+    }
+    expect(server.connections()).toBeLessThan(100);
+    await vi.waitFor(async () => {
+      const before = server.connections();
+      await taken(egress, callTo(server.port));
+      expect(server.connections()).toBe(before);
+    });
+  });
+
+  it('are never shared by partitions, nor by origins', async () => {
+    const partitionsOf = new Map<number, Set<string>>();
+    const server = await upstream(({ socket, line, connection }) => {
+      const seen = partitionsOf.get(connection) ?? new Set();
+      partitionsOf.set(connection, seen.add(line.split(' ')[1] ?? ''));
+      socket.write(rawAnswer('ok'));
+    });
+    const egress = opened.egress({ resolve: () => Promise.resolve(['127.0.0.1']) });
+    for (let round = 0; round < 20; round += 1)
+      await Promise.all(
+        ['one', 'two', 'one http', ''].flatMap((partition) =>
+          ['127.0.0.1', 'name.example'].map((host) =>
+            taken(egress, {
+              ...callTo(server.port, { partition }),
+              url: `http://${host}:${server.port}/${encodeURIComponent(partition)}@${host}`,
+            }),
+          ),
+        ),
+      );
+    expect([...partitionsOf.values()].map(({ size }) => size)).toEqual(
+      Array.from({ length: server.connections() }, () => 1),
+    );
+  });
+
+  it('are so many at once and no more; who waits does so within its own time, and leaves when it likes', async () => {
+    const held: RawRequest[] = [];
+    const server = await upstream((request) => {
+      if (request.line.includes('held')) held.push(request);
+      else echo(request);
+    });
+    const egress = opened.egress();
+    const calls = Array.from({ length: MOST }, () =>
+      failure(taken(egress, callTo(server.port, { path: '/held' }))),
+    );
+    await vi.waitFor(() => expect(held).toHaveLength(MOST));
+    const caller = new AbortController();
+    const leaving = failure(taken(egress, callTo(server.port, { signal: caller.signal })));
+    const late = failure(taken(egress, callTo(server.port, { headTimeoutMs: 20 })));
+    const next = taken(egress, callTo(server.port, { path: '/next' }));
+    const elsewhere = await taken(egress, callTo(server.port, { path: '/else', partition: 'two' }));
+    expect(elsewhere.text).toMatch('/else');
+    caller.abort();
+    expect(await leaving).toBe('aborted');
+    expect(await late).toBe('timeout');
+    expect(server.connections()).toBe(MOST + 1);
+    held[0]?.socket.write(rawAnswer('done'));
+    expect((await next).text).toBe('/next on 1');
+    // A connection that breaks makes room as well.
+    held[1]?.socket.destroy();
+    held[2]?.socket.write(rawAnswer('done'));
+    await taken(egress, callTo(server.port));
+    for (const { socket } of held.slice(3)) socket.write(rawAnswer('done'));
+    const broken = (await Promise.all(calls)).filter((how) => how !== 'answered');
+    expect(broken).toEqual(['connect']);
+  });
+
+  it('of partitions that were not used for long are closed, and what is under way there goes on', async () => {
+    const held: RawRequest[] = [];
+    const server = await upstream((request) => {
+      if (request.line.includes('held')) held.push(request);
+      else echo(request);
+    });
+    const egress = opened.egress();
+    await taken(egress, callTo(server.port, { partition: 'idle' }));
+    const busy = taken(egress, callTo(server.port, { partition: 'busy', path: '/held' }));
+    await vi.waitFor(() => expect(held).toHaveLength(1));
+    for (let n = 0; n < 1_010; n += 101)
+      await Promise.all(
+        Array.from({ length: 101 }, (_, at) =>
+          taken(egress, callTo(server.port, { partition: `other ${n + at}` })),
+        ),
+      );
+    await vi.waitFor(() => expect(server.open()).toBeLessThanOrEqual(1_001));
+    held[0]?.socket.write(rawAnswer('still'));
+    expect((await busy).text).toBe('still');
+  });
+
+  it('that the other side closes in between are not used', async () => {
+    const server = await upstream(({ socket }) =>
+      socket.end(rawAnswer('last', 'connection: keep-alive\r\n')),
+    );
+    const egress = opened.egress();
+    for (let n = 0; n < 50; n += 1) expect((await taken(egress, callTo(server.port))).text).toBe('last');
+    expect(server.connections()).toBe(50);
+  });
+
+  // R29. The answer that nobody asked for is written where it hurts most.
+  const STRAY = rawAnswer('STRAY');
+  it.each([
+    ['in the packet of the first', (request: RawRequest) => request.socket.write(rawAnswer('own') + STRAY)],
+    [
+      'in a packet right behind',
+      ({ socket }: RawRequest) => {
+        socket.setNoDelay(true).write(rawAnswer('own'));
+        socket.write(STRAY);
+      },
+    ],
+    [
+      'one turn later',
+      ({ socket }: RawRequest) => {
+        socket.write(rawAnswer('own'));
+        setImmediate(() => socket.write(STRAY));
+      },
+    ],
+    [
+      'some milliseconds later',
+      ({ socket }: RawRequest) => {
+        socket.write(rawAnswer('own'));
+        setTimeout(() => socket.write(STRAY), 5);
+      },
+    ],
+    [
+      'as half of one',
+      ({ socket }: RawRequest) => socket.write(`${rawAnswer('own')}HTTP/1.1 200 OK\r\ncontent-length: 5`),
+    ],
+    ['as bytes that are no answer', ({ socket }: RawRequest) => socket.write(`${rawAnswer('own')}garbage`)],
+    [
+      'as a body that 204 has not',
+      ({ socket }: RawRequest) =>
+        socket.write(`HTTP/1.1 204 No Content\r\ncontent-length: ${STRAY.length}\r\n\r\n${STRAY}`),
+    ],
+    [
+      'as one behind the last chunk',
+      ({ socket }: RawRequest) =>
+        socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nown\r\n0\r\n\r\n${STRAY}`),
+    ],
+    [
+      'as an interim one',
+      ({ socket }: RawRequest) => socket.write(`${rawAnswer('own')}HTTP/1.1 103 Early Hints\r\n\r\n${STRAY}`),
+    ],
+  ])('never bring a second answer to the next caller: %s', async (_how, answer) => {
+    const server = await upstream((request) => {
+      // A connection that has answered keeps the next call waiting, so that the stray answer is there first.
+      if (answeredOn.has(request.socket)) setTimeout(() => answer(request), 30);
+      else answer(request);
+      answeredOn.add(request.socket);
+    });
+    const answeredOn = new WeakSet<object>();
+    const egress = opened.egress();
+    for (let n = 0; n < 20; n += 1) {
+      const { text } = await taken(egress, callTo(server.port));
+      expect(['own', '']).toContain(text);
+    }
+  });
+
+  it('never bring an answer to what an upstream took for a request: the body behind an early answer', async () => {
+    // It answers at the head, reads the rest of the body as further requests, and answers them when the next one is there.
+    const owed = new Map<number, string>();
+    const server = await upstream(({ socket, line, connection }) => {
+      if (line.startsWith('POST')) return void socket.write(rawAnswer('early'));
+      if (line === 'GET / HTTP/1.1') socket.write((owed.get(connection) ?? '') + rawAnswer('own'));
+      else owed.set(connection, STRAY);
+    });
+    const smuggled = '\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n';
+    const egress = opened.egress();
+    for (const bytes of [15_000, 1_000_000, 6_000_000]) {
+      const body = Buffer.from('x'.repeat(bytes) + smuggled);
+      const early = await taken(egress, callTo(server.port, { method: 'POST', body }));
+      expect(early.text).toBe('early');
+      const next: string[] = [];
+      // So many that it is each connection's turn again.
+      for (let n = 0; n < 200; n += 1) next.push((await taken(egress, callTo(server.port))).text);
+      expect(new Set(next)).toEqual(new Set(['own']));
+    }
+  });
+
+  it('never bring the end of an answer that was given up to the next caller', async () => {
+    const server = await upstream(({ socket, line }) => {
+      if (!line.includes('given-up')) return void socket.write(rawAnswer('own'));
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbegin`);
+      setTimeout(() => socket.writable && socket.write(STRAY.repeat(3)), 10);
+    });
+    const egress = opened.egress();
+    for (let n = 0; n < 10; n += 1) {
+      const caller = new AbortController();
+      const taker = new HeldTaker();
+      const call = egress.stream(
+        callTo(server.port, { path: '/given-up', signal: caller.signal }),
+        () => taker,
+      );
+      await taker.first;
+      caller.abort();
+      expect(await failure(call)).toBe('aborted');
+      expect((await taken(egress, callTo(server.port))).text).toBe('own');
+    }
+  });
+});
