@@ -19,7 +19,10 @@ import { createPasswordRoutes } from './console-api/password-routes.ts';
 import { createSignInPages } from './console-api/sign-in-pages.ts';
 import { createOpenApiRoute } from './console-api/openapi.ts';
 import { createPolicyRoutes } from './console-api/policy-routes.ts';
+import { createProviderRoutes } from './console-api/provider-routes.ts';
+import { createProxyRoutes } from './console-api/proxy-routes.ts';
 import { createOverviewRoutes } from './console-api/overview-routes.ts';
+import { createTokenRefreshRoutes } from './console-api/token-refresh-routes.ts';
 import { createTokenRoutes } from './console-api/token-routes.ts';
 import { createTokenTicketRoutes } from './console-api/token-ticket-routes.ts';
 import { createVaultRoutes } from './console-api/vault-routes.ts';
@@ -44,7 +47,9 @@ import { createRevokeEndpoint } from './oauth/revoke-endpoint.ts';
 import { createTokenEndpoint } from './oauth/token-endpoint.ts';
 import { createTools } from './mcp/all-tools.ts';
 import { MCP_PATH, createMcpHandler } from './mcp/mcp-handler.ts';
+import { createTokenUrlRule } from './providers/token-url.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
+import { type OfferConfig, createOfferConfig } from './proxies/offer-config.ts';
 import { createDescribeGrants } from './tokens/describe-grants.ts';
 
 /** All middleware in the order in which a request meets it. */
@@ -155,6 +160,9 @@ const mcpFeatures = ({ database, records, stores }: Context): Parameters<typeof 
 const welcomeBrowserOf = ({ config, sessions, unitOfWork }: Context): WelcomeBrowser =>
   createWelcomeBrowser({ sessions, unitOfWork, cookie: sessionCookie(config.baseUrl) });
 
+const offerConfigOf = ({ stores, proxyConfigs, online, logger }: Context): OfferConfig =>
+  createOfferConfig({ stores, delivery: proxyConfigs, status: online, logger });
+
 /** Every management route, the OpenAPI document of all of them last. */
 function managementRoutes(context: Context): ManagementRoute[] {
   const { config, clock, database, stores, unitOfWork } = context;
@@ -182,8 +190,22 @@ function managementRoutes(context: Context): ManagementRoute[] {
     ...createGrantRoutes({ clock, stores }),
     ...createTokenRoutes({ clock, records, storeTickets, stores }),
     ...createTokenTicketRoutes({ storeTickets, tickets }),
+    ...createTokenRefreshRoutes({ tokenRefresh: context.tokenRefresh }),
+    ...createProviderRoutes({
+      tokenUrlRule: createTokenUrlRule(config.egressAllow),
+      clock,
+      masterKeys: database.masterKeys,
+      stores,
+    }),
     ...createLimitRoutes({ limiter: context.limiter, stores }),
     ...createPolicyRoutes({ clock, policies: context.policies, stores }),
+    ...createProxyRoutes({
+      clock,
+      masterKeys: database.masterKeys,
+      offerConfig: offerConfigOf(context),
+      rules: { plainHttp: config.egressAllow.length > 0, ownOrigin: new URL(baseUrl).origin },
+      stores,
+    }),
     ...createVaultRoutes({ clock, stores }),
     ...createWebhookRoutes({ stores, webhook, binder, rotation, clock }),
     ...createAuditRoutes({ log: stores.audit }),

@@ -24,6 +24,8 @@ import { createProxyConfigRemoval } from './proxies/config-removal.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
+import type { TokenRefresh } from './refresh/refresh-token.ts';
+import { createTokenRefresh } from './refresh/token-refresh.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { type UpstreamSessions, createUpstreamSessions } from './upstream-sessions/upstream-sessions.ts';
@@ -62,6 +64,7 @@ export interface Context {
   readonly tickets: Tickets;
   readonly storeTickets: StoreTickets;
   readonly records: WebhookRecords;
+  readonly tokenRefresh: TokenRefresh;
   readonly proxyConfigs: ProxyConfigDelivery;
   readonly upstreamSessions: UpstreamSessions;
   startJobs(): Jobs;
@@ -127,6 +130,8 @@ export async function createContext(
     clock,
   });
 
+  const tokenRefresh = createTokenRefresh({ webhook, stores, masterKeys, limiter, limits, audit, clock });
+
   const redirectUri = baseUrl + OIDC_CALLBACK_PATH;
   const waysIn =
     config.oidc === undefined || providerEgress === undefined
@@ -157,6 +162,7 @@ export async function createContext(
     tickets,
     storeTickets: createStoreTickets(tickets),
     records: createWebhookRecords({ links, webhook, status }),
+    tokenRefresh,
     proxyConfigs: createProxyConfigDelivery({ stores, unitOfWork, webhook, clock }),
     upstreamSessions: createUpstreamSessions({ stores, unitOfWork, clock }),
     startJobs: () =>

@@ -1,4 +1,5 @@
 import type { Id } from '@svault/shared';
+import type { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
 
 /** What came of asking for a token to be refreshed (protocol.md section 7). */
 export type RefreshResult =
@@ -18,8 +19,8 @@ export type RefreshResult =
   | { readonly outcome: 'busy'; readonly retryAfterSeconds: number }
   /** By `token_refresh`, or by the webhook's own limit. */
   | { readonly outcome: 'limited'; readonly retryAfterSeconds: number }
-  /** The webhook does not answer, or is none that can do it. */
-  | { readonly outcome: 'webhook_unavailable' };
+  /** The webhook does not answer, or is none that can do it; `cause` where a call to it failed. */
+  | { readonly outcome: 'webhook_unavailable'; readonly cause?: WebhookCallFailed };
 
 /** Why it is asked for: `POST /v1/refresh-notify`, `reason`. */
 export type RefreshReason = 'expiring' | 'expired' | 'manual';

@@ -3,8 +3,10 @@ import type { ManagementSchema } from './management-schema.ts';
 import type { OauthSchema } from './oauth-schema.ts';
 import type { PeopleSchema } from './people-schema.ts';
 import type { PolicySchema } from './policy-schema.ts';
+import type { RefreshSchema } from './refresh-schema.ts';
 
 /** All tables, as Kysely types them. Row types do not leave `store/`. */
-export interface Schema extends ManagementSchema, DecisionSchema, OauthSchema, PeopleSchema, PolicySchema {
+export interface Schema
+  extends ManagementSchema, DecisionSchema, OauthSchema, PeopleSchema, PolicySchema, RefreshSchema {
   schema_migrations: { id: number; name: string };
 }

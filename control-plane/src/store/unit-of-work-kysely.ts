@@ -17,7 +17,9 @@ import { createOauthSessionStore } from './oauth-session-store-kysely.ts';
 import { createPasswordStore } from './password-store-kysely.ts';
 import { createPolicyStore } from './policy-store-kysely.ts';
 import { createProxyRemovalStore } from './proxy-removal-store-kysely.ts';
+import { createProviderStore } from './provider-store-kysely.ts';
 import { createProxyStore } from './proxy-store-kysely.ts';
+import { createRefreshAttemptStore } from './refresh-attempt-store-kysely.ts';
 import { createOverviewStore } from './overview-store-kysely.ts';
 import type { Schema } from './schema.ts';
 import { createSetupStore } from './setup-store-kysely.ts';
@@ -44,9 +46,11 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     oauthSessions: createOauthSessionStore(db),
     passwords: createPasswordStore(db),
     policies: createPolicyStore(db),
+    providers: createProviderStore(db),
     proxies: createProxyStore(db),
     proxyRemovals: createProxyRemovalStore(db),
     overview: createOverviewStore(db),
+    refreshAttempts: createRefreshAttemptStore(db),
     sessions: createSessionStore(db),
     setup: createSetupStore(db),
     tokens: createTokenStore(db),

@@ -1,0 +1,149 @@
+import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
+import {
+  type Capability,
+  type Outcome,
+  type TokenMetadata,
+  signedHealthSchema,
+  storageAnswerSchemas,
+} from '@svault/shared/schemas';
+import type { AuditWriter } from '../audit/audit-writer.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Limits } from '../limits/limits.ts';
+import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
+import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import { REFRESH_AHEAD_MS } from './due-tokens.ts';
+import { type Mediation, refreshByMediation } from './mediated-refresh.ts';
+import { refreshByNotice } from './notified-refresh.ts';
+import type { RefreshReason, RefreshResult, TokenRefresh } from './refresh-token.ts';
+import { outcomeOfFailure } from './refused-refresh.ts';
+
+export interface TokenRefreshOptions extends Mediation {
+  readonly limiter: Pick<Limiter, 'take'>;
+  readonly limits: Pick<Limits, 'counter'>;
+  readonly audit: AuditWriter;
+}
+
+type Why = Parameters<TokenRefresh['refresh']>[2];
+
+/** protocol.md 5.4: a token counts as expired when this is left. */
+const EXPIRED_MS = 30_000;
+
+/**
+ * Asks the webhook what it holds, then refreshes in one of two ways: mediated, where only the service can authenticate the
+ * client, else by a notice upon which the webhook does it alone. Who asks for a token that is being refreshed waits for that.
+ */
+export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
+  const { webhook, stores, limiter, limits, audit, clock } = options;
+  const underWay = new Map<string, Promise<RefreshResult>>();
+
+  const lookUp = async (link: WebhookLink, serviceName: string): Promise<TokenMetadata> => {
+    const body = { op: 'tokens.get', serviceName };
+    const answer = await webhook.call(link, { path: '/v1/storage', body, repeat: false });
+    const token = storageAnswerSchemas['tokens.get'].safeParse(answer.body).data;
+    if (token?.serviceName !== serviceName)
+      throw new WebhookCallFailed('garbage', 'an answer that is none of tokens.get');
+    return token;
+  };
+
+  /** A webhook may have learnt something since it was bound. */
+  const isCapable = async (link: WebhookLink, needed: Capability): Promise<boolean> => {
+    if (link.capabilities.includes(needed)) return true;
+    const answer = await webhook.call(link, { path: '/v1/health', repeat: false });
+    const { capabilities = [] } = signedHealthSchema.safeParse(answer.body).data ?? {};
+    const at = formatTime(clock.now());
+    await stores.webhookLinks.noteSeen(link, { at, latencyMs: answer.latencyMs, capabilities });
+    return capabilities.includes(needed);
+  };
+
+  const refreshHeld = async (
+    link: WebhookLink,
+    token: TokenMetadata,
+    reason: RefreshReason,
+  ): Promise<RefreshResult> => {
+    const { serviceName, hasRefreshToken, provider, reauthNeeded, expiryTime } = token;
+    if (!hasRefreshToken || provider === undefined || token.empty) return { outcome: 'not_refreshable' };
+    if (reauthNeeded === true) return { outcome: 'reauth_needed' };
+    if (isDoneAlready(token, reason, clock))
+      return { outcome: 'refreshed', ...(expiryTime !== undefined && { expiryTime }) };
+    if (!provider.mediated)
+      return (await isCapable(link, 'refresh-notify'))
+        ? refreshByNotice(webhook, link, token, reason)
+        : { outcome: 'webhook_unavailable' };
+    // Where it is known that nothing will be sent, no lease keeps the webhook's own refresh waiting.
+    const { tokenUrl, clientId } = provider;
+    if ((await stores.providers.find(link.vaultId, tokenUrl, clientId)) === undefined)
+      return { outcome: 'provider_not_configured' };
+    return (await isCapable(link, 'sv-refresh'))
+      ? refreshByMediation(options, link, serviceName)
+      : { outcome: 'webhook_unavailable' };
+  };
+
+  const attempt = async (vaultId: Id<'vlt'>, serviceName: string, why: Why): Promise<RefreshResult> => {
+    const link = await stores.webhookLinks.find(vaultId);
+    if (link?.lastSeenAt === undefined) return { outcome: 'webhook_unavailable' };
+    const verdict = await limiter.take(limits.counter('token_refresh', serviceName), vaultId);
+    if (!verdict.allowed) return { outcome: 'limited', retryAfterSeconds: verdict.retryAfterSeconds };
+    let reached = false;
+    const result = await lookUp(link, serviceName)
+      .then((token) => {
+        reached = true;
+        return refreshHeld(link, token, why.reason);
+      })
+      .catch((error: unknown) => {
+        reached ||= isAnswered(error);
+        return outcomeOfFailure(error);
+      });
+    if (reached) await audit.record(eventOf(vaultId, serviceName, why, result));
+    return result;
+  };
+
+  return {
+    refresh: (vaultId, serviceName, why) => {
+      const key = `${vaultId} ${serviceName}`;
+      const known = underWay.get(key);
+      if (known !== undefined) return known;
+      const attempting = attempt(vaultId, serviceName, why).finally(() => underWay.delete(key));
+      underWay.set(key, attempting);
+      return attempting;
+    },
+  };
+}
+
+/** Another process, or the webhook itself, was faster; an owner who asks for it gets it all the same. */
+function isDoneAlready({ expiryTime }: TokenMetadata, reason: RefreshReason, clock: Clock): boolean {
+  if (reason === 'manual') return false;
+  const leftMs = (expiryTime === undefined ? Infinity : (parseTime(expiryTime) ?? Infinity)) - clock.now();
+  return leftMs > (reason === 'expired' ? EXPIRED_MS : REFRESH_AHEAD_MS);
+}
+
+const isAnswered = (error: unknown): boolean =>
+  error instanceof WebhookCallFailed && (error.failure === 'refused' || error.failure === 'garbage');
+
+const EVENT_OUTCOMES: Readonly<Record<RefreshResult['outcome'], Outcome>> = {
+  refreshed: 'success',
+  accepted: 'success',
+  not_refreshable: 'denied',
+  provider_not_configured: 'denied',
+  busy: 'denied',
+  limited: 'rate_limited',
+  reauth_needed: 'error',
+  failed: 'error',
+  webhook_unavailable: 'error',
+};
+
+function eventOf(
+  vaultId: Id<'vlt'>,
+  serviceName: string,
+  { reason, userId, proxyId }: Why,
+  { outcome }: RefreshResult,
+): Parameters<AuditWriter['record']>[0] {
+  return {
+    vaultId,
+    eventType: 'TOKEN_REFRESHED',
+    outcome: EVENT_OUTCOMES[outcome],
+    serviceName,
+    userId,
+    proxyId,
+    detail: { outcome, reason },
+  };
+}
