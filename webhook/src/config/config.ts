@@ -1,10 +1,12 @@
 import { type Secret, parseWebhookUrl } from '@svault/shared';
+import { parseAllowList } from '@svault/shared/egress';
 import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { CONTROL_PLANE_SETTINGS, LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
 import {
   type ListenAddress,
   SettingsError,
+  checked,
   key32,
   listenAddress,
   oneOf,
@@ -34,7 +36,9 @@ const SETTINGS = {
   }),
   SV_WEBHOOK_SETUP_TOKEN: optional(secretText({ description: 'what the bind page asks the owner for' })),
   SV_EGRESS_ALLOW: egressAllow,
-  SV_AWS_STS_ENDPOINT: optional(url({ description: 'an STS endpoint other than the public ones' })),
+  SV_AWS_STS_ENDPOINT: optional(
+    checked(url({ description: 'an STS endpoint other than the public ones' }), stsEndpointProblem),
+  ),
   SV_METRICS_LISTEN: optional(listenAddress({ description: 'HOST:PORT of the metrics listener' })),
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { description: 'the least level that is logged', default: 'info' }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { description: 'json or pretty', default: 'json' }),
@@ -56,6 +60,8 @@ export interface WebhookConfig {
   readonly serviceUrl: string;
   readonly setupToken: Secret | undefined;
   readonly egressAllow: readonly string[];
+  /** Instead of the region's public endpoint; without a slash at the end. */
+  readonly awsStsEndpoint: string | undefined;
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -100,6 +106,7 @@ export function webhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
     serviceUrl: values.SV_WEBHOOK_SERVICE_URL,
     setupToken: values.SV_WEBHOOK_SETUP_TOKEN,
     egressAllow: values.SV_EGRESS_ALLOW,
+    awsStsEndpoint: values.SV_AWS_STS_ENDPOINT,
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
@@ -123,4 +130,14 @@ function webhookUrlProblem(webhookUrl: string): string | undefined {
   const address = parseWebhookUrl(webhookUrl);
   if (!address.ok) return `is no webhook address: ${address.reason}`;
   return address.url === webhookUrl ? undefined : `must be written ${address.url}`;
+}
+
+/** Calls to it are let through by the name of its host alone, which therefore has to be one. */
+function stsEndpointProblem(endpoint: string): string | undefined {
+  try {
+    parseAllowList([new URL(endpoint).hostname.replace(/^\[|\]$/g, '')]);
+    return undefined;
+  } catch {
+    return 'must name a host by a plain name or an address';
+  }
 }

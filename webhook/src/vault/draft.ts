@@ -1,21 +1,25 @@
 import { formatTime, parseTime } from '@svault/shared';
-import { DEFAULT_ALLOWED_HEADERS, type Provider, type StoreBody } from '@svault/shared/schemas';
+import {
+  DEFAULT_ALLOWED_HEADERS,
+  type Minter,
+  type Provider,
+  type StoreBody,
+  totpSeedOf,
+} from '@svault/shared/schemas';
 import { refusal } from '../http/errors.ts';
-import type { RecordDraft, RecordSecret, SealedProvider } from './record.ts';
+import { isSigningKey } from './signing-key.ts';
+import type { RecordDraft, RecordSecret, SealedMinter, SealedProvider, SealedSettings } from './record.ts';
 import { isOnCurve } from './recipients.ts';
 import { publicKeyOf, readPublicKeyLine } from './ssh-public-key.ts';
 
 /**
  * What a body of `POST /v1/store` asks to be stored.
  *
- * @throws AppError INVALID_REQUEST for a type or minter that this webhook does not claim, and for a recipient that is
- *   no point of its curve
+ * @throws AppError INVALID_REQUEST for a recipient that is no point of its curve, and for a minter's key that cannot
+ *   sign
  */
 export function draftFrom(body: StoreBody): RecordDraft {
-  const secret = secretOf(body);
-  const provider = body.tokenType === 'JWT' && body.provider ? sealedProvider(body.provider) : undefined;
-  const shareRefreshToken =
-    body.tokenType === 'JWT' ? (body.shareRefreshToken ?? body.provider === undefined) : undefined;
+  const { secret, settings } = byTokenType(body);
   if (body.recipients?.every(isOnCurve) === false)
     throw refusal('INVALID_REQUEST', 'a recipient is no point of P-256');
   return {
@@ -26,35 +30,68 @@ export function draftFrom(body: StoreBody): RecordDraft {
       allowedHosts: body.allowedHosts ?? [],
       allowedHeaders: body.allowedHeaders ?? DEFAULT_ALLOWED_HEADERS,
       recipients: body.recipients,
-      shareRefreshToken,
-      provider,
+      ...settings,
       expiryTime: normalTime(body.expiryTime),
       hasRefreshToken: (secret.refreshToken ?? '') !== '',
-      empty: secret.accessToken === '',
+      empty: (secret.seed ?? secret.accessToken) === '',
     },
   };
 }
 
-function secretOf(body: StoreBody): RecordSecret {
+/** What a type has of its own. */
+interface TypeDraft {
+  readonly secret: RecordSecret;
+  readonly settings?: Pick<SealedSettings, 'shareRefreshToken' | 'provider' | 'totp' | 'minter'>;
+}
+
+function byTokenType(body: StoreBody): TypeDraft {
   switch (body.tokenType) {
     case 'PlainText':
-      return { accessToken: body.value };
+      return { secret: { accessToken: body.value } };
     case 'JWT':
-      return {
-        accessToken: body.accessToken,
-        refreshToken: body.refreshToken,
-        clientSecret: body.provider?.clientSecret,
-      };
+      return jwtDraft(body);
     case 'Certificate':
-      return { accessToken: body.certificate, privateKey: body.privateKey };
+      return { secret: { accessToken: body.certificate, privateKey: body.privateKey } };
     case 'SSHKey':
-      return sshSecret(body.privateKey, body.publicKey);
+      return { secret: sshSecret(body.privateKey, body.publicKey) };
     case 'RawCredential':
-      if (body.value !== undefined) return { accessToken: body.value };
-      throw refusal('INVALID_REQUEST', 'this webhook does not have that minter');
-    case 'TOTP':
-      throw refusal('INVALID_REQUEST', 'this webhook does not store TOTP');
+      return body.minter === undefined
+        ? { secret: { accessToken: body.value ?? '' } }
+        : minterDraft(body.minter);
+    case 'TOTP': {
+      const { seed, ...totp } = totpSeedOf(body) ?? unreadableSeed();
+      return { secret: { accessToken: '', seed }, settings: { totp } };
+    }
   }
+}
+
+function jwtDraft(body: Extract<StoreBody, { tokenType: 'JWT' }>): TypeDraft {
+  const { accessToken, refreshToken, provider, shareRefreshToken = provider === undefined } = body;
+  return {
+    secret: { accessToken, refreshToken, clientSecret: provider?.clientSecret },
+    settings: { shareRefreshToken, provider: provider && sealedProvider(provider) },
+  };
+}
+
+/** Splits a minter into what lists may know and the key. */
+function minterDraft(minter: Minter): TypeDraft {
+  const draft = (seed: string, sealed: SealedMinter): TypeDraft => ({
+    secret: { accessToken: '', seed },
+    settings: { minter: sealed },
+  });
+  if (minter.type === 'aws-sts') {
+    const { secretAccessKey, ...sealed } = minter;
+    return draft(secretAccessKey, sealed);
+  }
+  const { privateKey, ...sealed } = minter;
+  if (privateKey !== '' && !isSigningKey(privateKey))
+    throw refusal('INVALID_REQUEST', 'privateKey: not an RSA key of 2048 to 8192 bits in PEM');
+  return draft(privateKey, sealed);
+}
+
+/** The schema has read it by now. */
+function unreadableSeed(): never {
+  throw refusal('INVALID_REQUEST', 'secret: not a seed');
 }
 
 /** The fingerprint is told from the public key as given, else from the private one. */

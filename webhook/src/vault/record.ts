@@ -1,4 +1,4 @@
-import type { AuthMethod, Delivery, Recipient, TokenType } from '@svault/shared/schemas';
+import type { AuthMethod, Delivery, Minter, Recipient, TokenType, TotpSeed } from '@svault/shared/schemas';
 
 /** How a `JWT` record is refreshed; the client's secret is kept with the other secrets. */
 export interface SealedProvider {
@@ -9,6 +9,15 @@ export interface SealedProvider {
   /** Only the service can authenticate the client (protocol section 7). */
   readonly mediated: boolean;
 }
+
+/** How codes are made of a seed, which is kept with the other secrets. */
+export type SealedTotp = Omit<TotpSeed, 'seed'>;
+
+/** How a credential is minted; the key for it is kept with the other secrets. */
+export type SealedMinter =
+  | Omit<Extract<Minter, { type: 'aws-sts' }>, 'secretAccessKey'>
+  | Omit<Extract<Minter, { type: 'gcp-service-account' }>, 'privateKey'>
+  | Omit<Extract<Minter, { type: 'github-app' }>, 'privateKey'>;
 
 /**
  * What decides where a secret may go, and what lists tell of it. Authenticated together with the secret: changing any
@@ -24,6 +33,10 @@ export interface SealedSettings {
   /** `JWT` only. */
   readonly shareRefreshToken?: boolean | undefined;
   readonly provider?: SealedProvider | undefined;
+  /** `TOTP` only. */
+  readonly totp?: SealedTotp | undefined;
+  /** `RawCredential` only. */
+  readonly minter?: SealedMinter | undefined;
   /** As protocol section 2 writes times. */
   readonly expiryTime?: string | undefined;
   readonly hasRefreshToken: boolean;
@@ -33,7 +46,10 @@ export interface SealedSettings {
 
 /** The secret fields of a record, by what they are delivered as (protocol section 5.5, the table). */
 export interface RecordSecret {
+  /** `""` where it is made on demand. */
   readonly accessToken: string;
+  /** What the access token is made of: a TOTP seed in base32, the key of a minter. */
+  readonly seed?: string | undefined;
   readonly refreshToken?: string | undefined;
   /** Of the provider. */
   readonly clientSecret?: string | undefined;

@@ -1,0 +1,103 @@
+import { Secret, formatTime, sha256, toHex, utf8 } from '@svault/shared';
+import { z } from 'zod';
+import type { SealedMinter } from '../vault/record.ts';
+import { failedCall, listedReason, mintFailed } from './mint-failure.ts';
+import { type MinterTools, type NewCredential, mintedTextSchema } from './minting.ts';
+import type { StsFailure } from './sts-call.ts';
+
+type AwsSettings = Extract<SealedMinter, { type: 'aws-sts' }>;
+
+const DEFAULT_REGION = 'us-east-1';
+
+/** Partitions whose endpoints are public; the others are reached by `SV_AWS_STS_ENDPOINT`. */
+const SUFFIXES: ReadonlyArray<readonly [regionStart: string, suffix: string]> = [
+  ['cn-', 'amazonaws.com.cn'],
+  ['eusc-', 'amazonaws.eu'],
+];
+
+/** AWS STS, "Common errors" and those of AssumeRole and GetSessionToken. */
+const REASONS = [
+  'AccessDenied',
+  'AccessDeniedException',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'IncompleteSignature',
+  'InternalFailure',
+  'InvalidAction',
+  'InvalidClientTokenId',
+  'InvalidParameterValue',
+  'MalformedPolicyDocument',
+  'MissingAuthenticationToken',
+  'OptInRequired',
+  'PackedPolicyTooLarge',
+  'RegionDisabledException',
+  'RequestExpired',
+  'RequestLimitExceeded',
+  'ServiceUnavailable',
+  'SignatureDoesNotMatch',
+  'Throttling',
+  'ThrottlingException',
+  'ValidationError',
+] as const;
+
+const credentialsSchema = z.object({
+  AccessKeyId: mintedTextSchema,
+  SecretAccessKey: mintedTextSchema,
+  SessionToken: mintedTextSchema,
+  Expiration: z.date(),
+});
+
+/**
+ * Temporary credentials: of a role where one is sealed with the key, else of the key's own user. As text they are the
+ * JSON that AWS's tools read from a `credential_process`.
+ *
+ * @param options.endpoint of the operator's settings, instead of the region's public one
+ * @param options.caller the ticket's `sub`, by which AWS's own log tells callers apart
+ * @throws AppError MINT_FAILED, PROVIDER_TIMEOUT
+ */
+export async function mintAwsCredentials(
+  tools: MinterTools,
+  settings: AwsSettings,
+  secretAccessKey: Secret,
+  options: { readonly endpoint: string | undefined; readonly caller: string },
+): Promise<NewCredential> {
+  const { accessKeyId, region = DEFAULT_REGION, durationSeconds, roleArn, sessionPolicy } = settings;
+  // The SDK takes memory and time to load: only who mints with it has it.
+  const { callSts } = await import('./sts-call.ts');
+  const answer = await callSts(tools, {
+    endpoint: options.endpoint ?? publicEndpoint(region),
+    region,
+    accessKeyId,
+    secretAccessKey,
+    durationSeconds,
+    role:
+      roleArn === undefined
+        ? undefined
+        : { roleArn, sessionPolicy, sessionName: sessionName(options.caller) },
+  });
+  if ('failure' in answer) throw refusedBy(answer.failure);
+  const credentials = credentialsSchema.safeParse(answer.credentials);
+  if (!credentials.success) throw mintFailed('unreadable answer');
+  const { Expiration, ...keys } = credentials.data;
+  const expiryMs = Expiration.getTime();
+  const text = JSON.stringify({ Version: 1, ...keys, Expiration: formatTime(expiryMs) });
+  return { accessToken: new Secret(text), expiryMs };
+}
+
+/** AWS takes 2 to 64 of these characters; our own ids are such names, other callers are told apart by a hash. */
+function sessionName(caller: string): string {
+  if (/^[A-Za-z0-9_=,.@-]{2,64}$/.test(caller)) return caller;
+  return `sv-${toHex(sha256(utf8(caller))).slice(0, 32)}`;
+}
+
+function publicEndpoint(region: string): string {
+  const suffix = SUFFIXES.find(([start]) => region.startsWith(start))?.[1] ?? 'amazonaws.com';
+  return `https://sts.${region}.${suffix}`;
+}
+
+function refusedBy({ cause, status }: StsFailure): Error {
+  if (status === undefined || !(cause instanceof Error)) return failedCall(cause);
+  return status >= 200 && status <= 299
+    ? mintFailed('unreadable answer')
+    : mintFailed(`status ${status}, ${listedReason(cause.name, REASONS)}`);
+}

@@ -1,0 +1,65 @@
+import { Secret } from '@svault/shared';
+import { SignJWT } from 'jose';
+import { z } from 'zod';
+import type { SealedMinter } from '../vault/record.ts';
+import { signingKey } from '../vault/signing-key.ts';
+import { listedReason } from './mint-failure.ts';
+import { type MinterTools, type NewCredential, mintedTextSchema } from './minting.ts';
+import { askProvider } from './provider-call.ts';
+
+const TOKEN_URI = 'https://oauth2.googleapis.com/token';
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** The longest that Google takes. */
+const ASSERTION_SECONDS = 3600;
+
+const answerSchema = z.object({
+  access_token: mintedTextSchema,
+  expires_in: z.number().positive().max(31_536_000).optional(),
+});
+
+/** RFC 6749 section 5.2 and RFC 7521 section 4.1.1. */
+const REASONS = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+] as const;
+
+/**
+ * An access token of a service account, against an assertion signed with its key (RFC 7523, section 2.1).
+ *
+ * @param key PEM
+ * @throws AppError MINT_FAILED, PROVIDER_TIMEOUT
+ */
+export async function mintGcpToken(
+  tools: MinterTools,
+  settings: Extract<SealedMinter, { type: 'gcp-service-account' }>,
+  key: Secret,
+): Promise<NewCredential> {
+  const { clientEmail, scopes, tokenUri = TOKEN_URI } = settings;
+  const now = tools.clock.now();
+  const seconds = Math.floor(now / 1000);
+  const assertion = await new SignJWT({ scope: scopes.join(' ') })
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+    .setIssuer(clientEmail)
+    .setAudience(tokenUri)
+    .setIssuedAt(seconds)
+    .setExpirationTime(seconds + ASSERTION_SECONDS)
+    .sign(signingKey(key.reveal()));
+  const answer = await askProvider(
+    tools,
+    {
+      url: tokenUri,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: new URLSearchParams({ grant_type: GRANT_TYPE, assertion }).toString(),
+    },
+    { answer: answerSchema, reasonOf: ({ error }) => listedReason(error, REASONS) },
+  );
+  const { access_token: token, expires_in: life } = answer;
+  return {
+    accessToken: new Secret(token),
+    expiryMs: life === undefined ? undefined : now + Math.floor(life * 1000),
+  };
+}

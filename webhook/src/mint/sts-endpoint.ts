@@ -1,0 +1,17 @@
+import { type Egress, createEgress } from '@svault/shared/egress';
+
+/** The STS endpoint that the operator's settings name, and a way out that lets exactly its host through. */
+export interface StsEndpoint {
+  readonly url: string;
+  readonly egress: Pick<Egress, 'request' | 'close'>;
+}
+
+/**
+ * Protocol section 6: what the operator names is exempt from the address rules; nobody else's calls use this way.
+ *
+ * @throws RangeError where the host is neither a plain name nor an address
+ */
+export function stsEndpoint(url: string): StsEndpoint {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  return { url, egress: createEgress({ allow: [host] }) };
+}
