@@ -17,6 +17,8 @@ import { createCredentialRoute } from './routes/credential.ts';
 import { createExchangeRoute } from './routes/exchange.ts';
 import { createHealthRoute } from './routes/health.ts';
 import { createProbeRoutes } from './routes/probes.ts';
+import { createRefreshNotifyRoute } from './routes/refresh-notify.ts';
+import { createRefreshRoute } from './routes/refresh.ts';
 import { createStorageRoute } from './routes/storage.ts';
 import { createStoreRoute } from './routes/store.ts';
 import { createRunOperation } from './storage/run-operation.ts';
@@ -30,7 +32,7 @@ const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {
 
 /** Everything a request passes, in order. */
 export function createApp(context: Context, metrics: Registry): Express {
-  const { config, clock, logger, vault, audit, commit, door } = context;
+  const { config, clock, logger, vault, audit, commit, door, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
   const { binding, desk, isFresh } = door;
   const requests = createRequestAuthentication({
@@ -57,7 +59,7 @@ export function createApp(context: Context, metrics: Registry): Express {
   app.use(
     createCredentialRoute({
       tickets,
-      deliver: createDeliver({ vault, audit, commit, clock }),
+      deliver: createDeliver({ vault, credentials: context.currentCredentials, audit, commit }),
       countStrayCredentials: createStrayCredentialCounter(metrics),
     }),
   );
@@ -70,6 +72,8 @@ export function createApp(context: Context, metrics: Registry): Express {
     }),
   );
   app.use(createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }) }));
+  app.use(createRefreshNotifyRoute({ authenticateRequest, notifyRefresh: refreshing.notify }));
+  app.use(createRefreshRoute({ authenticateRequest, leases: refreshing.leases }));
   app.use(createHealthRoute({ authenticateRequest, binding, clock }));
   app.use(createProbeRoutes({ isReady: context.isReady }));
   app.use(createBindRoutes({ desk: door.bindDesk, serviceUrl, webhookUrl }));

@@ -10,6 +10,7 @@ import { type Door, createDoor } from './binding/door.ts';
 import type { WebhookConfig } from './config/config.ts';
 import { CLAIMED_CAPABILITIES } from './config/program.ts';
 import { type ProxyConfigs, createProxyConfigs } from './proxy/proxy-configs.ts';
+import { type Refreshing, createRefreshing } from './refresh/refreshing.ts';
 import { createAuditStore } from './store/audit-store-sqlite.ts';
 import {
   createBindingCodeRewrap,
@@ -20,7 +21,10 @@ import { createClaimStore } from './store/claim-store-sqlite.ts';
 import { createMasterKeyStore } from './store/master-key-store-sqlite.ts';
 import { createProxyConfigStore } from './store/proxy-config-store-sqlite.ts';
 import { createRecordStore } from './store/record-store-sqlite.ts';
+import { createRefreshMarks } from './store/refresh-marks-sqlite.ts';
 import { lockVault, openVaultFile, peekMasterKeys, vaultPath } from './store/vault-file.ts';
+import type { CurrentCredentials } from './vault/current-credential.ts';
+import { createCurrentCredentials } from './vault/current-credentials.ts';
 import { type Keyring, createKeyring } from './vault/keyring.ts';
 import type { MasterKeyStore } from './vault/master-key-store.ts';
 import type { Rewrappable } from './vault/rewrappable.ts';
@@ -55,6 +59,8 @@ export interface Context extends Surroundings {
   readonly audit: AuditLog;
   readonly auditStore: AuditStore;
   readonly vault: Vault;
+  readonly refreshing: Refreshing;
+  readonly currentCredentials: CurrentCredentials;
   readonly proxyConfigs: ProxyConfigs;
   readonly door: Door;
   /** The one way out, for upstreams and providers; closed with the context. */
@@ -139,6 +145,9 @@ function buildContext(
   const auditStore = createAuditStore(db);
   const audit = createAuditLog({ store: auditStore, commit, clock });
   const records = createRecordStore(db);
+  const marks = createRefreshMarks(db);
+  const vault = createVault({ records, marks, keys: keyring, audit, commit, clock });
+  const refreshing = createRefreshing({ vault, marks, egress, audit, commit, clock, logger });
   const door = createDoor({
     bindings: createBindingStore(db),
     claims: createClaimStore(db),
@@ -165,7 +174,9 @@ function buildContext(
     rewrappables: [records, createBindingKeysRewrap(db), createBindingCodeRewrap(db)],
     audit,
     auditStore,
-    vault: createVault({ records, keys: keyring, audit, commit, clock }),
+    vault,
+    refreshing,
+    currentCredentials: createCurrentCredentials({ vault, marks, refresh: refreshing, clock }),
     proxyConfigs: createProxyConfigs({ store: createProxyConfigStore(db), audit, commit }),
     door,
     egress,

@@ -23,6 +23,8 @@ export interface RunningWebhook {
 const KEY_WATCH_INTERVAL_MS = 500;
 /** How often keys, codes and claims whose time is over are erased. */
 const TIDY_INTERVAL_MS = 60_000;
+/** How often a pair is stored again that a failing disk did not take. */
+const UNSTORED_INTERVAL_MS = 1_000;
 /** How often records are erased that were replaced or deleted long enough ago. */
 const PURGE_INTERVAL_MS = 3_600_000;
 
@@ -43,7 +45,7 @@ export async function startWebhook(
     { clock, logger, ...(resolve !== undefined && { resolve }) },
     { serve: true },
   );
-  const { door, keyring, vault } = context;
+  const { door, keyring, vault, refreshing } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) {
@@ -58,11 +60,16 @@ export async function startWebhook(
   try {
     const checkpoints = startCheckpoints(context.path);
     stops.push(() => checkpoints.stop());
+    // Once nobody asks any more: what a provider has rotated is stored before the database closes.
+    stops.push(() => refreshing.close());
     const firstSetupToken = await door.start();
     stops.push(() => door.stop());
     stops.push(every(KEY_WATCH_INTERVAL_MS, logger, () => keyring.refresh()));
     stops.push(every(TIDY_INTERVAL_MS, logger, () => door.tidy()));
+    stops.push(every(UNSTORED_INTERVAL_MS, logger, () => refreshing.storeUnstored()));
     stops.push(every(PURGE_INTERVAL_MS, logger, () => vault.purgeExpired()));
+
+    void refreshing.resume();
 
     const registry = createMetrics('webhook');
     const metrics = config.metricsListen && (await serveMetrics(registry, config.metricsListen));

@@ -8,5 +8,7 @@ export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'storage',
   'credential',
   'store',
+  'refresh-notify',
+  'sv-refresh',
   'sealed-delivery',
 ];

@@ -1,11 +1,12 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import type { Clock, CredentialTicket } from '@svault/shared';
+import { AppError, type CredentialTicket, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
 import { subjectOf } from '../audit/subject.ts';
 import { refusal } from '../http/errors.ts';
-import type { OpenRecord, Vault } from '../vault/vault.ts';
+import type { CurrentCredential, CurrentCredentials } from '../vault/current-credential.ts';
+import type { Vault } from '../vault/vault.ts';
 import { envelopeOf } from './credential-envelope.ts';
-import { type DeliveryDecision, decideDelivery } from './delivery-decision.ts';
+import { type Outlet, chooseOutlet } from './outlet.ts';
 import { sealFor } from './sealed-delivery.ts';
 
 /** A verified ticket, not used up yet. */
@@ -27,88 +28,96 @@ export type Deliver = <Refusal extends string>(
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
+/** Everything that is decided before the entry in the log. */
+interface Decided {
+  readonly event: OwnEvent;
+  /** What is left to do once the entry is on the disk. */
+  readonly finish: () => Promise<Delivered>;
+}
+
+/** A provider or minter has to be asked first. */
+interface Unasked {
+  readonly ask: () => Promise<Decided>;
+}
+
 /**
  * Delivers a credential. The ticket is used up and the use is written into the log in one commit, and nothing goes out
- * before that commit is on the disk; a refusal uses the ticket up and is written just the same.
+ * before that commit is on the disk; a refusal uses the ticket up and is written just the same. Where somebody has to be
+ * asked, the ticket is used up first, so that it causes one question at most, and the entry follows with what came of it.
  *
- * @throws from the returned function, AppError NOT_FOUND, DELIVERY_NOT_ALLOWED, EMPTY_TOKEN, REFRESH_NEEDED,
- *   PROVIDER_ERROR
+ * @throws from the returned function, AppError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of CurrentCredentials
  */
 export function createDeliver(deps: {
   readonly vault: Pick<Vault, 'open'>;
-  readonly audit: Pick<AuditLog, 'appendNow'>;
+  readonly credentials: CurrentCredentials;
+  readonly audit: Pick<AuditLog, 'append' | 'appendNow'>;
   readonly commit: GroupCommit;
-  readonly clock: Clock;
 }): Deliver {
-  const { vault, audit, commit, clock } = deps;
+  const { vault, credentials, audit, commit } = deps;
 
-  const prepare = (ticket: CredentialTicket): Prepared => {
+  const prepare = (ticket: CredentialTicket): Decided | Unasked => {
+    let version: number | undefined;
     try {
       const record = vault.open(ticket.svc);
-      const decision = decideDelivery(record?.settings, ticket, clock.now());
-      const event = eventOf(ticket, decision, record?.version);
-      return { event, finish: () => finish(record, decision, ticket) };
+      if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
+      ({ version } = record);
+      const outlet = chooseOutlet(record.settings, ticket);
+      const current = credentials.atHand(record, ticket.sub);
+      if (current !== undefined) return delivered(ticket, current, outlet);
+      const ask = (): Promise<Decided> =>
+        credentials.obtain(record, ticket.sub).then(
+          (obtained) => delivered(ticket, obtained, outlet),
+          (error: unknown) => refused(ticket, error, version),
+        );
+      return { ask };
     } catch (error) {
-      // Such as a record that was changed outside this program: the ticket is used up all the same.
-      const event = { ...useOf(ticket), outcome: 'error', detail: { jti: ticket.jti } } as const;
-      const rethrow = (): never => {
-        throw error;
-      };
-      return { event, finish: rethrow };
+      return refused(ticket, error, version);
     }
   };
 
   return async (usable) => {
-    const { event, finish: deliver } = prepare(usable.ticket);
+    const prepared = prepare(usable.ticket);
     const admission = await commit.run(() => {
       const outcome = usable.useNow();
-      if (outcome === 'admitted') audit.appendNow(event);
+      if (outcome === 'admitted' && 'event' in prepared) audit.appendNow(prepared.event);
       return outcome;
     });
-    return admission === 'admitted' ? deliver() : { unusable: admission };
+    if (admission !== 'admitted') return { unusable: admission };
+    if ('event' in prepared) return prepared.finish();
+    const decided = await prepared.ask();
+    await audit.append(decided.event);
+    return decided.finish();
   };
 }
 
-/** Everything that is decided before the commit. */
-interface Prepared {
-  readonly event: OwnEvent;
-  /** What is left to do once the use is on the disk. */
-  readonly finish: () => Promise<Delivered>;
-}
-
-async function finish(
-  record: OpenRecord | undefined,
-  decision: DeliveryDecision,
-  ticket: CredentialTicket,
-): Promise<Delivered> {
-  if (record === undefined || decision.how === 'refused') throw refusalOf(decision);
-  const json = JSON.stringify(envelopeOf(record, ticket));
-  if (decision.how === 'plain') return { contentType: JSON_TYPE, body: json };
-  const body = await sealFor(decision.recipient, decision.thumbprint, json);
-  return { contentType: 'application/jose', body };
-}
-
-function eventOf(
-  ticket: CredentialTicket,
-  decision: DeliveryDecision,
-  version: number | undefined,
-): OwnEvent {
+function delivered(ticket: CredentialTicket, current: CurrentCredential, outlet: Outlet): Decided {
   const { jti, gnt, rfp } = ticket;
-  const told = { jti, gnt, rfp, version };
-  if (decision.how === 'refused')
-    return { ...useOf(ticket), outcome: 'denied', detail: { ...told, code: decision.code } };
-  const jkt = decision.how === 'sealed' ? decision.thumbprint : undefined;
-  return { ...useOf(ticket), outcome: 'success', detail: { ...told, how: decision.how, jkt } };
+  const { version } = current.record;
+  const jkt = outlet.how === 'sealed' ? outlet.thumbprint : undefined;
+  return {
+    event: { ...useOf(ticket), outcome: 'success', detail: { jti, gnt, rfp, version, how: outlet.how, jkt } },
+    finish: async () => {
+      const json = JSON.stringify(envelopeOf(current, ticket));
+      if (outlet.how === 'plain') return { contentType: JSON_TYPE, body: json };
+      const body = await sealFor(outlet.recipient, outlet.thumbprint, json);
+      return { contentType: 'application/jose', body };
+    },
+  };
+}
+
+/** @param error an AppError, or such as a record that was changed outside this program: the ticket is used up all the same */
+function refused(ticket: CredentialTicket, error: unknown, version: number | undefined): Decided {
+  const { jti, gnt, rfp } = ticket;
+  const code = error instanceof AppError && isWebhookErrorCode(error.code) ? error.code : 'INTERNAL';
+  const outcome = WEBHOOK_ERROR_STATUS[code] >= 500 ? 'error' : 'denied';
+  return {
+    event: { ...useOf(ticket), outcome, detail: { jti, gnt, rfp, version, code } },
+    finish: async () => {
+      throw error;
+    },
+  };
 }
 
 function useOf({ svc, sub }: CredentialTicket): Omit<OwnEvent, 'outcome'> {
   return { eventType: 'CREDENTIAL_DELIVERED', serviceName: svc, ...subjectOf(sub) };
-}
-
-function refusalOf(decision: DeliveryDecision): Error {
-  if (decision.how !== 'refused') return refusal('NOT_FOUND', 'there is no credential of that name');
-  const { code, message, retryAfterSeconds } = decision;
-  return refusal(code, message, {
-    ...(retryAfterSeconds !== undefined && { details: { retryAfter: retryAfterSeconds } }),
-  });
 }

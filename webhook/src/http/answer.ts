@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** Answers 200 with JSON; `res.json` would negotiate, hash and stringify with options that nobody set. */
-export function sendJson(res: ServerResponse, body: object): void {
+/** Answers with JSON; `res.json` would negotiate, hash and stringify with options that nobody set. */
+export function sendJson(res: ServerResponse, body: object, status = 200): void {
   const text = JSON.stringify(body);
-  res.statusCode = 200;
+  res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   res.setHeader('Content-Length', Buffer.byteLength(text));
   res.end(text);

@@ -57,6 +57,10 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   const retired = db.prepare<[string, number], Row>(
     `SELECT ${COLUMNS} FROM records WHERE service_name = ? AND version = ? AND retired_at IS NOT NULL`,
   );
+  const supersede = db.prepare(
+    `UPDATE records SET version = ?, updated_at = ?, expiry_time = ?, settings = ?, data_key = ?, body = ?
+     WHERE service_name = ? AND version = ?`,
+  );
   const eraseName = db.prepare('DELETE FROM records WHERE service_name = ? AND retired_at IS NOT NULL');
   const eraseOld = db.prepare('DELETE FROM records WHERE retired_at < ?');
   const keysAfter = db.prepare<[number, number], KeyRow>(
@@ -99,6 +103,17 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
       const row = retired.get(serviceName, version);
       return row && toRecord(row);
     },
+    supersede: (version, record) =>
+      supersede.run(
+        record.version,
+        record.updatedAtMs,
+        record.expiryTimeMs ?? null,
+        record.settingsText,
+        record.dataKey,
+        record.body,
+        record.serviceName,
+        version,
+      ).changes === 1,
     erase: (which) =>
       'serviceName' in which
         ? eraseName.run(which.serviceName).changes

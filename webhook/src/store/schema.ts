@@ -2,6 +2,12 @@ import type { Migration } from '@svault/server-kit/sqlite';
 import { vaultMigration } from './migrations/001-vault.ts';
 import { bindingMigration } from './migrations/101-binding.ts';
 import { claimsMigration } from './migrations/102-claims.ts';
+import { refreshMarksMigration } from './migrations/103-refresh-marks.ts';
 
 /** Every migration of the webhook's database; openSqlite orders them by number. */
-export const MIGRATIONS: readonly Migration[] = [vaultMigration, bindingMigration, claimsMigration];
+export const MIGRATIONS: readonly Migration[] = [
+  vaultMigration,
+  bindingMigration,
+  claimsMigration,
+  refreshMarksMigration,
+];

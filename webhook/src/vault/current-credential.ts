@@ -15,14 +15,19 @@ export interface CurrentCredential {
 
 /** Makes of an open record what may be used now (protocol sections 5.4 and 5.6). */
 export interface CurrentCredentials {
-  /** At once, where nobody has to be asked: undefined where a provider or minter has to be called. @throws AppError EMPTY_TOKEN */
+  /**
+   * At once, where nobody has to be asked: undefined where a provider or minter has to be called.
+   *
+   * @throws AppError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED
+   */
   atHand(record: OpenRecord, caller: string): CurrentCredential | undefined;
   /**
    * Calls the provider or minter where that is needed, once for all who wait.
    *
    * @param caller the ticket's `sub`: minted credentials are kept for each
+   * @returns for the record that is live by then; all that was sealed with it but its expiry is as in the one given
    * @throws AppError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED, PROVIDER_ERROR, PROVIDER_TIMEOUT,
-   *   MINT_FAILED, RATE_LIMITED (with `retryAfter`)
+   *   MINT_FAILED, RATE_LIMITED (with `retryAfter`), VERSION_CONFLICT where another secret was stored meanwhile, or none is left
    */
   obtain(record: OpenRecord, caller: string): Promise<CurrentCredential>;
 }

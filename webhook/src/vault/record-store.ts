@@ -41,6 +41,8 @@ export interface RecordStore {
   retiredVersions(serviceName: string, sinceMs: number): readonly number[];
   /** A former version. */
   retired(serviceName: string, version: number): StoredRecord | undefined;
+  /** Puts a record in the place of a version of that name, live or former, which is erased; false where it is gone. */
+  supersede(version: number, record: StoredRecord): boolean;
   /** Erases former versions of a name, or of all names when they were retired before a moment. */
   erase(which: { readonly serviceName: string } | { readonly retiredBeforeMs: number }): number;
 }

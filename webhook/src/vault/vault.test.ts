@@ -11,6 +11,7 @@ import { ManualClock } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createAuditStore } from '../store/audit-store-sqlite.ts';
 import { createRecordStore } from '../store/record-store-sqlite.ts';
+import { createRefreshMarks } from '../store/refresh-marks-sqlite.ts';
 import { openVaultFile } from '../store/vault-file.ts';
 import { draftFrom } from './draft.ts';
 import { type Vault, createVault } from './vault.ts';
@@ -33,7 +34,8 @@ beforeEach(() => {
   const audit = createAuditLog({ store: createAuditStore(db), commit, clock });
   audit.startEpochNow({ eventType: 'LOG_STARTED', outcome: 'success' }, { restored: false });
   const keys = createMasterKeys([randomBytes(32)]);
-  vault = createVault({ records: createRecordStore(db), keys, audit, commit, clock });
+  const [records, marks] = [createRecordStore(db), createRefreshMarks(db)];
+  vault = createVault({ records, marks, keys, audit, commit, clock });
 });
 afterEach(() => {
   db.close();

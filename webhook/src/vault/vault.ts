@@ -4,6 +4,7 @@ import type { TokenMetadata } from '@svault/shared/schemas';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
 import type { Subject } from '../audit/subject.ts';
 import { refusal } from '../http/errors.ts';
+import type { RefreshMarks } from '../refresh/refresh-marks.ts';
 import { type KeyWrapper, openSecret, sealRecord, settingsOf } from './record-envelope.ts';
 import type { RecordStore, StoredRecord } from './record-store.ts';
 import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
@@ -39,6 +40,17 @@ export interface Vault {
   list(query: Parameters<RecordStore['page']>[0]): readonly TokenMetadata[];
   /** @throws AeadFailed when the record was changed outside this program */
   open(serviceName: string): OpenRecord | undefined;
+  /**
+   * Inside an open transaction: puts what a refresh gave in the place of a version, under a new number. The former one is
+   * erased and not kept, since its refresh token may be spent: it must not come back by {@link Vault.restore}.
+   *
+   * @returns undefined where that version is erased; a version that is no longer live is replaced among the kept ones
+   */
+  replaceNow(
+    serviceName: string,
+    version: number,
+    draft: RecordDraft,
+  ): { readonly version: number; readonly isLive: boolean } | undefined;
   /** Numbers of the former versions that are kept; the one that was live last comes first. */
   keptVersions(serviceName: string): readonly number[];
   /**
@@ -57,12 +69,13 @@ export interface Vault {
 /** The vault over a store of sealed records; every change is one commit with its entry in the log. */
 export function createVault(deps: {
   readonly records: RecordStore;
+  readonly marks: RefreshMarks;
   readonly keys: KeyWrapper;
   readonly audit: Pick<AuditLog, 'appendNow'>;
   readonly commit: GroupCommit;
   readonly clock: Clock;
 }): Vault {
-  const { records, keys, audit, commit, clock } = deps;
+  const { records, marks, keys, audit, commit, clock } = deps;
 
   /** Writes a new live version over what is there. Inside a transaction. */
   const writeNow = (serviceName: string, { settings, secret }: RecordDraft, createdAtMs: number): number => {
@@ -123,9 +136,9 @@ export function createVault(deps: {
     },
     describe: (serviceName) => {
       const record = records.live(serviceName);
-      return record && describe(record);
+      return record && describe(record, marks);
     },
-    list: (query) => records.page(query).map(describe),
+    list: (query) => records.page(query).map((record) => describe(record, marks)),
     open: (serviceName) => {
       const record = records.live(serviceName);
       if (record === undefined) return undefined;
@@ -138,6 +151,18 @@ export function createVault(deps: {
         secret: openSecret(keys, record),
       };
     },
+    replaceNow: (serviceName, former, { settings, secret }) => {
+      const live = records.live(serviceName);
+      const isLive = live?.version === former;
+      const replaced = isLive ? live : records.retired(serviceName, former);
+      if (replaced === undefined) return undefined;
+      const version = records.nextVersion(serviceName);
+      const { createdAtMs } = replaced;
+      const head = { serviceName, version, createdAtMs, updatedAtMs: clock.now() };
+      marks.remove(serviceName, former);
+      records.supersede(former, sealRecord(keys, { ...head, settings, secret }));
+      return { version, isLive };
+    },
     keptVersions,
     restore: (serviceName, asked) =>
       commit.run(() => {
@@ -146,6 +171,7 @@ export function createVault(deps: {
         if (former === undefined) return undefined;
         const draft = { settings: settingsOf(former), secret: openSecret(keys, former).reveal() };
         const version = writeNow(serviceName, draft, former.createdAtMs);
+        marks.carryOver(serviceName, former.version, version);
         audit.appendNow({
           eventType: 'CREDENTIAL_RESTORED',
           outcome: 'success',

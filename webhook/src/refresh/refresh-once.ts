@@ -1,0 +1,151 @@
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { Logger } from '@svault/server-kit/logger';
+import { type Clock, Secret } from '@svault/shared';
+import type { Egress } from '@svault/shared/egress';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { OpenRecord, Vault } from '../vault/vault.ts';
+import type { CallLimit } from './call-limit.ts';
+import { type ClientAuthentication, type ProviderAnswer, callProvider } from './provider-call.ts';
+import type { RefreshMarks } from './refresh-marks.ts';
+import { refreshedDraft } from './refreshed-draft.ts';
+
+/** Who or what wanted a refresh: somebody who needed the token, the service, or the start after a kill. */
+export type RefreshCause = 'use' | 'notify' | 'lease' | 'start';
+
+export type RefreshResult =
+  | { readonly outcome: 'refreshed'; readonly record: OpenRecord }
+  /** The refresh token is not good: nobody is called again until the secret is stored anew. */
+  | { readonly outcome: 'reauth_needed' }
+  | { readonly outcome: 'failed'; readonly code: 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT' }
+  /** Nobody was called: the token had its calls for this hour. */
+  | { readonly outcome: 'limited'; readonly retryAfterSeconds: number }
+  /** Another version is live by now, or none. */
+  | { readonly outcome: 'changed' };
+
+/** One refresh, for who has the turn of the token. */
+export interface RefreshOnce {
+  /**
+   * Marks the refresh token as one that may be spent, calls the provider, and stores what it answers (protocol section 7).
+   * Each step is on the disk before the next.
+   *
+   * @param record the live one, refreshable
+   */
+  run(
+    record: OpenRecord,
+    by: { readonly cause: RefreshCause; readonly authentication?: ClientAuthentication },
+  ): Promise<RefreshResult>;
+  /** Stores the pairs that a failing disk did not take. @throws what the disk says */
+  storeUnstored(): Promise<void>;
+}
+
+/** A pair that the provider gave for a version of a record. */
+interface Gained {
+  readonly record: OpenRecord;
+  readonly pair: Extract<ProviderAnswer, { kind: 'pair' }>;
+  readonly askedAtMs: number;
+  readonly cause: RefreshCause;
+}
+
+export function createRefreshOnce(deps: {
+  readonly vault: Pick<Vault, 'describe' | 'replaceNow'>;
+  readonly marks: RefreshMarks;
+  readonly limit: CallLimit;
+  readonly egress: Pick<Egress, 'request'>;
+  readonly audit: Pick<AuditLog, 'appendNow'>;
+  readonly commit: GroupCommit;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+}): RefreshOnce {
+  const { vault, marks, limit, egress, audit, commit, clock, logger } = deps;
+  /** By service name: the provider has rotated, and this memory is the only place where the new token is. */
+  const unstored = new Map<string, Gained>();
+
+  const markNow = ({ serviceName, version }: OpenRecord): 'marked' | 'reauth_needed' | 'changed' => {
+    if (vault.describe(serviceName)?.version !== version) return 'changed';
+    if (marks.get(serviceName, version) === 'reauth_needed') return 'reauth_needed';
+    marks.put({ serviceName, version, state: 'may_be_spent', sinceMs: clock.now() });
+    return 'marked';
+  };
+
+  const storeNow = ({ record, pair, askedAtMs, cause }: Gained): RefreshResult => {
+    const { serviceName, version: from, createdAtMs } = record;
+    const draft = refreshedDraft(record, pair, askedAtMs);
+    const replaced = vault.replaceNow(serviceName, from, draft);
+    const rotated = pair.refreshToken !== undefined;
+    const { expiryTime } = draft.settings;
+    const detail = { cause, from, version: replaced?.version, rotated, expiryTime };
+    const outcome = replaced === undefined ? 'error' : 'success';
+    audit.appendNow({ eventType: 'CREDENTIAL_REFRESHED', outcome, serviceName, detail });
+    if (replaced?.isLive !== true) return { outcome: 'changed' };
+    const { settings, secret } = draft;
+    const { version } = replaced;
+    return {
+      outcome: 'refreshed',
+      record: { serviceName, version, createdAtMs, settings, secret: new Secret(secret) },
+    };
+  };
+
+  const store = async (gained: Gained): Promise<RefreshResult> => {
+    const { serviceName } = gained.record;
+    unstored.set(serviceName, gained);
+    const result = await commit.run(() => storeNow(gained));
+    unstored.delete(serviceName);
+    return result;
+  };
+
+  const failNow = (
+    { serviceName, version }: OpenRecord,
+    cause: RefreshCause,
+    code: 'REAUTH_NEEDED' | 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT',
+  ): void => {
+    // A version that was purged meanwhile has no place for a mark.
+    if (code === 'REAUTH_NEEDED' && marks.get(serviceName, version) !== undefined)
+      marks.put({ serviceName, version, state: 'reauth_needed', sinceMs: clock.now() });
+    const outcome = code === 'REAUTH_NEEDED' ? 'denied' : 'error';
+    const detail = { cause, version, code };
+    audit.appendNow({ eventType: 'CREDENTIAL_REFRESHED', outcome, serviceName, detail });
+  };
+
+  const call = async (
+    record: OpenRecord,
+    cause: RefreshCause,
+    given: ClientAuthentication | undefined,
+  ): Promise<RefreshResult> => {
+    const { refreshToken, clientSecret } = record.secret.reveal();
+    const { provider } = record.settings;
+    if (provider === undefined || refreshToken === undefined) return { outcome: 'changed' };
+    limit.count(record.serviceName);
+    const askedAtMs = clock.now();
+    const answer = await callProvider(egress, {
+      provider,
+      refreshToken: new Secret(refreshToken),
+      authentication: given ?? {
+        clientSecret: clientSecret === undefined ? undefined : new Secret(clientSecret),
+      },
+    });
+    if (answer.kind === 'pair') return store({ record, pair: answer, askedAtMs, cause });
+    if (answer.kind === 'refused') {
+      await commit.run(() => failNow(record, cause, 'REAUTH_NEEDED'));
+      return { outcome: 'reauth_needed' };
+    }
+    const { code, reason } = answer;
+    logger.warn({ code, reason, cause }, 'a token could not be refreshed');
+    await commit.run(() => failNow(record, cause, code));
+    return { outcome: 'failed', code };
+  };
+
+  return {
+    run: async (record, { cause, authentication }) => {
+      const { serviceName, version } = record;
+      const gained = unstored.get(serviceName);
+      if (gained?.record.version === version) return store(gained);
+      const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
+      if (retryAfterSeconds !== undefined) return { outcome: 'limited', retryAfterSeconds };
+      const outcome = await commit.run(() => markNow(record));
+      return outcome === 'marked' ? call(record, cause, authentication) : { outcome };
+    },
+    storeUnstored: async () => {
+      for (const gained of [...unstored.values()]) await store(gained);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { type AppError, type WebhookErrorCode } from '@svault/shared';
+import { refusal } from '../http/errors.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
+import { isRefreshable } from './refreshed-draft.ts';
+import type { Turns } from './turns.ts';
+
+/** The webhook's own refreshes. */
+export interface Refresh {
+  /**
+   * Refreshes a record with the client authentication that is sealed with it: one call to the provider for all who ask
+   * at the time. Waits for the service's lease, and calls nobody where that has refreshed the record.
+   *
+   * @param seenVersion what the caller found too old
+   * @throws AppError UNAVAILABLE at the stop of the program; errors of the database
+   */
+  own(serviceName: string, seenVersion: number, cause: RefreshCause): Promise<RefreshResult>;
+  /** Stores what a failing disk did not take; to be called again and again. */
+  storeUnstored(): Promise<void>;
+  /** Nobody waits for a lease any longer; resolves once the calls under way are stored. */
+  close(): Promise<void>;
+}
+
+export function createRefresh(deps: {
+  readonly vault: Pick<Vault, 'open'>;
+  readonly once: RefreshOnce;
+  readonly turns: Turns;
+}): Refresh {
+  const { vault, once, turns } = deps;
+  const flights = new Map<string, Promise<RefreshResult>>();
+
+  const fly = async (
+    serviceName: string,
+    seenVersion: number,
+    cause: RefreshCause,
+  ): Promise<RefreshResult> => {
+    const turn = await turns.take(serviceName);
+    try {
+      const record = vault.open(serviceName);
+      if (record?.version !== seenVersion || !isRefreshable(record)) return { outcome: 'changed' };
+      return await once.run(record, { cause });
+    } finally {
+      turn.release();
+    }
+  };
+
+  return {
+    own: (serviceName, seenVersion, cause) => {
+      const underWay = flights.get(serviceName);
+      if (underWay !== undefined) return underWay;
+      const flight = fly(serviceName, seenVersion, cause).finally(() => flights.delete(serviceName));
+      flights.set(serviceName, flight);
+      return flight;
+    },
+    storeUnstored: () => once.storeUnstored(),
+    close: async () => {
+      turns.close();
+      await Promise.allSettled(flights.values());
+      await once.storeUnstored();
+    },
+  };
+}
+
+/** What a caller is told of a refresh that gave nothing (protocol section 5.4). */
+export function refreshRefusal(
+  result: Exclude<RefreshResult, { outcome: 'refreshed' | 'changed' }>,
+): AppError<WebhookErrorCode> {
+  switch (result.outcome) {
+    case 'reauth_needed':
+      return refusal(
+        'REAUTH_NEEDED',
+        'the refresh token is not good any more: the owner has to authorise anew',
+      );
+    case 'failed':
+      return refusal(result.code, 'the token has expired and could not be refreshed');
+    case 'limited':
+      return refusal('RATE_LIMITED', 'this token was refreshed too often', {
+        details: { retryAfter: result.retryAfterSeconds },
+      });
+  }
+}
+
+/** Protocol section 5.4: only the service can authenticate the client. */
+export function refreshNeeded(): AppError<WebhookErrorCode> {
+  return refusal('REFRESH_NEEDED', 'the token has expired and the service has to refresh it', {
+    details: { retryAfter: 5 },
+  });
+}

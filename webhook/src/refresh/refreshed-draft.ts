@@ -1,0 +1,34 @@
+import { formatTime } from '@svault/shared';
+import type { RecordDraft } from '../vault/record.ts';
+import type { OpenRecord } from '../vault/vault.ts';
+import type { ProviderAnswer } from './provider-call.ts';
+
+/** Whether a provider can be asked for a new token, by the webhook or by the service (protocol section 5.4). */
+export function isRefreshable({ settings }: Pick<OpenRecord, 'settings'>): boolean {
+  return settings.provider !== undefined && settings.hasRefreshToken;
+}
+
+/**
+ * What is stored once a provider answered: all that was sealed with the former pair stays. Pure.
+ *
+ * @param askedAtMs when the provider was asked: a token does not live longer than from there
+ */
+export function refreshedDraft(
+  record: OpenRecord,
+  pair: Extract<ProviderAnswer, { kind: 'pair' }>,
+  askedAtMs: number,
+): RecordDraft {
+  const { settings } = record;
+  const former = record.secret.reveal();
+  const { accessToken, refreshToken, expiresInSeconds } = pair;
+  const expiryTime =
+    expiresInSeconds === undefined ? undefined : formatTime(askedAtMs + Math.floor(expiresInSeconds * 1000));
+  return {
+    settings: { ...settings, expiryTime, empty: false },
+    secret: {
+      ...former,
+      accessToken: accessToken.reveal(),
+      refreshToken: refreshToken?.reveal() ?? former.refreshToken,
+    },
+  };
+}
