@@ -25,6 +25,7 @@ import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import type { TokenRefresh } from './refresh/refresh-token.ts';
+import { createRefreshScheduler } from './refresh/scheduler.ts';
 import { createTokenRefresh } from './refresh/token-refresh.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
@@ -174,6 +175,16 @@ export async function createContext(
         rotation,
         removeProxyConfigs: createProxyConfigRemoval({ stores, webhook, status, clock }).run,
         denials,
+        refreshScheduler: createRefreshScheduler({
+          stores,
+          webhook,
+          status,
+          tokenRefresh,
+          holdsClaim: () => database.backgroundClaim.hold(),
+          clock,
+          random: Math.random,
+          logger,
+        }),
         forgetEndedLimits: running.forgetEnded,
         auditRetentionDays: config.auditRetentionDays,
         clock,

@@ -6,6 +6,7 @@ import { createAuditRetention } from './audit/retention.ts';
 import { createAuditShipper } from './audit/shipper.ts';
 import { type BackgroundClaim, startJob } from './background.ts';
 import { forgetUnusedClients } from './oauth-clients/client-use.ts';
+import type { RefreshScheduler } from './refresh/scheduler.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
 import type { LinkedWebhook } from './webhook-link/linked-webhook.ts';
@@ -15,6 +16,8 @@ import type { KeyRotation } from './webhook-link/rotate-key.ts';
 /** How often each is looked after. */
 const SHIPPING_PAUSE_MS = 250;
 const ENDED_LIMITS_PAUSE_MS = 1_000;
+/** By its own clock it works once a minute. */
+const TOKEN_REFRESH_PAUSE_MS = 500;
 const DENIALS_PAUSE_MS = 5_000;
 const PENDING_KEYS_PAUSE_MS = 5_000;
 const PROXY_REMOVALS_PAUSE_MS = 1_000;
@@ -37,13 +40,25 @@ export function startJobs(options: {
   readonly rotation: KeyRotation;
   readonly removeProxyConfigs: () => Promise<void>;
   readonly denials: DenialCounter;
+  readonly refreshScheduler: RefreshScheduler;
   readonly forgetEndedLimits: () => void;
   /** Days that the log is kept; undefined: for ever. */
   readonly auditRetentionDays: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }): Jobs {
-  const { stores, unitOfWork, claim, webhook, rotation, denials, forgetEndedLimits, clock, logger } = options;
+  const {
+    stores,
+    unitOfWork,
+    claim,
+    webhook,
+    rotation,
+    denials,
+    forgetEndedLimits,
+    clock,
+    logger,
+    refreshScheduler,
+  } = options;
   const { audit: log, webhookLinks: links } = stores;
   const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
   const shipper = createAuditShipper({ log, destination, clock, logger });
@@ -59,6 +74,7 @@ export function startJobs(options: {
     });
   const jobs = [
     each('denial counts', DENIALS_PAUSE_MS, () => denials.flush()),
+    each('token refresh', TOKEN_REFRESH_PAUSE_MS, refreshScheduler.tick),
     each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => forgetEndedLimits()),
     once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
     once('key rotation', PENDING_KEYS_PAUSE_MS, () => completeRotations({ links, rotation, logger })),
@@ -70,7 +86,7 @@ export function startJobs(options: {
   return {
     stop: async () => {
       retention?.stop();
-      await Promise.all(jobs.map((job) => job.stop()));
+      await Promise.all([refreshScheduler.stop(), ...jobs.map((job) => job.stop())]);
       await shipper.stop();
       // A process that cannot say so is followed all the same, only later.
       await claim.release().catch(() => undefined);

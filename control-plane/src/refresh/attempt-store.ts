@@ -21,9 +21,14 @@ export interface RefreshAttemptStore {
   /**
    * Begins an attempt: true at most once for a version until `attempt.nextAt`, whichever processes ask.
    *
-   * @param now in the written form; an attempt that may go on before it is over
+   * @param bounds.latest a pause that ends behind it is of a clock that was set back since, and holds nobody off
    */
-  begin(vaultId: Id<'vlt'>, serviceName: string, attempt: RefreshAttempt, now: string): Promise<boolean>;
+  begin(
+    vaultId: Id<'vlt'>,
+    serviceName: string,
+    attempt: RefreshAttempt,
+    bounds: { readonly now: string; readonly latest: string },
+  ): Promise<boolean>;
 
   /** Writes what came of it. */
   settle(vaultId: Id<'vlt'>, serviceName: string, attempt: RefreshAttempt): Promise<void>;

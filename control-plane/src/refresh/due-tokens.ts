@@ -1,6 +1,7 @@
 import { parseTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import type { RefreshAttempt } from './attempt-store.ts';
+import { LONGEST_PAUSE_MS } from './next-attempt.ts';
 
 /** Specification, "Events": tokens expiring within an hour are refreshed. */
 export const REFRESH_AHEAD_MS = 60 * 60_000;
@@ -23,8 +24,14 @@ export function isDue(token: TokenMetadata, attempt: RefreshAttempt | undefined,
   const expiresMs = parseTime(token.expiryTime) ?? Infinity;
   if (expiresMs - nowMs > REFRESH_AHEAD_MS) return false;
   if (attempt === undefined) return true;
-  if (attempt.version === token.version) return (parseTime(attempt.nextAt) ?? 0) <= nowMs;
+  if (attempt.version === token.version) return isOver(attempt.nextAt, nowMs);
   const storedMs = parseTime(token.updatedAt) ?? nowMs;
   const leftMs = (expiresMs - storedMs) * LEFT_OF_SHORT_LIVES;
   return nowMs >= Math.max(expiresMs - leftMs, storedMs + SPACING_MS);
+}
+
+/** A pause of before the clock was set back would last as long as that. */
+function isOver(nextAt: string, nowMs: number): boolean {
+  const leftMs = (parseTime(nextAt) ?? nowMs) - nowMs;
+  return leftMs <= 0 || leftMs > LONGEST_PAUSE_MS;
 }

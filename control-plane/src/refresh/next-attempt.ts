@@ -8,6 +8,9 @@ const LONGEST_ATTEMPT_MS = 60_000;
 /** Longer than a list of tokens is worked through: who still has one from before sees that it is done. */
 const SETTLED_MS = 120_000;
 
+/** No pause is longer: neither by back-off nor by a limit per hour. */
+export const LONGEST_PAUSE_MS = 60 * 60_000;
+
 /** An attempt that begins. If its process is killed, another may follow when its time is over. */
 export function beginning(
   version: number,
@@ -39,7 +42,7 @@ export function settled(
     // It was not an attempt: nobody was asked to do anything.
     case 'limited':
     case 'busy':
-      return after(result.retryAfterSeconds * 1_000, failures);
+      return after(Math.min(result.retryAfterSeconds * 1_000, LONGEST_PAUSE_MS), failures);
     // Whether anything comes of it shows in the next list, by the version.
     case 'accepted':
     case 'failed':

@@ -19,7 +19,7 @@ export function createRefreshAttemptStore(db: Kysely<Schema>): RefreshAttemptSto
       }
       return attempts;
     },
-    begin: async (vaultId, serviceName, { version, failures, nextAt }, now) => {
+    begin: async (vaultId, serviceName, { version, failures, nextAt }, { now, latest }) => {
       const row = { version, failures, next_at: nextAt };
       const { numInsertedOrUpdatedRows } = await db
         .insertInto('refresh_attempts')
@@ -29,7 +29,11 @@ export function createRefreshAttemptStore(db: Kysely<Schema>): RefreshAttemptSto
             .columns(['vault_id', 'service_name'])
             .doUpdateSet(row)
             .where(({ eb, or }) =>
-              or([eb('refresh_attempts.next_at', '<=', now), eb('refresh_attempts.version', '!=', version)]),
+              or([
+                eb('refresh_attempts.next_at', '<=', now),
+                eb('refresh_attempts.next_at', '>', latest),
+                eb('refresh_attempts.version', '!=', version),
+              ]),
             ),
         )
         .executeTakeFirstOrThrow();

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { Id } from '@svault/shared';
 import type { WebhookLinkStore } from '../webhook-link/webhook-link-store.ts';
 import type { WebhookLink } from '../webhook-link/webhook-link.ts';
 import type { WebhookLinkRow } from './decision-schema.ts';
@@ -66,6 +67,20 @@ export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
         .selectAll()
         .where('pending_key_id', 'is not', null)
         .orderBy('vault_id')
+        .limit(limit)
+        .execute();
+      return rows.map(fromRow);
+    },
+
+    ofOpenVaults: async ({ after, limit }) => {
+      const rows = await db
+        .selectFrom('webhook_links')
+        .innerJoin('vaults', 'vaults.id', 'webhook_links.vault_id')
+        .selectAll('webhook_links')
+        .where('webhook_links.vault_id', '>', after ?? ('' as Id<'vlt'>))
+        .where('webhook_links.last_seen_at', 'is not', null)
+        .where('vaults.locked_at', 'is', null)
+        .orderBy('webhook_links.vault_id')
         .limit(limit)
         .execute();
       return rows.map(fromRow);

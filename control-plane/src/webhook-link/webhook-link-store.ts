@@ -24,6 +24,12 @@ export interface WebhookLinkStore {
 
   withPendingKey(limit: number): Promise<readonly WebhookLink[]>;
 
+  /** Those of vaults that are not locked, whose webhook has answered under its key; by vault. */
+  ofOpenVaults(page: {
+    readonly after: Id<'vlt'> | undefined;
+    readonly limit: number;
+  }): Promise<readonly WebhookLink[]>;
+
   /** @param link nothing is noted where the vault is bound to another webhook by now */
   noteSeen(
     link: Pick<WebhookLink, 'vaultId' | 'webhookId'>,
