@@ -20,6 +20,10 @@ export interface DeliverableProxy {
 /** What `deliveredAs` says once this revision is at this webhook. */
 export const deliveryMark = (webhookId: string, revision: number): string => `${webhookId} ${revision}`;
 
+/** The webhook that a proxy's settings were last given to. */
+export const webhookOf = (deliveredAs: string | undefined): string | undefined =>
+  deliveredAs?.slice(0, deliveredAs.lastIndexOf(' '));
+
 /** Keeps the webhook's copy of proxies in step. */
 export interface ProxyConfigDelivery {
   /**
