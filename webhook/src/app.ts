@@ -12,11 +12,15 @@ import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
 import { refusal } from './http/errors.ts';
 import { createStrayCredentialCounter } from './http/stray-credentials.ts';
 import { stripPrefix } from './http/strip-prefix.ts';
+import { createForward } from './proxy/forward.ts';
+import { createOpenStreams } from './proxy/open-streams.ts';
+import { createCallThroughProxy } from './proxy/proxied-call.ts';
 import { createBindRoutes } from './routes/bind.ts';
 import { createCredentialRoute } from './routes/credential.ts';
 import { createExchangeRoute } from './routes/exchange.ts';
 import { createHealthRoute } from './routes/health.ts';
 import { createProbeRoutes } from './routes/probes.ts';
+import { createProxyRoute } from './routes/proxy.ts';
 import { createRefreshNotifyRoute } from './routes/refresh-notify.ts';
 import { createRefreshRoute } from './routes/refresh.ts';
 import { createStorageRoute } from './routes/storage.ts';
@@ -29,6 +33,9 @@ const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {
   storageFailure: 'UNAVAILABLE',
   internal: 'INTERNAL',
 };
+
+/** Of one proxy. The service holds at most 64 (protocol section 2) in each of its processes. */
+const MAX_OPEN_STREAMS = 256;
 
 /** Everything a request passes, in order. */
 export function createApp(context: Context, metrics: Registry): Express {
@@ -69,6 +76,21 @@ export function createApp(context: Context, metrics: Registry): Express {
       runOperation: createRunOperation(context),
       refusalOf: createRefusalReader(REFUSAL_CODES),
       logger,
+    }),
+  );
+  app.use(
+    createProxyRoute({
+      requests,
+      tickets,
+      call: createCallThroughProxy({
+        proxyConfigs: context.proxyConfigs,
+        vault,
+        credentials: context.currentCredentials,
+        forward: createForward({ egress: context.egress }),
+        openStreams: createOpenStreams(MAX_OPEN_STREAMS),
+        audit,
+        commit,
+      }),
     }),
   );
   app.use(createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }) }));

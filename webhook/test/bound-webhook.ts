@@ -14,6 +14,7 @@ import {
   toBase64url,
   utf8,
 } from '@svault/shared';
+import type { Resolve } from '@svault/shared/egress';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { webhookConfig } from '../src/config/config.ts';
 import { openContext } from '../src/context.ts';
@@ -58,12 +59,13 @@ export interface BoundWebhook {
 }
 
 export async function boundWebhook(
-  options: { env?: NodeJS.ProcessEnv; logger?: Logger; clock?: ManualClock } = {},
+  options: { env?: NodeJS.ProcessEnv; logger?: Logger; clock?: ManualClock; resolve?: Resolve } = {},
 ): Promise<BoundWebhook> {
   const dir = tempDir();
   const dataDir = `${dir.path}/data`;
   const clock = options.clock ?? new ManualClock(Date.UTC(2026, 10, 20, 12));
   const logger = options.logger ?? silentLogger;
+  const surroundings = { clock, logger, ...(options.resolve !== undefined && { resolve: options.resolve }) };
   let env: NodeJS.ProcessEnv = {
     SV_WEBHOOK_URL: `https://${AUTHORITY}`,
     SV_WEBHOOK_LISTEN: '127.0.0.1:0',
@@ -73,7 +75,7 @@ export async function boundWebhook(
     SV_WEBHOOK_SETUP_TOKEN: 'a-set-up-token-of-43-characters-in-length-ab',
     ...options.env,
   };
-  let running: RunningWebhook | undefined = await startWebhook(webhookConfig(env), { clock, logger });
+  let running: RunningWebhook | undefined = await startWebhook(webhookConfig(env), surroundings);
   const url = (): string => {
     if (running === undefined) throw new Error('the webhook is stopped');
     return running.url;
@@ -179,7 +181,7 @@ export async function boundWebhook(
     restart: async (more = {}) => {
       await stop();
       env = { ...env, ...more };
-      running = await startWebhook(webhookConfig(env), { clock, logger });
+      running = await startWebhook(webhookConfig(env), surroundings);
     },
     stop,
     remove: async () => {

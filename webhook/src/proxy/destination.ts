@@ -1,9 +1,4 @@
-import {
-  type ProxyConfig,
-  isForbiddenTemplateHeader,
-  isHeaderName,
-  outgoingUrlSchema,
-} from '@svault/shared/schemas';
+import { type ProxyConfig, headerTemplatesSchema, outgoingUrlSchema } from '@svault/shared/schemas';
 import type { SealedSettings } from '../vault/record.ts';
 import { markersIn } from './marker.ts';
 
@@ -12,7 +7,7 @@ import { markersIn } from './marker.ts';
  *
  * - `url`: the upstream's address is none that may be stored
  * - `host`: the record's owner did not allow it
- * - `header`: a template sets what decides how a message travels
+ * - `header`: a template is none that may be stored: it sets what decides how a message travels, for instance
  * - `marker`: the credential would go into a header that the record's owner did not allow
  */
 export type DestinationProblem = 'url' | 'host' | 'header' | 'marker';
@@ -31,8 +26,8 @@ export function destinationProblem(
 ): DestinationProblem | undefined {
   if (!outgoingUrlSchema.safeParse(config.upstreamUrl).success) return 'url';
   if (!isHostAllowed(new URL(config.upstreamUrl), settings.allowedHosts)) return 'host';
+  if (!headerTemplatesSchema.safeParse(config.headerTemplates).success) return 'header';
   const templates = Object.entries(config.headerTemplates);
-  if (templates.some(([name]) => !isHeaderName(name) || isForbiddenTemplateHeader(name))) return 'header';
   const allowed = new Set(settings.allowedHeaders.map((name) => name.toLowerCase()));
   const strays = templates.some(([name, value]) => markersIn(value) > 0 && !allowed.has(name.toLowerCase()));
   return strays ? 'marker' : undefined;

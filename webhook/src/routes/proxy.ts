@@ -14,6 +14,7 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const LARGE_BODY_BYTES = 64 * 1024;
 /** Who answers, in a header of every answer (protocol section 5.6). */
 const ORIGIN_HEADER = 'sv-proxy-origin';
+const NOTHING = Buffer.alloc(0);
 
 /** `POST /v1/proxy`: an agent's request, with the credential put in here (protocol section 5.6). */
 export function createProxyRoute(deps: {
@@ -78,6 +79,7 @@ function begin(res: ServerResponse, { status, fields }: UpstreamAnswer): ServerR
   for (const [name, value] of fields) res.appendHeader(name, value);
   res.setHeader(ORIGIN_HEADER, 'upstream');
   res.statusCode = status;
-  res.flushHeaders();
+  // Not `flushHeaders`, which writes Latin-1 values as UTF-8.
+  res.write(NOTHING);
   return res;
 }
