@@ -1,8 +1,8 @@
 import type { CredentialTicket } from '@svault/shared';
 import type { Recipient } from '@svault/shared/schemas';
+import { jwkThumbprint as thumbprint } from '@svault/shared/sealed';
 import { refusal } from '../http/errors.ts';
 import type { SealedSettings } from '../vault/record.ts';
-import { thumbprint } from '../vault/recipients.ts';
 
 /** How a record leaves. */
 export type Outlet =
