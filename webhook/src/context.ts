@@ -9,6 +9,8 @@ import type { AuditStore } from './audit/audit-store.ts';
 import { type Door, createDoor } from './binding/door.ts';
 import type { WebhookConfig } from './config/config.ts';
 import { CLAIMED_CAPABILITIES } from './config/program.ts';
+import { type KeptMint, createMint } from './mint/mint.ts';
+import { type StsEndpoint, stsEndpoint } from './mint/sts-endpoint.ts';
 import { type ProxyConfigs, createProxyConfigs } from './proxy/proxy-configs.ts';
 import { type Refreshing, createRefreshing } from './refresh/refreshing.ts';
 import { createAuditStore } from './store/audit-store-sqlite.ts';
@@ -60,6 +62,7 @@ export interface Context extends Surroundings {
   readonly auditStore: AuditStore;
   readonly vault: Vault;
   readonly refreshing: Refreshing;
+  readonly mint: KeptMint;
   readonly currentCredentials: CurrentCredentials;
   readonly proxyConfigs: ProxyConfigs;
   readonly door: Door;
@@ -100,7 +103,9 @@ export async function openContext(
     const { resolve } = surroundings;
     const egress = createEgress({ allow: config.egressAllow, ...(resolve !== undefined && { resolve }) });
     releases.push(() => void egress.close());
-    return buildContext(config, surroundings, { db, unlocked, egress, close });
+    const sts = config.awsStsEndpoint === undefined ? undefined : stsEndpoint(config.awsStsEndpoint, resolve);
+    releases.push(() => void sts?.egress.close());
+    return buildContext(config, surroundings, { db, unlocked, egress, sts, close });
   } catch (error) {
     close();
     throw error;
@@ -134,10 +139,11 @@ function buildContext(
     readonly db: SqliteDatabase;
     readonly unlocked: UnlockedKeys;
     readonly egress: Egress;
+    readonly sts: StsEndpoint | undefined;
     readonly close: () => void;
   },
 ): Context {
-  const { db, unlocked, egress, close } = opened;
+  const { db, unlocked, egress, sts, close } = opened;
   const { clock, logger } = surroundings;
   const commit = createGroupCommit(db);
   const masterKeys = createMasterKeyStore(db);
@@ -148,6 +154,7 @@ function buildContext(
   const marks = createRefreshMarks(db);
   const vault = createVault({ records, marks, keys: keyring, audit, commit, clock });
   const refreshing = createRefreshing({ vault, marks, egress, audit, commit, clock, logger });
+  const mint = createMint({ egress, sts, clock, logger });
   const door = createDoor({
     bindings: createBindingStore(db),
     claims: createClaimStore(db),
@@ -176,7 +183,8 @@ function buildContext(
     auditStore,
     vault,
     refreshing,
-    currentCredentials: createCurrentCredentials({ vault, marks, refresh: refreshing, clock }),
+    mint,
+    currentCredentials: createCurrentCredentials({ vault, marks, refresh: refreshing, mint, clock }),
     proxyConfigs: createProxyConfigs({ store: createProxyConfigStore(db), audit, commit }),
     door,
     egress,

@@ -45,7 +45,7 @@ export async function startWebhook(
     { clock, logger, ...(resolve !== undefined && { resolve }) },
     { serve: true },
   );
-  const { door, keyring, vault, refreshing } = context;
+  const { door, keyring, vault, refreshing, mint } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) {
@@ -66,6 +66,8 @@ export async function startWebhook(
     stops.push(() => door.stop());
     stops.push(every(KEY_WATCH_INTERVAL_MS, logger, () => keyring.refresh()));
     stops.push(every(TIDY_INTERVAL_MS, logger, () => door.tidy()));
+    const liveVersion = (serviceName: string) => vault.describe(serviceName)?.version;
+    stops.push(every(TIDY_INTERVAL_MS, logger, () => mint.tidy(liveVersion)));
     stops.push(every(UNSTORED_INTERVAL_MS, logger, () => refreshing.storeUnstored()));
     stops.push(every(PURGE_INTERVAL_MS, logger, () => vault.purgeExpired()));
 

@@ -1,4 +1,5 @@
-import { type Clock, Secret } from '@svault/shared';
+import type { Logger } from '@svault/server-kit/logger';
+import { AppError, type Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import type { Mint } from '../vault/current-credential.ts';
 import type { SealedMinter } from '../vault/record.ts';
@@ -27,9 +28,10 @@ export function createMint(deps: {
   readonly egress: Pick<Egress, 'request'>;
   readonly sts?: StsEndpoint | undefined;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
   readonly timeoutMs?: number;
 }): KeptMint {
-  const { egress, sts, clock, timeoutMs = PROVIDER_TIMEOUT_MS } = deps;
+  const { egress, sts, clock, logger, timeoutMs = PROVIDER_TIMEOUT_MS } = deps;
   const tools = { egress, clock, timeoutMs };
   const cache = createMintedCache({ clock });
 
@@ -52,6 +54,13 @@ export function createMint(deps: {
     }
   };
 
+  /** The caller is not told why; the operator, whose provider it is, has to be. */
+  const logFailure = (serviceName: string, minter: SealedMinter['type'], error: unknown): void => {
+    if (!(error instanceof AppError)) return;
+    const { reason } = error;
+    logger.warn({ serviceName, minter, reason }, 'a credential could not be minted');
+  };
+
   const atHand: Mint['atHand'] = (record, caller) => {
     const { totp, expiryTime } = record.settings;
     if (totp === undefined) return cache.atHand(mintedFor(record, caller));
@@ -67,7 +76,12 @@ export function createMint(deps: {
       const found = atHand(record, caller);
       if (found !== undefined) return found;
       if (minter === undefined) throw new RangeError('this record is not made on demand');
-      return cache.obtain(mintedFor(record, caller), () => mint(minter, seedOf(record), caller));
+      return cache.obtain(mintedFor(record, caller), () =>
+        mint(minter, seedOf(record), caller).catch((error: unknown) => {
+          logFailure(record.serviceName, minter.type, error);
+          throw error;
+        }),
+      );
     },
     tidy: (liveVersion) => cache.tidy(liveVersion),
   };
