@@ -10,5 +10,9 @@ export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'store',
   'refresh-notify',
   'sv-refresh',
+  'totp',
+  'aws-sts',
+  'gcp',
+  'github-app',
   'sealed-delivery',
 ];
