@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { AppError } from '@svault/shared';
-import type { SealedSettings } from '../vault/record.ts';
 import { jwkThumbprint as thumbprint } from '@svault/shared/sealed';
+import type { SealedSettings } from '../vault/record.ts';
 import { chooseOutlet } from './outlet.ts';
 
 const RECIPIENT = { kty: 'EC', crv: 'P-256', x: 'x'.repeat(43), y: 'y'.repeat(43) } as const;
