@@ -40,6 +40,14 @@ const REFUSALS: ReadonlySet<unknown> = new Set([
   'bad_refresh_token',
   'invalid_refresh_token',
 ]);
+/** RFC 6749 section 5.2: what may stand in a log, unlike anything else that a provider writes. */
+const OTHER_CODES: ReadonlySet<unknown> = new Set([
+  'invalid_request',
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+]);
 /** Longer than any token lives: beyond it an expiry could not be written as a time. */
 const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400;
 
@@ -92,7 +100,7 @@ export function refreshRequest(
 export function readTokenAnswer({ status, body }: Pick<EgressResponse, 'status' | 'body'>): ProviderAnswer {
   const members = membersOf(body);
   if (REFUSALS.has(members?.['error'])) return { kind: 'refused' };
-  if (status < 200 || status > 299) return failed(`status ${status}`);
+  if (status < 200 || status > 299) return failed(`status ${status}${codeIn(members)}`);
   if (members === undefined) return failed('no JSON object');
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = members;
   if (typeof accessToken !== 'string' || !ACCESS_TOKEN.test(accessToken)) return failed('no access token');
@@ -142,6 +150,9 @@ export async function callProvider(
 }
 
 const failed = (reason: string): ProviderAnswer => ({ kind: 'failed', code: 'PROVIDER_ERROR', reason });
+
+const codeIn = (members: Readonly<Record<string, unknown>> | undefined): string =>
+  OTHER_CODES.has(members?.['error']) ? ` ${String(members?.['error'])}` : '';
 
 /** RFC 6749 appendix B, as section 2.3.1 asks for both halves. */
 const formEncoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);

@@ -36,6 +36,8 @@ export interface RefreshOnce {
   ): Promise<RefreshResult>;
   /** Stores the pairs that a failing disk did not take. @throws what the disk says */
   storeUnstored(): Promise<void>;
+  /** Resolves once no call is under way and everything is stored. @throws what the disk says */
+  close(): Promise<void>;
 }
 
 /** A pair that the provider gave for a version of a record. */
@@ -134,18 +136,34 @@ export function createRefreshOnce(deps: {
     return { outcome: 'failed', code };
   };
 
+  const refresh: RefreshOnce['run'] = async (record, { cause, authentication }) => {
+    const { serviceName, version } = record;
+    const gained = unstored.get(serviceName);
+    if (gained?.record.version === version) return store(gained);
+    const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
+    if (retryAfterSeconds !== undefined) return { outcome: 'limited', retryAfterSeconds };
+    const outcome = await commit.run(() => markNow(record));
+    return outcome === 'marked' ? call(record, cause, authentication) : { outcome };
+  };
+  const storeUnstored = async (): Promise<void> => {
+    for (const gained of [...unstored.values()]) await store(gained);
+  };
+  const underWay = new Set<Promise<RefreshResult>>();
+
   return {
-    run: async (record, { cause, authentication }) => {
-      const { serviceName, version } = record;
-      const gained = unstored.get(serviceName);
-      if (gained?.record.version === version) return store(gained);
-      const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
-      if (retryAfterSeconds !== undefined) return { outcome: 'limited', retryAfterSeconds };
-      const outcome = await commit.run(() => markNow(record));
-      return outcome === 'marked' ? call(record, cause, authentication) : { outcome };
+    run: async (record, by) => {
+      const running = refresh(record, by);
+      underWay.add(running);
+      try {
+        return await running;
+      } finally {
+        underWay.delete(running);
+      }
     },
-    storeUnstored: async () => {
-      for (const gained of [...unstored.values()]) await store(gained);
+    storeUnstored,
+    close: async () => {
+      await Promise.allSettled(underWay);
+      await storeUnstored();
     },
   };
 }

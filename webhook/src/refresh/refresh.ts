@@ -1,6 +1,7 @@
 import { type AppError, type WebhookErrorCode } from '@svault/shared';
 import { refusal } from '../http/errors.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { FailurePause } from './failure-pause.ts';
 import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
 import { isRefreshable } from './refreshed-draft.ts';
 import type { Turns } from './turns.ts';
@@ -9,7 +10,8 @@ import type { Turns } from './turns.ts';
 export interface Refresh {
   /**
    * Refreshes a record with the client authentication that is sealed with it: one call to the provider for all who ask
-   * at the time. Waits for the service's lease, and calls nobody where that has refreshed the record.
+   * at the time. Waits for the service's lease, and calls nobody where that has refreshed the record. Who needs the token
+   * at once (cause `use`) is answered with the last failure while a pause holds.
    *
    * @param seenVersion what the caller found too old
    * @throws AppError UNAVAILABLE at the stop of the program; errors of the database
@@ -25,8 +27,9 @@ export function createRefresh(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly once: RefreshOnce;
   readonly turns: Turns;
+  readonly pause: FailurePause;
 }): Refresh {
-  const { vault, once, turns } = deps;
+  const { vault, once, turns, pause } = deps;
   const flights = new Map<string, Promise<RefreshResult>>();
 
   const fly = async (
@@ -38,7 +41,9 @@ export function createRefresh(deps: {
     try {
       const record = vault.open(serviceName);
       if (record?.version !== seenVersion || !isRefreshable(record)) return { outcome: 'changed' };
-      return await once.run(record, { cause });
+      const result = await once.run(record, { cause });
+      pause.note(serviceName, seenVersion, result);
+      return result;
     } finally {
       turn.release();
     }
@@ -48,6 +53,8 @@ export function createRefresh(deps: {
     own: (serviceName, seenVersion, cause) => {
       const underWay = flights.get(serviceName);
       if (underWay !== undefined) return underWay;
+      const failure = cause === 'use' ? pause.failureOf(serviceName, seenVersion) : undefined;
+      if (failure !== undefined) return Promise.resolve(failure);
       const flight = fly(serviceName, seenVersion, cause).finally(() => flights.delete(serviceName));
       flights.set(serviceName, flight);
       return flight;
@@ -55,8 +62,7 @@ export function createRefresh(deps: {
     storeUnstored: () => once.storeUnstored(),
     close: async () => {
       turns.close();
-      await Promise.allSettled(flights.values());
-      await once.storeUnstored();
+      await once.close();
     },
   };
 }

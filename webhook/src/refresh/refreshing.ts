@@ -5,6 +5,7 @@ import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createCallLimit } from './call-limit.ts';
+import { createFailurePause } from './failure-pause.ts';
 import { type Leases, createLeases } from './lease.ts';
 import { type NotifyRefresh, createNotifyRefresh } from './notify.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
@@ -33,7 +34,7 @@ export function createRefreshing(deps: {
   const turns = createTurns(deps.clock);
   const limit = createCallLimit(deps.clock);
   const once = createRefreshOnce({ ...deps, limit });
-  const refresh = createRefresh({ ...deps, once, turns });
+  const refresh = createRefresh({ ...deps, once, turns, pause: createFailurePause(deps.clock) });
   return {
     ...refresh,
     leases: createLeases({ ...deps, limit, turns, once }),

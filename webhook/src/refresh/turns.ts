@@ -16,7 +16,7 @@ export interface Turn {
  * section 7). In memory: a restart drops leases.
  */
 export interface Turns {
-  /** Takes the turn for so long, on the monotonic clock; where it is taken, or somebody waits for it: seconds to wait. */
+  /** Takes the turn for so long, on the monotonic clock; where it is taken, or somebody waits for it: seconds to wait. @throws as take */
   takeFor(serviceName: string, forMs: number): Turn | { readonly busySeconds: number };
   /** Waits for the turn. One at a time may wait for a token. @throws AppError UNAVAILABLE at the stop of the program */
   take(serviceName: string): Promise<Turn>;
@@ -66,6 +66,7 @@ export function createTurns(clock: Pick<Clock, 'monotonic'>): Turns {
 
   return {
     takeFor: (serviceName, forMs) => {
+      if (closing.signal.aborted) throw stopping();
       const holder = holderOf(serviceName);
       if (holder !== undefined) return { busySeconds: busySeconds(holder) };
       if (waiting.has(serviceName)) return { busySeconds: CALL_SECONDS };
@@ -78,14 +79,16 @@ export function createTurns(clock: Pick<Clock, 'monotonic'>): Turns {
           const look = delay(LOOK_MS, undefined, { ref: false, signal: closing.signal });
           await Promise.race([holder.released, look]);
         }
-        return start(serviceName, Infinity);
       } catch (error) {
-        if (closing.signal.aborted) throw refusal('UNAVAILABLE', 'the webhook stops', { cause: error });
-        throw error;
+        if (!closing.signal.aborted) throw error;
       } finally {
         waiting.delete(serviceName);
       }
+      if (closing.signal.aborted) throw stopping();
+      return start(serviceName, Infinity);
     },
     close: () => closing.abort(),
   };
 }
+
+const stopping = (): Error => refusal('UNAVAILABLE', 'the webhook stops');
