@@ -48,6 +48,7 @@ import { createTokenEndpoint } from './oauth/token-endpoint.ts';
 import { createTools } from './mcp/all-tools.ts';
 import { MCP_PATH, createMcpHandler } from './mcp/mcp-handler.ts';
 import { createTokenUrlRule } from './providers/token-url.ts';
+import { PROXY_PATH, createProxyHandler } from './mcp-proxy/proxy-handler.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
 import { type OfferConfig, createOfferConfig } from './proxies/offer-config.ts';
 import { createDescribeGrants } from './tokens/describe-grants.ts';
@@ -87,6 +88,17 @@ export function createApp(context: Context): Express {
     createMcpHandler({
       access: context.access,
       tools: createTools(mcpFeatures(context)),
+      clientAddress,
+      ownHost: createOwnHost(config.baseUrl, createTrustsPeer(config.trustedProxies)),
+      baseUrl: config.baseUrl,
+      allowedOrigins: config.mcpAllowedOrigins,
+    }),
+  );
+  app.all(
+    PROXY_PATH,
+    createProxyHandler({
+      access: context.proxyAccess,
+      forward: context.forward,
       clientAddress,
       ownHost: createOwnHost(config.baseUrl, createTrustsPeer(config.trustedProxies)),
       baseUrl: config.baseUrl,

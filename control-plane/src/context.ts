@@ -21,6 +21,11 @@ import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/eval
 import { readGeoDatabase } from './policies/geo-database.ts';
 import { type ProxyConfigDelivery, createProxyConfigDelivery } from './proxies/config-delivery.ts';
 import { createProxyConfigRemoval } from './proxies/config-removal.ts';
+import { createOpenStreams } from './proxy-access/open-streams.ts';
+import { createProxyAccess } from './proxy-access/pipeline.ts';
+import type { ProxyAccess } from './proxy-access/proxy-access.ts';
+import { createForward } from './proxy-forwarding/create-forward.ts';
+import type { Forward } from './proxy-forwarding/forward.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
@@ -29,7 +34,7 @@ import { createRefreshScheduler } from './refresh/scheduler.ts';
 import { createTokenRefresh } from './refresh/token-refresh.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
-import { type UpstreamSessions, createUpstreamSessions } from './upstream-sessions/upstream-sessions.ts';
+import { createUpstreamSessions } from './upstream-sessions/upstream-sessions.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
 import { type LinkedWebhook, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
 import { type OnlineStatus, createOnlineStatus } from './webhook-link/online-status.ts';
@@ -52,6 +57,8 @@ export interface Context {
   readonly cliSessions: CliSessions;
   readonly waysIn: WaysIn;
   readonly access: Access;
+  readonly proxyAccess: ProxyAccess;
+  readonly forward: Forward;
   readonly clientDocuments: ClientDocuments;
   readonly limiter: Limiter;
   readonly limits: Limits;
@@ -67,10 +74,12 @@ export interface Context {
   readonly records: WebhookRecords;
   readonly tokenRefresh: TokenRefresh;
   readonly proxyConfigs: ProxyConfigDelivery;
-  readonly upstreamSessions: UpstreamSessions;
   startJobs(): Jobs;
   close(): Promise<void>;
 }
+
+/** More than a webhook takes of an upstream's head, which it hands on with some fields of its own (protocol.md 5.6). */
+const ANSWER_HEAD = { bytes: 32 * 1024, fields: 250 };
 
 /**
  * Builds all adapters.
@@ -87,7 +96,7 @@ export async function createContext(
 ): Promise<Context> {
   const { baseUrl } = config;
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
-  const egress = createEgress({ allow: config.egressAllow });
+  const egress = createEgress({ allow: config.egressAllow, answerHead: ANSWER_HEAD });
   // Its address is the operator's choice, so no rule for addresses keeps from it; what else it names keeps to them.
   const providerEgress =
     config.oidc && createEgress({ allow: [...config.egressAllow, hostOf(config.oidc.issuer)] });
@@ -131,7 +140,33 @@ export async function createContext(
     clock,
   });
 
+  const proxyAccess = createProxyAccess({
+    store: database.proxyAccessStore,
+    limiter,
+    limits,
+    policies,
+    audit,
+    denials,
+    offlineForSeconds: status.offlineForSeconds,
+    streams: createOpenStreams(),
+    clock,
+  });
+
   const tokenRefresh = createTokenRefresh({ webhook, stores, masterKeys, limiter, limits, audit, clock });
+  const proxyConfigs = createProxyConfigDelivery({ stores, unitOfWork, webhook, clock });
+  const upstreamSessions = createUpstreamSessions({ stores, unitOfWork, clock });
+  const forward = createForward({
+    egress,
+    keys,
+    tickets,
+    links,
+    configs: proxyConfigs,
+    refresh: tokenRefresh,
+    sessions: upstreamSessions,
+    status,
+    clock,
+    logger,
+  });
 
   const redirectUri = baseUrl + OIDC_CALLBACK_PATH;
   const waysIn =
@@ -151,6 +186,8 @@ export async function createContext(
     cliSessions: createCliSessions(stores, clock),
     waysIn,
     access,
+    proxyAccess,
+    forward,
     clientDocuments: createClientDocuments({ egress, clock }),
     limiter,
     limits,
@@ -164,8 +201,7 @@ export async function createContext(
     storeTickets: createStoreTickets(tickets),
     records: createWebhookRecords({ links, webhook, status }),
     tokenRefresh,
-    proxyConfigs: createProxyConfigDelivery({ stores, unitOfWork, webhook, clock }),
-    upstreamSessions: createUpstreamSessions({ stores, unitOfWork, clock }),
+    proxyConfigs,
     startJobs: () =>
       startJobs({
         stores,

@@ -5,8 +5,13 @@ import { AppError } from '@svault/shared';
 export type BodyRefusal = 'TOO_LARGE' | 'INVALID_REQUEST';
 
 const EMPTY = Buffer.alloc(0);
-/** What a piece costs beside its bytes: in pieces of one byte, a body would take a hundred times its size, in memory and time. */
-const MOST_PIECES = 8_192;
+/**
+ * What a piece costs beside its bytes: in pieces of one byte, a body would take a hundred times its size, in memory and
+ * time. Beyond some that are anybody's, pieces must hold so many bytes on average; a network's hold five times as many.
+ */
+const FREE_PIECES = 8_192;
+const BYTES_PER_PIECE = 256;
+const isCrumbs = (pieces: number, bytes: number): boolean => pieces > FREE_PIECES + bytes / BYTES_PER_PIECE;
 
 /** How much of a body is read. */
 export interface BodyBounds {
@@ -41,8 +46,8 @@ export function readBody(req: IncomingMessage, options: BodyBounds): Promise<Buf
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
       if (size > options.maxBytes) return stop(tooLarge(options));
-      if (chunks.length === MOST_PIECES) return stop(refusal('INVALID_REQUEST', 'the body comes in crumbs'));
       chunks.push(chunk);
+      if (isCrumbs(chunks.length, size)) return stop(refusal('INVALID_REQUEST', 'the body comes in crumbs'));
       if (large === undefined || admission !== undefined || size <= large.bytes) return;
       req.pause();
       admission = large.admit();

@@ -16,7 +16,7 @@ export const INVALID_PARAMS = -32_602;
 /** What the SDK answers with where HTTP refuses (413, 415, 406) and JSON-RPC has no code for it. */
 export const REFUSED_BY_HTTP = -32_000;
 /** Specification, "MCP endpoint": limiter and penalty-box denials. */
-export const RATE_LIMITED = -32_029;
+const RATE_LIMITED = -32_029;
 
 /** The id to answer with: the request's own, with its type, wherever it is one that JSON can carry back. */
 export function idOf(message: unknown): JsonRpcId {
@@ -28,3 +28,13 @@ export function idOf(message: unknown): JsonRpcId {
 /** The body of an error answer. */
 export const errorBody = (id: JsonRpcId, { code, message, data }: Omit<JsonRpcRefusal, 'status'>): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
+
+/** The body of `-32029`: what has no room now, and when to ask again. */
+export const limitedBody = (
+  id: JsonRpcId,
+  {
+    message,
+    code,
+    retryAfter,
+  }: { readonly message: string; readonly code: string; readonly retryAfter: number },
+): string => errorBody(id, { code: RATE_LIMITED, message, data: { code, retryAfter } });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { endWhenReceived } from '@svault/server-kit/unread-body';
 import type { ErrorCode } from '../errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
-import { type JsonRpcId, type JsonRpcRefusal, RATE_LIMITED, errorBody } from '../http/json-rpc.ts';
+import { type JsonRpcId, type JsonRpcRefusal, errorBody, limitedBody } from '../http/json-rpc.ts';
 
 /** Refusals that HTTP answers, whatever the message was: in the shape of every other refusal of this service. */
 type HttpRefusal =
@@ -62,11 +62,8 @@ export function createHttpAnswers(standing: readonly string[], resourceMetadataU
       endWhenReceived(res, body);
     },
     limited: (res, cors, id, retryAfterSeconds) => {
-      const body = errorBody(id, {
-        code: RATE_LIMITED,
-        message: 'Too many requests; try again later.',
-        data: { code: 'RATE_LIMITED', retryAfter: retryAfterSeconds },
-      });
+      const message = 'Too many requests; try again later.';
+      const body = limitedBody(id, { message, code: 'RATE_LIMITED', retryAfter: retryAfterSeconds });
       const headers = [...json, ...cors, 'Retry-After', String(retryAfterSeconds)];
       write(res, ERROR_STATUS.RATE_LIMITED, headers, body);
     },

@@ -2,7 +2,8 @@ import {
   type Clock,
   type CredentialTicket,
   type Id,
-  type StoreTicket,
+  type ProxyMethod,
+  type TicketClaims,
   formatTime,
   issueTicket,
   timeOrderedToken,
@@ -14,6 +15,7 @@ import type { WebhookLink } from './webhook-link.ts';
 
 /** protocol.md section 4: the longest life of each kind, in seconds. */
 const CREDENTIAL_SECONDS = 60;
+const PROXY_SECONDS = 60;
 const STORE_SECONDS = 300;
 
 export interface StoreAddress {
@@ -32,6 +34,13 @@ export interface Tickets {
     webhook: BoundWebhook,
     serviceName: string,
   ): { readonly url: string; readonly expiresAt: number };
+
+  /** For one call of `/v1/proxy`: the webhook does not record it, so it is used once and thrown away. */
+  proxy(
+    vaultId: Id<'vlt'>,
+    webhook: BoundWebhook,
+    use: { readonly proxyId: Id<'prx'>; readonly serviceName: string; readonly method: ProxyMethod },
+  ): string;
 
   /** @param jkt thumbprint of the recipient's key, for a sealed record */
   ownerCredentialUrl(
@@ -58,7 +67,7 @@ export function createTickets(options: {
 }): Tickets {
   const { baseUrl, keys, clock } = options;
 
-  const sign = (link: LinkKey, claims: CredentialTicket | StoreTicket): string =>
+  const sign = (link: LinkKey, claims: TicketClaims): string =>
     issueTicket(claims, keys.open(link.vaultId, { id: link.keyId, wrapped: link.keyWrapped }));
 
   const nowSeconds = (): number => Math.floor(clock.now() / 1000);
@@ -83,6 +92,25 @@ export function createTickets(options: {
       const { keyId, keyWrapped } = webhook;
       const ticket = sign({ vaultId: subject.vaultId, keyId, keyWrapped }, claims);
       return { url: credentialUrl(webhook.url, ticket), expiresAt: exp * 1000 };
+    },
+
+    proxy: (vaultId, { webhookId, keyId, keyWrapped }, { proxyId, serviceName, method }) => {
+      const iat = nowSeconds();
+      return sign(
+        { vaultId, keyId, keyWrapped },
+        {
+          iss: baseUrl,
+          aud: webhookId,
+          sub: proxyId,
+          op: 'proxy',
+          svc: serviceName,
+          jti: timeOrderedToken(iat * 1000),
+          iat,
+          exp: iat + PROXY_SECONDS,
+          htm: method,
+          prx: proxyId,
+        },
+      );
     },
 
     ownerCredentialUrl: (link, userId, serviceName, jkt) => {

@@ -1,6 +1,6 @@
 import { ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AuditEntry, StandingAccess } from '../../src/audit/audit-writer.ts';
+import type { AuditEntry, StandingAccess, StandingAgentAccess } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/unit-of-work.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
@@ -41,7 +41,7 @@ const write = (provided: StandingAccess): Promise<boolean> => database.auditComm
 const written = async (): Promise<number> =>
   (await database.stores.audit.after(stored.vaultId, 0, 100)).length;
 
-type Way = readonly [string, () => StandingAccess];
+type Way = readonly [string, () => StandingAgentAccess];
 const BY_KEY: Way = ['by key', () => stored.provided];
 const BY_KEY_AT_MCP: Way = ['by key at MCP', () => ({ ...stored.provided, withMcpOn: true })];
 const BY_SESSION: Way = [

@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http';
+import { Writable } from 'node:stream';
+
+/**
+ * Hands an answer's body on to a client at the client's pace, and destroys its connection where the answer breaks off
+ * (nothing else says that it is not whole) or where the client takes nothing of it for too long: who waits for it further
+ * up holds an upstream.
+ *
+ * @param stalledMs for how long a client may take nothing while something is there for it
+ */
+export class ClientWriter extends Writable {
+  readonly #res: ServerResponse;
+  readonly #stalledMs: number;
+  #hasBegun = false;
+  #stalled: NodeJS.Timeout | undefined;
+
+  constructor(res: ServerResponse, stalledMs: number) {
+    super();
+    this.#res = res;
+    this.#stalledMs = stalledMs;
+    // A client that leaves is no error of anybody's; what feeds this is ended by it.
+    res.once('close', () => this.destroy());
+    res.on('error', () => this.destroy());
+    this.on('error', () => undefined);
+  }
+
+  /** Sends the head where nothing has gone with it yet: the head of a stream does not wait for its first event. */
+  begin(): void {
+    if (!this.#hasBegun && !this.destroyed) this.#res.flushHeaders();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#hasBegun = true;
+    if (this.#res.write(chunk)) return done();
+    this.#await('drain', done);
+  }
+
+  override _final(done: () => void): void {
+    this.#hasBegun = true;
+    this.#await('finish', done);
+    this.#res.end();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    clearTimeout(this.#stalled);
+    if (!this.#res.writableFinished) this.#res.destroy();
+    done(error);
+  }
+
+  #await(event: 'drain' | 'finish', done: () => void): void {
+    this.#stalled = setTimeout(() => this.destroy(), this.#stalledMs);
+    this.#res.once(event, () => {
+      clearTimeout(this.#stalled);
+      done();
+    });
+  }
+}
