@@ -37,6 +37,12 @@ beforeAll(async () => {
   await post(`/api/agents/${agent.id}/grants`, { folderId });
   policyId = (await post('/api/policies', { name: 'office', rules: [{ type: 'manual_approval' }] })).id;
   await post(`/api/policies/${policyId}/attachments`, { targetType: 'agent', targetId: agent.id });
+  const upstreamUrl = 'https://mcp.example.com/mcp';
+  const proxy = { name: 'a proxy', upstreamUrl, serviceName: 'github', agentId: agent.id };
+  secrets['proxy key'] = (await post('/api/proxies', proxy)).key;
+  const { proxy: gone, key } = await post('/api/proxies', { ...proxy, name: 'gone' });
+  secrets['key of a revoked proxy'] = key;
+  await post(`/api/proxies/${gone.id}/revoke`, {});
   secrets['admin key'] = (await post('/api/admin-keys', { name: 'automation' })).key;
   secrets['settings key'] = service.place.adminKey;
   secrets['master key'] = service.place.env['SV_MASTER_KEY'] ?? '';
@@ -77,7 +83,19 @@ test('has everything that is kept of the account, in one document', async () => 
     folders: [{ id: folderId, name: 'ci', serviceNames: ['github', 'npm'] }],
     policies: [{ id: policyId, name: 'office', rules: [{ type: 'manual_approval' }] }],
     policyAttachments: [{ policyId, targetType: 'agent', targetId: agent.id }],
-    proxies: [],
+    proxies: [
+      {
+        name: 'a proxy',
+        upstreamUrl: 'https://mcp.example.com/mcp',
+        upstreamAuthType: 'Token',
+        serviceName: 'github',
+        agentId: agent.id,
+        headerTemplates: { authorization: 'Bearer ${TOKEN}' },
+        status: 'active',
+        revokedAt: null,
+      },
+      { name: 'gone', status: 'revoked', revokedAt: expect.any(String) },
+    ],
     adminKeys: [{ origin: 'settings' }, { name: 'automation' }],
     sessions: [{ userId: owner.id, kind: 'console' }],
   });
@@ -92,7 +110,7 @@ test('is what the OpenAPI document says, member by member', async () => {
 
 test('has no secret in it, in no form, and no hash of one', () => {
   const text = Buffer.from(whole.text);
-  expect(Object.keys(secrets)).toHaveLength(10);
+  expect(Object.keys(secrets)).toHaveLength(12);
   for (const [what, secret] of Object.entries(secrets)) {
     expect([what, secret.length > 20]).toEqual([what, true]);
     expect([what, tracesOf(secret, text)]).toEqual([what, []]);

@@ -59,6 +59,9 @@ const newFolder = async ({ post }: World): Promise<string> =>
   (await post('/api/folders', { name: 'f' })).json.id;
 const POLICY = { name: 'p', rules: [{ type: 'manual_approval' }] };
 const newPolicy = async ({ post }: World): Promise<string> => (await post('/api/policies', POLICY)).json.id;
+const PROXY = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+const newProxy = async ({ post }: World): Promise<string> =>
+  (await post('/api/proxies', PROXY)).json.proxy.id;
 const attachment = ({ agent }: World) => ({ targetType: 'agent', targetId: agent.id });
 /** What the owner has just let a client do. */
 const approvedCode = async (world: World): Promise<ApprovedCode> => {
@@ -71,6 +74,7 @@ const AGENT = (_: World, id: string): string => `/api/agents/${id}`;
 const GRANTS = (_: World, id: string): string => `/api/agents/${id}/grants`;
 const TOKEN = (_: World, name: string): string => `/api/tokens/${name}`;
 const POLICIES = (): string => '/api/policies?limit=100';
+const PROXIES = (): string => '/api/proxies?limit=100';
 const FOLDERS = (): string => '/api/folders?limit=100';
 const MEMBERS = (): string => '/api/members?limit=100';
 const ADMIN_KEYS = (): string => '/api/admin-keys?limit=100';
@@ -249,6 +253,33 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     says: (_, policyId) => ({ detail: containing({ policyId }) }),
     shows: POLICIES,
   },
+  PROXY_CREATED: {
+    by: ({ post }) => post('/api/proxies', PROXY),
+    says: () => ({
+      proxyId: matching(/^prx_/),
+      serviceName: 'github',
+      detail: { name: 'p', upstreamAuthType: 'Token', upstream: 'https://mcp.example.com' },
+    }),
+    shows: PROXIES,
+  },
+  PROXY_UPDATED: {
+    before: newProxy,
+    by: ({ admin }, id) => admin('PATCH', `/api/proxies/${id}`, { body: { name: 'changed' } }),
+    says: (_, proxyId) => ({ proxyId, detail: { members: ['name'] } }),
+    shows: PROXIES,
+  },
+  PROXY_DELETED: {
+    before: newProxy,
+    by: ({ admin }, id) => admin('DELETE', `/api/proxies/${id}`),
+    says: (_, proxyId) => ({ proxyId, serviceName: 'github', detail: { name: 'p' } }),
+    shows: PROXIES,
+  },
+  KEY_REVOKED: {
+    before: newProxy,
+    by: ({ post }, id) => post(`/api/proxies/${id}/revoke`),
+    says: (_, proxyId) => ({ proxyId, serviceName: 'github' }),
+    shows: PROXIES,
+  },
   MEMBER_CREATED: {
     by: ({ post }) => post('/api/members', { email: 'made@example.org', role: 'member' }),
     says: () => ({ detail: { memberId: matching(/^usr_/), role: 'member' } }),
@@ -367,10 +398,6 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
  */
 export const LATER: Partial<Record<AuditEventType, readonly [method: string, path: string]>> = {
   PROXY_CREDENTIAL_USE: ['POST', '/api/proxy/mcp'],
-  PROXY_CREATED: ['POST', '/api/proxies'],
-  PROXY_UPDATED: ['PATCH', '/api/proxies/prx_AAAAAAAAAAAAAAAAAAAAAA'],
-  PROXY_DELETED: ['DELETE', '/api/proxies/prx_AAAAAAAAAAAAAAAAAAAAAA'],
-  KEY_REVOKED: ['POST', '/api/proxies/prx_AAAAAAAAAAAAAAAAAAAAAA/revoke'],
   TOKEN_REFRESHED: ['POST', '/api/tokens/github/refresh'],
   PROVIDER_CREATED: ['POST', '/api/providers'],
   PROVIDER_UPDATED: ['PATCH', '/api/providers/x'],

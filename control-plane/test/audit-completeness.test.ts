@@ -43,7 +43,7 @@ async function withoutLog<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-type Event = LoggedEvent & { readonly userId?: string; readonly proxyId?: string };
+type Event = LoggedEvent & { readonly userId?: string };
 const newestNumber = async (): Promise<number> => (await world.service.log())[0]?.seq ?? 0;
 const eventsSince = async (seq: number, type: AuditEventType): Promise<Event[]> =>
   (await world.service.log(`&eventType=${type}`)).filter((event) => event.seq > seq);
@@ -79,7 +79,8 @@ describe('an event of each type that can occur', () => {
     const events = await eventsSince(seq, type);
     expect(events).toEqual([expect.objectContaining({ outcome: 'success', ...cause.says?.(world, of) })]);
     const userId = cause.actor === undefined ? world.ownerId : undefined;
-    expect([events[0]?.userId, events[0]?.proxyId]).toEqual([userId, undefined]);
+    const { proxyId } = cause.says?.(world, of) ?? {};
+    expect([events[0]?.userId, events[0]?.proxyId]).toEqual([userId, proxyId]);
     if (cause.shows !== undefined && type !== 'AGENT_CREDENTIAL_ACCESS')
       expect(await state()).not.toBe(before);
     await cause.after?.(world);

@@ -42,6 +42,7 @@ const KINDS = [
   'adminKey',
   'folder',
   'policy',
+  'proxy',
   'member',
 ] as const;
 

@@ -15,6 +15,7 @@ export interface LoggedEvent {
   readonly eventType: string;
   readonly outcome: string;
   readonly agentId?: string;
+  readonly proxyId?: string;
   readonly serviceName?: string;
   readonly count?: number;
   readonly timestamp: string;

@@ -52,6 +52,12 @@ async function useEverySecretOnce(
   const admin = clientOf(running.url, { authorization: `Bearer ${place.adminKey}` });
   const anyone = clientOf(running.url);
   const { agent, apiKey } = (await admin('POST', '/api/agents', { body: { name: 'a' } })).json;
+  const upstream = { name: 'p', upstreamUrl: 'https://mcp.example.com/' };
+  const ofToken = { ...upstream, serviceName: 'github' };
+  const { proxy, key: proxyKey } = (await admin('POST', '/api/proxies', { body: ofToken })).json;
+  await admin('POST', `/api/proxies/${proxy.id}/reveal-key`);
+  await anyone('POST', '/api/proxy/mcp', { headers: { 'x-mcp-key': proxyKey } });
+  await anyone('POST', `/api/proxy/mcp?key=${proxyKey}`);
   const { key: secondKey } = (await admin('POST', '/api/admin-keys', { body: { name: 'b' } })).json;
   await admin('POST', `/api/agents/${agent.id}/reveal-key`);
   const linkToken = new URL(running.ownerLink ?? '').searchParams.get('token') ?? '';
@@ -69,7 +75,16 @@ async function useEverySecretOnce(
   );
   await running.close();
   const masterKey = place.env['SV_MASTER_KEY'] ?? '';
-  const secrets = { apiKey, adminKey: place.adminKey, secondKey, linkToken, cookie, masterKey, ...client };
+  const secrets = {
+    apiKey,
+    proxyKey,
+    adminKey: place.adminKey,
+    secondKey,
+    linkToken,
+    cookie,
+    masterKey,
+    ...client,
+  };
   return { secrets, log: sink.text };
 }
 
@@ -149,7 +164,8 @@ test('there is no column that could hold a credential: this is all that the serv
       "policies": "id vault_id name enabled rules created_at updated_at",
       "policy_attachments": "vault_id target_type target_id policy_id",
       "policy_usage": "vault_id target_type target_id rule_id used",
-      "proxies": "id vault_id name upstream_url upstream_auth_type service_name agent_id header_templates status key_hash key_prefix key_wrapped created_at revoked_at last_used_at",
+      "proxies": "id vault_id name upstream_url upstream_auth_type service_name agent_id header_templates status key_hash key_prefix key_wrapped created_at revoked_at last_used_at revision delivered_as",
+      "proxy_removals": "vault_id webhook_id proxy_id due_at tries",
       "schema_migrations": "id name",
       "sealing_keys": "id wrapped",
       "sessions": "id vault_id user_id kind token_hash client created_at last_used_at expires_at method",

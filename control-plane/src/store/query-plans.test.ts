@@ -212,6 +212,26 @@ async function usePolicies(): Promise<void> {
   await policies.countOf(vaultId, target);
   await policies.questionOf(vaultId, { type: 'agent', id: 'a' }, 's');
   await proxies.get(vaultId, 'prx_1');
+  await useProxies(vaultId);
+}
+
+async function useProxies(vaultId: Id<'vlt'>): Promise<void> {
+  const { oauthSessions, proxies, proxyRemovals, users } = database.stores;
+  const proxyId: Id<'prx'> = newId('prx');
+  const removal = { vaultId, webhookId: 'w', proxyId };
+  await proxies.list(vaultId, { limit: 10, after: ['a', 'b'] });
+  await proxies.markRevoked(vaultId, proxyId, 't');
+  await proxies.wrappedKey(vaultId, proxyId);
+  await proxies.noteDelivered({ vaultId, id: proxyId, revision: 1 }, 'w 1');
+  await proxies.forgetDelivery(vaultId, proxyId);
+  await proxies.forgetDeliveries(vaultId);
+  await proxies.remove(vaultId, proxyId);
+  await proxyRemovals.due('t', 10);
+  await proxyRemovals.postpone(removal, { dueAt: 't', tries: 1 });
+  await proxyRemovals.settle(removal);
+  await oauthSessions.findByAccess('h');
+  await oauthSessions.ofClient(vaultId, proxyId);
+  await users.ownerOf(vaultId);
 }
 
 /** Indexes that hold due rows only, so that going through them is the point; and what is no table, but a few rows. */

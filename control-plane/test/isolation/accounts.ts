@@ -28,6 +28,7 @@ export type Kind =
   | 'policy'
   | 'policyWithAttachments'
   | 'attachedAgent'
+  | 'proxy'
   | 'member'
   | 'email'
   | 'cliRequest';
@@ -166,6 +167,11 @@ async function openAccount(
       const targetId = await make.agent({});
       await post(`/api/policies/${said['path.id'] as string}/attachments`, { targetType: 'agent', targetId });
       return targetId;
+    },
+    proxy: async () => {
+      const upstreamUrl = `https://${canary().toLowerCase()}.example.com/`;
+      const texts = { serviceName: canary(), headerTemplates: { 'x-tenant': canary() } };
+      return (await post('/api/proxies', { name: canary(), upstreamUrl, ...texts })).proxy.id;
     },
     member: async () => {
       const address = `${canary()}@example.org`.toLowerCase();

@@ -30,6 +30,7 @@ const AGENT = { names: { 'path.id': 'agent' } } as const;
 const TOKEN = { names: { 'path.serviceName': 'token' } } as const;
 const FOLDER = { names: { 'path.id': 'folder' } } as const;
 const POLICY = { names: { 'path.id': 'policy' } } as const;
+const PROXY = { names: { 'path.id': 'proxy' } } as const;
 const MEMBER = { names: { 'path.id': 'member' } } as const;
 const RULES = [{ type: 'max_usage', limit: 5 }];
 const NOTHING = {} as const;
@@ -140,6 +141,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     PAGE,
     { names: { 'query.targetId': 'agent' }, says: { 'query.targetType': 'agent' } },
     { names: { 'query.targetId': 'token' }, says: { 'query.targetType': 'token' } },
+    { names: { 'query.targetId': 'proxy' }, says: { 'query.targetType': 'proxy' } },
   ],
   getPolicy: POLICY,
   updatePolicy: { ...POLICY, says: { 'body.name': 'taken', 'body.rules': RULES }, silent: ['body.enabled'] },
@@ -151,16 +153,37 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   attachPolicy: [
     { names: { 'path.id': 'policy', 'body.targetId': 'agent' }, says: { 'body.targetType': 'agent' } },
     { names: { 'path.id': 'policy', 'body.targetId': 'token' }, says: { 'body.targetType': 'token' } },
+    { names: { 'path.id': 'policy', 'body.targetId': 'proxy' }, says: { 'body.targetType': 'proxy' } },
   ],
   detachPolicy: {
     names: { 'path.id': 'policy', 'body.targetId': 'attachedAgent' },
     says: { 'body.targetType': 'agent' },
   },
-  simulatePolicies: {
-    names: { 'body.agentId': 'agent', 'body.serviceName': 'token' },
-    // No route makes a proxy yet.
-    silent: ['body.proxyId', 'body.at', 'body.ip'],
+  simulatePolicies: [
+    { names: { 'body.agentId': 'agent', 'body.serviceName': 'token' }, silent: ['body.at', 'body.ip'] },
+    { names: { 'body.proxyId': 'proxy', 'body.serviceName': 'token' } },
+  ],
+
+  createProxy: {
+    names: { 'body.agentId': 'agent' },
+    says: {
+      'body.name': 'n',
+      'body.upstreamUrl': 'https://mcp.example.com/',
+      'body.upstreamAuthType': 'Token',
+      'body.serviceName': 'github',
+    },
+    silent: ['body.headerTemplates'],
   },
+  listProxies: PAGE,
+  getProxy: PROXY,
+  updateProxy: {
+    names: { 'path.id': 'proxy', 'body.agentId': 'agent' },
+    says: { 'body.name': 'taken' },
+    silent: ['body.upstreamUrl', 'body.serviceName', 'body.headerTemplates'],
+  },
+  deleteProxy: PROXY,
+  revokeProxy: PROXY,
+  revealProxyKey: PROXY,
 
   getOverview: NOTHING,
   listLockouts: NOTHING,
