@@ -7,6 +7,7 @@ export const PROGRAM_VERSION = '0.1.0';
 export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'storage',
   'credential',
+  'proxy',
   'store',
   'refresh-notify',
   'sv-refresh',
