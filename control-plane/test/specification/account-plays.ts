@@ -61,6 +61,31 @@ export const ACCOUNT_PLAYS = {
     await expectFull(stage, last!);
   },
 
+  'user_aggregate: proxies': async (stage) => {
+    const last = await stage.agent();
+    const proxies = [await stage.proxy(), await stage.proxy()];
+    const spendBy = async (count: number): Promise<void> => {
+      const crowd = await stage.agents(count);
+      await stage.spend(crowd, FLOOR);
+      await stage.deleteAgents(crowd);
+    };
+    await spendBy(10);
+    await spendBy(6);
+    // One agent and two proxies are left: ceil(1.5 x (60 + 2 x 300)) = 990.
+    await stage.spend([last], 28);
+    for (const { ask } of proxies) expect((await ask()).status).toBe(502);
+    expect((await proxies[0]?.ask())?.json.error).toMatchObject({
+      code: -32_029,
+      data: { code: 'RATE_LIMITED', retryAfter: 60 },
+    });
+    expectRefusal(await last.list(), '429 RATE_LIMITED');
+    const one = await stage.proxy();
+    expect((await last.list()).status).toBe(200);
+    // A revoked one does not count, and 1.5 x (60 + 300) = 540 would be too few.
+    for (const { id } of [one, ...proxies]) await stage.admin('POST', `/api/proxies/${id}/revoke`);
+    await expectFull(stage, last);
+  },
+
   account_export: async (stage, row) => {
     await expectWindowAt(stage.pair.clock, rateOf(row), {
       call: () => stage.admin('GET', '/api/account/export'),

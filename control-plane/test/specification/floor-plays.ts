@@ -124,6 +124,18 @@ export const FLOOR_PLAYS = {
     expect((await reveal(other!)).json).toEqual({ apiKey: other!.apiKey });
   },
 
+  'key_reveal, proxy': async (stage, row) => {
+    const [proxy, other] = [await stage.proxy(), await stage.proxy()];
+    const reveal = ({ id }: { readonly id: string }) => stage.admin('POST', `/api/proxies/${id}/reveal-key`);
+    await expectWindowAt(stage.pair.clock, rateOf(row), {
+      call: () => reveal(proxy),
+      passes: ({ json }) => expect(json).toEqual({ key: proxy.key }),
+    });
+    await times(rateOf(row).limit, () => reveal(proxy));
+    expect(gist(await reveal(proxy))).toBe('429 RATE_LIMITED');
+    expect((await reveal(other)).json).toEqual({ key: other.key });
+  },
+
   'order: penalty box': async (stage) => {
     const [agent, other] = await stage.agents(2, 'github');
     await useFloor(stage, agent!);

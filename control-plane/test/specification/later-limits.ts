@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { CountedScope } from '../../src/limits/scopes.ts';
 import { type Backstage, admission, hintOf, pass, somebody } from './backstage.ts';
-import { type LaterRow, PROXIES, PROXY } from './later-row.ts';
+import { type LaterRow, PROXY } from './later-row.ts';
 import type { LIMIT_ROWS } from './limit-rows.ts';
 import { rateOf } from './row.ts';
 import { expectWindow } from './windows.ts';
@@ -42,11 +42,6 @@ export const LATER_LIMITS = {
     },
   },
 
-  'key_reveal, proxy': {
-    endpoint: { ...PROXIES, method: 'POST', path: '/api/proxies/prx_AAAAAAAAAAAAAAAAAAAAAA/reveal-key' },
-    play: counted('key_reveal'),
-  },
-
   'handshake: SSE probe': {
     endpoint: { ...PROXY, method: 'GET' },
     play: async (backstage) => {
@@ -70,35 +65,6 @@ export const LATER_LIMITS = {
       await pass(backstage, 300, admission('proxy_mcp', who));
       expect(hintOf(await backstage.limiter.admit(admission('mcp_handshake', who)))).toBe(60);
       expect(hintOf(await backstage.limiter.admit(admission('proxy_mcp', who)))).toBe(60);
-    },
-  },
-
-  'user_aggregate: proxies': {
-    endpoint: PROXIES,
-    play: async ({ limits }) => {
-      // ceil(1.5 x (60 x active_agents + 300 x proxies)), not under 600 and not over 3000; worked out by hand.
-      const ceilings = [
-        [0, 0, 600],
-        [0, 1, 600],
-        [1, 1, 600],
-        [2, 1, 630],
-        [0, 2, 900],
-        [7, 0, 630],
-        [7, 2, 1_530],
-        [33, 0, 2_970],
-        [3, 6, 2_970],
-        [0, 6, 2_700],
-        [4, 6, 3_000],
-        [34, 0, 3_000],
-        [0, 7, 3_000],
-        [100_000, 100_000, 3_000],
-      ] as const;
-      for (const [activeAgents, proxies, ceiling] of ceilings)
-        expect([activeAgents, proxies, limits.aggregate({ activeAgents, proxies })]).toEqual([
-          activeAgents,
-          proxies,
-          ceiling,
-        ]);
     },
   },
 } as const satisfies Partial<Record<keyof typeof LIMIT_ROWS, LaterRow>>;

@@ -16,4 +16,3 @@ export interface Endpoint {
 }
 
 export const PROXY: Endpoint = { of: 'the MCP proxy', method: 'POST', path: '/api/proxy/mcp' };
-export const PROXIES: Endpoint = { of: 'the proxies', method: 'GET', path: '/api/proxies' };

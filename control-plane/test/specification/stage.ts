@@ -24,6 +24,8 @@ export interface Stage {
     name?: string,
   ): Promise<string>;
   grant(agent: PairAgent, body: object): Promise<void>;
+  /** A proxy of a credential that the webhook does not hold. */
+  proxy(): Promise<{ readonly id: string; readonly key: string; ask(): Promise<Answer> }>;
   deleteAgents(agents: readonly PairAgent[]): Promise<void>;
   /** Uses list mode, which costs nothing but limits, so many times by each; all are let through. */
   spend(agents: readonly PairAgent[], each: number): Promise<void>;
@@ -56,6 +58,12 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
       return name;
     },
     grant: async ({ id }, body) => void (await grant(pair, id, body)),
+    proxy: async () => {
+      const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'nothing' };
+      const { proxy, key } = (await admin('POST', '/api/proxies', { body })).json;
+      const call = clientOf(pair.controlPlaneUrl(), { 'x-mcp-key': key });
+      return { id: proxy.id, key, ask: () => call('POST', '/api/proxy/mcp') };
+    },
     deleteAgents,
     spend: async (agents, each) => {
       const asked = agents.map(({ apiKey }) => ({
@@ -77,7 +85,12 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
       await expect.poll(unshipped, { timeout: 25_000 }).toBe(0);
     },
     clear: async () => {
-      for (const path of ['/api/agents?status=active', '/api/agents?status=suspended', '/api/policies']) {
+      for (const path of [
+        '/api/agents?status=active',
+        '/api/agents?status=suspended',
+        '/api/policies',
+        '/api/proxies',
+      ]) {
         const { items } = await pair.admin.call<{ items: PairAgent[] }>(
           'GET',
           `${path}${path.includes('?') ? '&' : '?'}limit=100`,
