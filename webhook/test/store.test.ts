@@ -90,10 +90,14 @@ describe('POST /v1/store', () => {
     ['a missing secret field', { tokenType: 'PlainText' }],
     ['a certificate without its key', { tokenType: 'Certificate', certificate: 'c' }],
     ['an unknown type', { tokenType: 'Password', value: 'v' }],
-    ['a type that is not claimed', { tokenType: 'TOTP', secret: 'JBSWY3DPEHPK3PXP' }],
+    ['a seed that is no base32', { tokenType: 'TOTP', secret: 'JBSWY3DPEHPK3PX1' }],
+    ['a minter that nobody claims', { tokenType: 'RawCredential', minter: { type: 'azure', secret: 's' } }],
     [
-      'a minter that is not claimed',
-      { tokenType: 'RawCredential', minter: { type: 'aws-sts', accessKeyId: 'a', secretAccessKey: 's' } },
+      'a restriction that would restrict nothing',
+      {
+        tokenType: 'RawCredential',
+        minter: { type: 'aws-sts', accessKeyId: 'a', secretAccessKey: 's', sessionPolicy: '{}' },
+      },
     ],
     ['recipients without sealed', { ...PLAIN, recipients: [RECIPIENT] }],
     ['sealed without recipients', { ...PLAIN, delivery: 'sealed' }],
