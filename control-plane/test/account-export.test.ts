@@ -43,6 +43,8 @@ beforeAll(async () => {
   const { proxy: gone, key } = await post('/api/proxies', { ...proxy, name: 'gone' });
   secrets['key of a revoked proxy'] = key;
   await post(`/api/proxies/${gone.id}/revoke`, {});
+  secrets['client secret'] = randomBytes(32).toString('base64url');
+  await post('/api/providers', { ...CLIENT, clientSecret: secrets['client secret'] });
   secrets['admin key'] = (await post('/api/admin-keys', { name: 'automation' })).key;
   secrets['settings key'] = service.place.adminKey;
   secrets['master key'] = service.place.env['SV_MASTER_KEY'] ?? '';
@@ -54,6 +56,13 @@ beforeAll(async () => {
   whole = await admin('GET', EXPORT);
 });
 afterAll(() => service.stop());
+
+const CLIENT = {
+  name: 'mail',
+  tokenUrl: 'https://id.example.org/token',
+  clientId: 'a client',
+  authMethod: 'client_secret_basic',
+};
 
 test('has everything that is kept of the account, in one document', async () => {
   expect([
@@ -96,6 +105,7 @@ test('has everything that is kept of the account, in one document', async () => 
       },
       { name: 'gone', status: 'revoked', revokedAt: expect.any(String) },
     ],
+    providers: [{ ...CLIENT, hasSecret: true }],
     adminKeys: [{ origin: 'settings' }, { name: 'automation' }],
     sessions: [{ userId: owner.id, kind: 'console' }],
   });
@@ -110,7 +120,7 @@ test('is what the OpenAPI document says, member by member', async () => {
 
 test('has no secret in it, in no form, and no hash of one', () => {
   const text = Buffer.from(whole.text);
-  expect(Object.keys(secrets)).toHaveLength(12);
+  expect(Object.keys(secrets)).toHaveLength(13);
   for (const [what, secret] of Object.entries(secrets)) {
     expect([what, secret.length > 20]).toEqual([what, true]);
     expect([what, tracesOf(secret, text)]).toEqual([what, []]);

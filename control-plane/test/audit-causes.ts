@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { AuditEventType } from '../src/audit/event-types.ts';
 import { makeOwnerLink } from './beside-the-service.ts';
@@ -15,6 +16,7 @@ import {
   sessionIn,
 } from './oauth-steps.ts';
 import { addMember } from './people.ts';
+import { refreshableRecord } from './refreshable-record.ts';
 import type { LoggedEvent, TestAgent } from './service-steps.ts';
 
 /** A service with a little of everything, and what the causes need of it. */
@@ -75,6 +77,15 @@ const GRANTS = (_: World, id: string): string => `/api/agents/${id}/grants`;
 const TOKEN = (_: World, name: string): string => `/api/tokens/${name}`;
 const POLICIES = (): string => '/api/policies?limit=100';
 const PROXIES = (): string => '/api/proxies?limit=100';
+const CLIENT = {
+  name: 'mail',
+  tokenUrl: 'https://id.example.org/token',
+  authMethod: 'client_secret_basic',
+  clientSecret: 'a client secret',
+};
+const newProvider = async ({ post }: World): Promise<string> =>
+  (await post('/api/providers', { ...CLIENT, clientId: randomUUID() })).json.id;
+const PROVIDERS = (): string => '/api/providers?limit=100';
 const FOLDERS = (): string => '/api/folders?limit=100';
 const MEMBERS = (): string => '/api/members?limit=100';
 const ADMIN_KEYS = (): string => '/api/admin-keys?limit=100';
@@ -202,6 +213,31 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     by: ({ admin }) => admin('DELETE', '/api/tokens/deleted'),
     says: () => ({ serviceName: 'deleted', detail: { grants: 0, folders: 0 } }),
     shows: TOKEN,
+  },
+  TOKEN_REFRESHED: {
+    before: async (world) => {
+      world.service.webhook.tokens.set('refreshed', refreshableRecord('refreshed'));
+      return token(world, 'refreshed');
+    },
+    by: ({ post }) => post('/api/tokens/refreshed/refresh'),
+    says: () => ({ serviceName: 'refreshed', detail: { outcome: 'refreshed', reason: 'manual' } }),
+  },
+  PROVIDER_CREATED: {
+    by: ({ post }) => post('/api/providers', { ...CLIENT, clientId: 'made' }),
+    says: () => ({ detail: { providerId: matching(/^prv_/), name: 'mail' } }),
+    shows: PROVIDERS,
+  },
+  PROVIDER_UPDATED: {
+    before: newProvider,
+    by: ({ admin }, id) => admin('PATCH', `/api/providers/${id}`, { body: { name: 'changed' } }),
+    says: (_, providerId) => ({ detail: { providerId, members: ['name'] } }),
+    shows: PROVIDERS,
+  },
+  PROVIDER_DELETED: {
+    before: newProvider,
+    by: ({ admin }, id) => admin('DELETE', `/api/providers/${id}`),
+    says: (_, providerId) => ({ detail: { providerId, name: 'mail' } }),
+    shows: PROVIDERS,
   },
   FOLDER_CREATED: {
     by: ({ post }) => post('/api/folders', { name: 'made', serviceNames: ['github'] }),
@@ -398,10 +434,6 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
  */
 export const LATER: Partial<Record<AuditEventType, readonly [method: string, path: string]>> = {
   PROXY_CREDENTIAL_USE: ['POST', '/api/proxy/mcp'],
-  TOKEN_REFRESHED: ['POST', '/api/tokens/github/refresh'],
-  PROVIDER_CREATED: ['POST', '/api/providers'],
-  PROVIDER_UPDATED: ['PATCH', '/api/providers/x'],
-  PROVIDER_DELETED: ['DELETE', '/api/providers/x'],
 };
 
 /** Types that the contract's pattern spells, but that no route of the contract can cause. */

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   type Clock,
@@ -24,6 +24,28 @@ export type Fault =
   /** Breaks the connection before anything is done. */
   | 'break';
 
+/** A call of `/v1/proxy`. */
+export interface ProxiedCall {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Claims of its ticket. */
+  readonly ticket: Readonly<Record<string, unknown>>;
+  /** Whether the signature covers the ticket. */
+  readonly coversTicket: boolean;
+  readonly req: IncomingMessage;
+}
+
+/** An answer of the upstream that says what came. */
+export function echo({ headers, body, ticket }: ProxiedCall, res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'application/json', 'sv-proxy-origin': 'upstream' });
+  res.end(JSON.stringify({ headers, body: body.toString(), ticket }));
+}
+
+export interface HandMade {
+  readonly status: number;
+  readonly answer: object;
+}
+
 export interface FaultyWebhook {
   readonly url: string;
   readonly webhookId: string;
@@ -37,6 +59,14 @@ export interface FaultyWebhook {
   readonly served: { path: string; keyId: string; op?: string }[];
   /** Asked for every request; undefined lets it be answered, a promise once it resolves. */
   fault: ((path: string) => Fault | undefined | Promise<undefined>) | undefined;
+  /** Takes what comes to `/v1/proxy`, its signature verified, and answers as it likes. */
+  onProxy: (call: ProxiedCall, res: ServerResponse) => void;
+  /** What it says that it can do. */
+  capabilities: string[];
+  /** What it tells of records, by service name: as they stand here, however wrong. */
+  readonly tokens: Map<string, object>;
+  /** What it answers to the calls that refresh; refreshes by a notice and knows no lease unless changed. */
+  refresh: (path: string, content: Record<string, unknown>) => HandMade | Promise<HandMade>;
   /** What it says of its own log; `seq` follows the events. */
   head: { epoch: string; hash?: string; seq?: number };
   /** A new registration link's parts. */
@@ -65,6 +95,13 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     received: [],
     served: [],
     fault: undefined,
+    onProxy: echo,
+    capabilities: ['storage', 'credential', 'store', 'refresh-notify'],
+    tokens: new Map(),
+    refresh: (path) =>
+      path === '/v1/refresh-notify'
+        ? { status: 200, answer: { outcome: 'refreshed' } }
+        : refused(409, 'LEASE_EXPIRED'),
     head: { epoch: 'first' },
     secret: randomBytes(32),
     offer: () => {
@@ -92,12 +129,28 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     if (fault === 'hang') return;
     if (fault === 'break') return void res.destroy();
     if (typeof fault === 'object') return void res.writeHead(fault.status, fault.headers).end(fault.body);
-    const { status, answer } = answerTo(req, path, body);
+    if (path === '/v1/proxy') return proxy(req, res, body);
+    const { status, answer } = await answerTo(req, path, body);
     if (fault === 'lose') return void res.destroy();
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   }
 
-  function answerTo(req: IncomingMessage, path: string, body: Buffer): { status: number; answer: object } {
+  function proxy(req: IncomingMessage, res: ServerResponse, body: Buffer): void {
+    const keyId = signedBy(req, '/v1/proxy', body);
+    const { headers } = req;
+    if (keyId === undefined) {
+      res.writeHead(401, { 'sv-proxy-origin': 'webhook', 'content-type': 'application/json' });
+      return void res.end(JSON.stringify({ error: 'refused', code: 'SIGNATURE_INVALID' }));
+    }
+    webhook.served.push({ path: '/v1/proxy', keyId });
+    const [, claims = ''] = String(headers['sv-ticket']).split('.');
+    const ticket = JSON.parse(Buffer.from(claims, 'base64url').toString()) as ProxiedCall['ticket'];
+    const coversTicket = String(headers['signature-input']).includes('"sv-ticket"');
+    webhook.onProxy({ headers, body, ticket, coversTicket, req }, res);
+  }
+
+  /** @returns the id of the key; undefined where the signature does not hold */
+  function signedBy(req: IncomingMessage, path: string, body: Buffer): string | undefined {
     const message: SignedMessage = {
       method: req.method ?? '',
       authority,
@@ -108,17 +161,29 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     };
     const parsed = parseSignature(message);
     const key = parsed.keyId === 'bind' ? Buffer.from(code) : webhook.keys.get(parsed.keyId);
-    if (key === undefined) return refused(401, 'SIGNATURE_INVALID');
+    if (key === undefined) return undefined;
     try {
       verifySignature(message, parsed, { key, nowMs: clock.now(), skewSeconds: 30, maxLifetimeSeconds: 60 });
     } catch {
-      return refused(401, 'SIGNATURE_INVALID');
+      return undefined;
     }
+    return parsed.keyId;
+  }
+
+  async function answerTo(req: IncomingMessage, path: string, body: Buffer): Promise<HandMade> {
+    const keyId = signedBy(req, path, body);
+    if (keyId === undefined) return refused(401, 'SIGNATURE_INVALID');
     const content = JSON.parse(body.toString()) as Content;
-    webhook.served.push({ path, keyId: parsed.keyId, ...(content.op !== undefined && { op: content.op }) });
+    webhook.served.push({ path, keyId, ...(content.op !== undefined && { op: content.op }) });
     if (path === '/v1/exchange') return { status: 200, answer: exchange(content) };
     if (path === '/v1/health') return { status: 200, answer: health() };
-    return { status: 200, answer: { results: (content.batch ?? [content]).map(operate) } };
+    if (content.op === 'proxies.get')
+      return { status: 404, answer: { error: 'no such proxy', code: 'NOT_FOUND' } };
+    if (content.op === 'proxies.put') return { status: 200, answer: { ...content, version: 1 } };
+    if (path.startsWith('/v1/refresh')) return webhook.refresh(path, content as Record<string, unknown>);
+    if (content.batch !== undefined) return { status: 200, answer: { results: content.batch.map(operate) } };
+    const answer = operate(content);
+    return { status: 'code' in answer ? 404 : 200, answer };
   }
 
   function exchange(content: Content): object {
@@ -134,7 +199,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
 
   function health(): object {
     const { webhookId } = webhook;
-    const capabilities = ['storage', 'credential', 'store'];
+    const { capabilities } = webhook;
     return {
       status: 'ok',
       protocol: 'v1',
@@ -152,6 +217,9 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
       webhook.events.push(...(operation.events ?? []).filter(({ id }) => !known.has(id)));
       return { accepted: operation.events?.length ?? 0 };
     }
+    if (operation.op === 'tokens.list') return { items: [...webhook.tokens.values()] };
+    const token = operation.op === 'tokens.get' ? webhook.tokens.get(operation.serviceName ?? '') : undefined;
+    if (token !== undefined) return token;
     const { epoch, seq = webhook.events.length, hash = `hash-${seq}` } = webhook.head;
     return operation.op === 'audit.list'
       ? { items: [], head: { epoch, seq, hash } }
@@ -163,6 +231,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
 
 interface Content {
   readonly op?: string;
+  readonly serviceName?: string;
   readonly batch?: readonly Content[];
   readonly events?: FaultyWebhook['events'];
 }

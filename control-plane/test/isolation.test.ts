@@ -43,6 +43,7 @@ const KINDS = [
   'folder',
   'policy',
   'proxy',
+  'provider',
   'member',
 ] as const;
 

@@ -89,6 +89,10 @@ const GOOD: Readonly<Record<string, unknown>> = {
   tokenType: 'PlainText',
   enabled: true,
   serviceNames: ['github'],
+  tokenUrl: 'https://id.example.org/token',
+  clientId: 'a client',
+  authMethod: 'client_secret_basic',
+  clientSecret: 'a secret',
   rules: [{ type: 'manual_approval' }],
 };
 

@@ -9,11 +9,21 @@ import { toAgentView } from './schemas/agents.ts';
 import { toFolderView } from './schemas/folders.ts';
 import { toGrantView } from './schemas/grants.ts';
 import { toAttachmentView, toPolicyView } from './schemas/policies.ts';
+import { toProviderView } from './schemas/providers.ts';
 import { toTokenView } from './schemas/tokens.ts';
 
 export type ExportedStores = Pick<
   Stores,
-  'adminKeys' | 'agents' | 'folders' | 'grants' | 'policies' | 'proxies' | 'sessions' | 'tokens' | 'users'
+  | 'adminKeys'
+  | 'agents'
+  | 'folders'
+  | 'grants'
+  | 'policies'
+  | 'providers'
+  | 'proxies'
+  | 'sessions'
+  | 'tokens'
+  | 'users'
 >;
 
 /** Things per page: a millisecond or two of work. */
@@ -35,6 +45,7 @@ export function exportSections(
   now: string,
 ): readonly ExportSection[] {
   const { adminKeys, agents, folders, grants, policies, proxies, sessions, tokens, users } = stores;
+  const { providers } = stores;
   const byTime = <T>(list: List<T>) => pagesOf(list, { limit: PAGE, parts: 2 });
   const allPolicies = () =>
     pagesOf((page) => policies.list(vaultId, undefined, page), { limit: PAGE_OF_LARGE, parts: 2 });
@@ -68,6 +79,11 @@ export function exportSections(
       'proxies',
       byTime((page) => proxies.list(vaultId, page)),
       toProxyExport,
+    ),
+    section(
+      'providers',
+      byTime((page) => providers.list(vaultId, page)),
+      toProviderView,
     ),
     section(
       'adminKeys',

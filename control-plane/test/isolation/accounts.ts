@@ -31,6 +31,7 @@ export type Kind =
   | 'proxy'
   | 'member'
   | 'email'
+  | 'provider'
   | 'cliRequest';
 
 /** Texts of an account that can be recognised wherever they turn up. */
@@ -181,6 +182,11 @@ async function openAccount(
       const address = `${name()}@example.org`.toLowerCase();
       await post('/api/members', { email: address, role: 'member' });
       return address;
+    },
+    provider: async () => {
+      const client = { tokenUrl: `https://${name()}.example.org/token`.toLowerCase(), clientId: canary() };
+      const secret = { authMethod: 'client_secret_basic', clientSecret: canary() };
+      return (await post('/api/providers', { name: canary(), ...client, ...secret })).id;
     },
     cliRequest: async () => (await post('/api/cli/login/begin', { codeChallenge: CODE_CHALLENGE })).requestId,
   };

@@ -31,9 +31,16 @@ const TOKEN = { names: { 'path.serviceName': 'token' } } as const;
 const FOLDER = { names: { 'path.id': 'folder' } } as const;
 const POLICY = { names: { 'path.id': 'policy' } } as const;
 const PROXY = { names: { 'path.id': 'proxy' } } as const;
+const PROVIDER = { names: { 'path.id': 'provider' } } as const;
 const MEMBER = { names: { 'path.id': 'member' } } as const;
 const RULES = [{ type: 'max_usage', limit: 5 }];
 const NOTHING = {} as const;
+const CLIENT = {
+  'body.name': 'n',
+  'body.tokenUrl': 'https://id.example.org/token',
+  'body.authMethod': 'client_secret_basic',
+  'body.clientSecret': 'a client secret',
+} as const;
 
 const unbind = ({ call }: Account): Promise<unknown> => call('DELETE', '/api/webhook');
 const bindOwn = async ({ call, webhook }: Account): Promise<unknown> =>
@@ -95,6 +102,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   deleteToken: TOKEN,
   // A cursor of a log is a position in one's own.
   listTokenHistory: { ...TOKEN, silent: ['query.limit', 'query.cursor'] },
+  refreshToken: TOKEN,
   createStoreTicket: { ...TOKEN, silent: ['body.ifv'] },
   createCredentialTicket: { ...TOKEN, silent: ['body.jkt'] },
 
@@ -184,6 +192,18 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   deleteProxy: PROXY,
   revokeProxy: PROXY,
   revealProxyKey: PROXY,
+
+  createProvider: {
+    says: () => ({ ...CLIENT, 'body.clientId': randomUUID() }),
+    silent: ['body.privateKey', 'body.algorithm', 'body.keyId'],
+  },
+  listProviders: PAGE,
+  updateProvider: {
+    ...PROVIDER,
+    says: () => ({ ...CLIENT, 'body.clientId': randomUUID() }),
+    silent: ['body.privateKey', 'body.algorithm', 'body.keyId'],
+  },
+  deleteProvider: PROVIDER,
 
   getOverview: NOTHING,
   listLockouts: NOTHING,

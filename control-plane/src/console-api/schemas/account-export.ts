@@ -6,6 +6,7 @@ import { folderSchema } from './folders.ts';
 import { grantSchema } from './grants.ts';
 import { timeSchema } from './fields.ts';
 import { attachmentSchema, policySchema } from './policies.ts';
+import { providerSchema } from './providers.ts';
 import { tokenSchema } from './tokens.ts';
 
 export const EXPORT_FORMAT = 'svault-account-export';
@@ -59,6 +60,7 @@ export const exportItemSchemas = {
     revokedAt: timeSchema.nullable(),
     lastUsedAt: timeSchema.nullable(),
   }),
+  providers: providerSchema,
   adminKeys: adminKeySchema,
   sessions: sessionSchema.omit({ current: true }),
 } as const;
@@ -73,6 +75,7 @@ export const accountExportSchema = exportHeadSchema
     policies: z.array(exportItemSchemas.policies),
     policyAttachments: z.array(exportItemSchemas.policyAttachments),
     proxies: z.array(exportItemSchemas.proxies).meta({ description: 'Revoked ones too' }),
+    providers: z.array(exportItemSchemas.providers),
     adminKeys: z.array(exportItemSchemas.adminKeys),
     sessions: z.array(exportItemSchemas.sessions),
   })

@@ -1,0 +1,28 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { inLanes } from './lanes.ts';
+
+async function* numbers(count: number): AsyncGenerator<number> {
+  for (let n = 0; n < count; n++) yield n;
+}
+
+it('works on so many at a time, on each once, and one that is slow holds up nobody', async () => {
+  const [done, slow] = [[] as number[], Promise.withResolvers<void>()];
+  let atOnce = 0;
+  let most = 0;
+  const working = inLanes(3, numbers(20), async (n) => {
+    most = Math.max(most, ++atOnce);
+    await (n === 1 ? slow.promise : nextTurn());
+    atOnce--;
+    done.push(n);
+    if (done.length === 19) slow.resolve();
+  });
+  await working;
+  expect(most).toBe(3);
+  expect(done.at(-1)).toBe(1);
+  expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+});
+
+it('ends where there is nothing', async () => {
+  await inLanes(3, numbers(0), () => Promise.reject(new Error('nothing to work on')));
+});

@@ -1,0 +1,26 @@
+import type { TokenMetadata } from '@svault/shared/schemas';
+
+/** What a webhook tells of a record that can be refreshed, half an hour before its end by the tests' clocks. */
+export const refreshableRecord = (
+  serviceName: string,
+  changes: Partial<TokenMetadata> = {},
+): TokenMetadata => ({
+  serviceName,
+  tokenType: 'JWT',
+  createdAt: '2026-11-20T00:00:00.000Z',
+  updatedAt: '2026-11-20T00:00:00.000Z',
+  expiryTime: '2026-11-20T12:30:00.000Z',
+  hasRefreshToken: true,
+  version: 1,
+  delivery: 'any',
+  allowedHosts: [],
+  allowedHeaders: [],
+  empty: false,
+  provider: {
+    tokenUrl: 'https://id.example.org/token',
+    clientId: 'a client',
+    authMethod: 'client_secret_basic',
+    mediated: false,
+  },
+  ...changes,
+});
