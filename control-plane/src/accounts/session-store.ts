@@ -18,7 +18,7 @@ export interface Session {
   readonly userId: Id<'usr'>;
   /** Whom an MCP client acts as; undefined for the other kinds. */
   readonly agentId: Id<'agt'> | undefined;
-  /** What an MCP client is registered as, or the address that describes it; undefined for the other kinds. */
+  /** What an MCP client is registered as, or the address that describes it, or a proxy; undefined for the other kinds. */
   readonly clientId: string | undefined;
   readonly kind: SessionKind;
   readonly method: SignInMethod;

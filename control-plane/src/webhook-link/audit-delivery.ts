@@ -43,13 +43,15 @@ export function createAuditDelivery(options: {
       if (link === undefined || last === undefined) return false;
       const { head, latencyMs } = await send(link, events, signal);
       const at = formatTime(clock.now());
-      await unitOfWork.run(vaultId, async ({ audit, webhookLinks }) => {
+      await unitOfWork.run(vaultId, async ({ audit, proxies, webhookLinks }) => {
         const { webhookId } = link;
         // Another process was faster, and may have seen a later head than this one.
         if (!(await audit.markShipped(vaultId, shippedSeq, last.seq))) return;
         await webhookLinks.noteSeen(link, { at, latencyMs });
         const known = await webhookLinks.logHead(vaultId, webhookId);
         const contradiction = contradictionBetween(known, head);
+        // What it kept of proxies may be of an earlier day too, and none of it is missing.
+        if (contradiction !== undefined) await proxies.forgetDeliveries(vaultId);
         // A report is shipped as well: a webhook that contradicts itself at each call would make one of each. What is new
         // here stands out again with the next event of another kind.
         if (contradiction !== undefined && events.every(isReport)) return;

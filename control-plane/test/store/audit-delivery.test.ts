@@ -7,6 +7,23 @@ import { createAuditDelivery } from '../../src/webhook-link/audit-delivery.ts';
 import type { LogHead } from '../../src/webhook-link/log-head.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
+const PROXY = {
+  name: 'p',
+  upstreamUrl: 'https://mcp.example.com/',
+  upstreamAuthType: 'Token',
+  serviceName: 'github',
+  agentId: undefined,
+  headerTemplates: undefined,
+  status: 'active',
+  keyPrefix: 'mcp_x…',
+  keyWrapped: 'w',
+  createdAt: '2026-11-20T12:00:00.000Z',
+  revokedAt: undefined,
+  lastUsedAt: undefined,
+  revision: 1,
+  deliveredAs: 'whk_1 1',
+} as const;
+
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 const WEBHOOK = 'whk_1';
 let place: StorePlace;
@@ -143,6 +160,20 @@ describe('a webhook whose log is another one at each call', () => {
       { detail: { knownEpoch: 'second', seenEpoch: 'third' } },
     ]);
   });
+});
+
+it('gives proxies anew to a webhook whose log is another one: a backup was restored there', async () => {
+  const { proxies } = database.stores;
+  const id: Id<'prx'> = newId('prx');
+  await proxies.add({ ...PROXY, id, vaultId, keyHash: id });
+  const deliveredAs = async () => (await proxies.get(vaultId, id))?.deliveredAs;
+  await write();
+  await deliver(await waiting());
+  expect(await deliveredAs()).toBe('whk_1 1');
+  head = () => ({ epoch: 'second', seq: 11, hash: 'h11' });
+  await write();
+  await deliver(await waiting());
+  expect(await deliveredAs()).toBeUndefined();
 });
 
 it.each(['half a \ud800 pair', 'a \0'])('takes no head that cannot be kept: %j', async (text) => {

@@ -62,9 +62,9 @@ export const sessionSchema = z
       .string()
       .optional()
       .meta({
-        examples: ['https://app.example.com/client.json', 'ocl_…'],
+        examples: ['https://app.example.com/client.json', 'ocl_…', 'prx_…'],
         description:
-          'The address at which an MCP client describes itself, or the id of one that only registered',
+          'The address at which an MCP client describes itself, or the id of one that only registered; or a proxy, for which this service is the client of its upstream',
       }),
     client: z.string().meta({ description: 'What the client called itself' }),
     current: z.boolean().meta({ description: 'Whether this request is signed in by it' }),
