@@ -36,13 +36,16 @@ export interface StoreOptions {
   readonly body?: object;
 }
 
-export async function refreshBench(options: { clock?: ManualClock } = {}): Promise<RefreshBench> {
+export async function refreshBench(
+  options: { clock?: ManualClock; egressAllow?: string } = {},
+): Promise<RefreshBench> {
   const log = new LogSink();
   const logger = createLogger({ name: 'webhook', level: 'trace', format: 'json', destination: log });
   const provider = await startTokenEndpoint();
   provider.register(CLIENT);
-  const env = { SV_EGRESS_ALLOW: '127.0.0.1/32' };
-  const webhook = await boundWebhook({ env, logger, ...options });
+  const { clock, egressAllow = '127.0.0.1/32' } = options;
+  const env = { SV_EGRESS_ALLOW: egressAllow };
+  const webhook = await boundWebhook({ env, logger, ...(clock !== undefined && { clock }) });
 
   return {
     webhook,

@@ -258,17 +258,21 @@ describe('a record that changes while the provider is called', () => {
   });
 });
 
-it('a stop waits for the provider, and stores what it rotated', async () => {
+it('is stored though who asked has gone and the webhook stops: it waits for the provider', async () => {
   const { provider, webhook } = bench;
   await bench.store('stopping');
   const before = provider.calls.length;
   const gate = provider.hold();
-  const cutOff = bench.fetch('stopping').catch(() => 'cut off');
+  const gone = new AbortController();
+  const path = `/v1/credential?ticket=${webhook.credentialTicket('stopping')}`;
+  const cutOff = webhook.send(path, { signal: gone.signal }).catch(() => 'cut off');
   await provider.arrived(before + 1);
+  gone.abort();
+  expect(await cutOff).toBe('cut off');
   const restarted = webhook.restart();
   gate.release();
   await restarted;
-  expect(provider.gave(await cutOff)).toBe(true);
   expect((await bench.metadata('stopping')).version).toBe(2);
+  expect(provider.gave(await bench.fetch('stopping'))).toBe(true);
   expect(callsSince(before)).toBe(1);
 });
