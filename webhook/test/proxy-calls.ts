@@ -19,6 +19,8 @@ export interface ProxyCall {
   /** Instead of one made of the above; null: none is sent. */
   readonly ticket?: string | null;
   readonly nonce?: string;
+  /** The caller goes away. */
+  readonly signal?: AbortSignal;
   /** Changes what is sent after it was signed. */
   readonly tamper?: (headers: Record<string, string>) => void;
 }
@@ -70,6 +72,7 @@ export async function openCall(webhook: BoundWebhook, call: ProxyCall = {}): Pro
   const sending = request(webhook.url + PATH, {
     method: 'POST',
     agent: false,
+    ...(call.signal !== undefined && { signal: call.signal }),
     headers: { ...call.headers, ...headers, 'content-length': bytes.byteLength },
   });
   sending.end(bytes);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AuditItem, storageAnswerSchemas } from '@svault/shared/schemas';
+import { type AuditItem, CAPABILITIES, storageAnswerSchemas } from '@svault/shared/schemas';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 
 let webhook: BoundWebhook;
@@ -293,7 +293,7 @@ describe('/v1/health', () => {
       protocol: 'v1',
       version: expect.any(String),
       webhookId: webhook.webhookId,
-      capabilities: ['storage', 'credential', 'store', 'sealed-delivery'],
+      capabilities: [...CAPABILITIES],
       time: new Date(webhook.clock.now()).toISOString(),
     });
     const head = await webhook.send('/v1/health', { method: 'HEAD' });

@@ -6,9 +6,10 @@ const MAX_CONNECTIONS = 256;
 const KEEP_ALIVE_MS = 30_000;
 /**
  * How long a connection rests between two calls. What an upstream writes after the end of its answer shows in this time
- * and closes the connection, so that the next caller does not take it for an answer to its own request.
+ * and closes the connection, so that the next caller does not take it for an answer to its own request. Longer than the
+ * 40 ms for which TCP holds back a second small write until the first one is acknowledged (Nagle's algorithm).
  */
-const REST_MS = 20;
+const REST_MS = 60;
 
 /** The connections of one partition to one origin: one call at a time on each. */
 export interface Connections {
