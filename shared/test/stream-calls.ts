@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { EgressFailed, createEgress } from '@svault/shared/egress';
 import type { AnswerHead, Egress, EgressStream } from '@svault/shared/egress';
 
-export const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
 /** What a test opens, closed in reverse order by `close`. */
 export class Opened {

@@ -7,7 +7,8 @@ const SINGLE: ReadonlySet<string> = new Set(['content-type', 'user-agent']);
 const OCTETS = 'application/octet-stream';
 
 export interface OutgoingFields {
-  readonly contentType: string;
+  /** Undefined where there is no body and the caller said nothing. */
+  readonly contentType: string | undefined;
   /** The others that travel, one value each. */
   readonly fields: Readonly<Record<string, string>>;
 }
@@ -17,7 +18,7 @@ export interface OutgoingFields {
  *
  * @param pairs as received
  */
-export function outgoingFields(pairs: HeaderPairs): OutgoingFields {
+export function outgoingFields(pairs: HeaderPairs, body: Uint8Array): OutgoingFields {
   const joined = new Map<string, string>();
   for (const [name, value] of requestFieldsThatTravel(pairs)) {
     if (!isFieldValue(value)) continue;
@@ -25,7 +26,7 @@ export function outgoingFields(pairs: HeaderPairs): OutgoingFields {
     if (known === undefined) joined.set(name, value);
     else if (!SINGLE.has(name)) joined.set(name, `${known}, ${value}`);
   }
-  const contentType = joined.get('content-type') ?? OCTETS;
+  const contentType = joined.get('content-type') ?? (body.byteLength > 0 ? OCTETS : undefined);
   joined.delete('content-type');
   return { contentType, fields: Object.fromEntries(joined) };
 }

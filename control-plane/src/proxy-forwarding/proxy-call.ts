@@ -57,19 +57,20 @@ export function createProxyCall(options: {
   ): Record<string, string> => {
     const { vaultId, proxyId, webhook, config } = use;
     const { url, keyId, keyWrapped } = webhook;
-    const outgoing = outgoingFields(fields);
+    const { contentType, fields: others } = outgoingFields(fields, body);
+    const type = contentType === undefined ? {} : { 'content-type': contentType };
     const ticket = tickets.proxy(vaultId, webhook, { proxyId, serviceName: config.serviceName, method });
     const signed = signRequest({
       method: 'POST',
       authority: authorityOf(url),
       path: signedPath(url, PATH),
-      headers: { 'sv-ticket': ticket },
-      contentType: outgoing.contentType,
+      // Without a body it travels as well (protocol.md 5.6): an upstream may answer by it.
+      headers: { ...type, 'sv-ticket': ticket },
       body,
       key: keys.open(vaultId, { id: keyId, wrapped: keyWrapped }),
       nowMs: clock.now(),
     });
-    return { ...outgoing.fields, ...signed };
+    return { ...others, ...signed };
   };
 
   return async (use, exchange, take) => {

@@ -17,8 +17,7 @@ export function createSessionForward(options: {
 
   return async ({ vaultId, proxy }, { method, fields, body, signal }, take) => {
     const token = await sessions.tokenFor(proxy);
-    const outgoing = outgoingFields(fields);
-    const hasBody = body.byteLength > 0;
+    const { contentType, fields: others } = outgoingFields(fields, body);
     let isAnswered = false;
     const travelling = ({ status, fields: answered }: AnswerHead): AnswerHead => ({
       status,
@@ -31,12 +30,12 @@ export function createSessionForward(options: {
           method,
           url: proxy.upstreamUrl,
           headers: {
-            ...outgoing.fields,
-            ...(hasBody && { 'content-type': outgoing.contentType }),
+            ...others,
+            ...(contentType !== undefined && { 'content-type': contentType }),
             'accept-encoding': 'identity',
             authorization: `Bearer ${token.reveal()}`,
           },
-          ...(hasBody && { body }),
+          ...(body.byteLength > 0 && { body }),
           headTimeoutMs: timeouts.headMs,
           idleTimeoutMs: timeouts.idleMs,
           partition: vaultId,
