@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createNarrator } from './demo-narrator.ts';
+import { startOutside } from './demo-outside.ts';
 import { demoSteps } from './demo-steps.ts';
 import { type Pair, startPair } from './pair.ts';
 
@@ -11,19 +12,22 @@ import { type Pair, startPair } from './pair.ts';
  */
 const { step } = createNarrator(process.stdout);
 const dir = mkdtempSync(join(tmpdir(), 'svault-demo-'));
+const outside = await startOutside();
 let pair: Pair | undefined;
 // Ctrl-C reaches the programs too, so the step in hand fails, and what follows cleans up.
 process.on('SIGINT', () => void pair?.stop()).on('SIGTERM', () => void pair?.stop());
 try {
   await step('Start the control plane and the webhook, and bind them', async () => {
-    pair = await startPair({ dir, env: { SV_LOG_LEVEL: 'warn' } });
+    const env = { SV_LOG_LEVEL: 'warn', SV_AWS_STS_ENDPOINT: `${outside.url}/sts` };
+    pair = await startPair({ dir, env });
     return `control plane ${pair.controlPlaneUrl}, webhook ${pair.webhookUrl}`;
   });
-  if (pair !== undefined) await demoSteps(pair, step);
+  if (pair !== undefined) await demoSteps(pair, outside, step);
   process.stdout.write('\nEvery step did what it should.\n');
 } catch {
   process.exitCode = 1;
 } finally {
   await pair?.stop();
+  await outside.stop();
   rmSync(dir, { recursive: true, force: true });
 }

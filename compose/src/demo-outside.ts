@@ -1,0 +1,124 @@
+import { type KeyObject, createPublicKey, verify } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { randomToken } from '@svault/shared';
+
+/** What lies outside in real life, all of it on this machine: an MCP server, and providers of credentials. */
+export interface DemoOutside {
+  readonly url: string;
+  /** As `allowedHosts` has it. */
+  readonly host: string;
+  /** What the providers hand out. */
+  readonly issued: {
+    readonly oauthToken: string;
+    readonly awsAccessKeyId: string;
+    readonly githubToken: string;
+  };
+  /** Whose refresh token and apps the providers know. */
+  readonly known: { readonly refreshToken: string; appKey: KeyObject | undefined };
+  /** `Authorization` of the last call of the MCP server, and everything else that came with it. */
+  readonly seen: { authorization: string; headers: string };
+  /** The second event of a stream goes out once this is called. */
+  goOn(): void;
+  stop(): Promise<void>;
+}
+
+/** GitHub's own number for an installed app. */
+export const INSTALLATION = '42';
+
+export async function startOutside(): Promise<DemoOutside> {
+  const issued = {
+    oauthToken: `demo-${randomToken()}`,
+    awsAccessKeyId: 'ASIADEMO',
+    githubToken: `ghs_${randomToken()}`,
+  };
+  const known: DemoOutside['known'] = { refreshToken: `demo-${randomToken()}`, appKey: undefined };
+  const seen = { authorization: '', headers: '' };
+  let next = Promise.withResolvers<void>();
+
+  const places: Readonly<
+    Record<string, (req: IncomingMessage, body: string, res: ServerResponse) => unknown>
+  > = {
+    '/mcp': async ({ headers }, body, res) => {
+      const { authorization = '', ...others } = headers;
+      Object.assign(seen, { authorization, headers: JSON.stringify(others) });
+      const { id, method } = JSON.parse(body) as { id: number; method: string };
+      const result = { jsonrpc: '2.0', id, result: { said: method } };
+      if (method !== 'tools/call') return sendJson(res, result);
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(event({ jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }));
+      await next.promise;
+      next = Promise.withResolvers();
+      res.end(event(result));
+    },
+    // RFC 6749 section 6, with rotation: the former token is of no use any more.
+    '/oauth/token': (_, body, res) => {
+      const form = new URLSearchParams(body);
+      if (form.get('refresh_token') !== known.refreshToken)
+        return sendJson(res, { error: 'invalid_grant' }, 400);
+      Object.assign(known, { refreshToken: randomToken() });
+      const { refreshToken: refresh_token } = known;
+      return sendJson(res, { access_token: issued.oauthToken, refresh_token, expires_in: 3_600 });
+    },
+    // AWS STS, AssumeRole; what of SigV4 can be told without the key.
+    '/sts': ({ headers }, body, res) => {
+      const isSigned = /^AWS4-HMAC-SHA256 Credential=AKIADEMO\/.*Signature=/.test(
+        headers.authorization ?? '',
+      );
+      const isAssumed = new URLSearchParams(body).get('Action') === 'AssumeRole';
+      res.writeHead(isSigned && isAssumed ? 200 : 403, { 'content-type': 'text/xml' });
+      res.end(assumedRole(issued.awsAccessKeyId));
+    },
+    [`/github/app/installations/${INSTALLATION}/access_tokens`]: ({ headers }, _, res) => {
+      const jwt = headers.authorization?.replace('Bearer ', '') ?? '';
+      return known.appKey !== undefined && isSignedBy(known.appKey, jwt)
+        ? sendJson(res, { token: issued.githubToken, expires_at: inAnHour() }, 201)
+        : sendJson(res, { message: 'Bad credentials' }, 401);
+    },
+  };
+
+  const server = createServer((req, res) => {
+    void text(req).then(async (body) => {
+      const place = places[(req.url ?? '').replace(/\/$/, '')];
+      await (place === undefined ? sendJson(res, { error: 'nothing here' }, 404) : place(req, body, res));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: `http://${host}`,
+    host,
+    issued,
+    known,
+    seen,
+    goOn: () => next.resolve(),
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function sendJson(res: ServerResponse, body: object, status = 200): void {
+  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+const event = (message: object): string => `data: ${JSON.stringify(message)}\n\n`;
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+/** RS256 (RFC 7515), by Node's own crypto. */
+function isSignedBy(key: KeyObject, jwt: string): boolean {
+  const [header = '', claims = '', signature = ''] = jwt.split('.');
+  const signed = Buffer.from(`${header}.${claims}`);
+  return verify('sha256', signed, createPublicKey(key), Buffer.from(signature, 'base64url'));
+}
+
+const assumedRole = (accessKeyId: string): string =>
+  `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+<AccessKeyId>${accessKeyId}</AccessKeyId><SecretAccessKey>${randomToken()}</SecretAccessKey>
+<SessionToken>${randomToken()}</SessionToken><Expiration>${inAnHour()}</Expiration>
+</Credentials></AssumeRoleResult></AssumeRoleResponse>`;
