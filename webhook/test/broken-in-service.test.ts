@@ -10,6 +10,7 @@ import { ManualClock, newId, randomToken, utf8 } from '@svault/shared';
 import { SECRET_FIELD_NAMES } from '@svault/shared/schemas';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { type Answer, type BoundWebhook, OWNER, boundWebhook } from './bound-webhook.ts';
+import { attackByProxy } from './proxy-attack.ts';
 import { command } from './run-webhook.ts';
 
 /** The first column of the table in shared/PROTOCOL.md. */
@@ -27,7 +28,6 @@ type Row = (typeof ROWS)[number];
 
 /** Rows whose endpoint this webhook does not have yet: each leaves this list for `played` together with it. */
 const laterRows: readonly { readonly row: Row; readonly waitsFor: string }[] = [
-  { row: 'send `${TOKEN}` to its own host, or in a header that routes', waitsFor: '/v1/proxy' },
   { row: 'make a refresh go to its own token URL', waitsFor: '/v1/refresh-notify' },
   { row: 'see tokens during a mediated refresh', waitsFor: '/v1/refresh' },
 ];
@@ -40,7 +40,10 @@ let webhook: BoundWebhook;
 let told: string[];
 beforeEach(async () => {
   told = [];
-  webhook = await boundWebhook({ clock: new ManualClock(Date.now()) });
+  webhook = await boundWebhook({
+    clock: new ManualClock(Date.now()),
+    env: { SV_EGRESS_ALLOW: '127.0.0.1/32' },
+  });
 });
 afterEach(() => webhook.remove());
 
@@ -95,6 +98,12 @@ const played: Partial<Record<Row, () => Promise<void>>> = {
     expect((await storage({ op: 'proxies.put', ...proxyTo('plain') })).status).toBe(200);
     await storage({ op: 'proxies.list' });
     expect(tracesSeen(SECRET)).toEqual([]);
+  },
+
+  'send `${TOKEN}` to its own host, or in a header that routes': async () => {
+    const secret = 'the-canary-that-could-be-sent/+';
+    told.push(...(await attackByProxy(webhook, secret)));
+    expect(tracesSeen(secret)).toEqual([]);
   },
 
   'fetch a `proxy-only` record with a ticket it signed itself': async () => {
