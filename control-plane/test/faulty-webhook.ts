@@ -43,6 +43,7 @@ export function echo({ headers, body, ticket }: ProxiedCall, res: ServerResponse
 
 export interface HandMade {
   readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly answer: object;
 }
 
@@ -65,6 +66,8 @@ export interface FaultyWebhook {
   capabilities: string[];
   /** What it tells of records, by service name: as they stand here, however wrong. */
   readonly tokens: Map<string, object>;
+  /** A page of them, where it is not all of them at once. */
+  list: ((operation: Record<string, unknown>) => object) | undefined;
   /** What it answers to the calls that refresh; refreshes by a notice and knows no lease unless changed. */
   refresh: (path: string, content: Record<string, unknown>) => HandMade | Promise<HandMade>;
   /** What it says of its own log; `seq` follows the events. */
@@ -98,6 +101,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     onProxy: echo,
     capabilities: ['storage', 'credential', 'store', 'refresh-notify'],
     tokens: new Map(),
+    list: undefined,
     refresh: (path) =>
       path === '/v1/refresh-notify'
         ? { status: 200, answer: { outcome: 'refreshed' } }
@@ -130,9 +134,9 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     if (fault === 'break') return void res.destroy();
     if (typeof fault === 'object') return void res.writeHead(fault.status, fault.headers).end(fault.body);
     if (path === '/v1/proxy') return proxy(req, res, body);
-    const { status, answer } = await answerTo(req, path, body);
+    const { status, headers, answer } = await answerTo(req, path, body);
     if (fault === 'lose') return void res.destroy();
-    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(answer));
   }
 
   function proxy(req: IncomingMessage, res: ServerResponse, body: Buffer): void {
@@ -217,7 +221,8 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
       webhook.events.push(...(operation.events ?? []).filter(({ id }) => !known.has(id)));
       return { accepted: operation.events?.length ?? 0 };
     }
-    if (operation.op === 'tokens.list') return { items: [...webhook.tokens.values()] };
+    if (operation.op === 'tokens.list')
+      return webhook.list?.(operation as Record<string, unknown>) ?? { items: [...webhook.tokens.values()] };
     const token = operation.op === 'tokens.get' ? webhook.tokens.get(operation.serviceName ?? '') : undefined;
     if (token !== undefined) return token;
     const { epoch, seq = webhook.events.length, hash = `hash-${seq}` } = webhook.head;
