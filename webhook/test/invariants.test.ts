@@ -13,6 +13,8 @@
  * 10. After unseal-bind all keys are dead at once.
  * 11. What is sealed with a record holds against whoever can write the database file, too.
  * 12. A backup that is restored revives no ticket and no request from before.
+ * 13. A proxy puts a credential in only for the hosts and headers that it was stored for; no header brings it back.
+ * 14. A proxied request is made once, over restarts too, and its use is on the disk before the upstream hears of it.
  */
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -41,9 +43,11 @@ import { startWebhook } from '../src/serve.ts';
 import { rotateMasterKey } from '../src/vault/master-key-rotation.ts';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { postForm, startDoor } from './door-fixture.ts';
+import { type ProxyCall, callProxy, proxyTicket, putProxy } from './proxy-calls.ts';
 import { command, runWebhook, serveProcess } from './run-webhook.ts';
 import { lossesOf, newWriters, storeUntilKilled } from './store-until-killed.ts';
 import { raceTickets } from './ticket-race.ts';
+import { type Upstream, startUpstream } from './upstream.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -498,4 +502,59 @@ test('12. a backup that is restored revives no ticket and no request from before
   expect(again.status).toBe(401);
   const unused = await fetch(`${serving.url}/v1/credential?ticket=${webhook.credentialTicket('doc')}`);
   expect(unused.status).toBe(401);
+});
+
+async function proxied(answer: Parameters<typeof startUpstream>[0]): Promise<[BoundWebhook, Upstream]> {
+  const upstream = await startUpstream(answer);
+  cleanUps.push(() => upstream.close());
+  const webhook = await bound({ env: { SV_EGRESS_ALLOW: '127.0.0.1/32' } });
+  await putProxy(webhook, upstream.url);
+  return [webhook, upstream];
+}
+
+test('13. a proxy puts a credential in only where it was stored for; no header brings it back (R11, R18)', async () => {
+  const [webhook, upstream] = await proxied((req, res) => {
+    const { authorization = '' } = req.headers;
+    const inBase64 = Buffer.from(authorization).toString('base64');
+    res.writeHead(200, { 'x-a': authorization, 'x-b': encodeURIComponent(authorization), 'x-c': inBase64 });
+    res.end();
+  });
+  const value = `canary+/${randomToken()}`;
+  const used = async (more: object): Promise<number> => {
+    expect((await webhook.store('api', { ...plain(value), ...more })).status).toBe(200);
+    const { status, rawHeaders, body } = await callProxy(webhook);
+    expect(tracesOf(value, Buffer.concat([Buffer.from(rawHeaders.join('\n')), body]))).toEqual([]);
+    return status;
+  };
+  const allowedHosts = [upstream.host];
+  for (const [more, status] of [
+    [{}, 403],
+    [{ allowedHosts: ['127.0.0.1'] }, 403],
+    [{ allowedHosts, allowedHeaders: ['x-api-key'] }, 403],
+    [{ allowedHosts, value: `${value}\r\nx-more: 1` }, 422],
+  ] as const)
+    expect([more, await used(more)]).toEqual([more, status]);
+  expect(upstream.connections()).toBe(0);
+  expect(await used({ allowedHosts })).toBe(200);
+  expect(upstream.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${value}`]);
+});
+
+test('14. a proxied request is made once, over restarts too, and written down before it is (R4)', async () => {
+  let entries = 0;
+  const [webhook, upstream] = await proxied((_req, res) => {
+    const log = new Database(join(webhook.dataDir, 'webhook.db'), { readonly: true });
+    const uses = log.prepare(`SELECT count(*) FROM audit_log WHERE event_type = 'CREDENTIAL_INJECTED'`);
+    entries = uses.pluck().get() as number;
+    log.close();
+    res.end();
+  });
+  await webhook.store('api', { ...plain('v'), allowedHosts: [upstream.host] });
+  const call: ProxyCall = { nonce: randomToken(), ticket: proxyTicket(webhook) };
+  const outcomes = async (): Promise<readonly number[]> => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => callProxy(webhook, call)));
+    return answers.map(({ status }) => status).filter((status) => status !== 401);
+  };
+  expect([await outcomes(), entries]).toEqual([[200], 1]);
+  await webhook.restart();
+  expect([await outcomes(), upstream.requests.length]).toEqual([[], 1]);
 });

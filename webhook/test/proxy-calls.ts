@@ -15,7 +15,7 @@ export interface ProxyCall {
   readonly contentType?: string;
   /** Of the agent: not covered by the signature. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  readonly claims?: Partial<Record<keyof ProxyTicket, unknown>>;
+  readonly claims?: Readonly<Record<string, unknown>>;
   /** Instead of one made of the above; null: none is sent. */
   readonly ticket?: string | null;
   readonly nonce?: string;
@@ -50,7 +50,7 @@ export function proxyTicket(webhook: BoundWebhook, call: ProxyCall = {}): string
     prx: proxyId,
     ...claims,
   };
-  return issueTicket(ticket as ProxyTicket, webhook.key);
+  return issueTicket(ticket as unknown as ProxyTicket, webhook.key);
 }
 
 /** Sends a call and resolves with the head of its answer; the body is still to come. */
