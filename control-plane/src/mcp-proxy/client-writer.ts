@@ -19,7 +19,10 @@ export class ClientWriter extends Writable {
     this.#res = res;
     this.#stalledMs = stalledMs;
     // A client that leaves is no error of anybody's; what feeds this is ended by it.
-    res.once('close', () => this.destroy());
+    res.once('close', () => {
+      // After a whole answer it closes as well, and what fed it was not broken off.
+      if (!res.writableFinished) this.destroy();
+    });
     res.on('error', () => this.destroy());
     this.on('error', () => undefined);
   }

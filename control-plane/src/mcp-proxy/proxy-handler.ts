@@ -121,10 +121,12 @@ export function createProxyHandler(options: {
   return withStandingHeaders(standing, handle);
 }
 
-/** Aborted once nobody waits for the answer any more. */
+/** Aborted when the client goes before it has the whole answer. */
 function goneSignal(res: ServerResponse): AbortSignal {
   const gone = new AbortController();
-  res.once('close', () => gone.abort());
+  res.once('close', () => {
+    if (!res.writableFinished) gone.abort();
+  });
   return gone.signal;
 }
 
