@@ -46,6 +46,9 @@ describe('backups', () => {
     const [client, code] = [await connect(world), await approve(world, await newAgent(world))];
     expect(await isActive(world, client)).toBe(true);
     const file = join(service.place.folder, 'backup.db');
+    const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+    const { proxy, key } = (await service.admin('POST', '/api/proxies', { body })).json;
+    await service.place.state.run(`UPDATE proxies SET delivered_as = 'whk_1 1'`);
 
     expect((await command(service.place.env, 'backup', file)).code).toBe(0);
     const again = await command(service.place.env, 'backup', file);
@@ -62,6 +65,9 @@ describe('backups', () => {
     const restored = await started(place);
     const revealed = await restored.admin('POST', `/api/agents/${agent.id}/reveal-key`);
     expect(revealed.json).toEqual({ apiKey });
+    expect((await restored.admin('POST', `/api/proxies/${proxy.id}/reveal-key`)).json).toEqual({ key });
+    // What the webhook has of it by now may be later, and is not what this says.
+    expect(await place.state.value('SELECT delivered_as FROM proxies')).toBeNull();
     expect((await restored.anyone('GET', '/api/me', { headers: { cookie } })).status).toBe(401);
     const there: OauthWorld = { ...world, service: restored };
     const refused = [await exchange(there, code), await refresh(there, client)].map(refusalIn);

@@ -37,7 +37,10 @@ export const restoreBackup: Subcommand = {
   },
 };
 
-/** Checks the file, and ends every session, sign-in link and code in it: they may have been ended since. */
+/**
+ * Checks the file, and ends every session, sign-in link and code in it: they may have been ended since. The webhook may have
+ * later settings of proxies: it is given these.
+ */
 async function prepare(path: string, config: ReturnType<typeof controlPlaneConfig>): Promise<void> {
   const { sqlite, kysely, close } = await openSqliteDatabase(path, operatorKeys(config), AS_TOOL);
   try {
@@ -47,6 +50,7 @@ async function prepare(path: string, config: ReturnType<typeof controlPlaneConfi
     await kysely.deleteFrom('login_links').execute();
     await kysely.deleteFrom('cli_logins').execute();
     await kysely.deleteFrom('oauth_codes').execute();
+    await kysely.updateTable('proxies').set({ delivered_as: null }).execute();
     sqlite.pragma('wal_checkpoint(TRUNCATE)');
   } finally {
     await close();
