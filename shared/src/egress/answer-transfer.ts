@@ -64,7 +64,9 @@ export function transferAnswer(
     };
     taking.on('drain', goOn);
     taking.on('finish', () => settle(ended ? undefined : new EgressFailed('aborted')));
-    taking.on('close', () => settle(new EgressFailed('aborted')));
+    taking.on('close', () => {
+      if (!settled) settle(new EgressFailed('aborted'));
+    });
     taking.on('error', (error) => settle(new EgressFailed('aborted', { cause: error })));
     if (taking.destroyed) settle(new EgressFailed('aborted'));
     else if (taking.writableNeedDrain) hold(controller);
