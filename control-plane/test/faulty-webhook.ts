@@ -47,6 +47,13 @@ export interface HandMade {
   readonly answer: object;
 }
 
+/**
+ * Refuses the log of the service: for tests that look at what is known of the webhook, which a background job of the
+ * service would otherwise find out about, too.
+ */
+export const takesNoLog: NonNullable<FaultyWebhook['fault']> = (_path, body) =>
+  body.includes('audit.append') ? { status: 500, body: '{"error":"full","code":"INTERNAL"}' } : undefined;
+
 export interface FaultyWebhook {
   readonly url: string;
   readonly webhookId: string;
@@ -59,7 +66,7 @@ export interface FaultyWebhook {
   /** Path and key id of every request that was answered without a fault. */
   readonly served: { path: string; keyId: string; op?: string }[];
   /** Asked for every request; undefined lets it be answered, a promise once it resolves. */
-  fault: ((path: string) => Fault | undefined | Promise<undefined>) | undefined;
+  fault: ((path: string, body: string) => Fault | undefined | Promise<undefined>) | undefined;
   /** Takes what comes to `/v1/proxy`, its signature verified, and answers as it likes. */
   onProxy: (call: ProxiedCall, res: ServerResponse) => void;
   /** What it says that it can do. */
@@ -129,7 +136,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const path = req.url ?? '';
-    const fault = await webhook.fault?.(path);
+    const fault = await webhook.fault?.(path, body.toString());
     if (fault === 'hang') return;
     if (fault === 'break') return void res.destroy();
     if (typeof fault === 'object') return void res.writeHead(fault.status, fault.headers).end(fault.body);

@@ -5,19 +5,27 @@ import { type ServiceSteps, stepsOn } from './service-steps.ts';
 /** A service beside a webhook that has the faults a test wants. Without faults: paired-service.ts. */
 export interface LinkedService extends ManagementService, ServiceSteps {
   readonly webhook: FaultyWebhook;
+  /** Milliseconds for which the service would have waited before each repeated call; here nobody waits. */
+  readonly pausesMs: number[];
   /** Binds the webhook of this service. */
   bind(): Promise<Answer>;
 }
 
-export async function startLinkedService(): Promise<LinkedService> {
-  const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
-  const service = await serveOn(place);
+/** @param more settings */
+export async function startLinkedService(
+  more: Readonly<Record<string, string>> = {},
+): Promise<LinkedService> {
+  const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8', ...more });
+  const pausesMs: number[] = [];
+  const waitToRepeat = async (ms: number): Promise<unknown> => pausesMs.push(ms);
+  const service = await serveOn(place, undefined, { waitToRepeat });
   const webhook = await startFaultyWebhook(service.clock);
   const { admin, running } = service;
   return {
     ...service,
     ...stepsOn(running.url, admin),
     webhook,
+    pausesMs,
     bind: () => admin('POST', '/api/webhook/bind', { body: webhook.offer() }),
     stop: async () => {
       await webhook.shut();
