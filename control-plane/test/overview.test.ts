@@ -44,6 +44,10 @@ describe('the overview', () => {
     ];
     await post(`/api/agents/${two.id}/suspend`);
     await service.admin('DELETE', `/api/agents/${three.id}`);
+    const proxy = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+    for (let count = 0; count < 3; count++) await post('/api/proxies', proxy);
+    const [revoked] = (await service.admin('GET', '/api/proxies')).json.items as { id: string }[];
+    await post(`/api/proxies/${revoked?.id}/revoke`);
     for (const [serviceName, hours] of [
       ['ends-first', 2],
       ['ends-soon', 24],
@@ -56,6 +60,7 @@ describe('the overview', () => {
       folders: 1,
       grants: { live: 4, endingSoon: 2 },
       policies: 1,
+      proxies: 2,
     });
     service.clock.advance(2 * HOUR);
     expect((await overview()).grants).toEqual({ live: 3, endingSoon: 2 });

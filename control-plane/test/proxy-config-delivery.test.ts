@@ -274,6 +274,19 @@ test('a proxy that is revoked while its settings are on their way does not stay 
   await vi.waitFor(async () => expect(await isAtWebhook(id)).toBe(false), { timeout: 10_000 });
 });
 
+test('a proxy that is revoked before its settings go out is not given', async () => {
+  const { id } = await create();
+  await forget(id);
+  const slow = gate();
+  beside.hold = ({ op }) => (op === 'proxies.get' ? slow.arrive() : undefined);
+  const late = ensure(id);
+  await slow.reached;
+  await service.admin('POST', `/api/proxies/${id}/revoke`);
+  slow.open();
+  await late;
+  expect(puts()).toEqual([]);
+});
+
 test('what keeps no proxies is told from a webhook that does', async () => {
   const { id } = await create();
   await forget(id);
