@@ -36,7 +36,7 @@ import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-reco
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createUpstreamSessions } from './upstream-sessions/upstream-sessions.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
-import { type LinkedWebhook, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
+import { type LinkedWebhook, type Wait, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
 import { type OnlineStatus, createOnlineStatus } from './webhook-link/online-status.ts';
 import { type KeyRotation, createKeyRotation } from './webhook-link/rotate-key.ts';
 import { createSignedClient } from './webhook-link/signed-client.ts';
@@ -92,7 +92,13 @@ export async function createContext(
     clock,
     logger,
     metrics = NO_METRICS,
-  }: { readonly clock: Clock; readonly logger: Logger; readonly metrics?: Metrics },
+    waitToRepeat,
+  }: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly metrics?: Metrics;
+    readonly waitToRepeat?: Wait | undefined;
+  },
 ): Promise<Context> {
   const { baseUrl } = config;
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
@@ -108,7 +114,7 @@ export async function createContext(
   const keys = createWebhookKeys(masterKeys);
   const status = createOnlineStatus(clock);
   const client = createSignedClient({ egress, clock });
-  const webhook = createLinkedWebhook({ client, keys, status });
+  const webhook = createLinkedWebhook({ client, keys, status, ...(waitToRepeat && { wait: waitToRepeat }) });
   const rotation = createKeyRotation({ links, unitOfWork, webhook, keys });
   const tickets = createTickets({ baseUrl, keys, clock });
 

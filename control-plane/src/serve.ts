@@ -7,6 +7,7 @@ import { makeLoginLink } from './accounts/login-link.ts';
 import { createApp } from './app.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
+import type { Wait } from './webhook-link/linked-webhook.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 
 export interface RunningControlPlane {
@@ -20,6 +21,14 @@ export interface RunningControlPlane {
   close(): Promise<void>;
 }
 
+/** What tests bring along; without it the system's clock and timers, and a logger as the settings say. */
+export interface ServeOptions {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** Between two tries of a call to a webhook. */
+  readonly waitToRepeat?: Wait | undefined;
+}
+
 /**
  * Starts the service: the database with the right to serve on it, the owner account, then the listener. What
  * was taken is given back when a later step fails.
@@ -28,9 +37,9 @@ export interface RunningControlPlane {
  */
 export async function startControlPlane(
   config: ControlPlaneConfig,
-  options: { readonly clock?: Clock; readonly logger?: Logger } = {},
+  options: ServeOptions = {},
 ): Promise<RunningControlPlane> {
-  const { clock = systemClock } = options;
+  const { clock = systemClock, waitToRepeat } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -41,7 +50,7 @@ export async function startControlPlane(
   try {
     const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
     undo.push(() => metricsListener?.close());
-    const context = await createContext(config, { clock, logger, metrics });
+    const context = await createContext(config, { clock, logger, metrics, waitToRepeat });
     undo.push(() => context.close());
     const ownerLink = await bootstrap(context);
     const jobs = context.startJobs();

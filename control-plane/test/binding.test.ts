@@ -30,7 +30,7 @@ describe('binding by the API', () => {
       status: 201,
       json: { bound: true, url: service.webhook.url, webhookId: service.webhook.webhookId, reachable: true },
     });
-    expect(answer.json.capabilities).toEqual(['storage', 'credential', 'store']);
+    expect(answer.json.capabilities).toEqual(['storage', 'credential', 'store', 'refresh-notify']);
     // The log is shipped as soon as there is somewhere to, whatever else goes on.
     const served = service.webhook.served.filter(({ path }) => path !== '/v1/storage');
     expect(served).toEqual([
@@ -99,7 +99,9 @@ describe('binding by the API', () => {
     async (fault) => {
       service.webhook.fault = (path) => (path === '/v1/exchange' ? undefined : fault);
       const agent = await service.agent('github');
+      service.pausesMs.length = 0;
       expect(await service.bind()).toMatchObject({ status: 201, json: { bound: true, reachable: false } });
+      expect(service.pausesMs.slice(0, 2)).toEqual([1_000, 3_000]);
       service.clock.advance(15_000);
       expect(await agent.get('github')).toMatchObject({
         status: 502,
@@ -173,6 +175,12 @@ describe('binding by the API', () => {
 });
 
 describe('addresses that a webhook must not have', () => {
+  let service: LinkedService;
+  beforeAll(async () => {
+    service = await startLinkedService();
+  });
+  afterAll(() => service.stop());
+
   it.each([
     'http://10.0.0.1',
     'https://10.0.0.1',
@@ -184,11 +192,9 @@ describe('addresses that a webhook must not have', () => {
     'https://192.168.1.1:8443/vault',
     'http://8.8.8.8',
   ])('%s', async (webhookUrl) => {
-    const service = await startLinkedService();
     const body = { ...service.webhook.offer(), webhookUrl };
     const answer = await service.admin('POST', '/api/webhook/bind', { body });
     expect(answer).toMatchObject({ status: 422, json: { issues: [{ path: 'webhookUrl' }] } });
     expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
-    await service.stop();
   });
 });

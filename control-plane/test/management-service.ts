@@ -6,7 +6,7 @@ import { ManualClock, newKey, randomToken } from '@svault/shared';
 import { makeTestDatabase } from '@svault/test-kit/test-database';
 import { type StoredState, storedState } from './stored-state.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
-import { type RunningControlPlane, startControlPlane } from '../src/serve.ts';
+import { type RunningControlPlane, type ServeOptions, startControlPlane } from '../src/serve.ts';
 
 export const BASE_URL = 'http://127.0.0.1:8080';
 
@@ -98,9 +98,13 @@ export interface ManagementService {
 }
 
 /** Serves on a place; the clock stands still until a test moves it. */
-export async function serveOn(place: Place, clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))) {
+export async function serveOn(
+  place: Place,
+  clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
+  more: Pick<ServeOptions, 'waitToRepeat'> = {},
+) {
   const config = controlPlaneConfig(place.env);
-  const running = await startControlPlane(config, { clock, logger: silentLogger });
+  const running = await startControlPlane(config, { clock, logger: silentLogger, ...more });
   return {
     place,
     clock,

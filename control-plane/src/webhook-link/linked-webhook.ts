@@ -38,7 +38,8 @@ export interface LinkedWebhook {
   requestNewKey(link: WebhookLink): Promise<WebhookAnswer>;
 }
 
-type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
+/** Waits so many milliseconds, or until it is told to stop. */
+export type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
 
 const REPEAT_AFTER_MS = [1_000, 3_000];
 
