@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { storeCredential } from '@svault/compose/admin-client';
+import { type Pair, startPair } from '@svault/compose/pair';
+import { RAISED_LIMITS } from '@svault/compose/raised-limits';
+import { randomToken } from '@svault/shared';
+import { tempDir } from '@svault/test-kit/temp-dir';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Door } from './door.ts';
+import { type PlainUpstream, startPlainUpstream } from './plain-upstream.ts';
+import { pour, untilFull } from './pouring.ts';
+import { open, restLength } from './reading.ts';
+import { type ResidentMemory, measureResident } from './resident-memory.ts';
+
+const HUNDRED_MB = 100_000_000;
+const MOST_MB = 30;
+/** A megabyte and a half for each of them. */
+const MOST_MB_OF_ALL = 100;
+const EVENTS = 10_000;
+/** Of one proxy at once (protocol section 2). */
+const STREAMS = 64;
+
+const dir = tempDir();
+let pair: Pair;
+let upstream: PlainUpstream;
+let door: Door;
+let answer: RequestListener;
+beforeAll(async () => {
+  upstream = await startPlainUpstream((req, res) => answer(req, res));
+  pair = await startPair({ dir: dir.path, env: { ...RAISED_LIMITS, SV_LOG_LEVEL: 'warn' } });
+  door = await doorTo(upstream);
+  // What is loaded and compiled once is no part of what an answer takes.
+  answer = (_req, res) => void pour(res, HUNDRED_MB / 5);
+  for (let n = 0; n < 3; n += 1) await restLength(await open(door));
+});
+afterAll(async () => {
+  await pair.stop();
+  await upstream.close();
+  dir.remove();
+});
+
+async function doorTo({ url: upstreamUrl, host }: PlainUpstream): Promise<Door> {
+  const serviceName = 'upstream';
+  const value = randomToken(24);
+  await storeCredential(pair.admin, serviceName, { tokenType: 'PlainText', value, allowedHosts: [host] });
+  const settings = { name: 'p', upstreamUrl, upstreamAuthType: 'Token', serviceName };
+  const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', settings);
+  return { url: `${pair.controlPlaneUrl}/api/proxy/mcp`, bearer: key };
+}
+
+let memory: Readonly<Record<'control-plane' | 'webhook', ResidentMemory>>;
+beforeEach(() => {
+  const of = (name: 'control-plane' | 'webhook') => measureResident(pair.process(name).child.pid);
+  memory = { 'control-plane': of('control-plane'), webhook: of('webhook') };
+});
+/** How much more each program held at its worst. */
+const most = () => ({ controlPlane: memory['control-plane'].most(), webhook: memory.webhook.most() });
+const below = (megabytes: number) => expect.toSatisfy((taken: number) => taken < megabytes);
+const little = { controlPlane: below(MOST_MB), webhook: below(MOST_MB) };
+
+test('an answer of 100 MB takes less than 30 MB in each program', async () => {
+  answer = (_req, res) => void pour(res, HUNDRED_MB);
+  expect(await restLength(await open(door))).toBeGreaterThanOrEqual(HUNDRED_MB);
+  expect(most()).toEqual(little);
+});
+
+test('a stream of 10,000 events comes one by one, complete and in order, and takes no memory', async () => {
+  const asked = Promise.withResolvers<ServerResponse>();
+  answer = (_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    asked.resolve(res);
+  };
+  const ours = (await open(door)).setEncoding('utf8');
+  const theirs = await asked.promise;
+  for (let n = 0; n < EVENTS; n += 1) {
+    const event = `id: ${n}\ndata: ${'x'.repeat(200)}\n\n`;
+    const arrives = once(ours, 'data') as Promise<[string]>;
+    theirs.write(event);
+    // Each is out before the next is sent, the first one too.
+    expect((await arrives)[0]).toBe(event);
+  }
+  theirs.end();
+  expect(await restLength(ours)).toBe(0);
+  expect(most()).toEqual(little);
+});
+
+test('sixty-four readers who read nothing take a bounded part of 6.4 GB', async () => {
+  const pourings: ReturnType<typeof pour>[] = [];
+  answer = (_req, res) => void pourings.push(pour(res, HUNDRED_MB));
+  const held: IncomingMessage[] = [];
+  for (let n = 0; n < STREAMS; n += 1) held.push(await open(door));
+  // The kernel holds what its sockets take, a sixth of it or so.
+  const full = await untilFull({ sent: () => pourings.reduce((sum, { sent }) => sum + sent(), 0) });
+  expect(full).toBeLessThan((STREAMS * HUNDRED_MB) / 2);
+  expect(most()).toEqual({ controlPlane: below(MOST_MB_OF_ALL), webhook: below(MOST_MB_OF_ALL) });
+  const ended = Promise.all(held.map((ours) => once(ours, 'close')));
+  for (const ours of held) ours.destroy();
+  await ended;
+});
