@@ -45,6 +45,10 @@ describe('webhookConfig', () => {
     ['SV_WEBHOOK_MASTER_KEY', { SV_WEBHOOK_PASSPHRASE: 'long enough a phrase' }],
     ['SV_WEBHOOK_PASSPHRASE', { SV_WEBHOOK_MASTER_KEY: undefined, SV_WEBHOOK_PASSPHRASE: 'short' }],
     ['SV_WEBHOOK_SETUP_TOKEN', { SV_WEBHOOK_SETUP_TOKEN: 'guessable' }],
+    ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'https://user:x@sts.test' }],
+    ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'https://sts.test?region=x' }],
+    ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'https://sts.test.' }],
+    ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'file:///sts' }],
     ['SV_WEBHOOK_LISTENS', { SV_WEBHOOK_LISTENS: '127.0.0.1:1' }],
   ])('names %s when it does not fit, and shows no value', (name, env) => {
     const [problem, ...others] = problems({ ...ENV, ...env });
