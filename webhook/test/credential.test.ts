@@ -13,7 +13,8 @@ beforeAll(async () => {
 afterAll(() => webhook.remove());
 
 const PROVIDER = {
-  tokenUrl: 'https://provider.test/token',
+  // Refused before any connection: nothing here waits for a resolver.
+  tokenUrl: 'https://127.0.0.1/token',
   clientId: 'client',
   clientSecret: 'client-secret-x',
 };

@@ -258,6 +258,26 @@ describe('a record that changes while the provider is called', () => {
   });
 });
 
+it('is not lost where the disk takes no writes at that moment: it is stored later, without another call', async () => {
+  const { provider, webhook } = bench;
+  await bench.store('unwritable');
+  const before = provider.calls.length;
+  const gate = provider.hold();
+  const fetched = bench.fetch('unwritable');
+  await provider.arrived(before + 1);
+  const db = new Database(`${webhook.dataDir}/webhook.db`);
+  db.exec(`CREATE TRIGGER full BEFORE UPDATE OF body ON records BEGIN SELECT RAISE(ABORT, 'no room'); END`);
+  gate.release();
+  expect(await fetched).toBe('INTERNAL');
+  expect(await bench.fetch('unwritable')).toBe('INTERNAL');
+  expect((await bench.metadata('unwritable')).version).toBe(1);
+  db.exec('DROP TRIGGER full');
+  db.close();
+  expect(provider.gave(await bench.fetch('unwritable'))).toBe(true);
+  expect((await bench.metadata('unwritable')).version).toBe(2);
+  expect(callsSince(before)).toBe(1);
+});
+
 it('is stored though who asked has gone and the webhook stops: it waits for the provider', async () => {
   const { provider, webhook } = bench;
   await bench.store('stopping');

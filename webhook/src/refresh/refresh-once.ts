@@ -87,12 +87,22 @@ export function createRefreshOnce(deps: {
     };
   };
 
-  const store = async (gained: Gained): Promise<RefreshResult> => {
+  const storing = new Map<Gained, Promise<RefreshResult>>();
+  /** Once, however many come to it: those who need the token, and the job that tries again. */
+  const store = (gained: Gained): Promise<RefreshResult> => {
     const { serviceName } = gained.record;
     unstored.set(serviceName, gained);
-    const result = await commit.run(() => storeNow(gained));
-    unstored.delete(serviceName);
-    return result;
+    const stored =
+      storing.get(gained) ??
+      commit
+        .run(() => storeNow(gained))
+        .then((result) => {
+          unstored.delete(serviceName);
+          return result;
+        })
+        .finally(() => storing.delete(gained));
+    storing.set(gained, stored);
+    return stored;
   };
 
   const failNow = (
