@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '@svault/server-kit/logger';
 import { credentialEnvelopeSchema } from '@svault/shared/schemas';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
+import { callProxy, putProxy } from './proxy-calls.ts';
 import { type Provider, type ProviderAnswer, type ProviderRequest, startProvider } from './fake-provider.ts';
 import { ACCESS_KEY, type FakeSts, startFakeSts, stsError } from './fake-sts.ts';
 
@@ -345,6 +346,43 @@ describe('what was minted', () => {
     const before = sts.requests.length;
     expect((await webhook.credential('proxied')).json.code).toBe('DELIVERY_NOT_ALLOWED');
     expect(sts.requests.length).toBe(before);
+  });
+});
+
+describe('what is made on demand', () => {
+  it('is put in by a proxy as it is delivered: a code, and a token of the proxy’s own', async () => {
+    const allowed = {
+      allowedHosts: [new URL(provider.url).host],
+      allowedHeaders: ['x-otp', 'authorization'],
+    };
+    let tokens = 0;
+    answerOfProvider = ({ url }) =>
+      url === '/token'
+        ? { body: JSON.stringify({ access_token: `ya29.${++tokens}`, expires_in: 3600 }) }
+        : { body: '{}', headers: { 'content-type': 'application/json' } };
+    await stored('injected code', { tokenType: 'TOTP', secret: SEED, ...allowed });
+    await stored('injected token', { ...gcp(), ...allowed });
+    const upstreamUrl = `${provider.url}/mcp`;
+    const code = { proxyId: 'prx_BBBBBBBBBBBBBBBBBBBBBB', serviceName: 'injected code' };
+    await putProxy(webhook, upstreamUrl, { ...code, headerTemplates: { 'x-otp': 'code=$<TOKEN>' } });
+    expect((await callProxy(webhook, { ...code, body: '{}' })).status).toBe(200);
+    const { accessToken } = await delivered('injected code');
+    expect(provider.requests.at(-1)!.headers['x-otp']).toBe(`code=${accessToken}`);
+
+    const token = { proxyId: 'prx_CCCCCCCCCCCCCCCCCCCCCC', serviceName: 'injected token' };
+    await putProxy(webhook, upstreamUrl, token);
+    for (let call = 0; call < 2; call++)
+      expect((await callProxy(webhook, { ...token, body: '{}' })).status).toBe(200);
+    expect(provider.requests.at(-1)!.headers['authorization']).toBe('Bearer ya29.1');
+    expect((await delivered('injected token')).accessToken).toBe('ya29.2');
+
+    answerOfProvider = () => ({ status: 400, body: '{"error":"invalid_grant"}' });
+    webhook.clock.advance(3_600_000);
+    const before = provider.requests.length;
+    const refused = await callProxy(webhook, { ...token, body: '{}' });
+    expect(refused).toMatchObject({ status: 422, json: FAILED });
+    // The provider was asked, the upstream was not.
+    expect(provider.requests.slice(before).map(({ url }) => url)).toEqual(['/token']);
   });
 });
 
