@@ -280,6 +280,8 @@ describe('a proxy’s session ends with what it was for', () => {
     const next = await tokenFor(moved);
     expect(await introspect(next)).toMatchObject({ active: true, aud: moved.upstreamUrl });
     expect(await sessionsOf(proxy)).toHaveLength(1);
+    // Nor now that there is one for the other.
+    await expect(sessions.tokenFor(proxy)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   test('it acts as another agent', async () => {

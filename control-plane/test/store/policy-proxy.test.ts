@@ -10,7 +10,7 @@ import type { Stores } from '../../src/unit-of-work.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
 
-// Proxies have no routes in this release; a policy may be attached to one all the same, by its id.
+// What a policy on a proxy comes to, below the routes.
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 let place: StorePlace;

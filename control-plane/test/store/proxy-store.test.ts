@@ -1,0 +1,102 @@
+import { type Id, ManualClock, newId } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Proxy } from '../../src/proxies/proxy.ts';
+import type { Database } from '../../src/store/database.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { storeAccess } from './stored-access.ts';
+
+const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+const NOW = '2026-11-20T12:00:00.000Z';
+const LATER = '2026-11-20T13:00:00.000Z';
+let place: StorePlace;
+let database: Database;
+let vaultId: Id<'vlt'>;
+let proxy: Proxy;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open(clock);
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  ({ vaultId } = await storeAccess(database, clock));
+  const id = newId('prx');
+  proxy = {
+    id,
+    vaultId,
+    name: 'p',
+    upstreamUrl: 'https://mcp.example.org/',
+    upstreamAuthType: 'Token',
+    serviceName: 'github',
+    agentId: undefined,
+    headerTemplates: { 'x-a': '${TOKEN}' },
+    status: 'active',
+    keyPrefix: 'mcp_',
+    createdAt: NOW,
+    revokedAt: undefined,
+    lastUsedAt: undefined,
+    revision: 1,
+    deliveredAs: undefined,
+  };
+  await database.stores.proxies.add({ ...proxy, keyHash: `hash of ${id}`, keyWrapped: 'wrapped' });
+});
+
+const stored = () => database.stores.proxies.get(vaultId, proxy.id);
+
+it('notes a delivery of the present revision of an active proxy, and of nothing else', async () => {
+  const { proxies } = database.stores;
+  expect(await stored()).toEqual(proxy);
+  expect(await proxies.noteDelivered(proxy, 'w 1')).toBe(true);
+  expect(await stored()).toMatchObject({ deliveredAs: 'w 1' });
+  await proxies.update({ ...proxy, name: 'other', headerTemplates: undefined, revision: 2 });
+  expect(await proxies.noteDelivered(proxy, 'w 1')).toBe(false);
+  expect(await proxies.noteDelivered({ ...proxy, revision: 2 }, 'w 2')).toBe(true);
+  expect(await stored()).toMatchObject({ name: 'other', headerTemplates: undefined, deliveredAs: 'w 2' });
+  await proxies.forgetDelivery(vaultId, proxy.id);
+  expect((await stored())?.deliveredAs).toBeUndefined();
+  await proxies.markRevoked(vaultId, proxy.id, LATER);
+  expect(await proxies.noteDelivered({ ...proxy, revision: 2 }, 'w 2')).toBe(false);
+  expect(await stored()).toMatchObject({ status: 'revoked', revokedAt: LATER, deliveredAs: undefined });
+  expect(await proxies.wrappedKey(vaultId, proxy.id)).toBeUndefined();
+  await proxies.remove(vaultId, proxy.id);
+  expect(await stored()).toBeUndefined();
+});
+
+it('reads and changes nothing by another account', async () => {
+  const { proxies } = database.stores;
+  const { vaultId: other } = await storeAccess(database, clock);
+  await proxies.noteDelivered(proxy, 'w 1');
+  const before = await stored();
+  expect(await proxies.noteDelivered({ ...proxy, vaultId: other }, 'x 1')).toBe(false);
+  await proxies.update({ ...proxy, vaultId: other, name: 'taken' });
+  await proxies.forgetDelivery(other, proxy.id);
+  await proxies.forgetDeliveries(other);
+  await proxies.markRevoked(other, proxy.id, NOW);
+  await proxies.remove(other, proxy.id);
+  expect([await proxies.get(other, proxy.id), await proxies.wrappedKey(other, proxy.id)]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  expect(await stored()).toEqual(before);
+});
+
+it('owes a removal once, from its time on, until it is settled', async () => {
+  const { proxyRemovals } = database.stores;
+  const removal = { vaultId, webhookId: 'w', proxyId: proxy.id };
+  const due = async (now: string) =>
+    (await proxyRemovals.due(now, 100)).filter((owed) => owed.vaultId === vaultId);
+  await proxyRemovals.owe(removal, NOW);
+  await proxyRemovals.owe(removal, NOW);
+  await proxyRemovals.owe({ ...removal, webhookId: 'another' }, LATER);
+  expect(await due(NOW)).toEqual([{ ...removal, tries: 0 }]);
+  await proxyRemovals.postpone(removal, { dueAt: LATER, tries: 1 });
+  expect(await due(NOW)).toEqual([]);
+  expect(await due(LATER)).toHaveLength(2);
+  await proxyRemovals.owe(removal, NOW);
+  expect(await due(NOW)).toEqual([{ ...removal, tries: 0 }]);
+  await proxyRemovals.settle(removal);
+  expect(await due(LATER)).toEqual([{ ...removal, webhookId: 'another', tries: 0 }]);
+});
