@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Answer } from '../management-service.ts';
 import type { PairAgent } from '../pair-agents.ts';
 import { expectRefusal, gist } from './answers.ts';
 import type { LIMIT_ROWS } from './limit-rows.ts';
@@ -63,6 +64,19 @@ export const FLOOR_PLAYS = {
     expectRefusal(full, '429 RATE_LIMITED');
     stage.wait(full.json.retryAfter * 1_000);
     expect((await aggregate!.ask('github')).status).toBe(307);
+  },
+
+  // With what the service does by itself counted as well: refresh-scheduler.sqlite.test.ts.
+  token_refresh: async (stage, row) => {
+    const refresh = (name: string) => () => stage.admin('POST', `/api/tokens/${name}/refresh`);
+    const names = ['refreshed-often', 'refreshed-once'] as const;
+    for (const serviceName of names)
+      await stage.admin('POST', '/api/tokens', { body: { serviceName, tokenType: 'JWT' } });
+    const passes = ({ status }: Answer): void => expect(status).toBe(200);
+    await expectWindowAt(stage.pair.clock, rateOf(row), { call: refresh(names[0]), passes });
+    await times(rateOf(row).limit - 1, refresh(names[0]));
+    expectRefusal(await refresh(names[0])(), '429 RATE_LIMITED');
+    passes(await refresh(names[1])());
   },
 
   agent_credentials: async (stage, row) => {

@@ -29,11 +29,6 @@ export const LATER_LIMITS = {
     },
   },
 
-  token_refresh: {
-    endpoint: { of: 'the refresh of tokens', method: 'POST', path: '/api/tokens/github/refresh' },
-    play: counted('token_refresh'),
-  },
-
   'mcp_handshake, proxy': {
     endpoint: PROXY,
     play: async ({ limiter, clock }, row) => {

@@ -1,0 +1,62 @@
+import { formatTime } from '@svault/shared';
+import type { TokenMetadata } from '@svault/shared/schemas';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type FaultyWebhook, startFaultyWebhook } from './faulty-webhook.ts';
+import { type Place, makePlace, serveOn } from './management-service.ts';
+import { refreshableRecord } from './refreshable-record.ts';
+
+const MINUTE_MS = 60_000;
+
+let place: Place;
+let one: Awaited<ReturnType<typeof serveOn>>;
+let other: Awaited<ReturnType<typeof serveOn>>;
+let webhook: FaultyWebhook;
+const asked: string[] = [];
+
+beforeAll(async () => {
+  place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  one = await serveOn(place);
+  other = await serveOn(place, one.clock);
+  webhook = await startFaultyWebhook(one.clock);
+  webhook.refresh = async (_path, content) => {
+    const serviceName = content['serviceName'] as string;
+    asked.push(serviceName);
+    const { version } = webhook.tokens.get(serviceName) as TokenMetadata;
+    const expiryTime = formatTime(one.clock.now() + 600 * MINUTE_MS);
+    webhook.tokens.set(serviceName, refreshableRecord(serviceName, { version: version + 1, expiryTime }));
+    return { status: 200, answer: { outcome: 'refreshed', expiryTime } };
+  };
+  await one.admin('POST', '/api/webhook/bind', { body: webhook.offer() });
+});
+afterAll(async () => {
+  await webhook.shut();
+  await one.stop();
+});
+
+const lists = (): number => webhook.served.filter(({ op }) => op === 'tokens.list').length;
+
+/** A minute passes now and then; a service looks within half a second. */
+const minutesUntil = (holds: () => void): Promise<void> =>
+  vi.waitFor(
+    () => {
+      one.clock.advance(MINUTE_MS);
+      holds();
+    },
+    { timeout: 25_000, interval: 600 },
+  );
+
+test('two services on one database refresh each token once, and the other goes on when one stops', async () => {
+  const hold = async (name: string): Promise<void> => {
+    await one.admin('POST', '/api/tokens', { body: { serviceName: name, tokenType: 'JWT' } });
+    const expiryTime = formatTime(one.clock.now() + 30 * MINUTE_MS);
+    webhook.tokens.set(name, refreshableRecord(name, { expiryTime }));
+  };
+  const names = Array.from({ length: 12 }, (_, n) => `token-${n}`);
+  for (const name of names) await hold(name);
+  await minutesUntil(() => expect(lists()).toBeGreaterThanOrEqual(3));
+  expect(asked.toSorted()).toEqual(names.toSorted());
+  await other.running.close();
+  await hold('another');
+  await minutesUntil(() => expect(asked).toContain('another'));
+  expect(asked.toSorted()).toEqual([...names, 'another'].toSorted());
+});

@@ -1,0 +1,215 @@
+import { formatTime } from '@svault/shared';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { HandMade } from './faulty-webhook.ts';
+import { DONE, FAILED, type SchedulerBench, schedulerBench } from './scheduler-bench.ts';
+
+/* Tokens that are refreshed by themselves. Over several processes, and with the real webhook: refresh-scheduler.test.ts. */
+
+let bench: SchedulerBench;
+beforeAll(async () => {
+  bench = await schedulerBench();
+});
+afterAll(() => bench.close());
+beforeEach(() => bench.clear());
+
+/** Nothing is asked for until so many minutes have passed, and then it is. */
+async function expectAfter(minutes: number, serviceName: string): Promise<void> {
+  if (minutes > 1) expect([minutes - 1, await bench.pass(minutes - 1)]).toEqual([minutes - 1, []]);
+  expect([minutes, await bench.pass(1)]).toEqual([minutes, [serviceName]]);
+}
+
+describe('every minute', () => {
+  test('what ends within the hour and can be refreshed is, and nothing else', async () => {
+    const { hold, inMinutes, pass, record, webhook } = bench;
+    await hold('soon');
+    await hold('ended', { expiryTime: inMinutes(-600) });
+    await hold('later', { expiryTime: inMinutes(63) });
+    await hold('without', { hasRefreshToken: false });
+    await hold('needs-its-owner', { reauthNeeded: true });
+    await hold('endless');
+    const { expiryTime: _none, ...endless } = record('endless');
+    webhook.tokens.set('endless', endless);
+    expect(await pass(0.99)).toEqual([]);
+    expect(await pass(0.01)).toEqual(['ended', 'soon']);
+    expect(await pass(1)).toEqual([]);
+    // Within the hour by now.
+    expect(await pass(1)).toEqual(['later']);
+  });
+
+  test('page by page, and only what the account has: a webhook may name what it likes', async () => {
+    const { attempts, hold, inMinutes, pass, record, webhook } = bench;
+    const lists: Record<string, unknown>[] = [];
+    const names = ['a', 'b', 'c'];
+    for (const name of names) await hold(name);
+    webhook.list = (operation) => {
+      lists.push(operation);
+      const page = Number(operation['cursor'] ?? '0');
+      const items = [record(names[page] ?? 'x'), record(`made-up-${page}`)];
+      return { items, ...(page < 2 && { nextCursor: String(page + 1) }) };
+    };
+    expect(await pass(1)).toEqual(names);
+    const list = { op: 'tokens.list', limit: 500, expiresBefore: inMinutes(60) };
+    expect(lists).toEqual([list, { ...list, cursor: '1' }, { ...list, cursor: '2' }]);
+    expect((await attempts()).map((row) => row.service_name)).toEqual(names);
+  });
+
+  test('a list without an end, or that is none, keeps nobody', async () => {
+    const { hold, pass, webhook } = bench;
+    await hold('soon');
+    let pages = 0;
+    webhook.list = () => ({ items: [], nextCursor: String(++pages) });
+    expect([await pass(1), pages]).toEqual([[], 100]);
+    webhook.list = () => ({ items: [{ serviceName: 'soon' }] });
+    expect(await pass(1)).toEqual([]);
+    webhook.list = undefined;
+    expect(await pass(1)).toEqual(['soon']);
+  });
+
+  test('a token of an hour is refreshed when a third of its life is left, again and again', async () => {
+    await bench.hold('hourly');
+    bench.outcome = (name) => bench.renew(name, 60);
+    await expectAfter(1, 'hourly');
+    await expectAfter(40, 'hourly');
+    await expectAfter(40, 'hourly');
+    // The same where the webhook only takes note of it, and is done a moment later.
+    bench.outcome = (name) => (bench.renew(name, 60), { status: 202, answer: { accepted: true } });
+    await expectAfter(40, 'hourly');
+    await expectAfter(40, 'hourly');
+  });
+});
+
+describe('after failures', () => {
+  test('the pause doubles from a minute to an hour, also over a restart', async () => {
+    await bench.hold('failing');
+    bench.outcome = () => FAILED;
+    await expectAfter(1, 'failing');
+    for (const minutes of [1, 2, 4, 8, 16]) await expectAfter(minutes, 'failing');
+    bench.startScheduler();
+    for (const minutes of [32, 60, 60]) await expectAfter(minutes, 'failing');
+    expect(await bench.attempts()).toMatchObject([{ failures: 9 }]);
+    bench.outcome = (name) => bench.renew(name, 600);
+    await expectAfter(60, 'failing');
+    expect(await bench.attempts()).toMatchObject([{ failures: 0 }]);
+  });
+
+  test('chance takes up to a quarter of a pause', async () => {
+    await bench.hold('failing');
+    bench.outcome = () => FAILED;
+    bench.startScheduler(0.8);
+    await bench.pass(1);
+    const nextAt = formatTime(bench.backstage.clock.now() + 48_000);
+    expect(await bench.attempts()).toMatchObject([{ next_at: nextAt }]);
+  });
+
+  test('what is stored anew meanwhile waits for nothing', async () => {
+    const { inMinutes, record, webhook } = bench;
+    await bench.hold('failing');
+    bench.outcome = () => FAILED;
+    for (const minutes of [1, 1, 2, 4]) await expectAfter(minutes, 'failing');
+    const anew = { version: 2, updatedAt: inMinutes(-10), expiryTime: inMinutes(1) };
+    webhook.tokens.set('failing', record('failing', anew));
+    expect(await bench.pass(1)).toEqual(['failing']);
+  });
+
+  test('a clock that was a year ahead holds nobody off once it is set back', async () => {
+    const { clock } = bench.backstage;
+    const yearMs = 365 * 24 * 3_600_000;
+    await bench.hold('failing');
+    bench.outcome = () => FAILED;
+    clock.jump(yearMs);
+    expect(await bench.pass(1)).toEqual(['failing']);
+    clock.jump(-yearMs);
+    expect(await bench.pass(1)).toEqual(['failing']);
+  });
+
+  test('one that nobody asked for in a day is forgotten', async () => {
+    await bench.hold('gone');
+    bench.outcome = () => FAILED;
+    await bench.pass(1);
+    bench.webhook.tokens.delete('gone');
+    expect([await bench.pass(5), (await bench.attempts()).length]).toEqual([[], 1]);
+    await bench.pass(25 * 60);
+    expect(await bench.attempts()).toEqual([]);
+  });
+});
+
+describe('token_refresh', () => {
+  test('is shared with the owner: the scheduler waits for the next window, and that is no failure', async () => {
+    const { admin } = bench.backstage;
+    await bench.hold('popular');
+    bench.outcome = () => DONE;
+    for (let n = 0; n < 10; n++) {
+      const answer = await admin('POST', '/api/tokens/popular/refresh');
+      expect([n, answer.json.outcome]).toEqual([n, 'refreshed']);
+    }
+    const { status, json } = await admin('POST', '/api/tokens/popular/refresh');
+    expect([status, json.code, json.retryAfter]).toEqual([429, 'RATE_LIMITED', 3_600]);
+    bench.outcome = (name) => bench.renew(name, 600);
+    await expectAfter(60, 'popular');
+    expect(await bench.attempts()).toMatchObject([{ failures: 0 }]);
+  });
+
+  test('of the webhook’s own is waited for as well', async () => {
+    await bench.hold('popular-there');
+    const answer = { error: 'too often', code: 'RATE_LIMITED' };
+    bench.outcome = () => ({ status: 429, headers: { 'retry-after': '600' }, answer });
+    await expectAfter(1, 'popular-there');
+    await expectAfter(10, 'popular-there');
+    expect(await bench.attempts()).toMatchObject([{ failures: 0 }]);
+  });
+});
+
+describe('a vault', () => {
+  test('that is locked or unbound is left alone', async () => {
+    const { backstage, pass, webhook } = bench;
+    await bench.hold('soon');
+    const lists = () => webhook.served.filter(({ op }) => op === 'tokens.list').length;
+    await backstage.admin('POST', '/api/vault/lock');
+    expect([await pass(1), lists()]).toEqual([[], 0]);
+    await backstage.admin('POST', '/api/vault/unlock');
+    await backstage.admin('DELETE', '/api/webhook');
+    expect([await pass(1), lists()]).toEqual([[], 0]);
+    await bench.bind();
+    expect([await pass(1), lists()]).toEqual([['soon'], 1]);
+  });
+
+  test.each([
+    ['locked', 'POST', '/api/vault/lock'],
+    ['unbound', 'DELETE', '/api/webhook'],
+  ])('that is %s while its tokens are seen to: nothing more is asked', async (_what, method, path) => {
+    const { admin } = bench.backstage;
+    for (const name of ['a', 'b', 'c']) await bench.hold(name);
+    bench.outcome = async (name) => {
+      if (bench.asked.length === 1) await admin(method, path);
+      return bench.renew(name, 600);
+    };
+    const asked = await bench.pass(1);
+    await admin('POST', '/api/vault/unlock');
+    await bench.bind();
+    expect(asked).toEqual(['a']);
+  });
+
+  test('whose webhook goes away is left alone for the rest of the minute, and nothing is lost', async () => {
+    const names = ['a', 'b', 'c'];
+    for (const name of names) await bench.hold(name);
+    let broken = 0;
+    bench.webhook.fault = (path) => (path === '/v1/refresh-notify' && ++broken > 0 ? 'break' : undefined);
+    expect([await bench.pass(1), broken]).toEqual([[], 1]);
+    bench.webhook.fault = undefined;
+    const asked = [...(await bench.pass(1)), ...(await bench.pass(1))];
+    expect(asked.toSorted()).toEqual(names);
+  });
+});
+
+test('stopping begins nothing new, and waits for what is under way', async () => {
+  for (const name of ['a', 'b']) await bench.hold(name);
+  const scheduler = bench.startScheduler();
+  const gate = Promise.withResolvers<HandMade>();
+  bench.outcome = () => gate.promise;
+  const ticking = bench.pass(1);
+  await expect.poll(() => bench.asked).toEqual(['a']);
+  const stopping = scheduler.stop();
+  gate.resolve(DONE);
+  await stopping;
+  expect(await ticking).toEqual(['a']);
+});

@@ -1,0 +1,129 @@
+import { silentLogger } from '@svault/server-kit/logger';
+import { type Id, formatTime } from '@svault/shared';
+import type { TokenMetadata } from '@svault/shared/schemas';
+import { type RefreshScheduler, createRefreshScheduler } from '../src/refresh/scheduler.ts';
+import { createTokenRefresh } from '../src/refresh/token-refresh.ts';
+import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
+import { refreshableRecord } from './refreshable-record.ts';
+import { type Backstage, goBackstage } from './specification/backstage.ts';
+
+const MINUTE_MS = 60_000;
+export const DONE: HandMade = { status: 200, answer: { outcome: 'refreshed' } };
+export const FAILED: HandMade = { status: 200, answer: { outcome: 'failed' } };
+
+/** What the scheduler of a process is made of, with a hand-made webhook that writes down what it is asked for. */
+export interface SchedulerBench {
+  readonly backstage: Backstage;
+  readonly webhook: FaultyWebhook;
+  readonly vaultId: Id<'vlt'>;
+  /** Names of the tokens whose refresh the webhook was asked for, in their order. */
+  asked: string[];
+  /** What comes of it; what is refreshed lasts ten hours unless changed. */
+  outcome: (serviceName: string) => HandMade | Promise<HandMade>;
+  inMinutes(minutes: number): string;
+  /** The account has a token, and the webhook its record, which ends in half an hour. */
+  hold(serviceName: string, changes?: Partial<TokenMetadata>): Promise<void>;
+  record(serviceName: string, changes?: Partial<TokenMetadata>): TokenMetadata;
+  /** The provider gave another one, for so many minutes. */
+  renew(serviceName: string, minutes: number): HandMade;
+  /** As a process of its own has it, on the same database; it is this one by which minutes pass. */
+  startScheduler(random?: number): RefreshScheduler;
+  /** Minutes pass, and the scheduler looks once. @returns what was asked for, sorted */
+  pass(minutes: number): Promise<string[]>;
+  attempts(): Promise<readonly { service_name: string; failures: number; next_at: string }[]>;
+  /** Nothing is counted or remembered any more. */
+  clear(): Promise<void>;
+  bind(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function schedulerBench(): Promise<SchedulerBench> {
+  const backstage = await goBackstage({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  const { clock, context } = backstage;
+  const { stores, webhook: linked, online: status, limiter, limits, database } = context;
+  const webhook = await startFaultyWebhook(clock);
+  const bind = async (): Promise<void> =>
+    void (await backstage.admin('POST', '/api/webhook/bind', { body: webhook.offer() }));
+  await bind();
+  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
+  let scheduler: RefreshScheduler;
+
+  const inMinutes = (minutes: number): string => formatTime(clock.now() + minutes * MINUTE_MS);
+  const record: SchedulerBench['record'] = (serviceName, changes) =>
+    refreshableRecord(serviceName, { updatedAt: inMinutes(-500), expiryTime: inMinutes(30), ...changes });
+
+  const startScheduler = (chance = 0): RefreshScheduler => {
+    const tokenRefresh = createTokenRefresh({
+      webhook: linked,
+      stores,
+      masterKeys: database.masterKeys,
+      limiter,
+      limits,
+      audit: { record: () => Promise.resolve(true) },
+      clock,
+    });
+    scheduler = createRefreshScheduler({
+      stores,
+      webhook: linked,
+      status,
+      tokenRefresh,
+      holdsClaim: () => Promise.resolve(true),
+      clock,
+      random: () => chance,
+      logger: silentLogger,
+    });
+    return scheduler;
+  };
+
+  const bench: SchedulerBench = {
+    backstage,
+    webhook,
+    vaultId,
+    asked: [],
+    outcome: () => DONE,
+    inMinutes,
+    hold: async (serviceName, changes) => {
+      await backstage.admin('POST', '/api/tokens', { body: { serviceName, tokenType: 'JWT' } });
+      webhook.tokens.set(serviceName, record(serviceName, changes));
+    },
+    record,
+    renew: (serviceName, minutes) => {
+      const { version } = webhook.tokens.get(serviceName) as TokenMetadata;
+      const changes = { version: version + 1, updatedAt: inMinutes(0), expiryTime: inMinutes(minutes) };
+      webhook.tokens.set(serviceName, record(serviceName, changes));
+      return DONE;
+    },
+    startScheduler,
+    pass: async (minutes) => {
+      bench.asked = [];
+      clock.advance(minutes * MINUTE_MS);
+      await scheduler.tick();
+      return bench.asked.toSorted();
+    },
+    attempts: () =>
+      backstage.place.state.rows(
+        'SELECT service_name, failures, next_at FROM refresh_attempts ORDER BY service_name',
+      ),
+    clear: async () => {
+      clock.advance(25 * 60 * MINUTE_MS);
+      await stores.refreshAttempts.forget('9');
+      webhook.tokens.clear();
+      [webhook.list, webhook.fault] = [undefined, undefined];
+      webhook.served.length = 0;
+      bench.asked = [];
+      bench.outcome = (serviceName) => bench.renew(serviceName, 600);
+      webhook.refresh = async (_path, { serviceName }) => {
+        bench.asked.push(serviceName as string);
+        return bench.outcome(serviceName as string);
+      };
+      startScheduler();
+    },
+    bind,
+    close: async () => {
+      await webhook.shut();
+      await backstage.close();
+    },
+  };
+  await bench.clear();
+  return bench;
+}
