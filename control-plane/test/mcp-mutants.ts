@@ -1,6 +1,8 @@
 import { Agent } from 'node:http';
+import { sha256, toHex } from '@svault/shared';
 import { postOver } from './post-over.ts';
 import { MCP } from './mcp-steps.ts';
+import { PROXY } from './proxy-steps.ts';
 import { type Mutant, mutant, seeded } from './mcp-mutator.ts';
 
 /** What went wrong, with all that is needed to see it again. */
@@ -23,11 +25,21 @@ export interface MutantRun {
 const AT_ONCE = 16;
 const MOST_FINDINGS = 10;
 
+/** Where mutants are sent, and what is wrong with an answer there. */
+export interface MutantDoor {
+  readonly path: string;
+  readonly fault: (sent: Mutant, status: number, text: string) => string | undefined;
+}
+
 /** Sends mutants over connections that stay open, and holds each answer against what was sent. */
 export async function sendMutants(
   url: string,
   apiKey: string,
-  { seed, count }: { readonly seed: number; readonly count: number },
+  {
+    seed,
+    count,
+    door = MCP_DOOR,
+  }: { readonly seed: number; readonly count: number; readonly door?: MutantDoor },
 ): Promise<MutantRun> {
   const random = seeded(seed);
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
@@ -39,10 +51,10 @@ export async function sendMutants(
     while (left-- > 0 && findings.length < MOST_FINDINGS) {
       const sent = mutant(random);
       const headers = { ...sent.headers, authorization: `Bearer ${apiKey}` };
-      const { status, text } = await postOver(agent, url + MCP, headers, sent.body);
+      const { status, text } = await postOver(agent, url + door.path, headers, sent.body);
       add(statuses, status);
       add(outcomes, outcomeOf(text));
-      const why = fault(sent, status, text);
+      const why = door.fault(sent, status, text);
       if (why !== undefined)
         findings.push({
           why,
@@ -98,4 +110,40 @@ function fault({ body }: Mutant, status: number, text: string): string | undefin
   const isUnread = BEFORE_READING.has(status) || answer.error?.code === PARSE_ERROR;
   const isDeep = /(?:[[{][^[{\]}]*){33}/.test(body.toString());
   return isCarried && !Array.isArray(sent) && !isUnread && !isDeep ? 'the id is lost' : undefined;
+}
+
+const MCP_DOOR: MutantDoor = { path: MCP, fault };
+
+/**
+ * The proxies' door, to which every body is the upstream's affair, while all of the requests are let through or all of them
+ * limited: the one that says nothing of its own of a body hands it on as it is, the other has its id.
+ *
+ * @param limited whether every request is above a limit
+ */
+export const proxyDoor = (limited: boolean): MutantDoor => ({
+  path: PROXY,
+  fault: (sent, status, text) => {
+    if (/node_modules|\.(?:ts|mjs):\d+|SQLITE/.test(text)) return 'it tells of the inside';
+    return limited ? faultOfDenial(sent, status, text) : faultOfHandedOn(sent, status, text);
+  },
+});
+
+function faultOfHandedOn({ body }: Mutant, status: number, text: string): string | undefined {
+  if (status !== 200) return 'not handed on';
+  return text === toHex(sha256(body)) ? undefined : 'not the bytes that were sent';
+}
+
+function faultOfDenial({ body }: Mutant, status: number, text: string): string | undefined {
+  const { jsonrpc, id, error } = parse(text) as {
+    jsonrpc?: unknown;
+    id?: unknown;
+    error?: { code?: number; data?: { code?: string; retryAfter?: number } };
+  };
+  if (status !== 429 || jsonrpc !== '2.0' || error?.code !== -32_029) return 'no denial of JSON-RPC';
+  if (error.data?.code !== 'RATE_LIMITED' || !Number.isInteger(error.data.retryAfter)) return 'no hint';
+  const sent = parse(body.toString());
+  const { id: given } = sent as { id?: unknown };
+  const isCarried = !Array.isArray(sent) && (typeof given === 'string' || Number.isFinite(given));
+  if (id !== null) return isCarried && id === given ? undefined : 'another id, or type of it';
+  return isCarried && !/(?:[[{][^[{\]}]*){33}/.test(body.toString()) ? 'the id is lost' : undefined;
 }

@@ -11,6 +11,7 @@ import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { type Answer, type Call, clientOf } from './management-service.ts';
 import { type Era, mcpClientOf } from './mcp-steps.ts';
 import { REDIRECT, connect } from './oauth-steps.ts';
+import { PROXY, type TestProxy, proxyOn } from './proxy-steps.ts';
 import { type TestAgent, stepsOn } from './service-steps.ts';
 
 /*
@@ -30,6 +31,8 @@ let agent: TestAgent;
 let suspended: TestAgent;
 /** Of a client that acts as the agent. */
 let accessToken: string;
+/** Given to the webhook when it was made. */
+let proxy: TestProxy;
 let closing: () => Promise<void>;
 let admin: Call;
 let url: string;
@@ -84,9 +87,11 @@ beforeAll(async () => {
     return { id, apiKey, get, list: () => call('GET', '/api/agents/credentials') };
   };
   [agent, suspended] = [on(agent), on(suspended)];
+  proxy = await proxyOn({ running: { url }, admin });
   // Everything is prepared, and everything loaded: what a connection or a process does once is not a request's.
   await (await make('warm')).get('warm');
   await Promise.all([agent.get('github'), agent.list(), agent.get('warm')]);
+  await Promise.all([proxy.send('tools/call'), proxy.send('tools/list')]);
   const bySession = mcpClientOf({ anyone: clientOf(url) }, accessToken);
   await Promise.all([
     bySession.call2025('get_credential', { service: 'github' }),
@@ -187,6 +192,45 @@ describe.each([
     const [status, ...further] = await call('2025-11-25', 'list_credentials');
     expect([status, ...further.slice(0, 1 + SCRIPT.length)]).toEqual([200, list, ...SCRIPT]);
     expect(further).not.toContain(WRITE);
+  });
+});
+
+describe('at the proxies’ door', () => {
+  const FIND = 'svault_find_proxy';
+
+  test.each(['POST', 'GET', 'DELETE', 'OPTIONS'])('%s: one read, one script, one write', async (method) => {
+    expect(await costs(() => proxy.call(method))).toEqual([200, FIND, ...SCRIPT, WRITE]);
+    await admin('POST', '/api/vault/lock');
+    passed();
+    expect(await costs(() => proxy.call(method))).toEqual([423, FIND, ...SCRIPT, WRITE]);
+    await admin('POST', '/api/vault/unlock');
+  });
+
+  test('a large body costs one read more', async () => {
+    const large = { rawBody: 'x'.repeat(200_000) };
+    expect(await costs(() => proxy.call('POST', large))).toEqual([200, FIND, FIND, ...SCRIPT, WRITE]);
+  });
+
+  test('what its token’s policies deny, a rate of their own too', async () => {
+    const policed = await proxyOn({ running: { url }, admin }, { serviceName: 'policed' });
+    const rated = await proxyOn({ running: { url }, admin }, { serviceName: 'rated' });
+    passed();
+    expect(await costs(() => policed.send('tools/call'))).toEqual([403, FIND, ...SCRIPT, WRITE]);
+    expect(await costs(() => rated.send('tools/call'))).toEqual([200, FIND, ...SCRIPT, WRITE]);
+    expect(await costs(() => rated.send('tools/call'))).toEqual([429, FIND, ...SCRIPT, WRITE]);
+  });
+
+  test('one whose agent is not active is written down once a minute, and asks no limiter', async () => {
+    const idle = await proxyOn({ running: { url }, admin }, { agentId: suspended.id });
+    passed();
+    expect(await costs(() => idle.send('tools/call'))).toEqual([403, FIND, WRITE]);
+    expect(await costs(() => idle.send('tools/call'))).toEqual([403, FIND]);
+  });
+
+  test('a key that is none of ours costs one read, one that cannot be ours nothing', async () => {
+    const wrong = (key: string): Promise<Answer> => clientOf(url, { 'x-mcp-key': key })('GET', PROXY);
+    expect(await costs(() => wrong(`mcp_${'A'.repeat(43)}`))).toEqual([403, FIND]);
+    expect(await costs(() => wrong('mcp_short'))).toEqual([403]);
   });
 });
 

@@ -121,6 +121,29 @@ describe('bodies', () => {
     expect(read).toEqual([pieces.join('')]);
   });
 
+  it('takes a large body in the pieces of any network, and refuses one that is crumbs throughout', async () => {
+    const server = await listen(
+      (req, res) =>
+        void readBody(req, { maxBytes: 8 * 1024 * 1024 }).then(
+          (body) => res.end(`read ${body.length}`),
+          ({ code }: AppError) => res.writeHead(400, { connection: 'close' }).end(code),
+        ),
+      { host: '127.0.0.1', port: 0 },
+    );
+    const post = (bytes: number, piece: number): Promise<string> =>
+      raw(
+        server.url,
+        inPieces(
+          'POST / HTTP/1.1\r\nHost: a',
+          Array.from({ length: bytes / piece }, () => 'x'.repeat(piece)),
+        ),
+      );
+    // The least that a network of IPv4 may carry at once is 576 bytes.
+    expect(await post(8 * 1024 * 1024, 512)).toContain('read 8388608');
+    expect(await post(1024 * 1024, 64)).toContain('INVALID_REQUEST');
+    await server.close(0);
+  });
+
   it('refuses a body in crumbs: each costs a hundred times what it says', async () => {
     const server = await listen(
       (req, res) =>

@@ -37,7 +37,7 @@ export type Forward<Use extends ProxyUse = ProxyUse> = (
 export type WebhookUse = Extract<ProxyUse, { readonly kind: 'webhook' }>;
 export type SessionUse = Extract<ProxyUse, { readonly kind: 'session' }>;
 
-/** protocol.md section 2, `/v1/proxy`: until the head of the answer is there, then between two pieces of its body. */
+/** protocol.md section 2: how long an upstream may keep a caller waiting, for the head of its answer and then for more. */
 export interface ForwardTimeouts {
   readonly headMs: number;
   readonly idleMs: number;

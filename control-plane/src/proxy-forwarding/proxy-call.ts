@@ -39,6 +39,11 @@ export type ProxyAnswer =
 export type ProxyCall = (use: WebhookUse, exchange: ProxyExchange, take: TakeAnswer) => Promise<ProxyAnswer>;
 
 const PATH = '/v1/proxy';
+/**
+ * What any call of a webhook has (protocol.md section 2), beside what the upstream has: else the service would give up before
+ * the webhook can say that an upstream is slow, and take the webhook for offline, for all of the account.
+ */
+const WEBHOOKS_OWN_MS = 10_000;
 const OVER: ProxyAnswer = { kind: 'over' };
 
 export function createProxyCall(options: {
@@ -96,7 +101,7 @@ export function createProxyCall(options: {
           url: webhook.url + PATH,
           headers: signedHeaders(use, exchange),
           ...(body.byteLength > 0 && { body }),
-          headTimeoutMs: timeouts.headMs,
+          headTimeoutMs: timeouts.headMs + WEBHOOKS_OWN_MS,
           idleTimeoutMs: timeouts.idleMs,
           partition: vaultId,
           signal: AbortSignal.any([signal, ended.signal]),

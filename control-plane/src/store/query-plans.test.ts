@@ -9,6 +9,7 @@ import type { PageRequest } from '../paging.ts';
 import type { Policy } from '../policies/policy.ts';
 import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
+import { createProxyAccessStore } from './proxy-access-store-sqlite.ts';
 import { type OpenSqlite, openSqliteDatabase } from './sqlite-database.ts';
 
 // What a statement reads must not grow with the tables: none may go through one, and those of grants, which an account
@@ -30,6 +31,7 @@ beforeAll(async () => {
   const watched: (sql: string) => unknown = (sql) => (statements.add(sql), prepare(sql));
   Object.assign(sqlite, { prepare: watched });
   createAccessStore(sqlite);
+  createProxyAccessStore(sqlite);
   createAuditCommit(sqlite, createGroupCommit(sqlite), systemClock);
   await useEveryStore();
   await useOauthSessions();

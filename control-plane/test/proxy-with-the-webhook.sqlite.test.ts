@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+  createServer,
+  request,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { formatTime } from '@svault/shared';
+import { tracesOf } from '@svault/test-kit/secret-forms';
+import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { storeOn } from './pair-agents.ts';
+import { type PairedService, startPairedService } from './paired-service.ts';
+import { PROXY, type TestProxy, codeOf, proxyOn } from './proxy-steps.ts';
+
+// Both hops with the reference webhook: what the upstream sees, what the caller gets, and what the service never has.
+
+const SECRET = 'canary/of a proxied credential: 100%';
+let service: PairedService;
+let owner: Parameters<typeof proxyOn>[0];
+let provider: TokenEndpoint;
+let proxy: TestProxy;
+let upstreamUrl: string;
+let seen: { method: string | undefined; headers: IncomingHttpHeaders; body: Buffer; req: IncomingMessage }[];
+let answering: (res: ServerResponse, headers: IncomingHttpHeaders) => void;
+
+const upstream = createServer((req, res) => void serve(req, res));
+async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  seen.push({ method: req.method, headers: req.headers, body: Buffer.concat(chunks), req });
+  answering(res, req.headers);
+}
+
+beforeAll(async () => {
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`;
+  [service, provider] = await Promise.all([startPairedService(), startTokenEndpoint()]);
+  owner = { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin };
+  await storeOn(service.pair, 'github', { tokenType: 'PlainText', value: SECRET, allowedHosts: [hostOf()] });
+  proxy = await proxyOn(owner, { upstreamUrl });
+});
+afterAll(async () => {
+  upstream.closeAllConnections();
+  upstream.close();
+  await service.stop();
+  await provider.close();
+});
+beforeEach(() => {
+  service.clock.advance(60_000);
+  seen = [];
+  answering = (res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
+});
+
+const hostOf = (): string => new URL(upstreamUrl).host;
+const opened = (method = 'GET') =>
+  request(owner.running.url + PROXY, { method, headers: { 'x-mcp-key': proxy.key }, agent: false }).end();
+
+it('the upstream gets the request with the credential, which the service never has', async () => {
+  const body = Buffer.from(Array.from({ length: 3 * 1024 * 1024 }, (_, at) => at % 251));
+  for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+    const answer = await proxy.call(method, { rawBody: body, headers: { 'mcp-session-id': 's' } });
+    expect([answer.status, answer.text]).toEqual([200, '{"ok":true}']);
+  }
+  await proxy.call('GET');
+  expect(seen.map(({ method }) => method)).toEqual(['POST', 'DELETE', 'OPTIONS', 'GET']);
+  expect(seen.slice(0, 3).every((each) => each.body.equals(body))).toBe(true);
+  for (const { headers } of seen) {
+    expect(headers.authorization).toBe(`Bearer ${SECRET}`);
+    expect(JSON.stringify(headers)).not.toContain(proxy.key);
+  }
+  expect(tracesOf(SECRET, service.pair.recorded())).toEqual([]);
+});
+
+it('an event goes through both hops before the next one is sent, and a caller that leaves is felt by the upstream', async () => {
+  const began = new Promise<ServerResponse>((resolve) => {
+    answering = (res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      resolve(res);
+    };
+  });
+  const sent = opened();
+  const [res] = (await once(sent, 'response')) as [IncomingMessage];
+  const from = await began;
+  const events = res[Symbol.asyncIterator]();
+  for (let n = 0; n < 10; n++) {
+    from.write(`data: ${n}\n\n`);
+    expect(String((await events.next()).value)).toBe(`data: ${n}\n\n`);
+  }
+  sent.destroy();
+  await once(from, 'close');
+  expect(from.writableFinished).toBe(false);
+});
+
+it('200 events and their order, status and headers as the upstream has them', async () => {
+  const events = Array.from({ length: 200 }, (_, n) => `id: ${n}\ndata: x\n\n`);
+  answering = (res) => {
+    res.writeHead(418, { 'mcp-session-id': 's9', 'set-cookie': 'a=b', 'x-echo': SECRET });
+    for (const event of events) res.write(event);
+    res.end();
+  };
+  const { status, headers, text } = await proxy.send('tools/call');
+  expect([status, headers.get('mcp-session-id'), text]).toEqual([418, 's9', events.join('')]);
+  for (const name of ['set-cookie', 'x-echo']) expect(headers.has(name)).toBe(false);
+});
+
+describe('what the webhook refuses', () => {
+  it.each<readonly [string, object, () => string]>([
+    ['DESTINATION_NOT_ALLOWED', { allowedHosts: ['elsewhere.example'] }, () => upstreamUrl],
+    ['UPSTREAM_ERROR', { allowedHosts: ['127.0.0.1:1'] }, () => 'http://127.0.0.1:1/mcp'],
+  ])('%s is 502, and no credential goes anywhere', async (code, settings, url) => {
+    const serviceName = code.toLowerCase();
+    await storeOn(service.pair, serviceName, { tokenType: 'PlainText', value: SECRET, ...settings });
+    const refused = await proxyOn(owner, { serviceName, upstreamUrl: url() });
+    expect(codeOf(await refused.send('tools/call'))).toEqual([502, code]);
+    expect(seen).toEqual([]);
+  });
+
+  it('NOT_FOUND of a token that is not stored', async () => {
+    const unknown = await proxyOn(owner, { serviceName: 'unknown', upstreamUrl });
+    expect(codeOf(await unknown.send('tools/call'))).toEqual([502, 'NOT_FOUND']);
+  });
+});
+
+it('settings that were changed are in force with the next request', async () => {
+  const moved = await proxyOn(owner, { upstreamUrl });
+  await moved.send('tools/call');
+  await service.admin('PATCH', `/api/proxies/${moved.id}`, {
+    body: { upstreamUrl: `${upstreamUrl}/moved`, headerTemplates: { 'x-api-key': '$<TOKEN>' } },
+  });
+  await moved.send('tools/call');
+  expect(seen.map(({ req, headers }) => [req.url, headers.authorization, headers['x-api-key']])).toEqual([
+    ['/mcp', `Bearer ${SECRET}`, undefined],
+    ['/mcp/moved', undefined, SECRET],
+  ]);
+});
+
+it('a token that only the service can refresh is refreshed once, for all who wait, and the call made once more', async () => {
+  provider.register({ id: 'ours', method: 'client_secret_basic', secret: 'of the client' });
+  const settings = { name: 'p', tokenUrl: provider.url, clientId: 'ours', clientSecret: 'of the client' };
+  const made = await service.admin('POST', '/api/providers', {
+    body: { ...settings, authMethod: 'client_secret_basic' },
+  });
+  expect(made.status).toBe(201);
+  const { accessToken, refreshToken } = provider.grant('ours');
+  await storeOn(service.pair, 'mediated', {
+    tokenType: 'JWT',
+    accessToken,
+    refreshToken,
+    expiryTime: formatTime(service.clock.now() - 1_000),
+    provider: { tokenUrl: provider.url, clientId: 'ours', mediated: true },
+    allowedHosts: [hostOf()],
+  });
+  const expired = await proxyOn(owner, { serviceName: 'mediated', upstreamUrl });
+  const said = await Promise.all(Array.from({ length: 10 }, () => expired.send('tools/call')));
+  expect(said.map(codeOf)).toEqual(said.map(() => [200, undefined]));
+  expect(provider.calls).toHaveLength(1);
+  const shown = new Set(seen.map(({ headers }) => headers.authorization));
+  expect([shown.size, shown.has(`Bearer ${accessToken}`)]).toEqual([1, false]);
+  expect(seen).toHaveLength(10);
+});
