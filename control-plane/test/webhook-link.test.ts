@@ -1,26 +1,31 @@
 import { verifyTicket } from '@svault/shared';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from './faulty-webhook.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { BASE_URL } from './management-service.ts';
 
 let service: LinkedService;
 
-beforeEach(async () => {
-  service = await startLinkedService();
-  await service.bind();
-});
-afterEach(() => service.stop());
+/** For tests that change the link itself. */
+function useFreshServices(): void {
+  beforeEach(async () => {
+    service = await startLinkedService();
+    await service.bind();
+  });
+  afterEach(() => service.stop());
+}
 
 const view = async () => (await service.admin('GET', '/api/webhook')).json;
 
 describe('GET /api/webhook', () => {
+  useFreshServices();
+
   it('tells address, capabilities, when it was last seen and how fast it answers', async () => {
     expect(await view()).toEqual({
       bound: true,
       webhookId: service.webhook.webhookId,
       url: service.webhook.url,
-      capabilities: ['storage', 'credential', 'store'],
+      capabilities: ['storage', 'credential', 'store', 'refresh-notify'],
       reachable: true,
       lastSeenAt: new Date(service.clock.now()).toISOString(),
       latencyMs: 0,
@@ -39,6 +44,8 @@ describe('GET /api/webhook', () => {
 });
 
 describe('a webhook that is known to be offline', () => {
+  useFreshServices();
+
   const offlineAnswers: readonly (readonly [string, Fault])[] = [
     ['breaks connections', 'break'],
     ['stands behind a gateway that fails', { status: 503, body: 'no upstream' }],
@@ -93,6 +100,8 @@ describe('a webhook that is known to be offline', () => {
 });
 
 describe('rotation of the key', () => {
+  useFreshServices();
+
   const rotate = () => service.admin('POST', '/api/webhook/rotate-secret');
 
   const keyOfTicket = async (agent: Awaited<ReturnType<LinkedService['agent']>>): Promise<string> => {
@@ -213,9 +222,16 @@ describe('rotation of the key', () => {
 });
 
 describe('tickets for owners', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
+    service = await startLinkedService();
+    await service.bind();
     await service.admin('POST', '/api/tokens', { body: { serviceName: 'github', tokenType: 'PlainText' } });
   });
+  afterEach(async () => {
+    await service.admin('POST', '/api/vault/unlock');
+    if ((await view()).bound !== true) await service.bind();
+  });
+  afterAll(() => service.stop());
 
   const policy = () => ({
     issuer: BASE_URL,
