@@ -38,6 +38,7 @@ beforeAll(async () => {
   await useFoldersAndCounts();
   await useOauthClients();
   await usePolicies();
+  await useRefreshing();
   plans = [...statements].map((sql) => {
     const values = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
     const steps = prepare<string[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
@@ -187,6 +188,26 @@ async function useFoldersAndCounts(): Promise<void> {
   await folders.forgetToken(vault, 's');
   await overview.counts(vault, { now: 't', soon: 'u', upTo: 10 });
   await setup.marks(vault);
+}
+
+async function useRefreshing(): Promise<void> {
+  const { providers, refreshAttempts, webhookLinks } = database.stores;
+  const [vaultId, id]: [Id<'vlt'>, Id<'prv'>] = [newId('vlt'), newId('prv')];
+  const texts = { name: 'n', tokenUrl: 'u', clientId: 'c', keyId: undefined, secretWrapped: 'w' };
+  const times = { createdAt: 't', updatedAt: 't' };
+  const method = { authMethod: 'client_secret_basic', algorithm: undefined } as const;
+  await providers.get(vaultId, id);
+  await providers.find(vaultId, 'u', 'c');
+  await providers.list(vaultId, { limit: 10, after: ['a', 'b'] });
+  await providers.count(vaultId, 10);
+  await providers.replace({ id, vaultId, ...texts, ...method, ...times });
+  await providers.remove(vaultId, id);
+  const attempt = { version: 1, failures: 0, nextAt: 't' };
+  await refreshAttempts.ofServices(vaultId, ['s']);
+  await refreshAttempts.settle(vaultId, 's', attempt);
+  await refreshAttempts.forget('t');
+  await webhookLinks.ofOpenVaults({ after: undefined, limit: 10 });
+  await webhookLinks.ofOpenVaults({ after: vaultId, limit: 10 });
 }
 
 async function usePolicies(): Promise<void> {
