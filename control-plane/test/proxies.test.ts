@@ -321,6 +321,22 @@ describe('a key', () => {
     expect(await typesOf(id)).toEqual(['PROXY_CREATED', 'KEY_REVOKED']);
   });
 
+  test.each([
+    ['revoked', 'POST', '/revoke'],
+    ['deleted', 'DELETE', ''],
+  ])('of a %s proxy is dead for the next request', async (_how, method, path) => {
+    const { id, key } = await made();
+    const use = async () => {
+      const { status, json } = await service.anyone('POST', '/api/proxy/mcp', {
+        headers: { 'x-mcp-key': key },
+      });
+      return `${status} ${json.code}`;
+    };
+    expect(await use()).toBe('502 WEBHOOK_NOT_CONFIGURED');
+    await service.admin(method, `/api/proxies/${id}${path}`);
+    expect(await use()).toBe('403 INVALID_KEY');
+  });
+
   test('is deleted with its proxy, its policies let go', async () => {
     const { id } = await made();
     const policy = { name: 'p', rules: [{ type: 'manual_approval' }] };
