@@ -15,18 +15,19 @@ test('no rotated refresh token is lost but where its answer found nobody, which 
   try {
     bench.provider.expiresIn = 0;
     const tokens = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => storeFetched(bench, name)));
-    const lost: Record<KillMoment, number> = { 'call dropped': 0, 'call served': 0, 'in between': 0 };
     for (let kills = 0; kills < KILLS; kills += 1) {
       const moment = MOMENTS[kills % MOMENTS.length] ?? 'in between';
+      // With one token it is known at which step of it the kill comes; the others are at any step.
+      const fetched = moment === 'in between' ? tokens : tokens.slice(0, 1);
+      const afterCalls = 1 + Math.floor(Math.random() * (moment === 'in between' ? 30 : 8));
       await bench.webhook.stop();
-      await refreshUntilKilled(bench, tokens, { moment, afterCalls: 1 + Math.floor(Math.random() * 30) });
+      await refreshUntilKilled(bench, fetched, { moment, afterCalls });
       await bench.webhook.restart();
       const after = await afterKill(bench, tokens);
       expect([kills, moment, after.wrong]).toEqual([kills, moment, []]);
-      lost[moment] += after.lost;
+      if (moment !== 'in between')
+        expect([kills, moment, after.lost]).toEqual([kills, moment, moment === 'call served' ? 1 : 0]);
     }
-    expect(lost['call dropped']).toBe(0);
-    expect(lost['call served']).toBeGreaterThan(0);
     await bench.webhook.stop();
     const db = new Database(join(bench.webhook.dataDir, 'webhook.db'), { readonly: true });
     expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
