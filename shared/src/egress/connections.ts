@@ -67,7 +67,8 @@ export function createConnections(
 
   return {
     take: (signal) => {
-      const [client] = rested;
+      // The one used last: of all, the upstream is the least likely to be closing it just now.
+      const client = [...rested].at(-1);
       if (client !== undefined) {
         rested.delete(client);
         return Promise.resolve(client);
