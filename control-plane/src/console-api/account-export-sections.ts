@@ -28,7 +28,7 @@ export type ExportedStores = Pick<
 
 /** Things per page: a millisecond or two of work. */
 const PAGE = 200;
-/** Folders and policies are larger. */
+/** Folders, policies and proxies are larger. */
 const PAGE_OF_LARGE = 10;
 
 type Name = keyof typeof exportItemSchemas;
@@ -50,6 +50,7 @@ export function exportSections(
   const allPolicies = () =>
     pagesOf((page) => policies.list(vaultId, undefined, page), { limit: PAGE_OF_LARGE, parts: 2 });
   const allTokens = pagesOf((page) => tokens.list(vaultId, page), { limit: PAGE, parts: 1 });
+  const allProxies = pagesOf((page) => proxies.list(vaultId, page), { limit: PAGE_OF_LARGE, parts: 2 });
   const allFolders = pagesOf((page) => folders.list(vaultId, page), { limit: PAGE_OF_LARGE, parts: 2 });
   return [
     section(
@@ -75,11 +76,7 @@ export function exportSections(
     section('folders', allFolders, toFolderView),
     section('policies', allPolicies(), toPolicyView),
     section('policyAttachments', attachmentsOf(policies, allPolicies()), (attachment) => attachment),
-    section(
-      'proxies',
-      byTime((page) => proxies.list(vaultId, page)),
-      toProxyExport,
-    ),
+    section('proxies', allProxies, toProxyExport),
     section(
       'providers',
       byTime((page) => providers.list(vaultId, page)),
