@@ -25,6 +25,9 @@ export interface ProxyCall {
   readonly tamper?: (headers: Record<string, string>) => void;
 }
 
+/** What is needed to call a webhook in the service's name. */
+type Caller = Pick<BoundWebhook, 'env' | 'key' | 'clock' | 'webhookId' | 'url'>;
+
 export interface ProxyAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -34,7 +37,7 @@ export interface ProxyAnswer {
   readonly json: ReturnType<typeof JSON.parse>;
 }
 
-export function proxyTicket(webhook: BoundWebhook, call: ProxyCall = {}): string {
+export function proxyTicket(webhook: Caller, call: ProxyCall = {}): string {
   const { method = 'POST', proxyId = PROXY, serviceName = 'api', claims = {} } = call;
   const iat = Math.floor(webhook.clock.now() / 1000);
   const ticket = {
@@ -54,7 +57,7 @@ export function proxyTicket(webhook: BoundWebhook, call: ProxyCall = {}): string
 }
 
 /** Sends a call and resolves with the head of its answer; the body is still to come. */
-export async function openCall(webhook: BoundWebhook, call: ProxyCall = {}): Promise<IncomingMessage> {
+export async function openCall(webhook: Caller, call: ProxyCall = {}): Promise<IncomingMessage> {
   const { body, contentType = 'application/json', nonce, tamper } = call;
   const bytes = Buffer.from(body ?? '');
   const ticket = call.ticket === undefined ? proxyTicket(webhook, call) : call.ticket;
@@ -82,7 +85,7 @@ export async function openCall(webhook: BoundWebhook, call: ProxyCall = {}): Pro
   return answer;
 }
 
-export async function callProxy(webhook: BoundWebhook, call: ProxyCall = {}): Promise<ProxyAnswer> {
+export async function callProxy(webhook: Caller, call: ProxyCall = {}): Promise<ProxyAnswer> {
   return readWhole(await openCall(webhook, call));
 }
 
