@@ -20,8 +20,28 @@ it.each([
   await refreshUntilKilled(bench, tokens, { moment, afterCalls: 2 });
   const calls = bench.provider.calls.length;
   await bench.webhook.restart();
+  // By itself: nobody has asked for it yet.
+  await bench.provider.arrived(calls + 1);
   const { wrong, lost } = await afterKill(bench, tokens);
   expect([wrong, lost]).toEqual([[], expected]);
   const outcomes = bench.provider.calls.slice(calls).map(({ outcome }) => outcome);
   expect(outcomes.filter((outcome) => outcome === 'invalid_grant')).toHaveLength(expected);
+});
+
+it('is left to the service by the next start where only that can refresh it', async () => {
+  const { provider, webhook } = bench;
+  const mediated = await bench.store('a mediated one', { provider: { mediated: true } });
+  const own = await bench.store('b of its own');
+  provider.misbehave({ status: 503 });
+  const { leaseId } = (await bench.refresh({ phase: 'get', serviceName: 'a mediated one' })).json;
+  await bench.refresh({ phase: 'update', leaseId });
+  await bench.notify('b of its own');
+  provider.misbehave(undefined);
+  const before = provider.calls.length;
+  await webhook.restart();
+  await provider.arrived(before + 1);
+  expect(provider.gave(await bench.fetch('b of its own'))).toBe(true);
+  const shown = provider.calls.slice(before).map(({ form }) => form.get('refresh_token'));
+  expect(shown).toContain(own.refreshToken);
+  expect(shown).not.toContain(mediated.refreshToken);
 });
