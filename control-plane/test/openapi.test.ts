@@ -24,6 +24,7 @@ const OUTSIDE = [
   '/vault/webhook-bind',
   '/api/agents/credentials',
   '/api/agents/mcp',
+  '/api/proxy/mcp',
   '/api/mcp-oauth/authorize',
   '/api/mcp-oauth/introspect',
   '/api/mcp-oauth/register',

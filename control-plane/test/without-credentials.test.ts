@@ -17,8 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => world.service.stop());
 
-/** The agents' doors, each with its one method; every other method is none that a path has. */
-const DOORS: Readonly<Record<string, string>> = { [CREDENTIALS]: 'GET', '/api/agents/mcp': 'POST' };
+/** The doors of agents and proxies, each with its methods; every other method is none that a path has. */
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  [CREDENTIALS]: ['GET'],
+  '/api/agents/mcp': ['POST'],
+  '/api/proxy/mcp': ['GET', 'POST', 'DELETE', 'OPTIONS'],
+};
 
 /** Documents about the service that tell nothing of anybody. */
 const DOCUMENTS = [
@@ -83,7 +87,8 @@ async function answers(
 
 test('the lists name routes that there are', () => {
   expect(NAMED.filter((route) => !routes.includes(route))).toEqual([]);
-  for (const [path, method] of Object.entries(DOORS)) expect(routes).toContain(`${method} ${path}`);
+  for (const [path, methods] of Object.entries(DOORS))
+    for (const method of methods) expect(routes).toContain(`${method} ${path}`);
 });
 
 test('every other route answers 401, in the same words', async () => {
@@ -94,11 +99,11 @@ test('every other route answers 401, in the same words', async () => {
     expect([route, status, text]).toEqual([route, 401, expected.text]);
 });
 
-test('the agents’ doors answer 401 to their method, and 405 to every other', async () => {
+test('the doors of agents and proxies answer 401 to their methods, and 405 to every other', async () => {
   const doors = routes.filter((route) => isDoor(route) && !/^(CONNECT|TRACE) /.test(route));
   for (const [route, { status }] of await answers(world.service.anyone, doors)) {
     const [method, path] = partsOf(route);
-    expect([route, status]).toEqual([route, DOORS[path] === method ? 401 : 405]);
+    expect([route, status]).toEqual([route, DOORS[path]?.includes(method) === true ? 401 : 405]);
   }
 });
 
@@ -118,12 +123,23 @@ test('documents, ways in, pages and forms answer as they are listed', async () =
     expect([route, status]).toEqual([route, 403]);
 });
 
-test('what an agent or its client holds opens the agents’ doors and nothing else', async () => {
+test('what agents, their clients and proxies hold opens their own doors and nothing else', async () => {
   const { running, admin } = world.service;
   const { apiKey } = await stepsOn(running.url, admin).agent();
   const { accessToken, refreshToken } = await connect(world);
-  for (const token of [apiKey, accessToken, refreshToken])
+  const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+  const { key } = (await admin('POST', '/api/proxies', { body })).json;
+  for (const token of [apiKey, accessToken, refreshToken, key])
     for (const headers of [{ authorization: `Bearer ${token}` }, { cookie: `svault=${token}` }])
       for (const [route, { status }] of await answers(clientOf(running.url, headers), guarded()))
         expect([route, status]).toEqual([route, 401]);
+  const refusalAt = async (route: string, token: string): Promise<string> => {
+    const call = clientOf(running.url, { authorization: `Bearer ${token}` });
+    const { status, json } = await call(...partsOf(route));
+    return `${status} ${json?.code}`;
+  };
+  for (const token of [apiKey, accessToken, refreshToken])
+    expect(await refusalAt('POST /api/proxy/mcp', token)).toBe('403 INVALID_KEY');
+  expect(await refusalAt(`GET ${CREDENTIALS}`, key)).toBe('403 INVALID_KEY');
+  expect(await refusalAt('POST /api/agents/mcp', key)).toMatch(/^401/);
 });
