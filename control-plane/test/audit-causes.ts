@@ -17,6 +17,7 @@ import {
 } from './oauth-steps.ts';
 import { addMember } from './people.ts';
 import { refreshableRecord } from './refreshable-record.ts';
+import { PROXY as PROXY_PATH, proxyOn } from './proxy-steps.ts';
 import type { LoggedEvent, TestAgent } from './service-steps.ts';
 
 /** A service with a little of everything, and what the causes need of it. */
@@ -95,7 +96,7 @@ const lock = ({ post }: World): Promise<Answer> => post('/api/vault/lock');
 const unlock = ({ post }: World): Promise<Answer> => post('/api/vault/unlock');
 const unbind = ({ admin }: World): Promise<Answer> => admin('DELETE', '/api/webhook');
 
-/** Each type that can occur by now, caused by its own route, in any order: none leaves anything in another's way. */
+/** Each type that can occur, caused by its own route, in any order: none leaves anything in another's way. */
 export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   LOGIN: {
     before: ({ service }) => makeOwnerLink(service),
@@ -186,6 +187,14 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     by: ({ agent }) => agent.get('github'),
     says: ({ agent }) => ({ agentId: agent.id, serviceName: 'github' }),
     shows: ({ agent }) => `/api/agents/${agent.id}`,
+  },
+  PROXY_CREDENTIAL_USE: {
+    actor: 'agent',
+    before: async ({ post }) => (await post('/api/proxies', PROXY)).json.key,
+    by: ({ service }, key) =>
+      service.anyone('POST', '/api/proxy/mcp', { body: {}, headers: { 'x-mcp-key': key } }),
+    says: () => ({ proxyId: matching(/^prx_/), serviceName: 'github' }),
+    shows: PROXIES,
   },
   OWNER_CREDENTIAL_ACCESS: {
     before: (world) => token(world, 'owners'),
@@ -288,6 +297,17 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     by: ({ admin }, id) => admin('DELETE', `/api/policies/${id}`),
     says: (_, policyId) => ({ detail: containing({ policyId }) }),
     shows: POLICIES,
+  },
+  PROXY_CREDENTIAL_USE: {
+    actor: 'agent',
+    before: async ({ service }) => {
+      const { id, key } = await proxyOn(service);
+      return `${id} ${key}`;
+    },
+    by: ({ service }, of) =>
+      service.anyone('POST', PROXY_PATH, { headers: { 'x-mcp-key': of.split(' ')[1] ?? '' } }),
+    says: (_, of) => ({ proxyId: of.split(' ')[0] ?? '', serviceName: 'github' }),
+    shows: (_, of) => `/api/proxies/${of.split(' ')[0]}`,
   },
   PROXY_CREATED: {
     by: ({ post }) => post('/api/proxies', PROXY),
@@ -426,14 +446,6 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     says: ({ service }) => ({ detail: containing({ webhookId: service.webhook.webhookId }) }),
     shows: WEBHOOK,
   },
-};
-
-/**
- * Types whose routes come with later releases: each release empties what it delivers. Until then the routes are not
- * there.
- */
-export const LATER: Partial<Record<AuditEventType, readonly [method: string, path: string]>> = {
-  PROXY_CREDENTIAL_USE: ['POST', '/api/proxy/mcp'],
 };
 
 /** Types that the contract's pattern spells, but that no route of the contract can cause. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AUDIT_EVENT_TYPES, type AuditEventType } from '../src/audit/event-types.ts';
 import type { Database } from '../src/store/database.ts';
-import { CAUSES, type Cause, LATER, NEVER, type World } from './audit-causes.ts';
+import { CAUSES, type Cause, NEVER, type World } from './audit-causes.ts';
 import { openBeside } from './beside-the-service.ts';
 import { startLinkedService } from './linked-service.ts';
 import type { LoggedEvent } from './service-steps.ts';
@@ -92,14 +92,9 @@ test('all of them are in a chain that holds', async () => {
 });
 
 describe('every type of the log', () => {
-  test('can occur, or comes with a later release, or is never written', () => {
-    const told = [...Object.keys(CAUSES), ...Object.keys(LATER), ...Object.keys(NEVER)];
+  test('can occur, or is never written', () => {
+    const told = [...Object.keys(CAUSES), ...Object.keys(NEVER)];
     expect(told.toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
-  });
-
-  test.each(Object.entries(LATER))('%s: its route is not there yet', async (_type, [method, path]) => {
-    const answer = await world.admin(method, path, method === 'DELETE' ? {} : { body: {} });
-    expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
   });
 
   test.each(Object.entries(NEVER))('%s: no route causes it', async (_type, [method, path]) => {
