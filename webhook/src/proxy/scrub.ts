@@ -2,8 +2,8 @@ import { toBase64url, utf8 } from '@svault/shared';
 
 type Field = readonly [name: string, value: string];
 
-/** Shorter pieces of base64 stand in too many values by chance. */
-const LEAST_ENCODED_CHARACTERS = 8;
+/** Shorter pieces stand in names, and in base64, by chance. */
+const LEAST_CHARACTERS = 8;
 
 /**
  * Takes out of an answer's head every field that holds the secret (protocol section 5.6; reliability R18): as it is,
@@ -22,7 +22,9 @@ export function createScrub(secret: string): (fields: readonly Field[]) => Field
   };
   // Names arrive in lower case.
   const lowerCase = secret.toLowerCase();
-  return (fields) => fields.filter(([name, value]) => !name.includes(lowerCase) && !holdsSecret(value));
+  const isNamedByIt = (name: string): boolean =>
+    secret.length >= LEAST_CHARACTERS && name.includes(lowerCase);
+  return (fields) => fields.filter(([name, value]) => !isNamedByIt(name) && !holdsSecret(value));
 }
 
 /** What base64 of any text around the secret is sure to have in it: one piece for each place in a group of three bytes. */
@@ -36,7 +38,7 @@ function base64Traces(secret: string): string[] {
     const start = before === 0 ? 0 : before + 1;
     return text.slice(start, shifted.byteLength % 3 === 0 ? undefined : -1);
   });
-  const long = traces.filter(({ length }) => length >= LEAST_ENCODED_CHARACTERS);
+  const long = traces.filter(({ length }) => length >= LEAST_CHARACTERS);
   return [...new Set(long.flatMap((trace) => [trace, inStandardAlphabet(trace)]))];
 }
 
