@@ -3,9 +3,10 @@ import { newKey, randomToken } from '@svault/shared';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tracesOf } from '@svault/test-kit/secret-forms';
+import { startTokenEndpoint } from '@svault/test-kit/token-endpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationsOf } from './api-operations.ts';
-import { type Call, clientOf, makePlace, serveOn } from './management-service.ts';
+import { type Answer, type Call, clientOf, makePlace, serveOn } from './management-service.ts';
 import { CREDENTIALS, agentOn, grant, pathFor, storeOn } from './pair-agents.ts';
 import { type StoredState, storedState } from './stored-state.ts';
 
@@ -28,6 +29,9 @@ import { type StoredState, storedState } from './stored-state.ts';
  * 13. A changed, missing or reordered row of the log is found.
  * 14. A key in a query is neither accepted nor logged.
  * 15. A page of another site cannot act in an owner's name.                  (whole: cross-site.test.ts)
+ *
+ * 25. A client's secret goes to the account's webhook alone, for the provider that it was given for; no token comes
+ *     back.                                                             (whole: token-refresh.test.ts)
  *
  * In invariants-mcp.test.ts:
  * 16. A token of an OAuth session acts as its agent, at its audience alone.
@@ -208,6 +212,32 @@ describe('the pair in one process', () => {
     expect((await admin('POST', `/api/agents/${agent.id}/reveal-key`)).status).toBe(423);
     await admin('POST', '/api/vault/unlock');
     expect((await agent.ask('github')).status).toBe(307);
+  });
+
+  test('25: a client’s secret goes to the webhook for its own provider alone, and no token comes back', async () => {
+    const endpoint = await startTokenEndpoint();
+    const clientSecret = `canary-${randomToken(24)}`;
+    endpoint.register({ id: 'mine', method: 'client_secret_basic', secret: clientSecret });
+    const { accessToken, refreshToken } = endpoint.grant('mine');
+    const client = { tokenUrl: endpoint.url, authMethod: 'client_secret_basic' };
+    const provide = (clientId: string): Promise<Answer> =>
+      admin('POST', '/api/providers', { body: { ...client, name: 'p', clientId, clientSecret } });
+    const provider = { ...client, clientId: 'mine', mediated: true };
+    await storeOn(pair, 'mail', { tokenType: 'JWT', accessToken, refreshToken, provider });
+    const outcome = async (): Promise<unknown> =>
+      (await admin('POST', '/api/tokens/mail/refresh')).json.outcome;
+    await provide('mine, or nearly');
+    expect(await outcome()).toBe('provider_not_configured');
+    expect(tracesOf(clientSecret, pair.recorded())).toEqual([]);
+    await provide('mine');
+    expect(await outcome()).toBe('refreshed');
+    const seen = Buffer.concat([
+      pair.recorded(),
+      Buffer.from(pair.logOf('control-plane')),
+      await state.bytes(),
+    ]);
+    for (const token of [accessToken, refreshToken]) expect(tracesOf(token, seen)).toEqual([]);
+    await endpoint.close();
   });
 
   test('14: a key in a query is neither accepted nor logged', async () => {

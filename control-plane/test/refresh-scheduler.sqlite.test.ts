@@ -1,6 +1,8 @@
 import { formatTime } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HandMade } from './faulty-webhook.ts';
+import { twoAccounts } from './isolation/accounts.ts';
+import { refreshableRecord } from './refreshable-record.ts';
 import { DONE, FAILED, type SchedulerBench, schedulerBench } from './scheduler-bench.ts';
 
 /* Tokens that are refreshed by themselves. Over several processes, and with the real webhook: refresh-scheduler.test.ts. */
@@ -199,6 +201,30 @@ describe('a vault', () => {
     const asked = [...(await bench.pass(1)), ...(await bench.pass(1))];
     expect(asked.toSorted()).toEqual(names);
   });
+});
+
+test('a webhook that never answers keeps no other account’s tokens waiting', async () => {
+  const { owner, stranger, service, stop } = await twoAccounts();
+  const calls: string[] = [];
+  const slow = Promise.withResolvers<undefined>();
+  for (const { call, webhook } of [owner, stranger]) {
+    await call('POST', '/api/tokens', { body: { serviceName: 'soon', tokenType: 'JWT' } });
+    webhook.tokens.set('soon', refreshableRecord('soon'));
+    webhook.refresh = (path) => (calls.push(path), DONE);
+  }
+  // Whichever of the two comes first.
+  let first = true;
+  for (const { webhook } of [owner, stranger])
+    webhook.fault = (path) => {
+      const waits = first && path === '/v1/refresh-notify';
+      if (waits) first = false;
+      return waits ? slow.promise : undefined;
+    };
+  service.clock.advance(60_000);
+  await expect.poll(() => calls, { timeout: 8_000 }).toEqual(['/v1/refresh-notify']);
+  slow.resolve(undefined);
+  await expect.poll(() => calls.length).toBe(2);
+  await stop();
 });
 
 test('stopping begins nothing new, and waits for what is under way', async () => {
