@@ -17,7 +17,6 @@ import {
 } from './oauth-steps.ts';
 import { addMember } from './people.ts';
 import { refreshableRecord } from './refreshable-record.ts';
-import { PROXY as PROXY_PATH, proxyOn } from './proxy-steps.ts';
 import type { LoggedEvent, TestAgent } from './service-steps.ts';
 
 /** A service with a little of everything, and what the causes need of it. */
@@ -297,17 +296,6 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     by: ({ admin }, id) => admin('DELETE', `/api/policies/${id}`),
     says: (_, policyId) => ({ detail: containing({ policyId }) }),
     shows: POLICIES,
-  },
-  PROXY_CREDENTIAL_USE: {
-    actor: 'agent',
-    before: async ({ service }) => {
-      const { id, key } = await proxyOn(service);
-      return `${id} ${key}`;
-    },
-    by: ({ service }, of) =>
-      service.anyone('POST', PROXY_PATH, { headers: { 'x-mcp-key': of.split(' ')[1] ?? '' } }),
-    says: (_, of) => ({ proxyId: of.split(' ')[0] ?? '', serviceName: 'github' }),
-    shows: (_, of) => `/api/proxies/${of.split(' ')[0]}`,
   },
   PROXY_CREATED: {
     by: ({ post }) => post('/api/proxies', PROXY),
