@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { Client, Dispatcher } from 'undici';
 import type { AnswerHead, EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
 import { EgressFailed } from './egress-errors.ts';
+import { notePassed } from './passed-memory.ts';
 
 /** RFC 9110 section 15.2: nobody needs more; a flood of them would hold a call open for ever. */
 const MAX_INTERIM_ANSWERS = 8;
@@ -98,6 +99,7 @@ export function transferAnswer(
       if (settled || taker === undefined) return;
       idle?.refresh();
       if (!taker.write(chunk)) hold(controller);
+      notePassed(chunk.byteLength);
     },
     onResponseEnd: () => {
       ended = true;
