@@ -28,7 +28,7 @@ import { type StoredState, storedState } from './stored-state.ts';
  * 12. A lock is in force from the next request on.
  * 13. A changed, missing or reordered row of the log is found.
  * 14. A key in a query is neither accepted nor logged.
- * 15. A page of another site cannot act in an owner's name.                  (whole: cross-site.test.ts)
+ * 15. A page of another site cannot act in an owner's name.                  (whole: cross-site.sqlite.test.ts)
  *
  * 25. A client's secret goes to the account's webhook alone, for the provider that it was given for; no token comes
  *     back.                                                             (whole: token-refresh.test.ts)
