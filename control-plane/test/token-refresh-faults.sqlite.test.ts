@@ -17,9 +17,14 @@ let webhook: FaultyWebhook;
 let asked: Record<string, unknown>[];
 let made = 0;
 let serviceName: string;
+/** Before a call was repeated. */
+let pauses: number[] = [];
 
 beforeAll(async () => {
-  backstage = await goBackstage({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  backstage = await goBackstage(
+    { SV_EGRESS_ALLOW: '127.0.0.0/8' },
+    { waitToRepeat: async (ms) => void pauses.push(ms) },
+  );
   webhook = await startFaultyWebhook(backstage.clock);
   webhook.capabilities.push('sv-refresh');
   await backstage.admin('POST', '/api/webhook/bind', { body: webhook.offer() });
@@ -33,7 +38,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   serviceName = `token-${++made}`;
-  asked = [];
+  [asked, pauses] = [[], []];
   webhook.fault = undefined;
   await backstage.admin('POST', '/api/tokens', { body: { serviceName, tokenType: 'JWT' } });
   holdRecord(true);
@@ -152,7 +157,7 @@ describe('a webhook that is away', () => {
       path === '/v1/refresh' && asked.length > 0 && ++updates > 0 ? fault : undefined;
     const answer = await refresh();
     expect(gist(answer)).toEqual([503, 'WEBHOOK_UNAVAILABLE']);
-    expect(updates).toBe(1);
+    expect([updates, pauses]).toEqual([1, []]);
     expect(await events()).toEqual([['error', 'webhook_unavailable']]);
     webhook.fault = undefined;
     expect(gist(await refresh())).toEqual([200, 'refreshed']);
@@ -171,7 +176,7 @@ describe('a webhook that is away', () => {
     let broken = 0;
     webhook.fault = (path) => (path === '/v1/refresh-notify' && ++broken === 1 ? 'break' : undefined);
     expect(gist(await refresh())).toEqual([200, 'refreshed']);
-    expect(broken).toBe(2);
+    expect([broken, pauses]).toEqual([2, [1_000]]);
     expect(asked).toEqual([
       {
         serviceName,

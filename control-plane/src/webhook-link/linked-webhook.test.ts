@@ -64,6 +64,16 @@ describe('repeating (protocol.md section 2)', () => {
     expect(calls).toHaveLength(3);
   });
 
+  it('repeats a notice that a token wants refreshing, and never the refresh itself', async () => {
+    outcomes = [unreachable];
+    await webhook.call(link, { path: '/v1/refresh-notify', body: {} });
+    expect([calls.length, pauses]).toEqual([2, [1_000]]);
+    outcomes = [unreachable];
+    const refresh = { path: '/v1/refresh', body: {}, repeat: false } as const;
+    await expect(webhook.call(link, refresh)).rejects.toMatchObject({ failure: 'unreachable' });
+    expect(calls).toHaveLength(3);
+  });
+
   it('gives up after that', async () => {
     outcomes = [unreachable, unreachable, unreachable];
     await expect(webhook.call(link, storage)).rejects.toMatchObject({ failure: 'unreachable' });

@@ -11,6 +11,7 @@ import { createApp } from '../../src/app.ts';
 import { type Context, createContext } from '../../src/context.ts';
 import type { Admission, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
 import type { Limits } from '../../src/limits/limits.ts';
+import type { ServeOptions } from '../../src/serve.ts';
 import { type Call, type Place, clientOf, makePlace, serveOn } from '../management-service.ts';
 import { type ServiceSteps, stepsOn } from '../service-steps.ts';
 
@@ -30,12 +31,19 @@ export interface Backstage extends ServiceSteps {
 }
 
 /** @param more settings beside those of every test's service */
-export async function goBackstage(more?: Readonly<Record<string, string>>): Promise<Backstage> {
+export async function goBackstage(
+  more?: Readonly<Record<string, string>>,
+  surroundings: Pick<ServeOptions, 'waitToRepeat'> = {},
+): Promise<Backstage> {
   const place = await makePlace(more);
   // The program makes the account and ends; what it is made of goes on in this process.
   const { clock, running } = await serveOn(place);
   await running.close();
-  const context = await createContext(controlPlaneConfig(place.env), { clock, logger: silentLogger });
+  const context = await createContext(controlPlaneConfig(place.env), {
+    clock,
+    logger: silentLogger,
+    ...surroundings,
+  });
   const listener = await listen(createApp(context), context.config.listen);
   const admin = clientOf(listener.url, { authorization: `Bearer ${place.adminKey}` });
   const { access, limiter, limits } = context;

@@ -1,21 +1,9 @@
 import { expect } from 'vitest';
-import type { CountedScope } from '../../src/limits/scopes.ts';
 import { type Backstage, admission, hintOf, pass, somebody } from './backstage.ts';
 import { type LaterRow, PROXY } from './later-row.ts';
 import type { LIMIT_ROWS } from './limit-rows.ts';
 import { rateOf } from './row.ts';
 import { expectWindow } from './windows.ts';
-
-/** A counter alone: the scope of the row, for a key that nobody used yet, and another key beside it. */
-const counted =
-  (scope: CountedScope): LaterRow['play'] =>
-  async ({ limiter, limits, clock }, row) => {
-    const [one, other] = [somebody(), somebody()].map(({ callerId }) => limits.counter(scope, callerId));
-    await expectWindow(clock, rateOf(row), async () => hintOf(await limiter.take(one!)));
-    for (let use = 0; use < rateOf(row).limit; use++) await limiter.take(one!);
-    expect(await limiter.take(one!)).toMatchObject({ allowed: false, scope });
-    expect(await limiter.take(other!)).toEqual({ allowed: true });
-  };
 
 const lockedOut = async ({ limiter }: Backstage, vaultId: ReturnType<typeof somebody>['vaultId']) =>
   limiter.lockouts(vaultId);
