@@ -202,6 +202,20 @@ describe('what comes back', () => {
     expect(headers.has('sv-proxy-origin')).toBe(false);
   });
 
+  it('are its headers in the bytes that they had', async () => {
+    answering = ({ req }) =>
+      void req.socket.end(
+        Buffer.from(
+          'HTTP/1.1 299 Fine\r\nsv-proxy-origin: upstream\r\nx-name: caf\u00e9\r\ncontent-length: 0\r\n\r\n',
+          'latin1',
+        ),
+      );
+    const { status, headers } = await proxyByHand(service.running.url, {
+      headers: { 'x-mcp-key': proxy.key },
+    });
+    expect([status, headers['x-name']]).toEqual([299, 'caf\u00e9']);
+  });
+
   it('a body of any bytes', async () => {
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, at) => (at * 31) % 256));
     answering = (_call, res) => {

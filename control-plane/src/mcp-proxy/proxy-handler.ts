@@ -98,6 +98,8 @@ export function createProxyHandler(options: {
       const exchange = { method, fields: headerPairs(req.rawHeaders), body, signal: gone };
       const refused = await forward(use, exchange, takerOf(res));
       if (refused !== undefined) answers.refuse(res, { isPost, id }, refused);
+      // An answer whose head could not be written: nobody may wait for it.
+      else if (!res.headersSent) res.destroy();
     } finally {
       stream.close();
     }

@@ -53,8 +53,10 @@ export function createProxyCall(options: {
   readonly status: OnlineStatus;
   readonly clock: Clock;
   readonly timeouts: ForwardTimeouts;
+  /** Beside what the upstream has; the protocol's unless given. */
+  readonly webhooksOwnMs?: number;
 }): ProxyCall {
-  const { egress, keys, tickets, status, clock, timeouts } = options;
+  const { egress, keys, tickets, status, clock, timeouts, webhooksOwnMs = WEBHOOKS_OWN_MS } = options;
 
   const signedHeaders = (
     use: WebhookUse,
@@ -101,7 +103,7 @@ export function createProxyCall(options: {
           url: webhook.url + PATH,
           headers: signedHeaders(use, exchange),
           ...(body.byteLength > 0 && { body }),
-          headTimeoutMs: timeouts.headMs + WEBHOOKS_OWN_MS,
+          headTimeoutMs: timeouts.headMs + webhooksOwnMs,
           idleTimeoutMs: timeouts.idleMs,
           partition: vaultId,
           signal: AbortSignal.any([signal, ended.signal]),

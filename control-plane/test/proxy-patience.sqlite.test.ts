@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { type Server, type ServerResponse, createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { silentLogger } from '@svault/server-kit/logger';
+import { type Id, ManualClock, Secret } from '@svault/shared';
+import { type AnswerHead, type Egress, createEgress } from '@svault/shared/egress';
+import { generate } from 'selfsigned';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createForward } from '../src/proxy-forwarding/create-forward.ts';
+import type { ProxyUse } from '../src/proxy-access/proxy-access.ts';
+import { type OnlineStatus, createOnlineStatus } from '../src/webhook-link/online-status.ts';
+import { createTickets } from '../src/webhook-link/tickets.ts';
+
+// How long is waited for upstreams and webhooks (R25), with shorter times than the protocol's, and by both ways.
+
+const [vaultId, proxyId, agentId] = ['vlt_1' as Id<'vlt'>, 'prx_1' as Id<'prx'>, 'agt_1' as Id<'agt'>];
+const TIMEOUTS = { headMs: 30, idleMs: 30 };
+const keys = {
+  wrap: () => ({ id: 'k1', wrapped: '' }),
+  open: () => ({ id: 'k1', secret: new Uint8Array(32) }),
+};
+
+let server: Server;
+let requests: number;
+let answering: (res: ServerResponse) => void;
+let url: string;
+let egress: Egress;
+let status: OnlineStatus;
+
+beforeEach(async () => {
+  requests = 0;
+  server = await listening(createServer());
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  egress = createEgress({ allow: ['127.0.0.0/8'] });
+  status = createOnlineStatus(new ManualClock());
+});
+afterEach(async () => {
+  await egress.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+async function listening(made: Server): Promise<Server> {
+  made.on('request', (_req, res) => {
+    requests += 1;
+    answering(res);
+  });
+  made.listen(0, '127.0.0.1');
+  await once(made, 'listening');
+  return made;
+}
+
+/** What came of one exchange, and what its taker was given. */
+async function exchange(use: ProxyUse) {
+  const clock = new ManualClock();
+  const forward = createForward({
+    egress,
+    keys,
+    tickets: createTickets({ baseUrl: 'https://service.example', keys, clock }),
+    links: { find: () => Promise.resolve(undefined) },
+    configs: { ensure: () => Promise.resolve(), forgetDelivery: () => Promise.resolve() },
+    refresh: { refresh: () => Promise.resolve({ outcome: 'failed' }) },
+    sessions: { tokenFor: () => Promise.resolve(new Secret('svsess_token')) },
+    status,
+    clock,
+    logger: silentLogger,
+    timeouts: TIMEOUTS,
+    webhooksOwnMs: 0,
+  });
+  const taker = new PassThrough();
+  taker.on('error', () => undefined).resume();
+  let head: AnswerHead | undefined;
+  const refused = await forward(
+    use,
+    { method: 'POST', fields: [], body: Buffer.from('{}'), signal: new AbortController().signal },
+    (answer) => ((head = answer), taker),
+  );
+  return { refused, head, broken: taker.destroyed && !taker.writableFinished };
+}
+
+const toWebhook = (at = url): ProxyUse => ({
+  kind: 'webhook',
+  vaultId,
+  proxyId,
+  webhook: { webhookId: 'whk', url: at, keyId: 'k1', keyWrapped: '' },
+  config: {
+    proxyId,
+    serviceName: 'github',
+    upstreamUrl: 'https://mcp.example.com/',
+    headerTemplates: {},
+    revision: 1,
+    deliveredAs: 'whk 1',
+  },
+});
+const toUpstream = (): ProxyUse => ({
+  kind: 'session',
+  vaultId,
+  proxyId,
+  proxy: { vaultId, proxyId, agentId, upstreamUrl: url },
+});
+
+it('a webhook that does not answer in time is offline, and is not asked twice', async () => {
+  answering = () => undefined;
+  const { refused } = await exchange(toWebhook());
+  expect(refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds: 15 });
+  expect([requests, status.offlineForSeconds(vaultId)]).toEqual([1, 15]);
+});
+
+it('an upstream that does not answer in time is the upstream’s affair', async () => {
+  answering = () => undefined;
+  const { refused } = await exchange(toUpstream());
+  expect(refused).toMatchObject({ status: 504, code: 'UPSTREAM_TIMEOUT' });
+  expect(requests).toBe(1);
+});
+
+it.each([
+  ['by the webhook', () => toWebhook()],
+  ['directly', () => toUpstream()],
+])('an answer that stops breaks off for whoever takes it, %s', async (_how, use) => {
+  answering = (res) => {
+    res.writeHead(200, { 'sv-proxy-origin': 'upstream' });
+    res.write('half');
+  };
+  const { refused, head, broken } = await exchange(use());
+  expect([refused, head?.status, broken, requests]).toEqual([undefined, 200, true, 1]);
+  expect(status.offlineForSeconds(vaultId)).toBe(0);
+});
+
+it('a webhook with a certificate that nobody vouches for is sent nothing', async () => {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
+  const tls = await listening(createTlsServer({ cert, key }) as unknown as Server);
+  const { refused } = await exchange(toWebhook(`https://127.0.0.1:${(tls.address() as AddressInfo).port}`));
+  expect([refused?.code, requests]).toEqual(['WEBHOOK_UNAVAILABLE', 0]);
+  tls.closeAllConnections();
+  tls.close();
+});
+
+it('a webhook at an address that must not be called is not called, and does not count as offline', async () => {
+  const { refused } = await exchange(toWebhook('https://169.254.169.254'));
+  expect([refused?.code, status.offlineForSeconds(vaultId)]).toEqual(['WEBHOOK_UNAVAILABLE', 0]);
+});
