@@ -9,6 +9,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ManualClock, randomToken } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
+import { startTokenEndpoint } from '@svault/test-kit/token-endpoint';
 import { type Answer, type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { runWebhook } from './run-webhook.ts';
 
@@ -101,7 +102,7 @@ function testsOn(make: () => TightPlace): void {
   async function webhookIn(place: TightPlace): Promise<BoundWebhook> {
     const webhook = await boundWebhook({
       clock: new ManualClock(Date.now()),
-      env: { SV_WEBHOOK_DATA_DIR: place.dir },
+      env: { SV_WEBHOOK_DATA_DIR: place.dir, SV_EGRESS_ALLOW: '127.0.0.1/32' },
     });
     cleanUps.push(async () => {
       place.widen();
@@ -212,6 +213,41 @@ function testsOn(make: () => TightPlace): void {
         `SELECT count(*) FROM audit_log WHERE event_type = 'CREDENTIAL_STORED' AND service_name = 'edge'`,
       ),
     ).toBe(stored);
+    expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+  });
+
+  test('a pair that a provider has rotated is kept until there is room, and costs no second call', async () => {
+    const place = make();
+    const webhook = await webhookIn(place);
+    const provider = await startTokenEndpoint();
+    cleanUps.push(() => provider.close());
+    let refused = 0;
+    for (let round = 1; round <= 10; round += 1) {
+      const name = `expired ${round}`;
+      const accessToken = `${round}${'x'.repeat(40 * KIB)}`;
+      provider.misbehave({ status: 200, body: JSON.stringify({ access_token: accessToken }) });
+      await webhook.store(name, {
+        tokenType: 'JWT',
+        accessToken: 'over',
+        refreshToken: 'rt',
+        expiryTime: '2026-01-01T00:00:00Z',
+        provider: { tokenUrl: provider.url, clientId: 'client' },
+      });
+      const gate = provider.hold();
+      const fetched = webhook.credential(name);
+      await provider.arrived(round);
+      place.shrink(0);
+      gate.release();
+      const answer = await fetched;
+      if (answer.status !== 200) {
+        refusedAsFull(answer);
+        refused += 1;
+      }
+      place.widen();
+      expect((await webhook.credential(name)).json.token.accessToken).toBe(accessToken);
+      expect(provider.calls).toHaveLength(round);
+    }
+    expect(refused).toBeGreaterThan(0);
     expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
   });
 
