@@ -15,6 +15,7 @@
  * 12. A backup that is restored revives no ticket and no request from before.
  * 13. A proxy puts a credential in only for the hosts and headers that it was stored for; no header brings it back.
  * 14. A proxied request is made once, over restarts too, and its use is on the disk before the upstream hears of it.
+ * 15. A refresh token is shown once, however many ask; one that was lost on its way is shown as that, and never tried blindly.
  */
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -44,6 +45,7 @@ import { rotateMasterKey } from '../src/vault/master-key-rotation.ts';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { postForm, startDoor } from './door-fixture.ts';
 import { type ProxyCall, callProxy, proxyTicket, putProxy } from './proxy-calls.ts';
+import { refreshBench } from './refresh-bench.ts';
 import { command, runWebhook, serveProcess } from './run-webhook.ts';
 import { lossesOf, newWriters, storeUntilKilled } from './store-until-killed.ts';
 import { raceTickets } from './ticket-race.ts';
@@ -557,4 +559,21 @@ test('14. a proxied request is made once, over restarts too, and written down be
   expect([await outcomes(), entries]).toEqual([[200], 1]);
   await webhook.restart();
   expect([await outcomes(), upstream.requests.length]).toEqual([[], 1]);
+});
+
+test('15. a refresh token is shown once, however many ask, and a lost one is never tried blindly (R2)', async () => {
+  const bench = await refreshBench();
+  cleanUps.push(() => bench.close());
+  const { provider, webhook } = bench;
+  await bench.store('wanted');
+  const given = await Promise.all(Array.from({ length: 20 }, () => bench.fetch('wanted')));
+  expect([new Set(given).size, provider.calls.length]).toEqual([1, 1]);
+  await bench.store('lost');
+  provider.misbehave('break_after');
+  expect(await bench.fetch('lost')).toBe('PROVIDER_ERROR');
+  provider.misbehave(undefined);
+  await webhook.restart();
+  for (let again = 0; again < 5; again += 1) expect(await bench.fetch('lost')).toBe('REAUTH_NEEDED');
+  expect((await bench.metadata('lost')).reauthNeeded).toBe(true);
+  expect(provider.calls.map(({ outcome }) => outcome)).toEqual(['refreshed', 'refreshed', 'invalid_grant']);
 });
