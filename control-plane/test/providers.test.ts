@@ -173,7 +173,7 @@ describe('a secret', () => {
 
 describe('what is refused', () => {
   test.each([
-    ['tokenUrl', { tokenUrl: 'http://id.example.org/token' }],
+    ['tokenUrl', { tokenUrl: 'http://10.0.0.1/token' }],
     ['tokenUrl', { tokenUrl: 'ftp://id.example.org/token' }],
     ['tokenUrl', { tokenUrl: 'https://user@id.example.org/token' }],
     ['tokenUrl', { tokenUrl: 'https://id.example.org/token#f' }],

@@ -10,11 +10,16 @@ describe('the address of a provider', () => {
     'https://127.0.0.1/token',
     'http://127.0.0.1:9/token',
     'http://idp.internal/token',
+    'http://localhost:9/token',
   ])('%s', (url) => {
     expect(rule(url)).toBeUndefined();
   });
 
-  it.each(['http://id.example.org/token', 'http://10.0.0.1/', 'http://[::1]/', 'http://idp.internal.evil/'])(
+  it('has no http where the operator named nothing', () => {
+    expect(createTokenUrlRule([])('http://localhost:9/token')).toBe('must start with https://');
+  });
+
+  it.each(['http://10.0.0.1/', 'http://[::1]/', 'http://0x0a000001/'])(
     '%s is no https, and not what the operator named',
     (url) => {
       expect(rule(url)).toBe('must start with https://');
