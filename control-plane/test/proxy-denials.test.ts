@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { newKey } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { echo } from './faulty-webhook.ts';
 import { byHand } from './http-by-hand.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { clientOf } from './management-service.ts';
@@ -240,4 +242,37 @@ it('a body that is compressed, or ends early, is 400 and no use', async () => {
   const compressed = await proxy.call('POST', { rawBody: 'x', headers: { 'content-encoding': 'gzip' } });
   expect(codeOf(compressed)).toEqual([400, 'INVALID_REQUEST']);
   expect(await events()).toEqual([]);
+});
+
+describe('a large body', () => {
+  /** One that is announced, and of which no more than a part is ever sent. */
+  const part = (key: string) =>
+    byHand(service.running.url + PROXY, {
+      method: 'POST',
+      headers: { 'x-mcp-key': key, 'content-length': '8000000' },
+      chunks: [Buffer.alloc(100_000)],
+      open: true,
+    });
+
+  it('is read no further than 64 KiB for a key that nobody has', async () => {
+    const { status, text } = await part(newKey('mcp'));
+    expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'INVALID_KEY' }]);
+  });
+
+  it('takes one of the proxy’s places while it is received, and gives it back', async () => {
+    const held: ServerResponse[] = [];
+    const all = new Promise<void>((resolve) => {
+      service.webhook.onProxy = (_call, res) => void (held.push(res) === 64 && resolve());
+    });
+    const waiting = Array.from({ length: 64 }, () => ask('GET'));
+    await all;
+    const { status, text } = await part(proxy.key);
+    expect([status, JSON.parse(text)]).toMatchObject([429, { id: null, error: { code: -32_029 } }]);
+    service.webhook.onProxy = echo;
+    for (const res of held) res.writeHead(200, { 'sv-proxy-origin': 'upstream' }).end();
+    await Promise.all(waiting);
+    const large = { rawBody: Buffer.alloc(300_000) };
+    const again = await Promise.all(Array.from({ length: 30 }, () => proxy.call('POST', large)));
+    expect(new Set(again.map(({ status: each }) => each))).toEqual(new Set([200]));
+  });
 });

@@ -299,6 +299,25 @@ describe("the webhook's own refusals", () => {
   });
 });
 
+it('settings that the webhook does not have, and does not take, are said to be refused; nothing is forwarded', async () => {
+  answering = refused(404, 'NOT_FOUND');
+  await ask();
+  calls = [];
+  answering = echo;
+  service.webhook.fault = (path, body) =>
+    body.includes('proxies.put')
+      ? { status: 400, body: '{"error":"secret words","code":"INVALID_REQUEST"}' }
+      : takesNoLog(path, body);
+  const said = await ask();
+  expect([codeOf(said), calls]).toEqual([[502, 'INVALID_REQUEST'], []]);
+  expect(said.text).not.toContain('secret words');
+  service.webhook.fault = (path, body) => (body.includes('proxies.') ? 'break' : takesNoLog(path, body));
+  expect([codeOf(await ask()), calls]).toEqual([[502, 'WEBHOOK_UNAVAILABLE'], []]);
+  service.webhook.fault = takesNoLog;
+  service.clock.advance(15_000);
+  expect([(await ask()).status, calls.length]).toEqual([200, 1]);
+});
+
 describe('an answer of neither side', () => {
   const page = '<html>tunnel error</html>';
   it.each<readonly [string, (call: ProxiedCall, res: ServerResponse) => void, boolean]>([

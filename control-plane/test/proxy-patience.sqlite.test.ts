@@ -130,7 +130,7 @@ it.each([
 
 it('a webhook with a certificate that nobody vouches for is sent nothing', async () => {
   const { cert, private: key } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
-  const tls = await listening(createTlsServer({ cert, key }) as unknown as Server);
+  const tls = await listening(createTlsServer({ cert, key }));
   const { refused } = await exchange(toWebhook(`https://127.0.0.1:${(tls.address() as AddressInfo).port}`));
   expect([refused?.code, requests]).toEqual(['WEBHOOK_UNAVAILABLE', 0]);
   tls.closeAllConnections();

@@ -38,7 +38,7 @@ beforeAll(async () => {
   upstream.listen(0, '127.0.0.1');
   await once(upstream, 'listening');
   upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`;
-  [service, provider] = await Promise.all([startPairedService(), startTokenEndpoint()]);
+  [service, provider] = await Promise.all([startPairedService({ logLevel: 'trace' }), startTokenEndpoint()]);
   owner = { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin };
   await storeOn(service.pair, 'github', { tokenType: 'PlainText', value: SECRET, allowedHosts: [hostOf()] });
   proxy = await proxyOn(owner, { upstreamUrl });
@@ -161,4 +161,17 @@ it('a token that only the service can refresh is refreshed once, for all who wai
   const shown = new Set(seen.map(({ headers }) => headers.authorization));
   expect([shown.size, shown.has(`Bearer ${accessToken}`)]).toEqual([1, false]);
   expect(seen).toHaveLength(10);
+});
+
+it('no key and no credential is in a log, one in the query neither', async () => {
+  await service.anyone('POST', `${PROXY}?key=${proxy.key}`, { body: {} });
+  await proxy.send('tools/call');
+  answering = (res) => void res.destroy();
+  expect(codeOf(await proxy.send('tools/call'))).toEqual([502, 'UPSTREAM_ERROR']);
+  for (const program of ['control-plane', 'webhook'] as const) {
+    const log = service.pair.logOf(program);
+    expect(log.length).toBeGreaterThan(0);
+    expect(log).not.toContain(proxy.key);
+    expect(tracesOf(SECRET, Buffer.from(log))).toEqual([]);
+  }
 });

@@ -81,7 +81,7 @@ export function createProxyCall(options: {
   };
 
   return async (use, exchange, take) => {
-    const { vaultId, webhook } = use;
+    const { vaultId, proxyId, webhook } = use;
     const { body, signal } = exchange;
     let head: AnswerHead | undefined;
     const refusal = new Collected();
@@ -105,7 +105,8 @@ export function createProxyCall(options: {
           ...(body.byteLength > 0 && { body }),
           headTimeoutMs: timeouts.headMs + webhooksOwnMs,
           idleTimeoutMs: timeouts.idleMs,
-          partition: vaultId,
+          // Not by account: the streams of one proxy must not keep those of another from a connection.
+          partition: proxyId,
           signal: AbortSignal.any([signal, ended.signal]),
         },
         takeAnswer,

@@ -15,7 +15,7 @@ export function createSessionForward(options: {
 }): Forward<SessionUse> {
   const { egress, sessions, timeouts } = options;
 
-  return async ({ vaultId, proxy }, { method, fields, body, signal }, take) => {
+  return async ({ proxyId, proxy }, { method, fields, body, signal }, take) => {
     const token = await sessions.tokenFor(proxy);
     const { contentType, fields: others } = outgoingFields(fields, body);
     let isAnswered = false;
@@ -38,7 +38,7 @@ export function createSessionForward(options: {
           ...(body.byteLength > 0 && { body }),
           headTimeoutMs: timeouts.headMs,
           idleTimeoutMs: timeouts.idleMs,
-          partition: vaultId,
+          partition: proxyId,
           signal,
         },
         (head) => {

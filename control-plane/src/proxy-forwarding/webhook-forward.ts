@@ -1,5 +1,5 @@
 import type { Logger } from '@svault/server-kit/logger';
-import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode } from '@svault/shared';
+import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, isWebhookErrorCode } from '@svault/shared';
 import { type ProxyConfigDelivery, deliveryMark } from '../proxies/config-delivery.ts';
 import type { RefreshResult, TokenRefresh } from '../refresh/refresh-token.ts';
 import type { OnlineStatus } from '../webhook-link/online-status.ts';
@@ -48,7 +48,10 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
         { vaultId, proxyId: config.proxyId, err: error },
         'a proxy could not be given to its webhook',
       );
-      return unavailable(use);
+      const { code } = error;
+      return isWebhookErrorCode(code) && WEBHOOK_ERROR_STATUS[code] !== 401
+        ? refusedAs(code)
+        : unavailable(use);
     }
   };
 
