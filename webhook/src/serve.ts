@@ -71,7 +71,7 @@ export async function startWebhook(
     stops.push(every(UNSTORED_INTERVAL_MS, logger, () => refreshing.storeUnstored()));
     stops.push(every(PURGE_INTERVAL_MS, logger, () => vault.purgeExpired()));
 
-    void refreshing.resume();
+    refreshing.resume().catch((error: unknown) => logger.error({ err: error }, 'a background job failed'));
 
     const registry = createMetrics('webhook');
     const metrics = config.metricsListen && (await serveMetrics(registry, config.metricsListen));
