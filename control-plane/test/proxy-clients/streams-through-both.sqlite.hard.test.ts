@@ -1,14 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { storeCredential } from '@svault/compose/admin-client';
-import { type Pair, startPair } from '@svault/compose/pair';
-import { RAISED_LIMITS } from '@svault/compose/raised-limits';
-import { randomToken } from '@svault/shared';
-import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Door } from './door.ts';
-import { type PlainUpstream, startPlainUpstream } from './plain-upstream.ts';
 import { pour, untilFull } from './pouring.ts';
+import { type ProxiedProcesses, startProxiedProcesses } from './proxied-processes.ts';
 import { open, restLength } from './reading.ts';
 import { type ResidentMemory, measureResident } from './resident-memory.ts';
 
@@ -20,37 +15,21 @@ const EVENTS = 10_000;
 /** Of one proxy at once (protocol section 2). */
 const STREAMS = 64;
 
-const dir = tempDir();
-let pair: Pair;
-let upstream: PlainUpstream;
+let processes: ProxiedProcesses;
 let door: Door;
 let answer: RequestListener;
 beforeAll(async () => {
-  upstream = await startPlainUpstream((req, res) => answer(req, res));
-  pair = await startPair({ dir: dir.path, env: { ...RAISED_LIMITS, SV_LOG_LEVEL: 'warn' } });
-  door = await doorTo(upstream);
+  processes = await startProxiedProcesses((req, res) => answer(req, res));
+  ({ door } = processes);
   // What is loaded once, by the first few, is no part of what a large answer takes.
   answer = (_req, res) => void pour(res, 100_000);
   for (let n = 0; n < 10; n += 1) await restLength(await open(door));
 });
-afterAll(async () => {
-  await pair.stop();
-  await upstream.close();
-  dir.remove();
-});
-
-async function doorTo({ url: upstreamUrl, host }: PlainUpstream): Promise<Door> {
-  const serviceName = 'upstream';
-  const value = randomToken(24);
-  await storeCredential(pair.admin, serviceName, { tokenType: 'PlainText', value, allowedHosts: [host] });
-  const settings = { name: 'p', upstreamUrl, upstreamAuthType: 'Token', serviceName };
-  const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', settings);
-  return { url: `${pair.controlPlaneUrl}/api/proxy/mcp`, bearer: key };
-}
+afterAll(() => processes.stop());
 
 let memory: Readonly<Record<'control-plane' | 'webhook', ResidentMemory>>;
 beforeEach(() => {
-  const of = (name: 'control-plane' | 'webhook') => measureResident(pair.process(name).child.pid);
+  const of = (name: 'control-plane' | 'webhook') => measureResident(processes.pair.process(name).child.pid);
   memory = { 'control-plane': of('control-plane'), webhook: of('webhook') };
 });
 /** How much more each program held at its worst. */
