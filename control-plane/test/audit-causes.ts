@@ -224,7 +224,9 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   },
   TOKEN_REFRESHED: {
     before: async (world) => {
-      world.service.webhook.tokens.set('refreshed', refreshableRecord('refreshed'));
+      // Not within the hour: the service would refresh it by itself.
+      const record = refreshableRecord('refreshed', { expiryTime: '2030-01-01T00:00:00.000Z' });
+      world.service.webhook.tokens.set('refreshed', record);
       return token(world, 'refreshed');
     },
     by: ({ post }) => post('/api/tokens/refreshed/refresh'),
