@@ -11,6 +11,8 @@ import { startPlainUpstream } from './plain-upstream.ts';
 export interface ProxiedProcesses {
   readonly pair: Pair;
   readonly door: Door;
+  /** Another proxy to the same upstream. */
+  anotherDoor(): Promise<Door>;
   stop(): Promise<void>;
 }
 
@@ -23,10 +25,14 @@ export async function startProxiedProcesses(answer: RequestListener): Promise<Pr
   const value = randomToken(24);
   await storeCredential(pair.admin, serviceName, { tokenType: 'PlainText', value, allowedHosts: [host] });
   const settings = { name: 'p', upstreamUrl, upstreamAuthType: 'Token', serviceName };
-  const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', settings);
+  const anotherDoor = async (): Promise<Door> => {
+    const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', settings);
+    return { url: `${pair.controlPlaneUrl}/api/proxy/mcp`, bearer: key };
+  };
   return {
     pair,
-    door: { url: `${pair.controlPlaneUrl}/api/proxy/mcp`, bearer: key },
+    door: await anotherDoor(),
+    anotherDoor,
     stop: async () => {
       await pair.stop();
       await upstream.close();

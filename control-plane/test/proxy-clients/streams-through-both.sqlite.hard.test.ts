@@ -76,3 +76,16 @@ test('sixty-four readers who read nothing take a bounded part of 6.4 GB', async 
   for (const ours of held) ours.destroy();
   await ended;
 });
+
+test('so many streams as five proxies may have are open at once, and none waits for those of another', async () => {
+  answer = (_req, res) => res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  const held: IncomingMessage[] = [];
+  for (let proxy = 0; proxy < 5; proxy += 1) {
+    const its = await processes.anotherDoor();
+    held.push(...(await Promise.all(Array.from({ length: STREAMS }, () => open(its)))));
+  }
+  expect(new Set(held.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+  answer = (_req, res) => res.end('and one more');
+  expect((await open(door)).statusCode).toBe(200);
+  for (const ours of held) ours.destroy();
+});
