@@ -43,6 +43,7 @@ export function projects(options: {
       root: `./${name}`,
       include: [`**/*.${names}`],
       exclude: [...NOT_OURS, '**/*.postgres.*', ...exclude],
+      ...(name === 'control-plane' && { globalSetup: setupOf('global-sqlite.ts') }),
     },
   }));
   if (options.onPostgres === false) return ofPackages;
@@ -53,10 +54,15 @@ export function projects(options: {
       root: './control-plane',
       include: [`test/**/*.${names}`],
       exclude: [...NOT_OURS, '**/*.sqlite.*', 'test/limits/**', ...exclude],
-      globalSetup: new URL('./control-plane/test/global-postgres.ts', import.meta.url).pathname,
+      globalSetup: setupOf('global-postgres.ts'),
     },
   };
   return [...ofPackages, onPostgres];
+}
+
+/** What starts the databases of the control plane's tests. */
+function setupOf(name: string): string {
+  return fileURLToPath(new URL(`./control-plane/test/${name}`, import.meta.url));
 }
 
 // Where a script wants to count the tests, it names a file for the JSON report.

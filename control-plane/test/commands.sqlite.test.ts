@@ -37,7 +37,8 @@ async function started(place?: Place): Promise<ManagementService> {
 
 describe('backups', () => {
   test('backup writes a copy that restore-backup takes in an empty place, without its sessions', async () => {
-    const service = await started();
+    // The very first start makes the file, whose mode is looked at.
+    const service = await started(await makePlace({}, { empty: true }));
     const { agent, apiKey } = (await service.admin('POST', '/api/agents', { body: { name: 'kept' } })).json;
     const token = new URL(service.running.ownerLink ?? '').searchParams.get('token');
     const signIn = await service.anyone('POST', '/api/login/link', { body: { token } });
@@ -54,7 +55,7 @@ describe('backups', () => {
     const again = await command(service.place.env, 'backup', file);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already')]);
 
-    const other = await makePlace();
+    const other = await makePlace({}, { empty: true });
     const place: Place = { ...other, adminKey: service.place.adminKey, env: movedTo(service.place, other) };
     expect((await command(place.env, 'restore-backup', file)).code).toBe(0);
     const occupied = await command(place.env, 'restore-backup', file);
@@ -84,7 +85,7 @@ describe('backups', () => {
     await command(service.place.env, 'backup', file);
     const bytes = await readFile(file);
     await writeFile(file, bytes.subarray(0, bytes.length - 8_192));
-    const other = await makePlace();
+    const other = await makePlace({}, { empty: true });
     cleanups.push(() => other.remove());
     const { code } = await command(movedTo(service.place, other), 'restore-backup', file);
     expect([code, existsSync(other.databasePath)]).toEqual([1, false]);

@@ -62,7 +62,7 @@ describe('beside a running serve', () => {
 
 describe('starts that are refused', () => {
   test('R20: a master key that is none', async () => {
-    const place = await makePlace();
+    const place = await makePlace({}, { empty: true });
     cleanups.push(() => place.remove());
     for (const key of [
       '',

@@ -64,10 +64,14 @@ export interface Place {
   remove(): Promise<void>;
 }
 
-export async function makePlace(more: Readonly<Record<string, string>> = {}): Promise<Place> {
+/** @param options.empty without the schema, as before the very first start; in PostgreSQL it is always there */
+export async function makePlace(
+  more: Readonly<Record<string, string>> = {},
+  options: { readonly empty?: boolean } = {},
+): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'svault-management-'));
   const databasePath = join(folder, 'control-plane.db');
-  const made = await makeTestDatabase(folder);
+  const made = await makeTestDatabase(folder, options);
   const adminKey = newKey('svadmin');
   const env = {
     SV_BASE_URL: BASE_URL,

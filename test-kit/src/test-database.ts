@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { copyFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -9,6 +10,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Where the tests of a project keep the service's state; absent: in SQLite. */
     postgres: { readonly url: string; readonly template: string } | undefined;
+    /** A file with the schema in it, to begin with where the state is kept in SQLite; absent: an empty folder. */
+    sqlite: { readonly template: string } | undefined;
     /** Where the limits of a project's tests live; absent: in the process. */
     redis: string | undefined;
   }
@@ -22,12 +25,21 @@ export interface TestDatabase {
   remove(): Promise<void>;
 }
 
-/** @param folder the test's own, which it removes itself */
-export async function makeTestDatabase(folder: string): Promise<TestDatabase> {
+/**
+ * @param folder the test's own, which it removes itself
+ * @param options.empty without the schema; in PostgreSQL it is always there
+ */
+export async function makeTestDatabase(
+  folder: string,
+  options: { readonly empty?: boolean } = {},
+): Promise<TestDatabase> {
   const [postgres, redis] = [inject('postgres'), inject('redis')];
   const limits = redis === undefined ? {} : { SV_REDIS_URL: await ownRedisDatabase(redis) };
   if (postgres === undefined) {
-    const env = { SV_DATABASE_URL: `sqlite:${join(folder, 'control-plane.db')}`, ...limits };
+    const path = join(folder, 'control-plane.db');
+    const { template } = inject('sqlite') ?? {};
+    if (template !== undefined && options.empty !== true) await copyFile(template, path);
+    const env = { SV_DATABASE_URL: `sqlite:${path}`, ...limits };
     return { kind: 'sqlite', env, remove: () => Promise.resolve() };
   }
   const { url, template } = postgres;
