@@ -91,6 +91,8 @@ export interface FaultyWebhook {
 /** A webhook of a few lines, for what the real one does not do on demand: being away, slow, wrong, or rewritten. */
 export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
   const server = createServer((req, res) => void serve(req, res));
+  // As a webhook's own: longer than its callers keep a connection, so that none is closed while it is taken.
+  server.keepAliveTimeout = 65_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
