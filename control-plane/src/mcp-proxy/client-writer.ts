@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 
+const NOTHING = Buffer.alloc(0);
+
 /**
  * Hands an answer's body on to a client at the client's pace, and destroys its connection where the answer breaks off
  * (nothing else says that it is not whole) or where the client takes nothing of it for too long: who waits for it further
@@ -29,7 +31,8 @@ export class ClientWriter extends Writable {
 
   /** Sends the head where nothing has gone with it yet: the head of a stream does not wait for its first event. */
   begin(): void {
-    if (!this.#hasBegun && !this.destroyed) this.#res.flushHeaders();
+    // Not `flushHeaders`, which writes Latin-1 values as UTF-8.
+    if (!this.#hasBegun && !this.destroyed) this.#res.write(NOTHING);
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
