@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SUITE_RESOURCES, SUITE_TOOLS } from './suite-content.ts';
 
 /** What a tool of the upstreams may do beside answering, said without an SDK. */
 export interface ToolSurroundings {
@@ -14,20 +15,21 @@ export interface ToolSurroundings {
   endStream(): void;
 }
 
-interface ContentTool {
+/** A tool as both of the SDKs can have it. */
+export interface ContentTool {
   readonly name: string;
   readonly input: z.ZodRawShape;
   readonly output?: z.ZodRawShape;
   run(args: Record<string, unknown>, around: ToolSurroundings): Promise<ToolResult>;
 }
 
-interface ToolResult {
+export interface ToolResult {
   readonly [key: string]: unknown;
   readonly content: (
     | { type: 'text'; text: string }
     | { type: 'image' | 'audio'; data: string; mimeType: string }
     | { type: 'resource_link'; uri: string; name: string }
-    | { type: 'resource'; resource: { uri: string; text: string } }
+    | { type: 'resource'; resource: { uri: string; text: string; mimeType?: string } }
   )[];
   readonly structuredContent?: Record<string, unknown>;
   readonly isError?: boolean;
@@ -39,6 +41,7 @@ const text = (said: string): ToolResult => ({ content: [{ type: 'text', text: sa
 export function contentTools(): readonly ContentTool[] {
   const cancelled = new Set<unknown>();
   return [
+    ...SUITE_TOOLS,
     { name: 'echo', input: { text: z.string() }, run: (args) => Promise.resolve(text(String(args['text']))) },
     {
       name: 'add',
@@ -113,6 +116,12 @@ export function contentTools(): readonly ContentTool[] {
       },
     },
     {
+      name: 'by-header',
+      // The client of the second SDK sends it as `Mcp-Param-Region` too, and the server compares.
+      input: { region: z.string().meta({ 'x-mcp-header': 'Region' }) },
+      run: (args) => Promise.resolve(text(`in ${String(args['region'])}`)),
+    },
+    {
       name: 'ask',
       input: { question: z.string() },
       run: async (args, { ask }) => text(`it said ${await ask(String(args['question']))}`),
@@ -130,6 +139,7 @@ export function contentTools(): readonly ContentTool[] {
 
 /** By URI. */
 export const RESOURCES = {
+  ...SUITE_RESOURCES,
   'memo://one': { uri: 'memo://one', mimeType: 'text/plain', text: 'the first memo' },
   'memo://bytes': {
     uri: 'memo://bytes',

@@ -42,6 +42,7 @@ export async function sdkSteps(connect: ConnectCaller, door: Door): Promise<Run>
   await step('large argument', async ({ callTool }) =>
     digest(await callTool('echo', { text: 'y'.repeat(LARGE_BYTES) })),
   );
+  await step('an argument in a header', ({ callTool }) => callTool('by-header', { region: 'Zürich' }));
   await step('progress', async ({ callTool, notifications }) => {
     const progress: unknown[] = [];
     const result = await callTool('steps', { count: 5 }, { onProgress: (told) => progress.push(told) });
