@@ -118,6 +118,15 @@ describe('an expired token', () => {
     expect(answers.filter(({ json }) => json.code === 'TICKET_INVALID')).toHaveLength(9);
     await bench.store('ticketed');
     bench.provider.misbehave({ status: 500 });
+    const held = `/v1/credential?ticket=${bench.webhook.credentialTicket('ticketed')}`;
+    const before = bench.provider.calls.length;
+    const gate = bench.provider.hold();
+    const waiting = bench.webhook.send(held);
+    await bench.provider.arrived(before + 1);
+    // Before the provider has answered: what is slow must not leave it usable.
+    expect((await bench.webhook.send(held)).json.code).toBe('TICKET_INVALID');
+    gate.release();
+    expect((await waiting).json.code).toBe('PROVIDER_ERROR');
     const refused = `/v1/credential?ticket=${bench.webhook.credentialTicket('ticketed')}`;
     expect((await bench.webhook.send(refused)).json.code).toBe('PROVIDER_ERROR');
     expect((await bench.webhook.send(refused)).json.code).toBe('TICKET_INVALID');
@@ -290,6 +299,14 @@ it('is stored though who asked has gone and the webhook stops: it waits for the 
   gone.abort();
   expect(await cutOff).toBe('cut off');
   const restarted = webhook.restart();
+  const listens = (): Promise<boolean> =>
+    webhook.send('/healthz').then(
+      () => true,
+      () => false,
+    );
+  while (await listens());
+  // Time enough to stop altogether, if it did not wait.
+  for (let look = 0; look < 100; look += 1) await listens();
   gate.release();
   await restarted;
   expect((await bench.metadata('stopping')).version).toBe(2);
