@@ -1,15 +1,16 @@
 import { verifyTicket } from '@svault/shared';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Fault } from './faulty-webhook.ts';
+import { type Fault, type FaultyWebhook, takesNoLog } from './faulty-webhook.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { BASE_URL } from './management-service.ts';
 
 let service: LinkedService;
 
 /** For tests that change the link itself. */
-function useFreshServices(): void {
+function useFreshServices(fault?: FaultyWebhook['fault']): void {
   beforeEach(async () => {
     service = await startLinkedService();
+    service.webhook.fault = fault;
     await service.bind();
   });
   afterEach(() => service.stop());
@@ -18,7 +19,8 @@ function useFreshServices(): void {
 const view = async () => (await service.admin('GET', '/api/webhook')).json;
 
 describe('GET /api/webhook', () => {
-  useFreshServices();
+  // A shipment of the log would be a time at which it was seen, too.
+  useFreshServices(takesNoLog);
 
   it('tells address, capabilities, when it was last seen and how fast it answers', async () => {
     expect(await view()).toEqual({
