@@ -7,13 +7,15 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, ManualClock, Secret } from '@svault/shared';
 import { type AnswerHead, type Egress, createEgress } from '@svault/shared/egress';
 import { generate } from 'selfsigned';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RefreshResult } from '../src/refresh/refresh-token.ts';
 import { createForward } from '../src/proxy-forwarding/create-forward.ts';
 import type { ProxyUse } from '../src/proxy-access/proxy-access.ts';
 import { type OnlineStatus, createOnlineStatus } from '../src/webhook-link/online-status.ts';
 import { createTickets } from '../src/webhook-link/tickets.ts';
 
-// How long is waited for upstreams and webhooks (R25), with shorter times than the protocol's, and by both ways.
+// How long is waited for upstreams and webhooks (R25), with shorter times than the protocol's, and by both ways; and what
+// becomes of a call that needs a refresh first (protocol.md 5.6).
 
 const [vaultId, proxyId, agentId] = ['vlt_1' as Id<'vlt'>, 'prx_1' as Id<'prx'>, 'agt_1' as Id<'agt'>];
 const TIMEOUTS = { headMs: 30, idleMs: 30 };
@@ -28,8 +30,11 @@ let answering: (res: ServerResponse) => void;
 let url: string;
 let egress: Egress;
 let status: OnlineStatus;
+/** What comes of asking for a refresh. */
+let refreshing: () => RefreshResult;
 
 beforeEach(async () => {
+  refreshing = () => ({ outcome: 'failed' });
   requests = 0;
   server = await listening(createServer());
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -61,7 +66,7 @@ async function exchange(use: ProxyUse) {
     tickets: createTickets({ baseUrl: 'https://service.example', keys, clock }),
     links: { find: () => Promise.resolve(undefined) },
     configs: { ensure: () => Promise.resolve(), forgetDelivery: () => Promise.resolve() },
-    refresh: { refresh: () => Promise.resolve({ outcome: 'failed' }) },
+    refresh: { refresh: () => Promise.resolve(refreshing()) },
     sessions: { tokenFor: () => Promise.resolve(new Secret('svsess_token')) },
     status,
     clock,
@@ -140,4 +145,50 @@ it('a webhook with a certificate that nobody vouches for is sent nothing', async
 it('a webhook at an address that must not be called is not called, and does not count as offline', async () => {
   const { refused } = await exchange(toWebhook('https://169.254.169.254'));
   expect([refused?.code, status.offlineForSeconds(vaultId)]).toEqual(['WEBHOOK_UNAVAILABLE', 0]);
+});
+
+describe('409 REFRESH_NEEDED', () => {
+  const needsRefresh = (res: ServerResponse): void => {
+    res.writeHead(409, {
+      'sv-proxy-origin': 'webhook',
+      'content-type': 'application/json',
+      'retry-after': '5',
+    });
+    res.end('{"error":"only the service can","code":"REFRESH_NEEDED"}');
+  };
+
+  it('is asked once more behind a refresh, and then never again', async () => {
+    refreshing = () => ({ outcome: 'refreshed' });
+    answering = (res) => {
+      if (requests === 1) needsRefresh(res);
+      else res.writeHead(200, { 'sv-proxy-origin': 'upstream' }).end('{}');
+    };
+    expect(await exchange(toWebhook())).toMatchObject({ refused: undefined, head: { status: 200 } });
+    expect(requests).toBe(2);
+    answering = needsRefresh;
+    const { refused } = await exchange(toWebhook());
+    expect(refused).toMatchObject({ status: 502, code: 'REFRESH_NEEDED', retryAfterSeconds: 5 });
+    expect(requests).toBe(4);
+  });
+
+  it.each<readonly [RefreshResult, number, string, number | undefined]>([
+    [{ outcome: 'limited', retryAfterSeconds: 40 }, 429, 'RATE_LIMITED', 40],
+    [{ outcome: 'busy', retryAfterSeconds: 3 }, 502, 'REFRESH_NEEDED', 3],
+    [{ outcome: 'accepted' }, 502, 'REFRESH_NEEDED', 5],
+    [{ outcome: 'provider_not_configured' }, 502, 'REFRESH_NEEDED', 5],
+    [{ outcome: 'not_refreshable' }, 502, 'NOT_REFRESHABLE', undefined],
+    [{ outcome: 'reauth_needed' }, 502, 'REAUTH_NEEDED', undefined],
+    [{ outcome: 'failed' }, 502, 'PROVIDER_ERROR', undefined],
+    [{ outcome: 'webhook_unavailable' }, 502, 'WEBHOOK_UNAVAILABLE', undefined],
+  ])('%o is answered %i %s, and nothing is sent again', async (result, expected, code, retryAfter) => {
+    refreshing = () => result;
+    answering = needsRefresh;
+    const { refused } = await exchange(toWebhook());
+    expect([refused?.status, refused?.code, refused?.retryAfterSeconds]).toEqual([
+      expected,
+      code,
+      retryAfter,
+    ]);
+    expect(requests).toBe(1);
+  });
 });
