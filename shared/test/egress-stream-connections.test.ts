@@ -173,6 +173,29 @@ describe('connections of answers that are handed on', () => {
     }
   });
 
+  it.each([
+    ['a second answer', STRAY],
+    ['anything', 'garbage'],
+  ])('are each used once, from when an upstream wrote %s that nobody asked for', async (_what, stray) => {
+    const server = await upstream(({ socket, line }) => {
+      socket.write(rawAnswer('own'));
+      // Long after the rest: the connection could have been used again.
+      if (line.includes('stray')) setTimeout(() => socket.write(stray), 200);
+    });
+    const egress = opened.egress();
+    await taken(egress, callTo(server.port, { path: '/stray' }));
+    await vi.waitFor(() => expect(server.open()).toBe(0));
+    for (let n = 0; n < 30; n += 1) expect((await taken(egress, callTo(server.port))).text).toBe('own');
+    await vi.waitFor(() => expect(server.open()).toBe(0));
+    expect(server.connections()).toBe(31);
+    // Other partitions are not held to account for it.
+    await vi.waitFor(async () => {
+      const before = server.connections();
+      await taken(egress, callTo(server.port, { partition: 'two' }));
+      expect(server.connections()).toBe(before);
+    });
+  });
+
   it('never bring an answer to what an upstream took for a request: the body behind an early answer', async () => {
     // It answers at the head, reads the rest of the body as further requests, and answers them when the next one is there.
     const owed = new Map<number, string>();

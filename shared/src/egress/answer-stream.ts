@@ -60,9 +60,9 @@ export interface AnswerStreams {
 /**
  * An answer reaches the call that it belongs to and no other (HTTP/1.1 has no name for the request that an answer is
  * to): one call at a time per connection; a connection is used again only after a complete answer to a short request, and
- * after a rest in which the upstream wrote nothing. What is left: an upstream that writes a second answer later than
- * that, while the next call is waiting on the same connection, answers that call wrongly, as it could anyway; partitions
- * keep it to calls of the same partition.
+ * after a rest in which the upstream wrote nothing; and none is where it ever wrote what nobody asked for. What is left: an
+ * upstream that for the first time writes a second answer, later than that, while the next call is waiting on the same
+ * connection, answers that call wrongly, as it could anyway; partitions keep it to calls of the same partition.
  */
 export function createAnswerStreams(connect: buildConnector.connector, bounds: HeadBounds): AnswerStreams {
   const pools = new LRUCache<string, Connections>({ max: MAX_POOLS, dispose: (pool) => pool.retire() });

@@ -1,4 +1,4 @@
-import { Client } from 'undici';
+import { Client, errors } from 'undici';
 import type { buildConnector } from 'undici';
 
 /** Open at once, busy or not; further calls wait. */
@@ -18,7 +18,7 @@ const REST_MS = 60;
 export interface Connections {
   /** One that is open and rested, a new one, or, where there are too many, the next that is free. Rejects with the signal's reason. */
   take(signal: AbortSignal): Promise<Client>;
-  /** After a complete answer. */
+  /** After a complete answer; it rests then, unless this upstream has ever written anything beside its answers. */
   giveBack(client: Client): void;
   /** After anything else: closes it. */
   drop(client: Client): void;
@@ -40,6 +40,8 @@ export function createConnections(
   const resting = new Set<Client>();
   const waiting = new Set<(client: Client) => void>();
   let retired = false;
+  /** It wrote what nobody asked for, and may do so again at a moment at which that passes for an answer. */
+  let distrusted = false;
 
   const create = (): Client => {
     const client = new Client(origin, {
@@ -51,7 +53,10 @@ export function createConnections(
       keepAliveMaxTimeout: MOST_KEEP_ALIVE_MS,
     });
     // It would connect again by itself: a connection is one connection here.
-    client.on('disconnect', () => drop(client));
+    client.on('disconnect', (_origin, _targets, why) => {
+      distrusted ||= isUnasked(why);
+      drop(client);
+    });
     open.add(client);
     return client;
   };
@@ -92,7 +97,7 @@ export function createConnections(
     },
     giveBack: (client) => {
       if (!open.has(client)) return;
-      if (retired && waiting.size === 0) return drop(client);
+      if (distrusted || (retired && waiting.size === 0)) return drop(client);
       resting.add(client);
       setTimeout(() => {
         if (resting.delete(client)) serve(client);
@@ -105,3 +110,7 @@ export function createConnections(
     },
   };
 }
+
+/** The client's words for bytes on a connection that no call is on, or that are no HTTP. */
+const isUnasked = (why: Error): boolean =>
+  why instanceof errors.HTTPParserError || why.message === 'bad response';
