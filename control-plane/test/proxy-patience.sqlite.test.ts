@@ -72,7 +72,6 @@ async function exchange(use: ProxyUse) {
     clock,
     logger: silentLogger,
     timeouts: TIMEOUTS,
-    webhooksOwnMs: 0,
   });
   const taker = new PassThrough();
   taker.on('error', () => undefined).resume();

@@ -87,6 +87,7 @@ export function createApp(context: Context, metrics: Registry): Express {
         vault,
         credentials: context.currentCredentials,
         forward: createForward({ egress: context.egress }),
+        clock,
         openStreams: createOpenStreams(MAX_OPEN_STREAMS),
         audit,
         commit,

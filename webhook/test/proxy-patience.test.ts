@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Egress, createEgress } from '@svault/shared/egress';
-import { createForward } from '../src/proxy/forward.ts';
+import { createForward, headTimeLeft } from '../src/proxy/forward.ts';
 import { type Upstream, startRawUpstream } from './upstream.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n';
@@ -27,7 +27,7 @@ async function forwarded(patience: { headMs: number; idleMs: number }): Promise<
   const forward = createForward({ egress, patience });
   const call = { method: 'GET', url: upstream.url, headers: {}, partition: 'p' } as const;
   await forward(
-    { ...call, signal: new AbortController().signal },
+    { ...call, waitedMs: 0, signal: new AbortController().signal },
     (fields) => [...fields],
     () => (taker = new PassThrough()),
   );
@@ -44,6 +44,16 @@ test.each([
     code: 'UPSTREAM_TIMEOUT',
     reason: 'timeout',
   });
+});
+
+test.each([
+  [28_000, 0, 28_000],
+  [28_000, 8_000, 20_000],
+  [28_000, 27_500, 1_000],
+  [28_000, 60_000, 1_000],
+  [40, 60_000, 40],
+])('of %i ms, %i gone before leave %i for the head of an answer', (headMs, waitedMs, left) => {
+  expect(headTimeLeft({ headMs }, waitedMs)).toBe(left);
 });
 
 test('an answer that stands still is broken off, so that nobody takes the piece for the whole', async () => {

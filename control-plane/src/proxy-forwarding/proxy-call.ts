@@ -39,11 +39,6 @@ export type ProxyAnswer =
 export type ProxyCall = (use: WebhookUse, exchange: ProxyExchange, take: TakeAnswer) => Promise<ProxyAnswer>;
 
 const PATH = '/v1/proxy';
-/**
- * What any call of a webhook has (protocol.md section 2), beside what the upstream has: else the service would give up before
- * the webhook can say that an upstream is slow, and take the webhook for offline, for all of the account.
- */
-const WEBHOOKS_OWN_MS = 10_000;
 const OVER: ProxyAnswer = { kind: 'over' };
 
 export function createProxyCall(options: {
@@ -53,10 +48,8 @@ export function createProxyCall(options: {
   readonly status: OnlineStatus;
   readonly clock: Clock;
   readonly timeouts: ForwardTimeouts;
-  /** Beside what the upstream has; the protocol's unless given. */
-  readonly webhooksOwnMs?: number;
 }): ProxyCall {
-  const { egress, keys, tickets, status, clock, timeouts, webhooksOwnMs = WEBHOOKS_OWN_MS } = options;
+  const { egress, keys, tickets, status, clock, timeouts } = options;
 
   const signedHeaders = (
     use: WebhookUse,
@@ -103,7 +96,7 @@ export function createProxyCall(options: {
           url: webhook.url + PATH,
           headers: signedHeaders(use, exchange),
           ...(body.byteLength > 0 && { body }),
-          headTimeoutMs: timeouts.headMs + webhooksOwnMs,
+          headTimeoutMs: timeouts.headMs,
           idleTimeoutMs: timeouts.idleMs,
           // Not by account: the streams of one proxy must not keep those of another from a connection.
           partition: proxyId,

@@ -13,19 +13,24 @@ import { refusal } from '../http/errors.ts';
 export type UpstreamAnswer = AnswerHead;
 
 export type UpstreamCall = Omit<EgressStream, 'headTimeoutMs' | 'idleTimeoutMs' | 'signal'> & {
+  /** How long whoever asked has been waiting already, for a refresh for instance. */
+  readonly waitedMs: number;
   /** Of whoever asked: ends the call once they are gone. */
   readonly signal: AbortSignal;
 };
 
-/** How long an upstream may keep a caller waiting (protocol section 2). */
+/** How long an upstream may keep a caller waiting. */
 export interface Patience {
-  /** For the head of its answer. */
+  /** For the head of its answer, together with what went on before. */
   readonly headMs: number;
   /** Between two pieces of its body. */
   readonly idleMs: number;
 }
 
-const PATIENCE: Patience = { headMs: 30_000, idleMs: 5 * 60_000 };
+/** The service waits 30 s for a head, then takes the webhook for gone (protocol section 2): it has to be told before. */
+const PATIENCE: Patience = { headMs: 28_000, idleMs: 5 * 60_000 };
+/** Whatever went on before. */
+const LEAST_HEAD_MS = 1_000;
 
 /**
  * Calls an upstream and hands its answer on as it comes, without the fields that do not travel.
@@ -45,10 +50,10 @@ export function createForward(deps: {
   readonly patience?: Patience;
 }): Forward {
   const { egress, patience = PATIENCE } = deps;
-  return async (call, scrub, take) => {
+  return async ({ waitedMs, ...call }, scrub, take) => {
     let begun = false;
     try {
-      const times = { headTimeoutMs: patience.headMs, idleTimeoutMs: patience.idleMs };
+      const times = { headTimeoutMs: headTimeLeft(patience, waitedMs), idleTimeoutMs: patience.idleMs };
       await egress.stream({ ...call, ...times }, ({ status, fields }) => {
         const taker = take({ status, fields: scrub(answerFieldsThatTravel(fields)) });
         begun = true;
@@ -60,6 +65,10 @@ export function createForward(deps: {
     }
   };
 }
+
+/** How long an upstream may take for its head when so much time is gone already. */
+export const headTimeLeft = ({ headMs }: Pick<Patience, 'headMs'>, waitedMs: number): number =>
+  Math.min(headMs, Math.max(headMs - waitedMs, LEAST_HEAD_MS));
 
 /** Without the failure itself as its cause: that of a broken answer quotes it, with what the upstream echoed. */
 function refusalOf(error: unknown): unknown {

@@ -1,5 +1,11 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import { AppError, type HeaderPairs, type ProxyTicket, requestFieldsThatTravel } from '@svault/shared';
+import {
+  AppError,
+  type Clock,
+  type HeaderPairs,
+  type ProxyTicket,
+  requestFieldsThatTravel,
+} from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
@@ -55,8 +61,9 @@ export function createCallThroughProxy(deps: {
   readonly openStreams: OpenStreams;
   readonly audit: Pick<AuditLog, 'append' | 'appendNow'>;
   readonly commit: GroupCommit;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }): CallThroughProxy {
-  const { proxyConfigs, vault, credentials, forward, openStreams, audit, commit } = deps;
+  const { proxyConfigs, vault, credentials, forward, openStreams, audit, commit, clock } = deps;
 
   const find = ({ prx, svc }: ProxyTicket): { config: ProxyConfig; record: OpenRecord } => {
     const config = proxyConfigs.get(prx);
@@ -69,6 +76,7 @@ export function createCallThroughProxy(deps: {
   };
 
   return async ({ ticket, useNow, fields, body, signal }, take) => {
+    const startedMs = clock.monotonic();
     let used = false;
     /** Claims the nonce, unless it is claimed already, and writes what the request comes to. */
     const enter = async (event?: OwnEvent): Promise<ReturnType<typeof useNow>> => {
@@ -103,7 +111,8 @@ export function createCallThroughProxy(deps: {
       const admission = await enter(usedEvent(ticket, armed));
       if (admission !== 'admitted') return { unusable: admission };
       const call = callOf({ ticket, fields, body, signal }, armed);
-      await forward(call, createScrub(armed.token), take).catch(async (error: unknown) => {
+      const waitedMs = clock.monotonic() - startedMs;
+      await forward({ ...call, waitedMs }, createScrub(armed.token), take).catch(async (error: unknown) => {
         // Known only now: the entry before says that it was on its way, and this one that it never left.
         if (isNotAllowed(error)) await audit.append(refusedEvent(ticket, error));
         throw error;
@@ -142,7 +151,7 @@ function allow(config: ProxyConfig, { settings }: OpenRecord): void {
 function callOf(
   { ticket, fields, body, signal }: Omit<ProxiedRequest<never>, 'useNow'>,
   { config, headers: injected }: Armed,
-): UpstreamCall {
+): Omit<UpstreamCall, 'waitedMs'> {
   const headers = new Map<string, string>();
   for (const [name, value] of requestFieldsThatTravel(fields)) {
     // RFC 9110 section 5.3: lines of one name are one list.
