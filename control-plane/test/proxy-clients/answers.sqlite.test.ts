@@ -119,6 +119,18 @@ describe('an upstream’s answer is as without the proxy', () => {
     await expectSame();
   });
 
+  test.each([
+    ['in chunks', { 'transfer-encoding': 'chunked' }],
+    ['after leave to go on', { expect: '100-continue', 'content-length': '200000' }],
+  ])('to a body that comes %s', async (_how, headers) => {
+    answer = (req, res) => {
+      let bytes = 0;
+      req.on('data', (chunk: Buffer) => (bytes += chunk.byteLength));
+      req.on('end', () => res.end(`${bytes} bytes`));
+    };
+    await expectSame({ method: 'POST', headers, body: Buffer.alloc(200_000, 'b') });
+  });
+
   test.each(['GET', 'POST'] as const)('to %s: what it says it was asked', async (method) => {
     answer = (req, res) => {
       const chunks: Buffer[] = [];

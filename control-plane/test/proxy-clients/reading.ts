@@ -5,14 +5,21 @@ import type { Door } from './door.ts';
 export interface ReadingOptions {
   readonly method?: 'GET' | 'POST';
   readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly agent?: Agent;
 }
 
 /** Sends a request through a door and hands the answer out once its head is there, unread. */
 export async function open(door: Door, options: ReadingOptions = {}): Promise<IncomingMessage> {
-  const { method = 'GET', body, ...rest } = options;
-  const sent = request(door.url, { method, headers: { authorization: `Bearer ${door.bearer}` }, ...rest });
+  const { method = 'GET', body, headers, ...others } = options;
+  const authorization = `Bearer ${door.bearer}`;
+  const sent = request(door.url, { method, headers: { authorization, ...headers }, ...others });
+  // Who waits for leave to go on has it before the body.
+  if (headers?.['expect'] !== undefined) {
+    sent.flushHeaders();
+    await once(sent, 'continue');
+  }
   sent.end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   return answer;
