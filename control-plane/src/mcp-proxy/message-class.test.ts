@@ -5,7 +5,7 @@ const HANDSHAKE = 'mcp_handshake';
 const FLOOR = 'proxy_mcp';
 
 const classOf = (body: unknown, mcpMethod?: string): MessageClass =>
-  classifyMessage(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), mcpMethod);
+  classifyMessage(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), { mcpMethod });
 const message = (method: unknown, id: unknown = 1): object => ({ jsonrpc: '2.0', id, method });
 
 describe('the three kinds of messages that are exempt', () => {
@@ -45,6 +45,8 @@ describe('what looks like an exempt message, and may be another one to its upstr
     ['a method of another type', '{"jsonrpc":"2.0","id":1,"method":["tools/list"]}'],
     ['another version', '{"jsonrpc":"1.0","id":1,"method":"tools/list"}'],
     ['no version', '{"id":1,"method":"tools/list"}'],
+    // Go's encoding/json takes both for one member, and the last of them counts.
+    ['a name in capitals', '{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call"}'],
     ['a number that is none', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":1e400}'],
   ])('%s', (_what, body) => expect(classOf(body)).toEqual({ traffic: FLOOR, id: 1 }));
 
@@ -64,7 +66,23 @@ describe('what looks like an exempt message, and may be another one to its upstr
   it('UTF-16, and what is no UTF-8', () => {
     const text = JSON.stringify(message('tools/list'));
     for (const body of [Buffer.from(text, 'utf16le'), Buffer.from(`${text}\u00ff`, 'latin1')])
-      expect(classifyMessage(body, undefined).traffic).toBe(FLOOR);
+      expect(classifyMessage(body).traffic).toBe(FLOOR);
+  });
+
+  it.each([
+    ['application/json', HANDSHAKE],
+    ['application/json; charset=utf-8', HANDSHAKE],
+    ['application/json;charset="UTF-8"', HANDSHAKE],
+    ['application/json; charset=utf-7', FLOOR],
+    ['application/json; charset=utf-8; charset=utf-7', FLOOR],
+    ['application/json; x="; charset=utf-8"; charset=utf-7', FLOOR],
+    ["application/json; charset*=utf-8''utf-7", FLOOR],
+    ['application/json; CHARSET = utf-16', FLOOR],
+  ])('what %s makes of it', (contentType, traffic) => {
+    // In UTF-7 `+ACI-` is a quote, so that the text ends there and a second `method` follows.
+    const hidden = '+ACI-,+ACI-method+ACI-:+ACI-tools/call';
+    const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":"${hidden}"}`);
+    expect(classifyMessage(body, { contentType })).toEqual({ traffic, id: 1 });
   });
 
   it('one that is named another in the header that upstreams route by', () => {

@@ -16,14 +16,24 @@ const MOST_READ_BYTES = 256 * 1024;
 /** As large as a message may be there, at some tens of bytes for each value. */
 const BOUNDS = { numbers: 'any', maxCommas: 10_000 } as const;
 
+/** What an upstream is told of a message beside it. */
+export interface MessageHeader {
+  readonly contentType?: string | undefined;
+  /** `Mcp-Method` of revision 2026-07-28. */
+  readonly mcpMethod?: string | undefined;
+}
+
 /**
  * Tells from the body which class a POST is of (specification, "Handshake exemption"): one message, or a batch of them,
  * each `initialize`, `tools/list` or `notifications/*`. Strict: what two readers could take for two things is not exempt,
  * since the upstream is one of them, and what it is told by `Mcp-Method` must be exempt as well.
  *
- * @param mcpMethod the `Mcp-Method` header of revision 2026-07-28
+ * @param header as it travels
  */
-export function classifyMessage(body: Uint8Array, mcpMethod: string | undefined): MessageClass {
+export function classifyMessage(
+  body: Uint8Array,
+  { contentType, mcpMethod }: MessageHeader = {},
+): MessageClass {
   if (body.byteLength === 0 || body.byteLength > MOST_READ_BYTES) return NO_MESSAGE;
   let message: unknown;
   try {
@@ -36,6 +46,7 @@ export function classifyMessage(body: Uint8Array, mcpMethod: string | undefined)
   const isExempt =
     messages.length > 0 &&
     messages.every(isExemptMessage) &&
+    isUtf8(contentType) &&
     (mcpMethod === undefined || isExemptMethod(mcpMethod));
   return { traffic: isExempt ? 'mcp_handshake' : 'proxy_mcp', id: idOf(message) };
 }
@@ -46,7 +57,13 @@ const isExemptMessage = (message: unknown): boolean =>
   'jsonrpc' in message &&
   message.jsonrpc === '2.0' &&
   'method' in message &&
-  isExemptMethod(message.method);
+  isExemptMethod(message.method) &&
+  // Go's encoding/json takes `Method` for `method`, and the last of them counts.
+  !Object.keys(message).some((name) => name !== 'method' && /^method$/iu.test(name));
+
+/** Said or not. Told of another charset, an upstream reads other text: UTF-7 writes quotes in letters. */
+const isUtf8 = (contentType = ''): boolean =>
+  !/charset/i.test(contentType) || /^[^;]*;[\t ]*charset="?utf-8"?[\t ]*$/i.test(contentType);
 
 const isExemptMethod = (method: unknown): boolean =>
   method === 'initialize' ||

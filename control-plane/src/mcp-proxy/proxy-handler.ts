@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import { readBody } from '@svault/server-kit/raw-body';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
-import { type ProxyMethod, headerPairs } from '@svault/shared';
+import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
 import { type Denial, plainDenial } from '../access/denial.ts';
 import { refusal } from '../errors.ts';
 import { createAllowedOrigins } from '../http/allowed-origins.ts';
@@ -14,8 +14,9 @@ import { withStandingHeaders } from '../http/standing-headers.ts';
 import type { ProxyAccess } from '../proxy-access/proxy-access.ts';
 import { proxyKeyHash } from '../proxy-access/proxy-credential.ts';
 import type { Forward } from '../proxy-forwarding/forward.ts';
+import { outgoingFields } from '../proxy-forwarding/outgoing-fields.ts';
 import { createAnswerTaker } from './answer-taker.ts';
-import { NO_MESSAGE, classifyMessage } from './message-class.ts';
+import { type MessageHeader, NO_MESSAGE, classifyMessage } from './message-class.ts';
 import { createRefusalAnswers } from './refusal-answers.ts';
 
 export const PROXY_PATH = '/api/proxy/mcp';
@@ -90,12 +91,13 @@ export function createProxyHandler(options: {
       req.resume();
       return answers.deny(res, { isPost, id: null }, body.denial);
     }
-    const { traffic, id } = isPost ? classifyMessage(body, mcpMethodOf(req)) : NO_MESSAGE;
+    const fields = headerPairs(req.rawHeaders);
+    const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
     const decision = await access.decide({ keyHash, traffic, sourceAddress: clientAddress(req) });
     if (decision.outcome === 'denied') return answers.deny(res, { isPost, id }, decision.denial);
     const { use, stream } = decision;
     try {
-      const exchange = { method, fields: headerPairs(req.rawHeaders), body, signal: gone };
+      const exchange = { method, fields, body, signal: gone };
       const refused = await forward(use, exchange, takerOf(res));
       if (refused !== undefined) answers.refuse(res, { isPost, id }, refused);
       // An answer whose head could not be written: nobody may wait for it.
@@ -132,7 +134,11 @@ function goneSignal(res: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-const mcpMethodOf = ({ headers }: IncomingMessage): string | undefined => headers['mcp-method']?.toString();
+/** Of what travels: a field that stays behind tells the upstream nothing. */
+function headerOf(pairs: HeaderPairs, body: Uint8Array): MessageHeader {
+  const { contentType, fields } = outgoingFields(pairs, body);
+  return { contentType, mcpMethod: fields['mcp-method'] };
+}
 
 const FOREIGN_HOST =
   'This service is not called by that name. Use the address that SV_BASE_URL names; a reverse proxy that sends another Host belongs into SV_TRUSTED_PROXIES.';
