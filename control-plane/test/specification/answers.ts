@@ -5,7 +5,7 @@ const PLAIN = ['code', 'error'];
 const LATER = [...PLAIN, 'retryAfter'];
 const POLICY = [...PLAIN, 'policy', 'reason', 'rule'];
 
-/** Every refusal of `GET /api/agents/credentials`, with the exact members of its body. */
+/** Every plain refusal of the agents' endpoints, with the exact members of its body. */
 const REST_REFUSALS = {
   '401 MISSING_KEY': PLAIN,
   '403 INVALID_KEY': PLAIN,
@@ -18,8 +18,9 @@ const REST_REFUSALS = {
   '429 RATE_LIMITED': LATER,
   '423 VAULT_LOCKED': PLAIN,
   '502 WEBHOOK_NOT_CONFIGURED': PLAIN,
-  /** contract.md, "Webhook offline" */
+  /** contract.md, "Webhook offline": at the credential endpoint, and at the proxy's. */
   '503 WEBHOOK_UNAVAILABLE': LATER,
+  '502 WEBHOOK_UNAVAILABLE': LATER,
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type RestRefusal = keyof typeof REST_REFUSALS;

@@ -20,7 +20,7 @@ export interface Stage {
   /** Makes a policy of one rule and attaches it; `name` is its name. */
   policy(
     rule: { readonly type: string } & Record<string, unknown>,
-    target: { readonly targetType: 'agent' | 'token'; readonly targetId: string },
+    target: { readonly targetType: 'agent' | 'proxy' | 'token'; readonly targetId: string },
     name?: string,
   ): Promise<string>;
   grant(agent: PairAgent, body: object): Promise<void>;

@@ -1,0 +1,208 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, request } from 'node:http';
+import { formatTime, newKey } from '@svault/shared';
+import { tracesOf } from '@svault/test-kit/secret-forms';
+import { expect } from 'vitest';
+import { byHand } from '../http-by-hand.ts';
+import { PROXY, codeOf } from '../proxy-steps.ts';
+import { expectHttpRefusal } from './mcp-answers.ts';
+import type { PROXY_ROWS } from './proxy-rows.ts';
+import { type ProxyPlay, SECRET, shown } from './proxy-scene.ts';
+import { PROXY_SESSION_PLAYS } from './proxy-session-plays.ts';
+import type { Row } from './row.ts';
+
+const METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS'] as const;
+
+/** Claims of a ticket, as whoever listens could read them. */
+const claimsOf = (ticket = ''): Record<string, unknown> =>
+  JSON.parse(Buffer.from(ticket.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
+
+/** What the specification says of proxies beside their errors and limits. */
+export const PROXY_PLAYS = {
+  ...PROXY_SESSION_PLAYS,
+
+  'key: prefix': async (scene) => {
+    const proxy = await scene.proxyTo();
+    expect(proxy.key).toMatch(/^mcp_/);
+    for (const path of ['/api/proxies', `/api/proxies/${proxy.id}`])
+      expect((await scene.admin('GET', path)).text).not.toContain(proxy.key);
+    expect((await proxy.send('tools/call')).status).toBe(200);
+    await scene.admin('POST', `/api/proxies/${proxy.id}/revoke`);
+    expectHttpRefusal(await proxy.send('tools/call'), 403, 'INVALID_KEY');
+  },
+
+  'header templates': async (scene) => {
+    const [bearer, once_, twice] = [
+      undefined,
+      { 'x-api-key': '${TOKEN}', 'x-fixed': 'as it is' },
+      { authorization: 'Basic $<TOKEN>:${TOKEN}' },
+    ].map((headerTemplates) => scene.proxyTo({ headerTemplates }));
+    for (const proxy of [bearer, once_, twice])
+      expect((await (await proxy!).send('initialize')).status).toBe(200);
+    expect(shown(scene)).toEqual([`Bearer ${SECRET}`, undefined, `Basic ${SECRET}:${SECRET}`]);
+    expect(scene.upstream.seen[1]?.headers).toMatchObject({ 'x-api-key': SECRET, 'x-fixed': 'as it is' });
+    // It is the webhook that replaces it: between the two only the marker is seen.
+    expect(scene.passed()).toContain('${TOKEN}');
+    expect(tracesOf(SECRET, scene.pair.recorded())).toEqual([]);
+  },
+
+  'auth: proxy key': async (scene) => {
+    const { apiKey } = await scene.agent('github');
+    for (const method of METHODS) {
+      expectHttpRefusal(await scene.anyone(method, PROXY), 401, 'MISSING_KEY');
+      for (const key of [apiKey, scene.pair.adminKey, newKey('svsess'), newKey('mcp'), ''])
+        expectHttpRefusal(
+          await scene.anyone(method, PROXY, { headers: { authorization: `Bearer ${key}` } }),
+          403,
+          'INVALID_KEY',
+        );
+    }
+    expect(scene.upstream.seen).toEqual([]);
+  },
+
+  authenticates: async (scene) => {
+    const [proxy, other] = [await scene.proxyTo(), await scene.proxyTo()];
+    const rule = { type: 'manual_approval' };
+    await scene.policy(rule, { targetType: 'proxy', targetId: proxy.id });
+    expect(codeOf(await proxy.send('tools/call'))).toEqual([403, 'POLICY_DENIED']);
+    expect((await other.send('tools/call')).status).toBe(200);
+    await scene.policy(rule, { targetType: 'token', targetId: 'github' });
+    expect(codeOf(await other.send('tools/call'))).toEqual([403, 'POLICY_DENIED']);
+    expect(scene.upstream.seen).toHaveLength(1);
+  },
+
+  forwards: async (scene) => {
+    const proxy = await scene.proxyTo();
+    scene.passed();
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } };
+    await proxy.call('POST', { body });
+    await proxy.call('GET');
+    const [post, get] = scene.passed().split('POST /v1/proxy HTTP/1.1\r\n').slice(1);
+    expect(post).toContain(`\r\n\r\n${JSON.stringify(body)}`);
+    const tickets = [post, get].map((text) => {
+      expect(text).toMatch(/^signature: sv=:[\w+/]{43}=:\r$/im);
+      expect(text).toMatch(/^signature-input: sv=\(.*"sv-ticket".*\);/im);
+      return claimsOf(/^sv-ticket: (.+)\r$/im.exec(text ?? '')?.[1]);
+    });
+    const claims = { op: 'proxy', svc: 'github', sub: proxy.id, prx: proxy.id };
+    expect(tickets).toMatchObject([
+      { ...claims, htm: 'POST' },
+      { ...claims, htm: 'GET' },
+    ]);
+    expect(tickets[0]?.['jti']).not.toBe(tickets[1]?.['jti']);
+  },
+
+  injects: async (scene) => {
+    const proxy = await scene.proxyTo();
+    await proxy.call('POST', {
+      body: {},
+      headers: { 'x-api-key': proxy.key, cookie: 'a=b', 'mcp-session-id': 's' },
+    });
+    const { headers } = scene.upstream.seen[0]!;
+    expect(headers).toMatchObject({ authorization: `Bearer ${SECRET}`, 'mcp-session-id': 's' });
+    for (const name of ['x-api-key', 'cookie', 'sv-ticket', 'signature'])
+      expect(headers).not.toHaveProperty(name);
+    expect(JSON.stringify(headers)).not.toContain(proxy.key);
+  },
+
+  streams: async (scene) => {
+    const proxy = await scene.proxyTo();
+    const begun = new Promise<ServerResponse>((resolve) => {
+      scene.upstream.answer = (_call, res) => {
+        res.writeHead(201, { 'content-type': 'text/event-stream', 'mcp-session-id': 's' }).flushHeaders();
+        resolve(res);
+      };
+    });
+    const sent = request(scene.pair.controlPlaneUrl() + PROXY, {
+      headers: { 'x-mcp-key': proxy.key },
+      agent: false,
+    }).end();
+    const [res] = (await once(sent, 'response')) as [IncomingMessage];
+    expect([res.statusCode, res.headers['mcp-session-id']]).toEqual([201, 's']);
+    const [upstream, events] = [await begun, res[Symbol.asyncIterator]()];
+    for (let n = 0; n < 5; n++) {
+      upstream.write(`data: ${n}\n\n`);
+      expect(String((await events.next()).value)).toBe(`data: ${n}\n\n`);
+    }
+    upstream.end();
+    expect(await events.next()).toMatchObject({ done: true });
+  },
+
+  redirects: async (scene) => {
+    const proxy = await scene.proxyTo();
+    const session = await scene.sessionProxyTo();
+    for (const status of [301, 302, 303, 307, 308])
+      for (const each of [proxy, session]) {
+        scene.upstream.seen.length = 0;
+        scene.upstream.answer = (_call, res) => res.writeHead(status, { location: '/elsewhere' }).end();
+        const answer = await each.send('tools/call');
+        expect([answer.status, answer.headers.get('location')]).toEqual([status, '/elsewhere']);
+        expect(scene.upstream.seen.map(({ url }) => url)).toEqual(['/mcp']);
+      }
+  },
+
+  refreshes: async (scene) => {
+    const { provider, pair } = scene;
+    provider.register({ id: 'c', method: 'none' });
+    const { accessToken, refreshToken } = provider.grant('c');
+    await scene.store('expired', {
+      tokenType: 'JWT',
+      accessToken,
+      refreshToken,
+      expiryTime: formatTime(pair.clock.now() - 1_000),
+      provider: { tokenUrl: provider.url, clientId: 'c' },
+    });
+    const proxy = await scene.proxyTo({ serviceName: 'expired' });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => proxy.send('tools/call')));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(provider.calls).toHaveLength(1);
+    const [fresh, ...others] = new Set(shown(scene));
+    expect([others, fresh === `Bearer ${accessToken}`]).toEqual([[], false]);
+    expect(provider.gave(fresh?.slice('Bearer '.length) ?? '')).toBe(true);
+  },
+
+  'other methods': async (scene) => {
+    for (const proxy of [await scene.proxyTo(), await scene.sessionProxyTo()]) {
+      scene.upstream.seen.length = 0;
+      for (const method of ['GET', 'DELETE', 'OPTIONS']) expect((await proxy.call(method)).status).toBe(200);
+      expect(scene.upstream.seen.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'OPTIONS']);
+      for (const method of ['HEAD', 'PUT', 'PATCH']) {
+        const { status, headers } = await proxy.call(method);
+        expect([status, headers.get('allow')]).toEqual([405, 'GET, POST, DELETE, OPTIONS']);
+      }
+      // The probe tells whether there is a stream: both of an upstream's answers come as they are.
+      scene.upstream.answer = (_call, res) => res.writeHead(405, { allow: 'POST' }).end();
+      expect((await proxy.call('GET')).status).toBe(405);
+      scene.upstream.answer = ({ headers }, res) =>
+        res.writeHead(200, { 'content-type': headers.accept }).end('data: 1\n\n');
+      const stream = await proxy.call('GET', { headers: { accept: 'text/event-stream' } });
+      expect([stream.headers.get('content-type'), stream.text]).toEqual(['text/event-stream', 'data: 1\n\n']);
+    }
+  },
+
+  batch: async (scene) => {
+    const rawBody = '[ {"jsonrpc":"2.0","id":1 ,"method":"tools/list"},\r\n{"b":"\\u00e4ä","a":1e2}, [] ]\n';
+    for (const proxy of [await scene.proxyTo(), await scene.sessionProxyTo()]) {
+      scene.upstream.answer = ({ body }, res) => res.writeHead(200, { 'x-kind': 'batch' }).end(body);
+      const answer = await proxy.call('POST', { rawBody, headers: { 'content-type': 'application/json' } });
+      expect([answer.status, answer.text, answer.headers.get('x-kind')]).toEqual([200, rawBody, 'batch']);
+    }
+    expect(scene.upstream.seen.map(({ body }) => body.toString())).toEqual([rawBody, rawBody]);
+  },
+
+  'key: order': async (scene) => {
+    const [proxy, other] = [await scene.proxyTo(), newKey('mcp')];
+    const asked = [
+      [{ authorization: `Bearer ${proxy.key}` }, 200],
+      [{ 'x-mcp-key': proxy.key }, 200],
+      [{ authorization: `Bearer ${proxy.key}`, 'x-mcp-key': other }, 200],
+      [{ authorization: `Bearer ${other}`, 'x-mcp-key': proxy.key }, 403],
+      [{ authorization: 'Basic eDp5', 'x-mcp-key': proxy.key }, 200],
+      [{ authorization: proxy.key }, 401],
+      [{ 'x-agent-key': proxy.key }, 401],
+    ] as const;
+    const url = scene.pair.controlPlaneUrl() + PROXY;
+    for (const [headers, status] of asked)
+      expect([headers, (await byHand(url, { method: 'GET', headers })).status]).toEqual([headers, status]);
+  },
+} as const satisfies Record<keyof typeof PROXY_ROWS, ProxyPlay<Row>>;

@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
+import { expect } from 'vitest';
+import type { Answer } from '../management-service.ts';
+import { storeOn } from '../pair-agents.ts';
+import { startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
+import { PROXY, type TestProxy, message, proxyOn, sessionSettings } from '../proxy-steps.ts';
+import { type PipelinedRequest, pipeline } from './pipeline.ts';
+import { type Stage, raiseCurtain } from './stage.ts';
+
+/** What an upstream was asked. */
+export interface UpstreamCall {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export interface Upstream {
+  readonly url: string;
+  /** As it stands in `allowedHosts`. */
+  readonly host: string;
+  /** All calls of the row, in their order. */
+  readonly seen: UpstreamCall[];
+  /** How it answers; `{"ok":true}` until a row says otherwise. */
+  answer: (call: UpstreamCall, res: ServerResponse) => unknown;
+}
+
+/** A body of `/v1/store`; `allowedHosts` has the upstream unless it says otherwise. */
+export type Credential = { readonly tokenType: string } & Readonly<Record<string, unknown>>;
+
+/** A stage with an upstream, its credential `github` at the webhook, and a provider of tokens. */
+export interface ProxyScene extends Omit<Stage, 'spend'> {
+  readonly upstream: Upstream;
+  readonly provider: TokenEndpoint;
+  store(serviceName: string, credential: Credential): Promise<void>;
+  /** Makes a proxy to the upstream with the credential, unless said otherwise. */
+  proxyTo(settings?: object): Promise<TestProxy>;
+  /** Makes a proxy to the upstream that shows it sessions of a new agent. */
+  sessionProxyTo(): Promise<TestProxy>;
+  /** Uses the limits so many times and nothing else: the vault is locked meanwhile, which is looked at behind them. */
+  spend(proxy: TestProxy, count: number, request?: Partial<PipelinedRequest>): Promise<void>;
+  /** What passed between the service and the webhook since it was asked the last time. */
+  passed(): string;
+}
+
+/** A play of one row. */
+export type ProxyPlay<R> = (scene: ProxyScene, row: R) => Promise<void>;
+
+/** The credential of the upstream. */
+export const SECRET = 'canary/of what a proxy injects: 100%';
+export const CALL = message('tools/call', { name: 'x' }, 1);
+
+export async function raiseProxyCurtain(options?: Parameters<typeof raiseCurtain>[0]): Promise<ProxyScene> {
+  const stage = await raiseCurtain(options);
+  const provider = await startTokenEndpoint();
+  const { url, host, close } = await startPlainUpstream((req, res) => {
+    void buffer(req).then((body) => {
+      const call = { method: req.method, url: req.url, headers: req.headers, body };
+      upstream.seen.push(call);
+      return upstream.answer(call, res);
+    });
+  });
+  const fine: Upstream['answer'] = (_call, res) =>
+    res.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
+  const upstream: Upstream = { url, host, seen: [], answer: fine };
+  const store: ProxyScene['store'] = (serviceName, credential) =>
+    storeOn(stage.pair, serviceName, { allowedHosts: [host], ...credential });
+  let read = 0;
+  await store('github', { tokenType: 'PlainText', value: SECRET });
+  const owner = { running: { url: stage.pair.controlPlaneUrl() }, admin: stage.admin };
+  const proxyTo: ProxyScene['proxyTo'] = (settings) => proxyOn(owner, { upstreamUrl: url, ...settings });
+  return {
+    ...stage,
+    upstream,
+    provider,
+    store,
+    proxyTo,
+    sessionProxyTo: async () => proxyTo(sessionSettings((await stage.agent()).id, url)),
+    spend: async ({ key }, count, request = { method: 'POST', body: CALL }) => {
+      const asked = { path: PROXY, headers: { 'x-mcp-key': key }, ...request };
+      await stage.admin('POST', '/api/vault/lock');
+      const statuses = await pipeline(
+        owner.running.url,
+        Array.from({ length: count }, () => asked),
+      );
+      await stage.admin('POST', '/api/vault/unlock');
+      expect(new Set(statuses)).toEqual(new Set([423]));
+    },
+    passed: () => {
+      const all = stage.pair.recorded();
+      const fresh = all.subarray(read).toString('latin1');
+      read = all.length;
+      return fresh;
+    },
+    clear: async () => {
+      await stage.clear();
+      upstream.seen.length = 0;
+      upstream.answer = fine;
+    },
+    close: async () => {
+      await stage.close();
+      await provider.close();
+      await close();
+    },
+  };
+}
+
+/** The credential that the upstream was shown by each call. */
+export const shown = ({ upstream }: ProxyScene): readonly (string | undefined)[] =>
+  upstream.seen.map(({ headers }) => headers.authorization);
+
+/** A refusal by JSON-RPC (429, `Retry-After`), with exactly its members. */
+export function expectRpcDenial(
+  answer: Answer,
+  { id = 1, ...data }: { readonly id?: unknown; readonly code: string; readonly retryAfter: number },
+): void {
+  expect([answer.status, answer.json]).toEqual([
+    429,
+    { jsonrpc: '2.0', id, error: { code: -32_029, message: expect.stringMatching(/\w/) as string, data } },
+  ]);
+  const { headers } = answer;
+  expect(headers.get('retry-after')).toBe(String(data.retryAfter));
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(headers.get('cache-control')).toBe('no-store');
+}

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
+import { ENVELOPE_PLAYS } from './envelope-plays.ts';
+import { type ProxyPlay, type ProxyScene, raiseProxyCurtain } from './proxy-scene.ts';
+import type { Row } from './row.ts';
+import { WEBHOOK_PLAYS } from './webhook-plays.ts';
+import { ENVELOPE_ROWS, WEBHOOK_ROWS } from './webhook-rows.ts';
+
+// What the specification says of the webhook, each row by its own words, with the reference webhook.
+
+let scene: ProxyScene;
+beforeAll(async () => {
+  scene = await raiseProxyCurtain();
+});
+afterAll(() => scene.close());
+beforeEach(() => scene.clear());
+
+describe.each([
+  ['its endpoints', WEBHOOK_ROWS, WEBHOOK_PLAYS],
+  ['what it returns', ENVELOPE_ROWS, ENVELOPE_PLAYS],
+] as const)('%s', (_what, rows, plays) => {
+  test.each(Object.entries(plays as Readonly<Record<string, ProxyPlay<Row>>>))('%s', async (key, play) => {
+    await play(scene, (rows as Readonly<Record<string, Row>>)[key]!);
+  });
+});
