@@ -21,6 +21,7 @@ import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/eval
 import { readGeoDatabase } from './policies/geo-database.ts';
 import { type ProxyConfigDelivery, createProxyConfigDelivery } from './proxies/config-delivery.ts';
 import { createProxyConfigRemoval } from './proxies/config-removal.ts';
+import { createBodyRoom } from './proxy-access/body-room.ts';
 import { createOpenStreams } from './proxy-access/open-streams.ts';
 import { createProxyAccess } from './proxy-access/pipeline.ts';
 import type { ProxyAccess } from './proxy-access/proxy-access.ts';
@@ -155,6 +156,7 @@ export async function createContext(
     denials,
     offlineForSeconds: status.offlineForSeconds,
     streams: createOpenStreams(),
+    bodies: createBodyRoom(),
     clock,
   });
 

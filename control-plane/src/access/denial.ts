@@ -20,10 +20,13 @@ export type PlainDenialCode = (typeof PLAIN_CODES)[number];
 export type Denial =
   | { readonly code: PlainDenialCode }
   | { readonly code: 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
-  /** `scope` is what had no room: the penalty box, the floor, the account's ceiling, a proxy's streams, or a counter of its own. */
+  /**
+   * `scope` is what had no room: the penalty box, the floor, the account's ceiling, a proxy's streams, the memory for large
+   * bodies, or a counter of its own.
+   */
   | {
       readonly code: 'RATE_LIMITED';
-      readonly scope: LimiterDenial['scope'] | 'open_streams';
+      readonly scope: LimiterDenial['scope'] | 'open_streams' | 'large_bodies';
       readonly retryAfterSeconds: number;
     }
   /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */

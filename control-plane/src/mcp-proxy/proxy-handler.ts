@@ -1,49 +1,30 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
-import { readBody } from '@svault/server-kit/raw-body';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
-import { type Denial, plainDenial } from '../access/denial.ts';
+import { plainDenial } from '../access/denial.ts';
 import { refusal } from '../errors.ts';
 import { createAllowedOrigins } from '../http/allowed-origins.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import type { OwnHost } from '../http/own-host.ts';
+import type { JsonRpcId } from '../http/json-rpc.ts';
 import { presentedKey } from '../http/presented-key.ts';
 import { withStandingHeaders } from '../http/standing-headers.ts';
-import type { ProxyAccess } from '../proxy-access/proxy-access.ts';
+import type { ProxyAccess, ProxyDecision } from '../proxy-access/proxy-access.ts';
 import { proxyKeyHash } from '../proxy-access/proxy-credential.ts';
-import type { Forward } from '../proxy-forwarding/forward.ts';
+import type { Forward, ProxyExchange } from '../proxy-forwarding/forward.ts';
 import { outgoingFields } from '../proxy-forwarding/outgoing-fields.ts';
 import { createAnswerTaker } from './answer-taker.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './message-class.ts';
+import { createReceiveBody } from './receive-body.ts';
 import { createRefusalAnswers } from './refusal-answers.ts';
 
 export const PROXY_PATH = '/api/proxy/mcp';
 
-/** protocol.md section 2. */
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** As much as is kept for somebody of whom nothing is known yet but that a key has the right form. */
-const STRANGERS_BYTES = 64 * 1024;
-
 const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const satisfies readonly ProxyMethod[];
 const methodOf = (text: string | undefined): ProxyMethod | undefined =>
   METHODS.find((method) => method === text);
-
-/** Why no more of a body is read. */
-class KeptOut extends Error {
-  readonly denial: Denial;
-
-  constructor(denial: Denial) {
-    super(`kept out: ${denial.code}`);
-    this.denial = denial;
-  }
-}
-
-function keptOutOf(error: unknown): KeptOut {
-  if (error instanceof KeptOut) return error;
-  throw error;
-}
 
 /**
  * `/api/proxy/mcp` (specification, "MCP proxy"): who may call comes first, then what may be done, and the forwarding last,
@@ -63,6 +44,7 @@ export function createProxyHandler(options: {
   const { access, forward, clientAddress, ownHost, baseUrl } = options;
   const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const answers = createRefusalAnswers(standing.flat());
+  const receiveBody = createReceiveBody({ access });
   const takerOf = createAnswerTaker();
   const refuseMethod = methodNotAllowed(METHODS);
   const judgeOrigin = createAllowedOrigins({
@@ -85,40 +67,37 @@ export function createProxyHandler(options: {
     }
 
     const gone = goneSignal(res);
-    const body = await bodyOf(req, keyHash).catch(keptOutOf);
-    if (body instanceof KeptOut) {
+    const received = await receiveBody(req, keyHash);
+    if (received.outcome === 'denied') {
       // What is left of the body is dropped as it comes.
       req.resume();
-      return answers.deny(res, { isPost, id: null }, body.denial);
+      return answers.deny(res, { isPost, id: null }, received.denial);
     }
-    const fields = headerPairs(req.rawHeaders);
-    const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
-    const decision = await access.decide({ keyHash, traffic, sourceAddress: clientAddress(req) });
-    if (decision.outcome === 'denied') return answers.deny(res, { isPost, id }, decision.denial);
-    const { use, stream } = decision;
+    const { body, release } = received;
     try {
-      const exchange = { method, fields, body, signal: gone };
+      const fields = headerPairs(req.rawHeaders);
+      const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
+      const decision = await access.decide({ keyHash, traffic, sourceAddress: clientAddress(req) });
+      if (decision.outcome === 'denied') return answers.deny(res, { isPost, id }, decision.denial);
+      await carry(res, decision, { exchange: { method, fields, body, signal: gone }, id });
+    } finally {
+      release();
+    }
+  };
+
+  /** Forwards what was decided and written down. */
+  async function carry(
+    res: ServerResponse,
+    { use, stream }: Extract<ProxyDecision, { readonly outcome: 'use' }>,
+    { exchange, id }: { readonly exchange: ProxyExchange; readonly id: JsonRpcId },
+  ): Promise<void> {
+    try {
       const refused = await forward(use, exchange, takerOf(res));
-      if (refused !== undefined) answers.refuse(res, { isPost, id }, refused);
+      if (refused !== undefined) answers.refuse(res, { isPost: exchange.method === 'POST', id }, refused);
       // An answer whose head could not be written: nobody may wait for it.
       else if (!res.headersSent) res.destroy();
     } finally {
       stream.close();
-    }
-  };
-
-  /** Of larger bodies the key is looked up before the rest is read, and they have a place among the proxy's streams. */
-  async function bodyOf(req: IncomingMessage, keyHash: string): Promise<Buffer> {
-    let close = (): void => undefined;
-    const admit = async (): Promise<void> => {
-      const admittance = await access.admit(keyHash);
-      if (admittance.outcome === 'denied') throw new KeptOut(admittance.denial);
-      ({ close } = admittance.stream);
-    };
-    try {
-      return await readBody(req, { maxBytes: MAX_BODY_BYTES, large: { bytes: STRANGERS_BYTES, admit } });
-    } finally {
-      close();
     }
   }
 

@@ -6,6 +6,7 @@ import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
 import type { PolicyVerdict } from '../policies/policy-verdict.ts';
+import { createBodyRoom } from './body-room.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { createProxyAccess } from './pipeline.ts';
 import type { ProxyAccess, ProxyDecision } from './proxy-access.ts';
@@ -81,6 +82,7 @@ beforeEach(() => {
     denials: createDenialCounter({ audit, clock }),
     offlineForSeconds: () => (asked.push('offline'), 0),
     streams: createOpenStreams(1),
+    bodies: createBodyRoom({ most: 100, mostOfOne: 100 }),
     clock,
   });
 });
@@ -177,14 +179,17 @@ it('a rate that has no room is its policyâ€™s denial, any other limit a limiterâ
 
 describe('a large body', () => {
   it('is let in for a known key alone, with a place and without being counted', async () => {
-    const admittance = await access.admit('hash');
+    const admittance = await access.admit('hash', 60);
     expect([admittance.outcome, asked]).toEqual(['admitted', ['store']]);
-    expect(await access.admit('hash')).toMatchObject({ denial: { scope: 'open_streams' } });
+    expect(await access.admit('hash', 60)).toMatchObject({ denial: { scope: 'open_streams' } });
     if (admittance.outcome === 'admitted') admittance.stream.close();
+    // What is there of the first one is still held.
+    expect(await access.admit('hash', 60)).toMatchObject({ denial: { scope: 'large_bodies' } });
+    expect(await access.admit('hash', 40)).toMatchObject({ outcome: 'admitted' });
     subject = undefined;
-    expect(await access.admit('hash')).toMatchObject({ denial: { code: 'INVALID_KEY' } });
+    expect(await access.admit('hash', 60)).toMatchObject({ denial: { code: 'INVALID_KEY' } });
     change({ agentId: 'agt_1' as Id<'agt'>, agentStatus: 'deleted' });
-    expect(await access.admit('hash')).toMatchObject({ denial: { code: 'AGENT_INACTIVE' } });
+    expect(await access.admit('hash', 60)).toMatchObject({ denial: { code: 'AGENT_INACTIVE' } });
   });
 });
 

@@ -1,5 +1,5 @@
 import { countOnce } from '../access/counted-once.ts';
-import { denied, plainDenial } from '../access/denial.ts';
+import { type Denial, denied, plainDenial } from '../access/denial.ts';
 import type { PolicyOutlook } from '../access/policy-outlook.ts';
 import { createRefusals } from '../access/refusals.ts';
 import { untilItHolds } from '../access/until-it-holds.ts';
@@ -7,6 +7,7 @@ import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
+import type { BodyRoom } from './body-room.ts';
 import { createForesee } from './outlook.ts';
 import { NO_STREAM, type UseDependencies, createProvideUse } from './provide-use.ts';
 import type { Admittance, ProxyAccess, ProxyDecision, ProxyRequest } from './proxy-access.ts';
@@ -19,7 +20,11 @@ export interface ProxyAccessDependencies extends UseDependencies {
   readonly limits: Limits;
   readonly policies: PolicyEvaluator;
   readonly denials: DenialCounter;
+  readonly bodies: BodyRoom;
 }
+
+/** Others may be done with theirs at any time. */
+const NO_ROOM: Denial = { ...NO_STREAM, scope: 'large_bodies' };
 
 /**
  * Decides whether a proxy's request goes on, as `access/pipeline.ts` does for agents. Everything that can refuse stands in
@@ -30,7 +35,7 @@ export interface ProxyAccessDependencies extends UseDependencies {
  * forwarded before that is on the disk.
  */
 export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
-  const { store, streams, clock } = dependencies;
+  const { store, streams, bodies, clock } = dependencies;
   const foresee = createForesee(dependencies);
   const refusals = createRefusals<ProxySubject>(
     (subject, _serviceName, denial) => proxyEvent(subject, denial),
@@ -55,12 +60,16 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     });
   }
 
-  async function admit(keyHash: string): Promise<Admittance> {
+  async function admit(keyHash: string, bytes: number): Promise<Admittance> {
     const subject = await store.find(keyHash);
     if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
     if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
     const stream = streams.open(subject.proxyId);
-    return stream === undefined ? refusals.counted(subject, NO_STREAM) : { outcome: 'admitted', stream };
+    if (stream === undefined) return refusals.counted(subject, NO_STREAM);
+    const room = bodies.take(subject.vaultId, bytes);
+    if (room !== undefined) return { outcome: 'admitted', stream, room };
+    stream.close();
+    return refusals.counted(subject, NO_ROOM);
   }
 
   return { decide, admit };

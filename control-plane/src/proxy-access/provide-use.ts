@@ -20,11 +20,11 @@ export interface UseDependencies {
 /** All streams are in use: one may end at any time. */
 const STREAM_RETRY_SECONDS = 1;
 
-export const NO_STREAM: Denial = {
+export const NO_STREAM = {
   code: 'RATE_LIMITED',
   scope: 'open_streams',
   retryAfterSeconds: STREAM_RETRY_SECONDS,
-};
+} as const satisfies Denial;
 
 /**
  * All that is left once limits and policies allow: somebody to forward to, a place among the proxy's streams, and the line

@@ -3,6 +3,7 @@ import type { BoundWebhook } from '../access/caller-subject.ts';
 import type { Denied } from '../access/denial.ts';
 import type { DeliverableProxy } from '../proxies/config-delivery.ts';
 import type { SessionProxy } from '../upstream-sessions/upstream-sessions.ts';
+import type { BodyPlace } from './body-room.ts';
 import type { OpenStream } from './open-streams.ts';
 
 export interface ProxyRequest {
@@ -30,15 +31,18 @@ export type ProxyDecision =
   | { readonly outcome: 'use'; readonly use: ProxyUse; readonly stream: OpenStream };
 
 /** Whether more of a request may be read than of anybody's. */
-export type Admittance = Denied | { readonly outcome: 'admitted'; readonly stream: OpenStream };
+export type Admittance =
+  Denied | { readonly outcome: 'admitted'; readonly stream: OpenStream; readonly room: BodyPlace };
 
 /** Decides for the proxies' door. */
 export interface ProxyAccess {
   /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing may be forwarded */
   decide(request: ProxyRequest): Promise<ProxyDecision>;
   /**
-   * Looks who it is, counts nothing, and holds one of the proxy's places while a large body is received: `stream` is to be
-   * closed when it is there.
+   * Looks who it is, counts nothing, and holds one of the proxy's places while a large body is received, and room for it:
+   * `stream` is to be closed when it is there, `room` when it is not needed any more.
+   *
+   * @param bytes as many as the body may have
    */
-  admit(keyHash: string): Promise<Admittance>;
+  admit(keyHash: string, bytes: number): Promise<Admittance>;
 }
