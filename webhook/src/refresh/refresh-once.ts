@@ -7,7 +7,7 @@ import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { CallLimit } from './call-limit.ts';
 import { type ClientAuthentication, type ProviderAnswer, callProvider } from './provider-call.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
-import { refreshedDraft } from './refreshed-draft.ts';
+import { hasSameGrant, refreshedDraft } from './refreshed-draft.ts';
 
 /** Who or what wanted a refresh: somebody who needed the token, the service, or the start after a kill. */
 export type RefreshCause = 'use' | 'notify' | 'lease' | 'start';
@@ -49,7 +49,7 @@ interface Gained {
 }
 
 export function createRefreshOnce(deps: {
-  readonly vault: Pick<Vault, 'describe' | 'replaceNow'>;
+  readonly vault: Pick<Vault, 'describe' | 'openAll' | 'replaceNow'>;
   readonly marks: RefreshMarks;
   readonly limit: CallLimit;
   readonly egress: Pick<Egress, 'request'>;
@@ -59,8 +59,8 @@ export function createRefreshOnce(deps: {
   readonly logger: Pick<Logger, 'warn'>;
 }): RefreshOnce {
   const { vault, marks, limit, egress, audit, commit, clock, logger } = deps;
-  /** By service name: the provider has rotated, and this memory is the only place where the new token is. */
-  const unstored = new Map<string, Gained>();
+  /** The provider has rotated, and this memory is the only place where the new token is. */
+  const unstored = new Set<Gained>();
 
   const markNow = ({ serviceName, version }: OpenRecord): 'marked' | 'reauth_needed' | 'changed' => {
     if (vault.describe(serviceName)?.version !== version) return 'changed';
@@ -69,35 +69,33 @@ export function createRefreshOnce(deps: {
     return 'marked';
   };
 
+  /** In the place of every version that holds the refresh token which is spent by now, the live one last. */
   const storeNow = ({ record, pair, askedAtMs, cause }: Gained): RefreshResult => {
-    const { serviceName, version: from, createdAtMs } = record;
-    const draft = refreshedDraft(record, pair, askedAtMs);
-    const replaced = vault.replaceNow(serviceName, from, draft);
+    const { serviceName, version: from } = record;
+    const holders = vault.openAll(serviceName).filter((holder) => hasSameGrant(holder, record));
+    const stored = holders.map((holder) => {
+      const { settings, secret } = refreshedDraft(holder, pair, askedAtMs);
+      const version = vault.replaceNow(holder, { settings, secret });
+      return { ...holder, version, settings, secret: new Secret(secret) };
+    });
     const rotated = pair.refreshToken !== undefined;
-    const { expiryTime } = draft.settings;
-    const detail = { cause, from, version: replaced?.version, rotated, expiryTime };
-    const outcome = replaced === undefined ? 'error' : 'success';
+    const last = stored.at(-1);
+    const detail = { cause, from, version: last?.version, rotated, expiryTime: last?.settings.expiryTime };
+    const outcome = last === undefined ? 'error' : 'success';
     audit.appendNow({ eventType: 'CREDENTIAL_REFRESHED', outcome, serviceName, detail });
-    if (replaced?.isLive !== true) return { outcome: 'changed' };
-    const { settings, secret } = draft;
-    const { version } = replaced;
-    return {
-      outcome: 'refreshed',
-      record: { serviceName, version, createdAtMs, settings, secret: new Secret(secret) },
-    };
+    return last?.isLive === true ? { outcome: 'refreshed', record: last } : { outcome: 'changed' };
   };
 
   const storing = new Map<Gained, Promise<RefreshResult>>();
   /** Once, however many come to it: those who need the token, and the job that tries again. */
   const store = (gained: Gained): Promise<RefreshResult> => {
-    const { serviceName } = gained.record;
-    unstored.set(serviceName, gained);
+    unstored.add(gained);
     const stored =
       storing.get(gained) ??
       commit
         .run(() => storeNow(gained))
         .then((result) => {
-          unstored.delete(serviceName);
+          unstored.delete(gained);
           return result;
         })
         .finally(() => storing.delete(gained));
@@ -146,17 +144,25 @@ export function createRefreshOnce(deps: {
     return { outcome: 'failed', code };
   };
 
+  const ofName = (serviceName: string): readonly Gained[] =>
+    [...unstored].filter(({ record }) => record.serviceName === serviceName);
+
   const refresh: RefreshOnce['run'] = async (record, { cause, authentication }) => {
     const { serviceName, version } = record;
-    const gained = unstored.get(serviceName);
-    if (gained?.record.version === version) return store(gained);
+    for (const gained of ofName(serviceName)) {
+      const stored = await store(gained);
+      if (gained.record.version === version) return stored;
+    }
     const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
     if (retryAfterSeconds !== undefined) return { outcome: 'limited', retryAfterSeconds };
     const outcome = await commit.run(() => markNow(record));
     return outcome === 'marked' ? call(record, cause, authentication) : { outcome };
   };
   const storeUnstored = async (): Promise<void> => {
-    for (const gained of [...unstored.values()]) await store(gained);
+    // Each of them is tried: what keeps one from being stored need not keep the others.
+    const stored = await Promise.allSettled([...unstored].map(store));
+    const unwritten = stored.find((one) => one.status === 'rejected');
+    if (unwritten !== undefined) throw unwritten.reason;
   };
   const underWay = new Set<Promise<RefreshResult>>();
 

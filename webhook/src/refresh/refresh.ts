@@ -23,6 +23,12 @@ export interface Refresh {
   close(): Promise<void>;
 }
 
+/** A refresh under way, of one version. */
+interface Flight {
+  readonly version: number;
+  readonly result: Promise<RefreshResult>;
+}
+
 export function createRefresh(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly once: RefreshOnce;
@@ -30,7 +36,7 @@ export function createRefresh(deps: {
   readonly pause: FailurePause;
 }): Refresh {
   const { vault, once, turns, pause } = deps;
-  const flights = new Map<string, Promise<RefreshResult>>();
+  const flights = new Map<string, Flight>();
 
   const fly = async (
     serviceName: string,
@@ -49,16 +55,21 @@ export function createRefresh(deps: {
     }
   };
 
+  const own: Refresh['own'] = (serviceName, seenVersion, cause) => {
+    const underWay = flights.get(serviceName);
+    if (underWay?.version === seenVersion) return underWay.result;
+    // What becomes of another version says nothing of this one.
+    const again = (): Promise<RefreshResult> => own(serviceName, seenVersion, cause);
+    if (underWay !== undefined) return underWay.result.then(again, again);
+    const failure = cause === 'use' ? pause.failureOf(serviceName, seenVersion) : undefined;
+    if (failure !== undefined) return Promise.resolve(failure);
+    const result = fly(serviceName, seenVersion, cause).finally(() => flights.delete(serviceName));
+    flights.set(serviceName, { version: seenVersion, result });
+    return result;
+  };
+
   return {
-    own: (serviceName, seenVersion, cause) => {
-      const underWay = flights.get(serviceName);
-      if (underWay !== undefined) return underWay;
-      const failure = cause === 'use' ? pause.failureOf(serviceName, seenVersion) : undefined;
-      if (failure !== undefined) return Promise.resolve(failure);
-      const flight = fly(serviceName, seenVersion, cause).finally(() => flights.delete(serviceName));
-      flights.set(serviceName, flight);
-      return flight;
-    },
+    own,
     storeUnstored: () => once.storeUnstored(),
     close: async () => {
       turns.close();

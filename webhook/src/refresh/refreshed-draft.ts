@@ -9,6 +9,19 @@ export function isRefreshable({ settings }: Pick<OpenRecord, 'settings'>): boole
 }
 
 /**
+ * Whether two versions hold one refresh token: stored twice, or brought back by a restore. What spends it spends it in
+ * both. Pure.
+ */
+export function hasSameGrant(one: OpenRecord, other: OpenRecord): boolean {
+  const [a, b] = [one.settings.provider, other.settings.provider];
+  return (
+    a?.tokenUrl === b?.tokenUrl &&
+    a?.clientId === b?.clientId &&
+    one.secret.reveal().refreshToken === other.secret.reveal().refreshToken
+  );
+}
+
+/**
  * What is stored once a provider answered: all that was sealed with the former pair stays. Pure.
  *
  * @param askedAtMs when the provider was asked: a token does not live longer than from there

@@ -23,7 +23,7 @@ export interface Refreshing extends Refresh {
 }
 
 export function createRefreshing(deps: {
-  readonly vault: Pick<Vault, 'open' | 'describe' | 'replaceNow'>;
+  readonly vault: Pick<Vault, 'open' | 'openAll' | 'describe' | 'replaceNow'>;
   readonly marks: RefreshMarks;
   readonly egress: Pick<Egress, 'request'>;
   readonly audit: Pick<AuditLog, 'appendNow'>;

@@ -51,7 +51,8 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   );
   const retiredVersions = db
     .prepare<[string, number], number>(
-      'SELECT version FROM records WHERE service_name = ? AND retired_at >= ? ORDER BY version DESC',
+      // Rows keep the order in which they were live, whatever became of versions and clocks.
+      'SELECT version FROM records WHERE service_name = ? AND retired_at >= ? ORDER BY row DESC',
     )
     .pluck();
   const retired = db.prepare<[string, number], Row>(

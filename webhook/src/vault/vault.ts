@@ -22,6 +22,11 @@ export interface OpenRecord {
   readonly secret: Secret<RecordSecret>;
 }
 
+/** A version of a record, opened, and whether it is the live one. */
+export interface HeldRecord extends OpenRecord {
+  readonly isLive: boolean;
+}
+
 export interface PutOptions {
   /** The version to be replaced; 0: there must be none. */
   readonly ifVersion: number | undefined;
@@ -40,17 +45,15 @@ export interface Vault {
   list(query: Parameters<RecordStore['page']>[0]): readonly TokenMetadata[];
   /** @throws AeadFailed when the record was changed outside this program */
   open(serviceName: string): OpenRecord | undefined;
+  /** Every version that can be live again, opened: the kept ones, then the live one. What does not open is left out. */
+  openAll(serviceName: string): readonly HeldRecord[];
   /**
-   * Inside an open transaction: puts what a refresh gave in the place of a version, under a new number. The former one is
-   * erased and not kept, since its refresh token may be spent: it must not come back by {@link Vault.restore}.
+   * Inside an open transaction: puts what a refresh gave in the place of a version, live or kept, under a new number. The
+   * former one is erased, since its refresh token may be spent: it must not come back by {@link Vault.restore}.
    *
-   * @returns undefined where that version is erased; a version that is no longer live is replaced among the kept ones
+   * @returns the new version
    */
-  replaceNow(
-    serviceName: string,
-    version: number,
-    draft: RecordDraft,
-  ): { readonly version: number; readonly isLive: boolean } | undefined;
+  replaceNow(former: OpenRecord, draft: RecordDraft): number;
   /** Numbers of the former versions that are kept; the one that was live last comes first. */
   keptVersions(serviceName: string): readonly number[];
   /**
@@ -103,6 +106,19 @@ export function createVault(deps: {
     return true;
   };
 
+  const openRecord = (record: StoredRecord): OpenRecord => {
+    const { serviceName, version, createdAtMs } = record;
+    const settings = settingsOf(record);
+    return { serviceName, version, createdAtMs, settings, secret: openSecret(keys, record) };
+  };
+  const openedOrNone = (record: StoredRecord): OpenRecord | undefined => {
+    try {
+      return openRecord(record);
+    } catch {
+      return undefined;
+    }
+  };
+
   const keptVersions = (serviceName: string): readonly number[] =>
     records.retiredVersions(serviceName, clock.now() - KEPT_MS);
 
@@ -141,27 +157,22 @@ export function createVault(deps: {
     list: (query) => records.page(query).map((record) => describe(record, marks)),
     open: (serviceName) => {
       const record = records.live(serviceName);
-      if (record === undefined) return undefined;
-      const { version, createdAtMs } = record;
-      return {
-        serviceName,
-        version,
-        createdAtMs,
-        settings: settingsOf(record),
-        secret: openSecret(keys, record),
-      };
+      return record && openRecord(record);
     },
-    replaceNow: (serviceName, former, { settings, secret }) => {
+    openAll: (serviceName) => {
+      const kept = keptVersions(serviceName).map((version) => records.retired(serviceName, version));
       const live = records.live(serviceName);
-      const isLive = live?.version === former;
-      const replaced = isLive ? live : records.retired(serviceName, former);
-      if (replaced === undefined) return undefined;
+      return [...kept, live].flatMap((record) => {
+        const opened = record && openedOrNone(record);
+        return opened === undefined ? [] : [{ ...opened, isLive: record === live }];
+      });
+    },
+    replaceNow: ({ serviceName, version: former, createdAtMs }, { settings, secret }) => {
       const version = records.nextVersion(serviceName);
-      const { createdAtMs } = replaced;
       const head = { serviceName, version, createdAtMs, updatedAtMs: clock.now() };
       marks.remove(serviceName, former);
       records.supersede(former, sealRecord(keys, { ...head, settings, secret }));
-      return { version, isLive };
+      return version;
     },
     keptVersions,
     restore: (serviceName, asked) =>
