@@ -313,6 +313,22 @@ describe('what was minted', () => {
     expect(sts.calls.length).toBe(before + 1);
   });
 
+  it('is not delivered where its record is replaced, or gone, by the time it is there', async () => {
+    const changes = {
+      replaced: () => stored('replaced', aws({ durationSeconds: 900 })),
+      gone: () => webhook.storage({ op: 'tokens.delete', serviceName: 'gone' }),
+    };
+    for (const [name, change] of Object.entries(changes)) {
+      await stored(name, aws());
+      sts.answer = async (call) => {
+        await change();
+        return answerOfSts(call);
+      };
+      const { status, json } = await webhook.credential(name);
+      expect([name, status, json.code]).toEqual([name, 409, 'VERSION_CONFLICT']);
+    }
+  });
+
   it('is asked for once by a hundred who wait, and each of their tickets is used up', async () => {
     await stored('asked', aws());
     const before = sts.calls.length;

@@ -241,6 +241,13 @@ describe('a record that changes while the provider is called', () => {
     );
   });
 
+  it('is not delivered if it is empty by then', async () => {
+    await bench.store('moving');
+    expect(await during(() => bench.store('moving', { body: { accessToken: '' }, expiresIn: 600 }))).toBe(
+      'EMPTY_TOKEN',
+    );
+  });
+
   it('leaves the rotated pair with the version that was replaced, so that a restore brings a good one', async () => {
     const { provider, webhook } = bench;
     await bench.store('moving', { body: { shareRefreshToken: true } });

@@ -42,6 +42,20 @@ describe('minted credentials', () => {
     expect(cache.atHand(WHOM)).toBeUndefined();
   });
 
+  it('do not live longer because a clock that was ahead is set back, or one of the two stands still', async () => {
+    const clock = new ManualClock(START);
+    const cache = createMintedCache({ clock });
+    await cache.obtain(WHOM, minter(clock, 3_600_000).mint);
+    clock.advance(2_000_000);
+    clock.jump(-1_900_000);
+    expect(cache.atHand(WHOM)).toBeDefined();
+    clock.advance(400_000);
+    expect(cache.atHand(WHOM)).toBeUndefined();
+    await cache.obtain(WHOM, minter(clock, 3_600_000).mint);
+    clock.jump(2_400_000);
+    expect(cache.atHand(WHOM)).toBeUndefined();
+  });
+
   it('are each caller’s own, and each version’s', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock });
@@ -94,6 +108,23 @@ describe('minted credentials', () => {
       false,
       true,
     ]);
+  });
+
+  it('are bounded by what they hold, too', async () => {
+    const clock = new ManualClock(START);
+    const cache = createMintedCache({ clock, maxCharacters: 100_000 });
+    const large = async (): Promise<NewCredential> => ({
+      accessToken: new Secret('t'.repeat(40_000)),
+      expiryMs: clock.now() + 60_000,
+    });
+    const callers = ['a', 'b', 'c', 'd'];
+    for (const caller of callers) await cache.obtain({ ...WHOM, caller }, large);
+    const left = callers.map((caller) => cache.atHand({ ...WHOM, caller }) !== undefined);
+    expect(left).toEqual([false, false, true, true]);
+    clock.advance(60_000);
+    cache.tidy(() => 1);
+    for (const caller of callers) await cache.obtain({ ...WHOM, caller }, large);
+    expect(callers.filter((caller) => cache.atHand({ ...WHOM, caller }) !== undefined)).toHaveLength(2);
   });
 
   it('are dropped once their record is replaced or deleted', async () => {

@@ -41,6 +41,7 @@ export function createCurrentCredentials(deps: {
     for (let round = 0; round < ROUNDS; round += 1) {
       const live = vault.open(asked.serviceName);
       if (live === undefined || !hasSameRestrictions(live.settings, asked.settings)) throw changedMeanwhile();
+      refuseEmpty(live);
       if (!isStale(live)) return asStored(live);
       refuseUnrefreshable(live);
       const result = await refresh.own(live.serviceName, live.version, 'use');
@@ -53,21 +54,27 @@ export function createCurrentCredentials(deps: {
     throw changedMeanwhile();
   };
 
+  /** Minting takes seconds, in which an owner may have deleted the record, or stored one with other restrictions. */
+  const minted = async (by: Mint, record: OpenRecord, caller: string): Promise<CurrentCredential> => {
+    const made = await by.obtain(record, caller);
+    if (vault.open(record.serviceName)?.version !== record.version) throw changedMeanwhile();
+    return { record, ...made };
+  };
+
   return {
     atHand: (record, caller) => {
-      if (record.settings.empty) throw refusal('EMPTY_TOKEN', 'the credential is empty');
+      refuseEmpty(record);
       if (mint?.makes(record) === true) {
-        const minted = mint.atHand(record, caller);
-        return minted && { record, ...minted };
+        const kept = mint.atHand(record, caller);
+        return kept && { record, ...kept };
       }
       if (!isStale(record)) return asStored(record);
       refuseUnrefreshable(record);
       return undefined;
     },
     obtain: async (record, caller) => {
-      if (record.settings.empty) throw refusal('EMPTY_TOKEN', 'the credential is empty');
-      if (mint?.makes(record) === true) return { record, ...(await mint.obtain(record, caller)) };
-      return refreshed(record);
+      refuseEmpty(record);
+      return mint?.makes(record) === true ? minted(mint, record, caller) : refreshed(record);
     },
   };
 }
@@ -79,6 +86,10 @@ function asStored(record: OpenRecord): CurrentCredential {
     accessToken: new Secret(record.secret.reveal().accessToken),
     ...(expiryTime !== undefined && { expiryTime }),
   };
+}
+
+function refuseEmpty({ settings }: OpenRecord): void {
+  if (settings.empty) throw refusal('EMPTY_TOKEN', 'the credential is empty');
 }
 
 const changedMeanwhile = (): Error =>
