@@ -7,6 +7,9 @@ type Failure = Extract<RefreshResult, { outcome: 'failed' }>;
 /** After the second failure in a row; doubled by each further one. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 10 * 60_000;
+/** So long after a pause its failures count as a row no more; looked for when there are so many names. */
+const FORGOTTEN_AFTER_MS = 3_600_000;
+const MANY_NAMES = 1_000;
 
 /**
  * Answers those who need a token with the last failure for a while, instead of another call. Without it, a provider that
@@ -27,6 +30,10 @@ interface Noted {
 
 export function createFailurePause(clock: Pick<Clock, 'monotonic'>): FailurePause {
   const noted = new Map<string, Noted>();
+  const sweep = (): void => {
+    for (const [name, { untilMs }] of noted)
+      if (clock.monotonic() >= untilMs + FORGOTTEN_AFTER_MS) noted.delete(name);
+  };
   return {
     failureOf: (serviceName, version) => {
       const last = noted.get(serviceName);
@@ -35,6 +42,7 @@ export function createFailurePause(clock: Pick<Clock, 'monotonic'>): FailurePaus
     note: (serviceName, version, result) => {
       if (result.outcome === 'limited') return;
       if (result.outcome !== 'failed') return void noted.delete(serviceName);
+      if (noted.size >= MANY_NAMES && !noted.has(serviceName)) sweep();
       const last = noted.get(serviceName);
       const failures = last?.version === version ? last.failures + 1 : 1;
       const pauseMs = failures === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 2), LONGEST_PAUSE_MS);
