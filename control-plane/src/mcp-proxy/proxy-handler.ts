@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
+import { goneSignal } from '@svault/server-kit/gone-signal';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
@@ -102,15 +103,6 @@ export function createProxyHandler(options: {
   }
 
   return withStandingHeaders(standing, handle);
-}
-
-/** Aborted when the client goes before it has the whole answer. */
-function goneSignal(res: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  res.once('close', () => {
-    if (!res.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }
 
 /** Of what travels: a field that stays behind tells the upstream nothing. */

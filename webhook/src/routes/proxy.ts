@@ -1,5 +1,6 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import { Router } from 'express';
+import { goneSignal } from '@svault/server-kit/gone-signal';
 import { readBody } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { headerPairs } from '@svault/shared';
@@ -54,15 +55,6 @@ export function createProxyRoute(deps: {
     }),
   );
   return router;
-}
-
-/** Aborted when the connection goes before the answer is complete. */
-function goneSignal(res: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  res.once('close', () => {
-    if (!res.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }
 
 /**
