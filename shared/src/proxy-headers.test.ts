@@ -90,6 +90,8 @@ describe('headers of an answer that travel', () => {
       'x-whatever',
       'etag',
       'vary',
+      'cache-control',
+      'x-accel-buffering',
     ];
     expect(answerFieldsThatTravel(named(names))).toEqual(named(names));
   });
@@ -116,6 +118,12 @@ describe('headers of an answer that travel', () => {
     'report-to',
     'nel',
     'service-worker-allowed',
+    'x-accel-redirect',
+    'x-accel-expires',
+    'x-sendfile',
+    'surrogate-control',
+    'cdn-cache-control',
+    'cloudflare-cdn-cache-control',
     'sv-proxy-origin',
     'sv-anything',
   ])('are not %s', (name) => {

@@ -38,8 +38,19 @@ const WITHHELD_FIELDS: ReadonlySet<string> = new Set([
   'report-to',
   'nel',
   'service-worker-allowed',
+  // Orders to what stands in front of either program: to send a file of its own, or to keep what is not to be kept.
+  'x-accel-charset',
+  'x-accel-expires',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+  'x-sendfile',
+  'x-lighttpd-send-file',
+  'x-reproxy-url',
+  'surrogate-control',
 ]);
 const WITHHELD_PREFIXES: readonly string[] = ['content-security-policy', 'access-control-', 'sv-'];
+/** RFC 9213: `CDN-Cache-Control` and its like count before the `Cache-Control` of the service. */
+const WITHHELD_SUFFIX = '-cache-control';
 
 /** What a field's value may be (protocol section 5.6): nothing outside ASCII, no control but tab. */
 export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
@@ -62,7 +73,10 @@ export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, valu
  */
 export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
   return endToEnd(pairs).filter(
-    ([name]) => !WITHHELD_FIELDS.has(name) && !WITHHELD_PREFIXES.some((prefix) => name.startsWith(prefix)),
+    ([name]) =>
+      !WITHHELD_FIELDS.has(name) &&
+      !name.endsWith(WITHHELD_SUFFIX) &&
+      !WITHHELD_PREFIXES.some((prefix) => name.startsWith(prefix)),
   );
 }
 
