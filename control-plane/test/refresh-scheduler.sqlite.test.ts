@@ -67,6 +67,17 @@ describe('every minute', () => {
     expect(await pass(1)).toEqual(['soon']);
   });
 
+  test('a slow list of what the account does not have keeps a lane no longer than slow refreshes do', async () => {
+    const { backstage, hold, pass, record, webhook } = bench;
+    await hold('soon');
+    let pages = 0;
+    webhook.list = () => {
+      backstage.clock.advance(9_000);
+      return { items: [record(`made-up-${pages}`)], nextCursor: String(++pages) };
+    };
+    expect([await pass(1), pages]).toEqual([[], 4]);
+  });
+
   test('a token of an hour is refreshed when a third of its life is left, again and again', async () => {
     await bench.hold('hourly');
     bench.outcome = (name) => bench.renew(name, 60);
