@@ -1,4 +1,4 @@
-import type { Id } from '@svault/shared';
+import { type Id, newId } from '@svault/shared';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
@@ -317,6 +317,25 @@ test('who asks while it is being refreshed waits for that: one call, one count, 
   const results = await Promise.all(asking);
   expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
   expect([phases(), await events()]).toEqual([['get', 'update'], [['success', 'refreshed']]]);
+});
+
+test('an owner who asks while it is being refreshed stands in the log as one who asked', async () => {
+  const { tokenRefresh } = backstage.context;
+  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
+  const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<HandMade>()];
+  answering(ok(LEASE), () => (begun.resolve(), gate.promise));
+  const scheduled = tokenRefresh.refresh(vaultId, serviceName, { reason: 'expiring' });
+  await begun.promise;
+  const userId = newId('usr');
+  const owner = tokenRefresh.refresh(vaultId, serviceName, { reason: 'manual', userId });
+  gate.resolve(DONE);
+  expect(await owner).toEqual(await scheduled);
+  expect(phases()).toEqual(['get', 'update']);
+  const log = await backstage.log(`&serviceName=${serviceName}&eventType=TOKEN_REFRESHED`);
+  expect(log.map((event) => [event.userId, event.outcome, event.detail?.['reason']])).toEqual([
+    [userId, 'success', 'manual'],
+    [undefined, 'success', 'expiring'],
+  ]);
 });
 
 test('what another process has refreshed meanwhile is not refreshed again, unless the owner says so', async () => {

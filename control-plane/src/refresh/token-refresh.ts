@@ -97,11 +97,23 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
     return result;
   };
 
+  /** Agents may wait in hundreds for one refresh, which is one event; an owner's wish is an event of its own. */
+  const join = async (
+    known: Promise<RefreshResult>,
+    vaultId: Id<'vlt'>,
+    serviceName: string,
+    why: Why,
+  ): Promise<RefreshResult> => {
+    const result = await known;
+    if (why.userId !== undefined) await audit.record(eventOf(vaultId, serviceName, why, result));
+    return result;
+  };
+
   return {
     refresh: (vaultId, serviceName, why) => {
       const key = `${vaultId} ${serviceName}`;
       const known = underWay.get(key);
-      if (known !== undefined) return known;
+      if (known !== undefined) return join(known, vaultId, serviceName, why);
       const attempting = attempt(vaultId, serviceName, why).finally(() => underWay.delete(key));
       underWay.set(key, attempting);
       return attempting;
