@@ -139,7 +139,8 @@ export function createRefreshOnce(deps: {
       return { outcome: 'reauth_needed' };
     }
     const { code, reason } = answer;
-    logger.warn({ code, reason, cause }, 'a token could not be refreshed');
+    const { serviceName } = record;
+    logger.warn({ serviceName, code, reason, cause }, 'a token could not be refreshed');
     await commit.run(() => failNow(record, cause, code));
     return { outcome: 'failed', code };
   };
