@@ -27,6 +27,7 @@ import { createProxyAccess } from './proxy-access/pipeline.ts';
 import type { ProxyAccess } from './proxy-access/proxy-access.ts';
 import { createForward } from './proxy-forwarding/create-forward.ts';
 import type { Forward } from './proxy-forwarding/forward.ts';
+import { refuseFallenUse } from './proxy-forwarding/fallen-use.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
@@ -168,6 +169,7 @@ export async function createContext(
     keys,
     tickets,
     links,
+    refuseFallen: (use) => refuseFallenUse(stores, use),
     configs: proxyConfigs,
     refresh: tokenRefresh,
     sessions: upstreamSessions,

@@ -65,6 +65,7 @@ async function exchange(use: ProxyUse) {
     keys,
     tickets: createTickets({ baseUrl: 'https://service.example', keys, clock }),
     links: { find: () => Promise.resolve(undefined) },
+    refuseFallen: () => Promise.resolve(),
     configs: { ensure: () => Promise.resolve(), forgetDelivery: () => Promise.resolve() },
     refresh: { refresh: () => Promise.resolve(refreshing()) },
     sessions: { tokenFor: () => Promise.resolve(new Secret('svsess_token')) },

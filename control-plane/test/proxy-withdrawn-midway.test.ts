@@ -4,6 +4,7 @@ import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { clientOf } from './management-service.ts';
 import { mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
 import { type TestProxy, codeOf, proxyOn, sessionSettings } from './proxy-steps.ts';
+import { refreshableRecord } from './refreshable-record.ts';
 import { CREDENTIALS } from './service-steps.ts';
 
 /*
@@ -24,11 +25,18 @@ beforeEach(async () => {
   service.clock.advance(60_000);
   ({ id: agentId } = await service.agent('github'));
   forwarded = 0;
-  service.webhook.onProxy = (_call, res) => {
-    forwarded += 1;
-    res.writeHead(200, { 'sv-proxy-origin': 'upstream' }).end('{}');
-  };
+  service.webhook.onProxy = forwards;
 });
+
+type OnProxy = LinkedService['webhook']['onProxy'];
+const forwards: OnProxy = (_call, res) => {
+  forwarded += 1;
+  res.writeHead(200, { 'sv-proxy-origin': 'upstream' }).end('{}');
+};
+const refusesBy =
+  (status: number, code: string): OnProxy =>
+  (_call, res) =>
+    void res.writeHead(status, { 'sv-proxy-origin': 'webhook' }).end(JSON.stringify({ error: 'no', code }));
 
 const admin = async (method: string, path: string, body?: object): Promise<string> => {
   const answer = await service.admin(method, path, { body });
@@ -112,6 +120,44 @@ test.each(Object.entries(WITHDRAWALS))('%s', async (_what, { event, code, take, 
   expect(rows.slice(taken).filter(isUse)).toEqual([]);
   expect(rows.filter(isUse)).toHaveLength(forwarded);
   expect(forwarded).toBe(1 + said.filter((each) => each === '200').length);
+});
+
+describe('while the webhook is asked something first: the upstream is not called', () => {
+  const cases = Object.entries(WITHDRAWALS).filter(([what]) => what !== 'what its policies allow');
+
+  test.each(cases)('%s, while its settings are given', async (_what, { code, take, giveBack }) => {
+    const proxy = await proxyOn(service, { agentId });
+    // As if it had lost them: the next request gives them anew.
+    service.webhook.onProxy = refusesBy(404, 'NOT_FOUND');
+    await proxy.send('tools/call');
+    service.webhook.onProxy = forwards;
+    service.webhook.fault = async (_path, body) => {
+      if (body.includes('proxies.get')) await take(proxy);
+      return undefined;
+    };
+    const said = await proxy.send('tools/call');
+    service.webhook.fault = takesNoLog;
+    await giveBack?.();
+    expect([codeOf(said).join(' '), forwarded]).toEqual([code, 0]);
+  });
+
+  test.each(cases)('%s, while its token is refreshed', async (_what, { code, take, giveBack }) => {
+    const proxy = await proxyOn(service, { agentId });
+    const expired = refreshableRecord('github', { expiryTime: '2026-11-20T00:00:00.000Z' });
+    service.webhook.tokens.set('github', expired);
+    let asked = 0;
+    service.webhook.onProxy = (call, res) => {
+      asked += 1;
+      refusesBy(409, 'REFRESH_NEEDED')(call, res);
+    };
+    service.webhook.refresh = async () => {
+      await take(proxy);
+      return { status: 200, answer: { outcome: 'refreshed' } };
+    };
+    const said = await proxy.send('tools/call');
+    await giveBack?.();
+    expect([codeOf(said).join(' '), asked]).toEqual([code, 1]);
+  });
 });
 
 describe('R27: what is taken away is gone at all three doors with the next request, and comes back there', () => {

@@ -11,6 +11,8 @@ import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
 export interface WebhookForwardDependencies {
   readonly call: ProxyCall;
   readonly links: Pick<WebhookLinkStore, 'find'>;
+  /** @throws AppError where a use may not go on any more (`fallen-use.ts`) */
+  readonly refuseFallen: (use: WebhookUse) => Promise<void>;
   readonly configs: ProxyConfigDelivery;
   readonly refresh: TokenRefresh;
   readonly status: OnlineStatus;
@@ -20,10 +22,12 @@ export interface WebhookForwardDependencies {
 /**
  * `Token` proxies: by way of the webhook, which puts the credential in (protocol.md 5.6). The proxy's settings are given to
  * it first where it does not have them; a token that only this service can refresh is refreshed, and the call made once
- * more; nothing else is ever repeated.
+ * more; nothing else is ever repeated. Behind either wait nothing is signed for what was taken away meanwhile.
+ *
+ * The forward throws what `refuseFallen` throws.
  */
 export function createWebhookForward(dependencies: WebhookForwardDependencies): Forward<WebhookUse> {
-  const { call, links, configs, refresh, status, logger } = dependencies;
+  const { call, links, refuseFallen, configs, refresh, status, logger } = dependencies;
 
   const unavailable = ({ vaultId }: WebhookUse): ForwardRefusal => ({
     status: 502,
@@ -41,7 +45,6 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
     if (link?.webhookId !== webhook.webhookId) return unavailable(use);
     try {
       await configs.ensure(link, config);
-      return undefined;
     } catch (error) {
       if (!(error instanceof WebhookCallFailed)) throw error;
       logger.warn(
@@ -53,6 +56,8 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
         ? refusedAs(code)
         : unavailable(use);
     }
+    await refuseFallen(use);
+    return undefined;
   };
 
   const refreshed = async ({ vaultId, proxyId, config }: WebhookUse): Promise<RefreshResult> =>
@@ -83,6 +88,7 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
     const result = await refreshed(use);
     if (result.outcome !== 'refreshed') return refusedBy(result) ?? unavailable(use);
     if (exchange.signal.aborted) return undefined;
+    await refuseFallen(use);
     return answerTo(use, await call(use, exchange, take));
   };
 }

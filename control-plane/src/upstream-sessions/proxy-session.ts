@@ -5,9 +5,9 @@ import type { Session } from '../accounts/session-store.ts';
 import { refusal } from '../errors.ts';
 import { keptAccess, oauthTokens } from '../oauth-sessions/session-tokens.ts';
 import type { AccessToken } from '../oauth-sessions/oauth-session-store.ts';
+import { standingProxy } from '../proxies/standing-proxy.ts';
 import type { TokenPair } from '../token-families/token-family.ts';
 import type { Stores } from '../unit-of-work.ts';
-import { refuseWhileLocked } from '../vault/lock.ts';
 import type { SessionProxy } from './upstream-sessions.ts';
 
 /*
@@ -61,20 +61,12 @@ export async function endProxySessions(
     await endSession(stores, actor, session.id, undefined);
 }
 
-/** @returns the proxy's name */
-async function nameOfStanding(
-  stores: IssuingStores,
-  { vaultId, proxyId, agentId, upstreamUrl }: SessionProxy,
-): Promise<string> {
-  await refuseWhileLocked(stores, vaultId);
-  const proxy = await stores.proxies.get(vaultId, proxyId);
-  if (proxy?.status !== 'active') throw refusal('INVALID_KEY', 'This key is not valid.');
-  if (proxy.agentId !== agentId || proxy.upstreamUrl !== upstreamUrl)
+/** @returns the proxy's name. Specification, "OAuth session token": every refresh re-checks the agent's status */
+async function nameOfStanding(stores: IssuingStores, asked: SessionProxy): Promise<string> {
+  const { agentId, upstreamUrl, name } = await standingProxy(stores, asked);
+  if (agentId !== asked.agentId || upstreamUrl !== asked.upstreamUrl)
     throw refusal('UNAVAILABLE', 'The proxy was changed a moment ago; try again.');
-  // Specification, "OAuth session token": every refresh re-checks the agent's status.
-  if ((await stores.agents.get(vaultId, agentId))?.status !== 'active')
-    throw refusal('AGENT_INACTIVE', 'The agent is not active.');
-  return proxy.name;
+  return name;
 }
 
 async function liveSession(
