@@ -50,7 +50,7 @@ export type ProxyPlay<R> = (scene: ProxyScene, row: R) => Promise<void>;
 
 /** The credential of the upstream. */
 export const SECRET = 'canary/of what a proxy injects: 100%';
-export const CALL = message('tools/call', { name: 'x' }, 1);
+const CALL = message('tools/call', { name: 'x' }, 1);
 
 export async function raiseProxyCurtain(options?: Parameters<typeof raiseCurtain>[0]): Promise<ProxyScene> {
   const stage = await raiseCurtain(options);

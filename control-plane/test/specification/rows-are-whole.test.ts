@@ -9,7 +9,7 @@ import { ENVELOPE_PLAYS } from './envelope-plays.ts';
 import { EVENT_PLAYS, VERSION_PLAYS } from './event-plays.ts';
 import { EVENT_ROWS, VERSION_ROWS } from './event-rows.ts';
 import { FLOOR_PLAYS } from './floor-plays.ts';
-import { LATER_COMMANDS } from './later-commands.ts';
+import { LATER_COMMANDS, LATER_CONTEXTS } from './later-commands.ts';
 import { LIMIT_ROWS } from './limit-rows.ts';
 import { MCP_AUTH_PLAYS } from './mcp-auth-plays.ts';
 import { MCP_ERROR_PLAYS } from './mcp-error-plays.ts';
@@ -20,16 +20,19 @@ import { MCP_ROWS } from './mcp-rows.ts';
 import { MCP_STATE_PLAYS } from './mcp-state-plays.ts';
 import { MCP_TOOL_PLAYS } from './mcp-tool-plays.ts';
 import { OTHER_PLAYS } from './other-plays.ts';
+import { POLICY_PLAYS } from './policy-plays.ts';
+import { POLICY_ROWS } from './policy-rows.ts';
 import { PROXY_ERROR_PLAYS } from './proxy-error-plays.ts';
 import { PROXY_LIMIT_PLAYS } from './proxy-limit-plays.ts';
 import { PROXY_PLAYS } from './proxy-plays.ts';
 import { PROXY_ROWS } from './proxy-rows.ts';
 import { quotedLines } from './quoted-lines.ts';
 import type { Row } from './row.ts';
+import { SERVICE_PLAYS } from './service-plays.ts';
 import { STATE_PLAYS } from './state-plays.ts';
 import { STATE_ROWS } from './state-rows.ts';
 import { WEBHOOK_PLAYS } from './webhook-plays.ts';
-import { ENVELOPE_ROWS, WEBHOOK_ROWS } from './webhook-rows.ts';
+import { ENVELOPE_ROWS, SERVICE_ROWS, WEBHOOK_ROWS } from './webhook-rows.ts';
 
 const sections = [
   [
@@ -45,6 +48,8 @@ const sections = [
   ],
   ['The MCP proxy and its key', PROXY_ROWS, [PROXY_PLAYS]],
   ['Other service endpoints', ENDPOINT_ROWS, [ENDPOINT_PLAYS]],
+  ['Service to webhook', SERVICE_ROWS, [SERVICE_PLAYS, LATER_CONTEXTS]],
+  ['ABAC policy', POLICY_ROWS, [POLICY_PLAYS]],
   ['Webhook endpoints', WEBHOOK_ROWS, [WEBHOOK_PLAYS]],
   ['Credential envelope and token types', ENVELOPE_ROWS, [ENVELOPE_PLAYS]],
   ['Events', EVENT_ROWS, [EVENT_PLAYS]],

@@ -3,6 +3,7 @@ import type { Row } from './row.ts';
 const ENDPOINTS = 'Webhook endpoints (implemented by the account owner)';
 const ENVELOPE = 'Credential envelope (returned by the webhook)';
 const TYPES = 'Token types';
+const SERVICE = 'Service to webhook';
 
 /** The specification's table of the webhook's endpoints, in the words of specification.md. */
 export const WEBHOOK_ROWS = {
@@ -61,4 +62,29 @@ export const ENVELOPE_ROWS = {
     under: TYPES,
     says: 'Token metadata carries at least a service name, a display name, notes and tags.',
   },
+} as const satisfies Readonly<Record<string, Row>>;
+
+/** The specification's "Service to webhook", in the words of specification.md. */
+export const SERVICE_ROWS = {
+  'signed requests': {
+    under: SERVICE,
+    says: 'HMAC-SHA256 request signing, with a secret established through the one-time /v1/exchange code.',
+  },
+  'signed ticket': {
+    under: SERVICE,
+    says: 'Agent to webhook: a signed credential ticket (HMAC-SHA256) in the redirect or signed URL.',
+  },
+  'verified before processing': {
+    under: SERVICE,
+    says: 'The webhook must verify every signature before processing a request.',
+  },
+  'key reveal': {
+    under: SERVICE,
+    says: 'Key-reveal (an audited action) is limited per agent or proxy (see Limits).',
+  },
+  'admin users': {
+    under: SERVICE,
+    says: 'Admin users: browser login through an identity provider.',
+  },
+  'admin users, CLI': { under: SERVICE, says: 'The CLI holds the session in a context.' },
 } as const satisfies Readonly<Record<string, Row>>;

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
 import { ENVELOPE_PLAYS } from './envelope-plays.ts';
+import { POLICY_PLAYS } from './policy-plays.ts';
+import { POLICY_ROWS } from './policy-rows.ts';
 import { type ProxyPlay, type ProxyScene, raiseProxyCurtain } from './proxy-scene.ts';
 import type { Row } from './row.ts';
+import { SERVICE_PLAYS } from './service-plays.ts';
 import { WEBHOOK_PLAYS } from './webhook-plays.ts';
-import { ENVELOPE_ROWS, WEBHOOK_ROWS } from './webhook-rows.ts';
+import { ENVELOPE_ROWS, SERVICE_ROWS, WEBHOOK_ROWS } from './webhook-rows.ts';
 
-// What the specification says of the webhook, each row by its own words, with the reference webhook.
+// What the specification says of the webhook, of calls to it, and of policies, each row by its own words.
 
 let scene: ProxyScene;
 beforeAll(async () => {
@@ -16,6 +19,8 @@ beforeEach(() => scene.clear());
 
 describe.each([
   ['its endpoints', WEBHOOK_ROWS, WEBHOOK_PLAYS],
+  ['how the service calls it', SERVICE_ROWS, SERVICE_PLAYS],
+  ['policies', POLICY_ROWS, POLICY_PLAYS],
   ['what it returns', ENVELOPE_ROWS, ENVELOPE_PLAYS],
 ] as const)('%s', (_what, rows, plays) => {
   test.each(Object.entries(plays as Readonly<Record<string, ProxyPlay<Row>>>))('%s', async (key, play) => {
