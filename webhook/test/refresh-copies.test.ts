@@ -71,6 +71,27 @@ describe('a refresh token that is spent comes back in no version', () => {
   });
 });
 
+it('who knows a refresh token, and not the client’s secret, gains nothing by storing it under a refresh', async () => {
+  const { provider, webhook } = bench;
+  const { refreshToken } = await bench.store('closed', {
+    expiresIn: 7_200,
+    body: { delivery: 'proxy-only' },
+  });
+  const gate = provider.hold();
+  const before = provider.calls.length;
+  const notified = bench.notify('closed');
+  await provider.arrived(before + 1);
+  await bench.store('closed', {
+    expiresIn: 7_200,
+    body: { accessToken: 'mine', refreshToken, ...SHARED.body },
+    provider: { clientSecret: undefined },
+  });
+  gate.release();
+  await notified;
+  const { json } = await webhook.credential('closed');
+  expect(json.token).toMatchObject({ accessToken: 'mine', refreshToken });
+});
+
 it('a version that was refreshed after it was replaced is restored no sooner than later ones', async () => {
   await bench.store('older', SHARED);
   const later = { accessToken: '' };

@@ -8,7 +8,7 @@ import type { ClientAuthentication } from './provider-call.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
 import type { RefreshOnce, RefreshResult } from './refresh-once.ts';
 import { refreshRefusal } from './refresh.ts';
-import { isRefreshable } from './refreshed-draft.ts';
+import { isRefreshable } from './grant.ts';
 import type { Turn, Turns } from './turns.ts';
 
 /** The two phases of `POST /v1/refresh` (protocol section 7): the service authenticates, the webhook calls. */

@@ -8,7 +8,7 @@ import { PROVIDER_CALL_MS } from './provider-call.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
 import type { RefreshResult } from './refresh-once.ts';
 import { type Refresh, refreshNeeded, refreshRefusal } from './refresh.ts';
-import { isRefreshable } from './refreshed-draft.ts';
+import { isRefreshable } from './grant.ts';
 
 /** Longer than a provider call, shorter than the service waits (protocol section 2: 10 s). */
 const WAIT_MS = PROVIDER_CALL_MS + 1_000;

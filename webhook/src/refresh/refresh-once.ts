@@ -7,7 +7,8 @@ import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { CallLimit } from './call-limit.ts';
 import { type ClientAuthentication, type ProviderAnswer, callProvider } from './provider-call.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
-import { hasSameGrant, refreshedDraft } from './refreshed-draft.ts';
+import { hasSameGrant } from './grant.ts';
+import { refreshedDraft } from './refreshed-draft.ts';
 
 /** Who or what wanted a refresh: somebody who needed the token, the service, or the start after a kill. */
 export type RefreshCause = 'use' | 'notify' | 'lease' | 'start';

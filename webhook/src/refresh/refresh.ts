@@ -3,7 +3,7 @@ import { refusal } from '../http/errors.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { FailurePause } from './failure-pause.ts';
 import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
-import { isRefreshable } from './refreshed-draft.ts';
+import { isRefreshable } from './grant.ts';
 import type { Turns } from './turns.ts';
 
 /** The webhook's own refreshes. */

@@ -3,7 +3,7 @@ import { type Clock, Secret, parseTime } from '@svault/shared';
 import { refusal } from '../http/errors.ts';
 import type { RefreshMarks } from '../refresh/refresh-marks.ts';
 import { type Refresh, refreshNeeded, refreshRefusal } from '../refresh/refresh.ts';
-import { isRefreshable } from '../refresh/refreshed-draft.ts';
+import { isRefreshable } from '../refresh/grant.ts';
 import type { CurrentCredential, CurrentCredentials, Mint } from './current-credential.ts';
 import type { SealedSettings } from './record.ts';
 import type { OpenRecord, Vault } from './vault.ts';
