@@ -1,6 +1,7 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { AppError, type Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
+import { PROVIDER_CALL_MS } from '../provider/provider-bounds.ts';
 import type { Mint } from '../vault/current-credential.ts';
 import type { SealedMinter } from '../vault/record.ts';
 import type { OpenRecord } from '../vault/vault.ts';
@@ -8,7 +9,7 @@ import { mintAwsCredentials } from './aws-sts.ts';
 import { mintGcpToken } from './gcp-service-account.ts';
 import { mintGithubToken } from './github-app.ts';
 import { type MintedFor, createMintedCache } from './minted-cache.ts';
-import { type NewCredential, PROVIDER_TIMEOUT_MS } from './minting.ts';
+import type { NewCredential } from './minting.ts';
 import type { StsEndpoint } from './sts-endpoint.ts';
 import { totpCode } from './totp.ts';
 
@@ -31,7 +32,7 @@ export function createMint(deps: {
   readonly logger: Pick<Logger, 'warn'>;
   readonly timeoutMs?: number;
 }): KeptMint {
-  const { egress, sts, clock, logger, timeoutMs = PROVIDER_TIMEOUT_MS } = deps;
+  const { egress, sts, clock, logger, timeoutMs = PROVIDER_CALL_MS } = deps;
   const tools = { egress, clock, timeoutMs };
   const cache = createMintedCache({ clock });
 

@@ -1,11 +1,7 @@
 import type { Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import { z } from 'zod';
-
-/** Protocol section 2: a webhook's calls to providers end within 8 s. */
-export const PROVIDER_TIMEOUT_MS = 8_000;
-/** The largest answer of a provider that is read. */
-export const PROVIDER_ANSWER_BYTES = 64 * 1024;
+import { TOKEN_TEXT } from '../provider/provider-bounds.ts';
 
 /** What a minter works with. */
 export interface MinterTools {
@@ -22,5 +18,4 @@ export interface NewCredential {
   readonly expiryMs: number | undefined;
 }
 
-/** A token as it may stand in a header: visible ASCII, RFC 6749 appendix A.12. */
-export const mintedTextSchema = z.string().regex(/^[\x21-\x7e]{1,65536}$/);
+export const mintedTextSchema = z.string().regex(TOKEN_TEXT);

@@ -4,11 +4,11 @@ import { refusal } from '../http/errors.ts';
 import type { SealedProvider } from '../vault/record.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { CallLimit } from './call-limit.ts';
-import type { ClientAuthentication } from './provider-call.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
 import type { RefreshOnce, RefreshResult } from './refresh-once.ts';
 import { refreshRefusal } from './refresh.ts';
 import { isRefreshable } from './grant.ts';
+import type { ClientAuthentication } from './token-request.ts';
 import type { Turn, Turns } from './turns.ts';
 
 /** The two phases of `POST /v1/refresh` (protocol section 7): the service authenticates, the webhook calls. */

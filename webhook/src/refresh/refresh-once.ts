@@ -5,10 +5,12 @@ import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { CallLimit } from './call-limit.ts';
-import { type ClientAuthentication, type ProviderAnswer, callProvider } from './provider-call.ts';
+import { callProvider } from './provider-call.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
 import { hasSameGrant } from './grant.ts';
 import { refreshedDraft } from './refreshed-draft.ts';
+import type { ProviderAnswer } from './token-answer.ts';
+import type { ClientAuthentication } from './token-request.ts';
 
 /** Who or what wanted a refresh: somebody who needed the token, the service, or the start after a kill. */
 export type RefreshCause = 'use' | 'notify' | 'lease' | 'start';

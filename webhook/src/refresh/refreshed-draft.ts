@@ -1,7 +1,7 @@
 import { formatTime } from '@svault/shared';
 import type { RecordDraft } from '../vault/record.ts';
 import type { OpenRecord } from '../vault/vault.ts';
-import type { ProviderAnswer } from './provider-call.ts';
+import type { ProviderAnswer } from './token-answer.ts';
 
 /**
  * What is stored once a provider answered: all that was sealed with the former pair stays. Pure.

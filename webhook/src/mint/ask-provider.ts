@@ -1,7 +1,8 @@
 import { parseWireObject } from '@svault/shared';
 import type { z } from 'zod';
+import { PROVIDER_ANSWER_BYTES } from '../provider/provider-bounds.ts';
 import { failedCall, mintFailed } from './mint-failure.ts';
-import { type MinterTools, PROVIDER_ANSWER_BYTES } from './minting.ts';
+import type { MinterTools } from './minting.ts';
 
 /** A call to a provider that speaks JSON. */
 export interface ProviderCall {
