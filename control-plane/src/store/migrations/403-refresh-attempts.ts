@@ -12,7 +12,7 @@ export const refreshAttempts: SchemaMigration = {
       .createTable('refresh_attempts')
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('service_name', 'text', (column) => column.notNull())
-      .addColumn('version', 'integer', (column) => column.notNull())
+      .addColumn('version', 'bigint', (column) => column.notNull())
       .addColumn('failures', 'integer', (column) => column.notNull())
       .addColumn('next_at', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('refresh_attempts_primary', ['vault_id', 'service_name'])
