@@ -31,7 +31,7 @@ import { refuseFallenUse } from './proxy-forwarding/fallen-use.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
-import type { TokenRefresh } from './refresh/refresh-token.ts';
+import type { TokenRefresh } from './refresh/refresh-result.ts';
 import { createRefreshScheduler } from './refresh/scheduler.ts';
 import { createTokenRefresh } from './refresh/token-refresh.ts';
 import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';

@@ -8,7 +8,7 @@ import { type Id, ManualClock, Secret } from '@svault/shared';
 import { type AnswerHead, type Egress, createEgress } from '@svault/shared/egress';
 import { generate } from 'selfsigned';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RefreshResult } from '../src/refresh/refresh-token.ts';
+import type { RefreshResult } from '../src/refresh/refresh-result.ts';
 import { createForward } from '../src/proxy-forwarding/create-forward.ts';
 import type { ProxyUse } from '../src/proxy-access/proxy-access.ts';
 import { type OnlineStatus, createOnlineStatus } from '../src/webhook-link/online-status.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import { refusal } from '../errors.ts';
-import type { RefreshResult, TokenRefresh } from '../refresh/refresh-token.ts';
+import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
 import { tokenOf } from '../tokens/manage-tokens.ts';
 import { boundWebhookOf } from '../webhook-link/bound-webhook.ts';
 import { asRefusal } from '../webhook-link/webhook-call-failed.ts';

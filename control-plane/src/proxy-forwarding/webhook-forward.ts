@@ -1,7 +1,7 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, isWebhookErrorCode } from '@svault/shared';
 import { type ProxyConfigDelivery, deliveryMark } from '../proxies/config-delivery.ts';
-import type { RefreshResult, TokenRefresh } from '../refresh/refresh-token.ts';
+import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
 import type { OnlineStatus } from '../webhook-link/online-status.ts';
 import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
 import type { WebhookLinkStore } from '../webhook-link/webhook-link-store.ts';

@@ -8,7 +8,7 @@ import type { Stores } from '../unit-of-work.ts';
 import type { LinkedWebhook } from '../webhook-link/linked-webhook.ts';
 import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
 import type { WebhookLink } from '../webhook-link/webhook-link.ts';
-import type { RefreshResult } from './refresh-token.ts';
+import type { RefreshResult } from './refresh-result.ts';
 
 export interface Mediation {
   readonly webhook: Pick<LinkedWebhook, 'call'>;

@@ -1,7 +1,7 @@
 import { formatTime } from '@svault/shared';
 import { describe, expect, it } from 'vitest';
 import { beginning, settled } from './next-attempt.ts';
-import type { RefreshResult } from './refresh-token.ts';
+import type { RefreshResult } from './refresh-result.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const at = (seconds: number): string => formatTime(NOW + seconds * 1_000);

@@ -1,7 +1,7 @@
 import { formatTime } from '@svault/shared';
 import type { RefreshAttempt } from './attempt-store.ts';
 import { backOffMs } from './back-off.ts';
-import type { RefreshResult } from './refresh-token.ts';
+import type { RefreshResult } from './refresh-result.ts';
 
 /** Longer than an attempt takes: three calls of 10 s at most. */
 const LONGEST_ATTEMPT_MS = 60_000;

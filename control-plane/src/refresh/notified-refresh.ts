@@ -3,7 +3,7 @@ import { refreshAcceptedSchema, refreshDoneSchema } from '@svault/shared/schemas
 import type { LinkedWebhook } from '../webhook-link/linked-webhook.ts';
 import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
 import type { WebhookLink } from '../webhook-link/webhook-link.ts';
-import type { RefreshReason, RefreshResult } from './refresh-token.ts';
+import type { RefreshReason, RefreshResult } from './refresh-result.ts';
 
 /**
  * Tells the webhook that a token wants refreshing; it does so by itself (protocol.md section 7, `/v1/refresh-notify`).

@@ -1,5 +1,5 @@
 import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
-import type { RefreshResult } from './refresh-token.ts';
+import type { RefreshResult } from './refresh-result.ts';
 
 /** Where a webhook asks us to come again and says no time. */
 const RETRY_AFTER_SECONDS = 5;

@@ -11,7 +11,7 @@ import type { RefreshAttempt } from './attempt-store.ts';
 import { isDue } from './due-tokens.ts';
 import { inLanes } from './lanes.ts';
 import { LONGEST_PAUSE_MS, beginning, settled } from './next-attempt.ts';
-import type { TokenRefresh } from './refresh-token.ts';
+import type { TokenRefresh } from './refresh-result.ts';
 import { expiringTokens } from './expiring-tokens.ts';
 
 /** Refreshes tokens before they end, for all accounts. */

@@ -14,7 +14,7 @@ import type { WebhookLink } from '../webhook-link/webhook-link.ts';
 import { REFRESH_AHEAD_MS } from './due-tokens.ts';
 import { type Mediation, refreshByMediation } from './mediated-refresh.ts';
 import { refreshByNotice } from './notified-refresh.ts';
-import type { RefreshReason, RefreshResult, TokenRefresh } from './refresh-token.ts';
+import type { RefreshReason, RefreshResult, TokenRefresh } from './refresh-result.ts';
 import { outcomeOfFailure } from './refused-refresh.ts';
 
 export interface TokenRefreshOptions extends Mediation {
