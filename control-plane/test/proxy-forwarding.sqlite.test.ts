@@ -202,6 +202,15 @@ describe('what comes back', () => {
     expect(headers.has('sv-proxy-origin')).toBe(false);
   });
 
+  it('has no length where there is nothing: who waits for it would take the next answer for its rest', async () => {
+    answering = ({ req }) =>
+      void req.socket.end(
+        'HTTP/1.1 204 Nothing\r\nsv-proxy-origin: upstream\r\ncontent-length: 5\r\netag: "x"\r\n\r\n',
+      );
+    const { status, headers } = await ask();
+    expect([status, headers.get('etag'), headers.get('content-length')]).toEqual([204, '"x"', null]);
+  });
+
   it('are its headers in the bytes that they had', async () => {
     answering = ({ req }) =>
       void req.socket.end(

@@ -24,7 +24,10 @@ export const createAnswerTaker =
   ({ stalledMs = STALLED_MS }: { readonly stalledMs?: number } = {}) =>
   (res: ServerResponse) =>
   ({ status, fields }: Head): Writable => {
-    const theirs = fields.filter(([name]) => !OUR_NAMES.has(name));
+    const theirs = fields.filter(
+      // RFC 9110 section 8.6: a 204 has no length, and who is told one may wait for it.
+      ([name]) => !OUR_NAMES.has(name) && !(status === 204 && name === 'content-length'),
+    );
     res.writeHead(status, [...theirs, ...OURS].flat());
     const writer = new ClientWriter(res, stalledMs);
     // In one piece with the first bytes, where those came with it.

@@ -10,8 +10,8 @@ import { type ReceiveBody, createReceiveBody } from './receive-body.ts';
 
 // Whoever is let in here takes the one place that there is, and has room for 100,000 bytes of body.
 
-const PROXY = 'prx_1' as Id<'prx'>;
 const VAULT = 'vlt_1' as Id<'vlt'>;
+const PROXY = { vaultId: VAULT, proxyId: 'prx_1' as Id<'prx'> };
 const LARGE = 100_000;
 
 let streams: ReturnType<typeof createOpenStreams>;
@@ -39,7 +39,7 @@ afterAll(() => {
   server.close();
 });
 beforeEach(() => {
-  streams = createOpenStreams(1);
+  streams = createOpenStreams({ most: 1 });
   bodies = createBodyRoom({ most: LARGE, mostOfOne: LARGE });
   lookUp = () => Promise.resolve();
 });

@@ -2,6 +2,8 @@ import type { Id } from '@svault/shared';
 
 /** protocol.md section 2: exchanges of one proxy at once. */
 const MOST_STREAMS = 64;
+/** Of all proxies of an account, which may have any number: what they hold of memory and descriptors is everybody's. */
+const MOST_OF_ACCOUNT = 4_096;
 
 /** A place among a proxy's exchanges. */
 export interface OpenStream {
@@ -11,25 +13,34 @@ export interface OpenStream {
 
 /** Counts what goes on in this process. */
 export interface OpenStreams {
-  /** @returns undefined where the proxy has as many as it may */
-  open(proxyId: Id<'prx'>): OpenStream | undefined;
+  /** @returns undefined where the proxy, or its account, has as many as it may */
+  open(proxy: { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> }): OpenStream | undefined;
 }
 
-export function createOpenStreams(most = MOST_STREAMS): OpenStreams {
-  const counts = new Map<Id<'prx'>, number>();
+export function createOpenStreams({
+  most = MOST_STREAMS,
+  mostOfAccount = MOST_OF_ACCOUNT,
+} = {}): OpenStreams {
+  const counts = new Map<string, number>();
+  const countOf = (id: string): number => counts.get(id) ?? 0;
+  const add = (id: string, change: 1 | -1): void => {
+    const count = countOf(id) + change;
+    if (count === 0) counts.delete(id);
+    else counts.set(id, count);
+  };
+
   return {
-    open: (proxyId) => {
-      const count = counts.get(proxyId) ?? 0;
-      if (count >= most) return undefined;
-      counts.set(proxyId, count + 1);
+    open: ({ vaultId, proxyId }) => {
+      if (countOf(proxyId) >= most || countOf(vaultId) >= mostOfAccount) return undefined;
+      add(proxyId, 1);
+      add(vaultId, 1);
       let isOpen = true;
       return {
         close: () => {
           if (!isOpen) return;
           isOpen = false;
-          const left = (counts.get(proxyId) ?? 1) - 1;
-          if (left === 0) counts.delete(proxyId);
-          else counts.set(proxyId, left);
+          add(proxyId, -1);
+          add(vaultId, -1);
         },
       };
     },

@@ -81,7 +81,7 @@ beforeEach(() => {
     audit,
     denials: createDenialCounter({ audit, clock }),
     offlineForSeconds: () => (asked.push('offline'), 0),
-    streams: createOpenStreams(1),
+    streams: createOpenStreams({ most: 1 }),
     bodies: createBodyRoom({ most: 100, mostOfOne: 100 }),
     clock,
   });

@@ -64,7 +64,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     const subject = await store.find(keyHash);
     if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
     if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
-    const stream = streams.open(subject.proxyId);
+    const stream = streams.open(subject);
     if (stream === undefined) return refusals.counted(subject, NO_STREAM);
     const room = bodies.take(subject.vaultId, bytes);
     if (room !== undefined) return { outcome: 'admitted', stream, room };

@@ -46,12 +46,12 @@ export function createProvideUse(
     refusals.refuse(subject, undefined, denial);
 
   return async (subject, keyHash, { uses }) => {
-    const { vaultId, proxyId, revision, agentId, policyRevision } = subject;
+    const { vaultId, revision, agentId, policyRevision } = subject;
     const use = useOf(subject);
     if (use === undefined) return refuse(subject, plainDenial('WEBHOOK_NOT_CONFIGURED'));
     const retryAfterSeconds = use.kind === 'webhook' ? offlineForSeconds(vaultId) : 0;
     if (retryAfterSeconds > 0) return refuse(subject, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
-    const stream = streams.open(proxyId);
+    const stream = streams.open(subject);
     if (stream === undefined) return refusals.counted(subject, NO_STREAM);
     let isRecorded = false;
     try {
