@@ -16,6 +16,7 @@ export interface LoggedEvent {
   readonly outcome: string;
   readonly agentId?: string;
   readonly proxyId?: string;
+  readonly userId?: string;
   readonly serviceName?: string;
   readonly count?: number;
   readonly timestamp: string;
