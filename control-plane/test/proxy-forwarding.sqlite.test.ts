@@ -259,6 +259,8 @@ describe("the webhook's own refusals", () => {
     answering = refused(status, code);
     for (const asked of [await ask(), await proxy.call('GET')]) {
       expect([asked.status, asked.json]).toEqual([expected, { error: expect.any(String), code }]);
+      // What to do next, or whom to turn to.
+      expect(asked.json.error).toMatch(/try again|owner|too large/);
       expect(asked.text).not.toContain('secret words');
       expect(asked.headers.get('cache-control')).toBe('no-store');
     }

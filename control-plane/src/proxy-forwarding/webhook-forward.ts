@@ -7,6 +7,7 @@ import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
 import type { WebhookLinkStore } from '../webhook-link/webhook-link-store.ts';
 import type { Forward, ForwardRefusal, WebhookUse } from './forward.ts';
 import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
+import { messageOf } from './refusal-messages.ts';
 
 export interface WebhookForwardDependencies {
   readonly call: ProxyCall;
@@ -101,8 +102,7 @@ function refusedAs(code: WebhookErrorCode, retryAfterSeconds?: number): ForwardR
   return {
     status: KEPT_STATUSES.has(own) ? own : 502,
     code,
-    // In our words: what a webhook writes could say more than the caller may know.
-    error: `The webhook refused this request: ${code}.`,
+    error: messageOf(code),
     retryAfterSeconds: code === 'RATE_LIMITED' ? (retryAfterSeconds ?? 1) : retryAfterSeconds,
   };
 }
