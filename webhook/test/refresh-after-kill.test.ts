@@ -45,3 +45,29 @@ it('is left to the service by the next start where only that can refresh it', as
   expect(shown).toContain(own.refreshToken);
   expect(shown).not.toContain(mediated.refreshToken);
 });
+
+it('that is cut off itself goes on at the next start, and is no error', async () => {
+  const { provider, webhook, log } = bench;
+  const names = Array.from({ length: 7 }, (_, at) => `cut off ${at}`);
+  provider.misbehave({ status: 503 });
+  for (const name of names) {
+    await bench.store(name);
+    await bench.notify(name);
+  }
+  provider.misbehave(undefined);
+  const gate = provider.hold();
+  const before = provider.calls.length;
+  await webhook.restart();
+  // So many are called at once.
+  await provider.arrived(before + 4);
+  const restarted = webhook.restart();
+  // Until it listens no more, and then some.
+  const looks = async (): Promise<boolean> => webhook.send('/healthz').then(Boolean, () => false);
+  while (await looks());
+  for (let look = 0; look < 100; look += 1) await looks();
+  gate.release();
+  await restarted;
+  await provider.arrived(before + names.length);
+  for (const name of names) expect(provider.gave(await bench.fetch(name))).toBe(true);
+  expect(log.text).not.toContain('could not be taken up again');
+});

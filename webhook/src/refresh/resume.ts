@@ -1,4 +1,5 @@
 import type { Logger } from '@svault/server-kit/logger';
+import { AppError } from '@svault/shared';
 import type { Vault } from '../vault/vault.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
 import type { Refresh } from './refresh.ts';
@@ -24,7 +25,11 @@ export async function resumeRefreshes(deps: {
     for (let next = cutOff.shift(); next !== undefined; next = cutOff.shift())
       await refresh
         .own(next.serviceName, next.version, 'start')
-        .catch((error: unknown) => logger.error({ err: error }, 'a refresh could not be taken up again'));
+        .catch((error: unknown) => {
+          // The program stops: the next start goes on.
+          if (error instanceof AppError && error.code === 'UNAVAILABLE') cutOff.length = 0;
+          else logger.error({ err: error }, 'a refresh could not be taken up again');
+        });
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
