@@ -104,6 +104,7 @@ const toUpstream = (): ProxyUse => ({
   vaultId,
   proxyId,
   proxy: { vaultId, proxyId, agentId, upstreamUrl: url },
+  headerTemplates: {},
 });
 
 it('a webhook that does not answer in time is offline, and is not asked twice', async () => {

@@ -103,6 +103,17 @@ it('the token is the agent’s, for this upstream and nobody else (R33)', async 
   expect((await proxy.call('GET', { headers: { authorization: `Bearer ${token}` } })).status).toBe(403);
 });
 
+it('the proxy’s templates are sent too, instead of what the caller says there', async () => {
+  const headerTemplates = { 'X-Tenant': 'one', 'User-Agent': 'ours' };
+  const tenants = await proxyOn(service, {
+    ...sessionSettings(agent.id, urlOf(upstream)),
+    headerTemplates,
+  });
+  await tenants.call('POST', { body: {}, headers: { 'user-agent': 'theirs', 'x-tenant': 'two' } });
+  expect(seen.at(-1)?.headers).toMatchObject({ 'x-tenant': 'one', 'user-agent': 'ours' });
+  expect(tokenSeen()).not.toBe('');
+});
+
 it('an echo of the token in a header is withheld, and so is what never travels', async () => {
   answering = ({ headers }, res) => {
     const { authorization = '' } = headers;

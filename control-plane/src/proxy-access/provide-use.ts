@@ -70,15 +70,16 @@ export function createProvideUse(
 /** @returns undefined where a webhook is needed and none is bound */
 function useOf(subject: ProxySubject): ProxyUse | undefined {
   const { vaultId, proxyId, upstreamUrl, serviceName, agentId } = subject;
+  const headerTemplates = JSON.parse(subject.headerTemplates ?? '{}') as Record<string, string>;
   if (subject.upstreamAuthType === 'sv_session') {
     if (agentId === null) throw new Error('a proxy that sends sessions acts for an agent');
-    return { kind: 'session', vaultId, proxyId, proxy: { vaultId, proxyId, agentId, upstreamUrl } };
+    const proxy = { vaultId, proxyId, agentId, upstreamUrl };
+    return { kind: 'session', vaultId, proxyId, proxy, headerTemplates };
   }
   const webhook = webhookOf(subject);
   if (serviceName === null) throw new Error('a proxy that injects a token names it');
   if (webhook === undefined) return undefined;
   const { revision, deliveredAs } = subject;
-  const headerTemplates = JSON.parse(subject.headerTemplates ?? '{}') as Record<string, string>;
   const config = { proxyId, serviceName, upstreamUrl, headerTemplates, revision, deliveredAs };
   return { kind: 'webhook', vaultId, proxyId, webhook, config };
 }

@@ -22,7 +22,12 @@ export type ProxyUse = { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'
       readonly webhook: BoundWebhook;
       readonly config: DeliverableProxy;
     }
-  | { readonly kind: 'session'; readonly proxy: SessionProxy }
+  | {
+      readonly kind: 'session';
+      readonly proxy: SessionProxy;
+      /** Without markers: what is to be sent as it stands. */
+      readonly headerTemplates: Readonly<Record<string, string>>;
+    }
 );
 
 export type ProxyDecision =

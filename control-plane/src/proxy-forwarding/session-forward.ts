@@ -6,7 +6,8 @@ import { outgoingFields } from './outgoing-fields.ts';
 
 /**
  * `sv_session` proxies: straight to the upstream, with a session token of this service that is for this upstream and nobody
- * else (specification, "POST /api/proxy/mcp"). The same fields travel as by way of the webhook; never repeated.
+ * else (specification, "POST /api/proxy/mcp"). The same fields travel as by way of the webhook, and
+ * the proxy's templates, which have no marker here; never repeated.
  */
 export function createSessionForward(options: {
   readonly egress: Egress;
@@ -15,7 +16,7 @@ export function createSessionForward(options: {
 }): Forward<SessionUse> {
   const { egress, sessions, timeouts } = options;
 
-  return async ({ proxyId, proxy }, { method, fields, body, signal }, take) => {
+  return async ({ proxyId, proxy, headerTemplates }, { method, fields, body, signal }, take) => {
     const token = await sessions.tokenFor(proxy);
     const { contentType, fields: others } = outgoingFields(fields, body);
     let isAnswered = false;
@@ -32,6 +33,7 @@ export function createSessionForward(options: {
           headers: {
             ...others,
             ...(contentType !== undefined && { 'content-type': contentType }),
+            ...inLowerCase(headerTemplates),
             'accept-encoding': 'identity',
             authorization: `Bearer ${token.reveal()}`,
           },
@@ -53,6 +55,10 @@ export function createSessionForward(options: {
     }
   };
 }
+
+/** As the names of the other fields are, so that a template replaces the caller's. */
+const inLowerCase = (templates: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(templates).map(([name, value]) => [name.toLowerCase(), value]));
 
 function refusalOf(error: unknown): ForwardRefusal {
   if (error instanceof EgressRefused)
