@@ -2,9 +2,12 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '@svault/server-kit/logger';
 import { formatTime } from '@svault/shared';
 import { refreshLeaseSchema } from '@svault/shared/schemas';
 import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
+import { webhookConfig } from '../src/config/config.ts';
+import { openContext } from '../src/context.ts';
 import type { Answer } from './bound-webhook.ts';
 import { CLIENT, type RefreshBench, refreshBench } from './refresh-bench.ts';
 
@@ -259,6 +262,21 @@ describe('a lease', () => {
     expect((await update(leaseId)).json.code).toBe('LEASE_EXPIRED');
     expect((await get('dropped')).status).toBe(200);
   });
+});
+
+it('a lease that is used after the stop has begun calls nobody: the answer could not be stored', async () => {
+  const { provider, webhook } = bench;
+  await bench.store('stopped');
+  await webhook.stop();
+  const { clock } = webhook;
+  const context = await openContext(webhookConfig(webhook.env), { clock, logger: silentLogger });
+  const { leaseId } = context.refreshing.leases.get('stopped');
+  const before = provider.calls.length;
+  await context.refreshing.close();
+  await expect(context.refreshing.leases.update(leaseId, {})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  context.close();
+  await webhook.restart();
+  expect(provider.calls.length).toBe(before);
 });
 
 describe('what the service gives', () => {

@@ -11,6 +11,7 @@ import { hasSameGrant } from './grant.ts';
 import { refreshedDraft } from './refreshed-draft.ts';
 import type { ProviderAnswer } from './token-answer.ts';
 import type { ClientAuthentication } from './token-request.ts';
+import { stopping } from './turns.ts';
 
 /** Who or what wanted a refresh: somebody who needed the token, the service, or the start after a kill. */
 export type RefreshCause = 'use' | 'notify' | 'lease' | 'start';
@@ -32,6 +33,7 @@ export interface RefreshOnce {
    * Each step is on the disk before the next.
    *
    * @param record the live one, refreshable
+   * @throws AppError UNAVAILABLE once it is closed; errors of the database
    */
   run(
     record: OpenRecord,
@@ -169,9 +171,12 @@ export function createRefreshOnce(deps: {
     if (unwritten !== undefined) throw unwritten.reason;
   };
   const underWay = new Set<Promise<RefreshResult>>();
+  let closed = false;
 
   return {
     run: async (record, by) => {
+      // What a provider answers now would find no database to be stored in.
+      if (closed) throw stopping();
       const running = refresh(record, by);
       underWay.add(running);
       try {
@@ -182,6 +187,7 @@ export function createRefreshOnce(deps: {
     },
     storeUnstored,
     close: async () => {
+      closed = true;
       await Promise.allSettled(underWay);
       await storeUnstored();
     },

@@ -23,13 +23,11 @@ export async function resumeRefreshes(deps: {
     .filter(({ serviceName }) => vault.describe(serviceName)?.provider?.mediated === false);
   const work = async (): Promise<void> => {
     for (let next = cutOff.shift(); next !== undefined; next = cutOff.shift())
-      await refresh
-        .own(next.serviceName, next.version, 'start')
-        .catch((error: unknown) => {
-          // The program stops: the next start goes on.
-          if (error instanceof AppError && error.code === 'UNAVAILABLE') cutOff.length = 0;
-          else logger.error({ err: error }, 'a refresh could not be taken up again');
-        });
+      await refresh.own(next.serviceName, next.version, 'start').catch((error: unknown) => {
+        // The program stops: the next start goes on.
+        if (error instanceof AppError && error.code === 'UNAVAILABLE') cutOff.length = 0;
+        else logger.error({ err: error }, 'a refresh could not be taken up again');
+      });
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }

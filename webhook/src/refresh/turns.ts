@@ -91,4 +91,5 @@ export function createTurns(clock: Pick<Clock, 'monotonic'>): Turns {
   };
 }
 
-const stopping = (): Error => refusal('UNAVAILABLE', 'the webhook stops');
+/** Whoever comes to a refresh from then on. */
+export const stopping = (): Error => refusal('UNAVAILABLE', 'the webhook stops');
