@@ -133,7 +133,12 @@ describe('minted credentials', () => {
     const { mint } = minter(clock, 60_000);
     const names = ['kept', 'replaced', 'deleted'];
     for (const serviceName of names) await cache.obtain({ ...WHOM, serviceName }, mint);
-    cache.tidy((name) => ({ kept: 1, replaced: 2 })[name]);
+    for (const caller of ['agt_b', 'agt_c'])
+      await cache.obtain({ ...WHOM, serviceName: 'kept', caller }, mint);
+    const asked: string[] = [];
+    cache.tidy((name) => (asked.push(name), { kept: 1, replaced: 2 }[name]));
+    // A look at the database each, however many callers there are.
+    expect(asked.toSorted()).toEqual(names.toSorted());
     const left = names.map((serviceName) => cache.atHand({ ...WHOM, serviceName }) !== undefined);
     expect(left).toEqual([true, false, false]);
   });

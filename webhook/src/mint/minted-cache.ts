@@ -103,10 +103,11 @@ export function createMintedCache(options: {
       return waiting;
     },
     tidy: (liveVersion) => {
-      for (const [key, entry] of kept) {
-        const { serviceName, version } = entry.whom;
-        if (!isFresh(entry) || liveVersion(serviceName) !== version) drop(key);
-      }
+      // One look for each name: thousands of callers may have something of a few.
+      const names = new Set([...kept.values()].map(({ whom }) => whom.serviceName));
+      const live = new Map([...names].map((name) => [name, liveVersion(name)]));
+      for (const [key, entry] of kept)
+        if (!isFresh(entry) || live.get(entry.whom.serviceName) !== entry.whom.version) drop(key);
     },
   };
 }
