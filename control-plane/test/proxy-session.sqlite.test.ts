@@ -120,6 +120,7 @@ it('an echo of the token in a header is withheld, and so is what never travels',
     res.writeHead(401, {
       'x-echo': authorization,
       'x-echo-2': `a ${authorization.slice(7)} b`,
+      'x-echo-3': Buffer.from(authorization).toString('base64'),
       'x-other': 'stays',
       'www-authenticate': 'Bearer',
       'sv-proxy-origin': 'webhook',
@@ -129,7 +130,7 @@ it('an echo of the token in a header is withheld, and so is what never travels',
   };
   const { status, headers } = await proxy.send('tools/call');
   expect([status, headers.get('x-other')]).toEqual([401, 'stays']);
-  for (const name of ['x-echo', 'x-echo-2', 'www-authenticate', 'sv-proxy-origin', 'set-cookie'])
+  for (const name of ['x-echo', 'x-echo-2', 'x-echo-3', 'www-authenticate', 'sv-proxy-origin', 'set-cookie'])
     expect(headers.has(name)).toBe(false);
 });
 

@@ -1,4 +1,4 @@
-import { isServiceName } from '@svault/shared';
+import { isServiceName, markersIn } from '@svault/shared';
 import { outgoingUrlSchema } from '@svault/shared/schemas';
 import type { ArgumentIssue } from '../errors.ts';
 import type { Proxy } from './proxy.ts';
@@ -20,7 +20,6 @@ export interface UpstreamRules {
 /** What these headers hold is a secret, so it is one that the webhook puts there (contract, "Proxy"). */
 const HEADERS_OF_SECRETS = ['authorization', 'cookie', 'x-api-key', 'api-key', 'private-token'];
 const NAMES_OF_SECRETS = /key|token|secret|password|sig/i;
-const MARKER = /\$\{TOKEN\}|\$<TOKEN>/;
 const AS_CREDENTIAL = 'store it as a credential';
 
 /** What keeps these settings from being a proxy's: contract "Proxy". Whether the agent is there is not looked at. */
@@ -53,7 +52,7 @@ function issuesOfUpstream({ upstreamUrl }: ProxySettings, { plainHttp }: Upstrea
 
 function issuesOfToken({ serviceName, headerTemplates = {} }: ProxySettings): ArgumentIssue[] {
   const bare = Object.entries(headerTemplates).filter(
-    ([name, template]) => HEADERS_OF_SECRETS.includes(name.toLowerCase()) && !MARKER.test(template),
+    ([name, template]) => HEADERS_OF_SECRETS.includes(name.toLowerCase()) && markersIn(template) === 0,
   );
   return [
     ...(serviceName === undefined
@@ -73,9 +72,9 @@ function issuesOfSession(
   { ownOrigin }: UpstreamRules,
 ): ArgumentIssue[] {
   const templates = Object.entries(headerTemplates);
-  const marked = templates.filter(([, template]) => MARKER.test(template));
+  const marked = templates.filter(([, template]) => markersIn(template) > 0);
   const ours = templates.filter(
-    ([name, template]) => HEADERS_OF_SECRETS.includes(name.toLowerCase()) && !MARKER.test(template),
+    ([name, template]) => HEADERS_OF_SECRETS.includes(name.toLowerCase()) && markersIn(template) === 0,
   );
   return [
     ...(agentId === undefined ? [{ path: 'agentId', message: 'is missing: whom the session acts as' }] : []),

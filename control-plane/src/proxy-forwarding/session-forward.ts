@@ -1,4 +1,4 @@
-import { answerFieldsThatTravel } from '@svault/shared';
+import { answerFieldsThatTravel, createScrub } from '@svault/shared';
 import { type AnswerHead, type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
 import type { UpstreamSessions } from '../upstream-sessions/upstream-sessions.ts';
 import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './forward.ts';
@@ -18,12 +18,12 @@ export function createSessionForward(options: {
 
   return async ({ proxyId, proxy, headerTemplates }, { method, fields, body, signal }, take) => {
     const token = await sessions.tokenFor(proxy);
+    const scrub = createScrub(token.reveal());
     const { contentType, fields: others } = outgoingFields(fields, body);
     let isAnswered = false;
     const travelling = ({ status, fields: answered }: AnswerHead): AnswerHead => ({
       status,
-      // One that echoes the token is withheld.
-      fields: answerFieldsThatTravel(answered).filter(([, value]) => !value.includes(token.reveal())),
+      fields: scrub(answerFieldsThatTravel(answered)),
     });
     try {
       await egress.stream(

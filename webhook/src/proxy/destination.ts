@@ -1,6 +1,6 @@
+import { markersIn } from '@svault/shared';
 import { type ProxyConfig, headerTemplatesSchema, outgoingUrlSchema } from '@svault/shared/schemas';
 import type { SealedSettings } from '../vault/record.ts';
-import { markersIn } from './marker.ts';
 
 /**
  * Why a configuration may not use a record (protocol section 5.6). Closed.

@@ -1,5 +1,4 @@
-import { isFieldValue } from '@svault/shared';
-import { fillMarkers, markersIn } from './marker.ts';
+import { fillMarkers, isFieldValue, markersIn } from '@svault/shared';
 
 /** Of all templates together: more than any credential needs, and markers multiply what is put in. */
 const MOST_CHARACTERS = 128 * 1024;

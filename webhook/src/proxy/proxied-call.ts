@@ -4,6 +4,8 @@ import {
   type Clock,
   type HeaderPairs,
   type ProxyTicket,
+  createScrub,
+  markersIn,
   requestFieldsThatTravel,
 } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
@@ -16,10 +18,8 @@ import type { OpenRecord, Vault } from '../vault/vault.ts';
 import { destinationProblem } from './destination.ts';
 import type { Forward, UpstreamCall } from './forward.ts';
 import { type Headers, injectToken } from './inject.ts';
-import { markersIn } from './marker.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { ProxyConfigs } from './proxy-configs.ts';
-import { createScrub } from './scrub.ts';
 
 /** A verified call of an agent's, as the service sent it. */
 export interface ProxiedRequest<Refusal extends string> {

@@ -1,4 +1,4 @@
-import { toBase64url, utf8 } from '@svault/shared';
+import { toBase64url, utf8 } from './bytes.ts';
 
 type Field = readonly [name: string, value: string];
 
@@ -9,7 +9,7 @@ const LEAST_CHARACTERS = 8;
  * Takes out of an answer's head every field that holds the secret (protocol section 5.6; reliability R18): as it is,
  * percent-encoded in any way, or in base64 or base64url, alone or in the middle of something longer, as `Bearer …` is.
  *
- * @param secret the `accessToken` that was sent, ASCII
+ * @param secret what was sent in a header, ASCII: an `accessToken`, a session's token
  */
 export function createScrub(secret: string): (fields: readonly Field[]) => Field[] {
   const encoded = base64Traces(secret);

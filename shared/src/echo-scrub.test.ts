@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createScrub } from './scrub.ts';
+import { createScrub } from './echo-scrub.ts';
 
 const SECRET = 'ghp_s3cret/+=value~?>';
 const SECRET_CHARACTERS = 'abcXYZ019+/=~ _-%&'.split('');
