@@ -1,6 +1,6 @@
 /** Credentials that are made or refreshed at the moment in which a proxy uses them (protocol section 5.6). */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type ProxyCall, callProxy, injections, proxyTicket, putProxy } from './proxy-calls.ts';
+import { PROXY, type ProxyCall, callProxy, injections, proxyTicket, putProxy } from './proxy-calls.ts';
 import { CLIENT, type RefreshBench, type StoreOptions, refreshBench } from './refresh-bench.ts';
 import { type Upstream, startUpstream } from './upstream.ts';
 
@@ -103,6 +103,24 @@ test('a record that was stored for other hosts meanwhile is not sent to these', 
   expect((await answer).status).toBe(409);
   expect((await call('moved')).json.code).toBe('DESTINATION_NOT_ALLOWED');
   expect(tokensSince(before)).toEqual([]);
+});
+
+const elsewhere = (serviceName: string) => putProxy(bench.webhook, `${upstream.url}/new`, { serviceName });
+test.each<readonly [string, (serviceName: string) => Promise<unknown>, number, number]>([
+  ['changed, goes where it leads by then', elsewhere, 200, 1],
+  ['given another record', () => elsewhere('other'), 403, 0],
+  ['taken away', () => bench.webhook.storage({ op: 'proxies.delete', proxyId: PROXY }), 404, 0],
+])('a proxy that is %s while a provider is asked', async (what, change, status, sent) => {
+  await expired(what);
+  const [calls, before] = [bench.provider.calls.length, upstream.requests.length];
+  const gate = bench.provider.hold();
+  const answer = call(what);
+  await bench.provider.arrived(calls + 1);
+  await change(what);
+  gate.release();
+  expect((await answer).status).toBe(status);
+  const targets = upstream.requests.slice(before).map(({ url }) => url);
+  expect([targets.length, targets.every((url) => url.endsWith('/new'))]).toEqual([sent, true]);
 });
 
 test('a TOTP record puts in the code of this moment', async () => {

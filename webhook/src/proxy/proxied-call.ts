@@ -65,14 +65,17 @@ export function createCallThroughProxy(deps: {
 }): CallThroughProxy {
   const { proxyConfigs, vault, credentials, forward, openStreams, audit, commit, clock } = deps;
 
-  const find = ({ prx, svc }: ProxyTicket): { config: ProxyConfig; record: OpenRecord } => {
+  const configOf = ({ prx, svc }: ProxyTicket): ProxyConfig => {
     const config = proxyConfigs.get(prx);
     if (config === undefined) throw refusal('NOT_FOUND', 'there is no proxy of that id');
     if (config.serviceName !== svc) throw notAllowed('service');
-    const record = vault.open(svc);
+    return config;
+  };
+  const recordFor = (config: ProxyConfig): OpenRecord => {
+    const record = vault.open(config.serviceName);
     if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
     allow(config, record);
-    return { config, record };
+    return record;
   };
 
   return async ({ ticket, useNow, fields, body, signal }, take) => {
@@ -94,7 +97,7 @@ export function createCallThroughProxy(deps: {
       let armed: Armed;
       try {
         if (giveBack === undefined) throw tooMany();
-        const { config, record } = find(ticket);
+        const record = recordFor(configOf(ticket));
         let credential = credentials.atHand(record, ticket.sub);
         if (credential === undefined) {
           // Before anybody is asked, so that a replay asks nobody.
@@ -102,7 +105,8 @@ export function createCallThroughProxy(deps: {
           if (admission !== 'admitted') return { unusable: admission };
           credential = await credentials.obtain(record, ticket.sub);
         }
-        armed = arm(config, credential);
+        // As it is by now: whoever was asked took seconds, in which the proxy may have been changed or taken away.
+        armed = arm(configOf(ticket), credential);
       } catch (error) {
         const admission = await enter(refusedEvent(ticket, error));
         if (admission !== 'admitted') return { unusable: admission };
