@@ -1,4 +1,5 @@
-import { type Id, newId } from '@svault/shared';
+import { type Id, formatTime, newId } from '@svault/shared';
+import type { TokenMetadata } from '@svault/shared/schemas';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
@@ -45,10 +46,11 @@ beforeEach(async () => {
 });
 
 /** The webhook has a record whose client is authenticated by the service, or by itself. */
-const holdRecord = (mediated: boolean): void =>
+const holdRecord = (mediated: boolean, changes: Partial<TokenMetadata> = {}): void =>
   void webhook.tokens.set(
     serviceName,
     refreshableRecord(serviceName, {
+      ...changes,
       provider: { tokenUrl: TOKEN_URL, clientId: 'a client', authMethod: 'client_secret_basic', mediated },
     }),
   );
@@ -317,6 +319,39 @@ test('who asks while it is being refreshed waits for that: one call, one count, 
   const results = await Promise.all(asking);
   expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
   expect([phases(), await events()]).toEqual([['get', 'update'], [['success', 'refreshed']]]);
+});
+
+test('an outage of a provider does not cost a busy token its refreshes of the hour', async () => {
+  const { tokenRefresh } = backstage.context;
+  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
+  const onUse = async (times: number): Promise<unknown[]> => {
+    asked = [];
+    const outcomes = new Set<string>();
+    for (let time = 0; time < times; time++)
+      outcomes.add((await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expired' })).outcome);
+    return [...outcomes, phases().length];
+  };
+  holdRecord(true, { expiryTime: formatTime(backstage.clock.now()) });
+  const down = ok({ outcome: 'provider_error' });
+  answering(ok(LEASE), down);
+  expect(await onUse(40)).toEqual(['failed', 4]);
+  backstage.clock.advance(5_000);
+  expect(await onUse(40)).toEqual(['failed', 2]);
+  // An owner is not held off, and what helps them helps everybody.
+  expect(gist(await refresh())).toEqual([200, 'failed']);
+  answering(ok(LEASE), DONE);
+  expect(gist(await refresh())).toEqual([200, 'refreshed']);
+  expect(await onUse(2)).toEqual(['refreshed', 4]);
+});
+
+test('whose clock is ahead is believed that a token has expired', async () => {
+  const { tokenRefresh } = backstage.context;
+  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
+  answering(ok(LEASE));
+  // The webhook sees the last 30 s of it.
+  holdRecord(true, { expiryTime: formatTime(backstage.clock.now() + 59_000) });
+  await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expired' });
+  expect(phases()).toEqual(['get', 'update']);
 });
 
 test('an owner who asks while it is being refreshed stands in the log as one who asked', async () => {

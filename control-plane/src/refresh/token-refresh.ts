@@ -1,3 +1,4 @@
+import { createFailurePause } from '@svault/server-kit/failure-pause';
 import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
 import {
   type Capability,
@@ -25,8 +26,11 @@ export interface TokenRefreshOptions extends Mediation {
 
 type Why = Parameters<TokenRefresh['refresh']>[2];
 
-/** protocol.md 5.4: a token counts as expired when this is left. */
-const EXPIRED_MS = 30_000;
+/**
+ * protocol.md 5.4: a token counts as expired when 30 s are left, by the webhook's clock; that and ours may differ by as much
+ * to either side, and it is the webhook that would say so again.
+ */
+const EXPIRED_MS = 90_000;
 
 /**
  * Asks the webhook what it holds, then refreshes in one of two ways: mediated, where only the service can authenticate the
@@ -35,6 +39,8 @@ const EXPIRED_MS = 30_000;
 export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
   const { webhook, stores, limiter, limits, audit, clock } = options;
   const underWay = new Map<string, Promise<RefreshResult>>();
+  /** For those who use a token; the scheduler has pauses of its own, and an owner waits for nothing. */
+  const pause = createFailurePause<RefreshResult>(clock);
 
   const lookUp = async (link: WebhookLink, serviceName: string): Promise<TokenMetadata> => {
     const body = { op: 'tokens.get', serviceName };
@@ -114,7 +120,15 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
       const key = `${vaultId} ${serviceName}`;
       const known = underWay.get(key);
       if (known !== undefined) return join(known, vaultId, serviceName, why);
-      const attempting = attempt(vaultId, serviceName, why).finally(() => underWay.delete(key));
+      const failure = why.reason === 'expired' ? pause.failureOf(key) : undefined;
+      if (failure !== undefined) return Promise.resolve(failure);
+      const attempting = attempt(vaultId, serviceName, why)
+        .then((result) => {
+          if (result.outcome === 'failed') pause.note(key, result);
+          if (result.outcome === 'refreshed') pause.note(key, undefined);
+          return result;
+        })
+        .finally(() => underWay.delete(key));
       underWay.set(key, attempting);
       return attempting;
     },

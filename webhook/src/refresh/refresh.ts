@@ -1,7 +1,7 @@
+import type { FailurePause } from '@svault/server-kit/failure-pause';
 import { type AppError, type WebhookErrorCode } from '@svault/shared';
 import { refusal } from '../http/errors.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { FailurePause } from './failure-pause.ts';
 import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
 import { isRefreshable } from './grant.ts';
 import type { Turns } from './turns.ts';
@@ -23,6 +23,11 @@ export interface Refresh {
   close(): Promise<void>;
 }
 
+/** A refresh that failed for no fault of the refresh token. */
+type Failure = Extract<RefreshResult, { outcome: 'failed' }>;
+
+const pauseKey = (serviceName: string, version: number): string => `${version} ${serviceName}`;
+
 /** A refresh under way, of one version. */
 interface Flight {
   readonly version: number;
@@ -33,7 +38,8 @@ export function createRefresh(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly once: RefreshOnce;
   readonly turns: Turns;
-  readonly pause: FailurePause;
+  /** By version and name. */
+  readonly pause: FailurePause<Failure>;
 }): Refresh {
   const { vault, once, turns, pause } = deps;
   const flights = new Map<string, Flight>();
@@ -48,7 +54,8 @@ export function createRefresh(deps: {
       const record = vault.open(serviceName);
       if (record?.version !== seenVersion || !isRefreshable(record)) return { outcome: 'changed' };
       const result = await once.run(record, { cause });
-      pause.note(serviceName, seenVersion, result);
+      if (result.outcome !== 'limited')
+        pause.note(pauseKey(serviceName, seenVersion), result.outcome === 'failed' ? result : undefined);
       return result;
     } finally {
       turn.release();
@@ -61,7 +68,7 @@ export function createRefresh(deps: {
     // What becomes of another version says nothing of this one.
     const again = (): Promise<RefreshResult> => own(serviceName, seenVersion, cause);
     if (underWay !== undefined) return underWay.result.then(again, again);
-    const failure = cause === 'use' ? pause.failureOf(serviceName, seenVersion) : undefined;
+    const failure = cause === 'use' ? pause.failureOf(pauseKey(serviceName, seenVersion)) : undefined;
     if (failure !== undefined) return Promise.resolve(failure);
     const result = fly(serviceName, seenVersion, cause).finally(() => flights.delete(serviceName));
     flights.set(serviceName, { version: seenVersion, result });

@@ -1,3 +1,4 @@
+import { createFailurePause } from '@svault/server-kit/failure-pause';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
 import type { Clock } from '@svault/shared';
@@ -5,7 +6,6 @@ import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createCallLimit } from './call-limit.ts';
-import { createFailurePause } from './failure-pause.ts';
 import { type Leases, createLeases } from './lease.ts';
 import { type NotifyRefresh, createNotifyRefresh } from './notify.ts';
 import type { RefreshMarks } from './refresh-marks.ts';
