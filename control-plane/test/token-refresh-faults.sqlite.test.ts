@@ -12,6 +12,13 @@ import { type Backstage, goBackstage } from './specification/backstage.ts';
 const CLIENT_SECRET = 'canary-client-secret-of-this-account';
 const TOKEN_URL = 'https://id.example.org/token';
 
+const PROVIDER = {
+  tokenUrl: TOKEN_URL,
+  clientId: 'a client',
+  authMethod: 'client_secret_basic',
+  mediated: true,
+} as const;
+
 let backstage: Backstage;
 let webhook: FaultyWebhook;
 /** What came to `/v1/refresh` and `/v1/refresh-notify`. */
@@ -51,7 +58,7 @@ const holdRecord = (mediated: boolean, changes: Partial<TokenMetadata> = {}): vo
     serviceName,
     refreshableRecord(serviceName, {
       ...changes,
-      provider: { tokenUrl: TOKEN_URL, clientId: 'a client', authMethod: 'client_secret_basic', mediated },
+      provider: { ...PROVIDER, mediated },
     }),
   );
 
@@ -342,6 +349,20 @@ test('an outage of a provider does not cost a busy token its refreshes of the ho
   answering(ok(LEASE), DONE);
   expect(gist(await refresh())).toEqual([200, 'refreshed']);
   expect(await onUse(2)).toEqual(['refreshed', 4]);
+});
+
+test('nor does a provider that is not configured yet: once it is, its owner is let through', async () => {
+  const { tokenRefresh } = backstage.context;
+  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
+  answering(ok(LEASE));
+  const [provider, expiryTime] = [{ ...PROVIDER, clientId: 'a later client' }, '2026-01-01T00:00:00.000Z'];
+  webhook.tokens.set(serviceName, refreshableRecord(serviceName, { provider, expiryTime }));
+  for (let time = 0; time < 40; time++)
+    expect(await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expired' })).toEqual({
+      outcome: 'provider_not_configured',
+    });
+  holdRecord(true);
+  expect(gist(await refresh())).toEqual([200, 'refreshed']);
 });
 
 test('whose clock is ahead is believed that a token has expired', async () => {

@@ -25,12 +25,15 @@ export type RefreshResult =
 /** Why it is asked for: `POST /v1/refresh-notify`, `reason`. */
 export type RefreshReason = 'expiring' | 'expired' | 'manual';
 
+/** Why, and for whom. */
+export interface RefreshWish {
+  readonly reason: RefreshReason;
+  readonly userId?: Id<'usr'>;
+  readonly proxyId?: Id<'prx'>;
+}
+
 /** Refreshes tokens by way of the webhook that holds them; no token ever comes here. */
 export interface TokenRefresh {
   /** Counts against `token_refresh`, and writes TOKEN_REFRESHED. Never rejects but where the database fails. */
-  refresh(
-    vaultId: Id<'vlt'>,
-    serviceName: string,
-    why: { readonly reason: RefreshReason; readonly userId?: Id<'usr'>; readonly proxyId?: Id<'prx'> },
-  ): Promise<RefreshResult>;
+  refresh(vaultId: Id<'vlt'>, serviceName: string, why: RefreshWish): Promise<RefreshResult>;
 }

@@ -2,7 +2,6 @@ import { createFailurePause } from '@svault/server-kit/failure-pause';
 import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
 import {
   type Capability,
-  type Outcome,
   type TokenMetadata,
   signedHealthSchema,
   storageAnswerSchemas,
@@ -15,7 +14,8 @@ import type { WebhookLink } from '../webhook-link/webhook-link.ts';
 import { REFRESH_AHEAD_MS } from './due-tokens.ts';
 import { type Mediation, refreshByMediation } from './mediated-refresh.ts';
 import { refreshByNotice } from './notified-refresh.ts';
-import type { RefreshReason, RefreshResult, TokenRefresh } from './refresh-result.ts';
+import { refreshEvent } from './refresh-event.ts';
+import type { RefreshReason, RefreshResult, RefreshWish, TokenRefresh } from './refresh-result.ts';
 import { outcomeOfFailure } from './refused-refresh.ts';
 
 export interface TokenRefreshOptions extends Mediation {
@@ -23,8 +23,6 @@ export interface TokenRefreshOptions extends Mediation {
   readonly limits: Pick<Limits, 'counter'>;
   readonly audit: AuditWriter;
 }
-
-type Why = Parameters<TokenRefresh['refresh']>[2];
 
 /**
  * protocol.md 5.4: a token counts as expired when 30 s are left, by the webhook's clock; that and ours may differ by as much
@@ -84,7 +82,11 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
       : { outcome: 'webhook_unavailable' };
   };
 
-  const attempt = async (vaultId: Id<'vlt'>, serviceName: string, why: Why): Promise<RefreshResult> => {
+  const attempt = async (
+    vaultId: Id<'vlt'>,
+    serviceName: string,
+    why: RefreshWish,
+  ): Promise<RefreshResult> => {
     const link = await stores.webhookLinks.find(vaultId);
     if (link?.lastSeenAt === undefined) return { outcome: 'webhook_unavailable' };
     const verdict = await limiter.take(limits.counter('token_refresh', serviceName), vaultId);
@@ -99,7 +101,7 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
         reached ||= isAnswered(error);
         return outcomeOfFailure(error);
       });
-    if (reached) await audit.record(eventOf(vaultId, serviceName, why, result));
+    if (reached) await audit.record(refreshEvent(vaultId, serviceName, why, result));
     return result;
   };
 
@@ -108,10 +110,10 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
     known: Promise<RefreshResult>,
     vaultId: Id<'vlt'>,
     serviceName: string,
-    why: Why,
+    why: RefreshWish,
   ): Promise<RefreshResult> => {
     const result = await known;
-    if (why.userId !== undefined) await audit.record(eventOf(vaultId, serviceName, why, result));
+    if (why.userId !== undefined) await audit.record(refreshEvent(vaultId, serviceName, why, result));
     return result;
   };
 
@@ -124,7 +126,7 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
       if (failure !== undefined) return Promise.resolve(failure);
       const attempting = attempt(vaultId, serviceName, why)
         .then((result) => {
-          if (result.outcome === 'failed') pause.note(key, result);
+          if (HOLDING_OFF.has(result.outcome)) pause.note(key, result);
           if (result.outcome === 'refreshed') pause.note(key, undefined);
           return result;
         })
@@ -135,6 +137,14 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
   };
 }
 
+/** What asking again at once does not change. */
+const HOLDING_OFF: ReadonlySet<RefreshResult['outcome']> = new Set([
+  'failed',
+  'not_refreshable',
+  'provider_not_configured',
+  'reauth_needed',
+]);
+
 /** Another process, or the webhook itself, was faster; an owner who asks for it gets it all the same. */
 function isDoneAlready({ expiryTime }: TokenMetadata, reason: RefreshReason, clock: Clock): boolean {
   if (reason === 'manual') return false;
@@ -144,32 +154,3 @@ function isDoneAlready({ expiryTime }: TokenMetadata, reason: RefreshReason, clo
 
 const isAnswered = (error: unknown): boolean =>
   error instanceof WebhookCallFailed && (error.failure === 'refused' || error.failure === 'garbage');
-
-const EVENT_OUTCOMES: Readonly<Record<RefreshResult['outcome'], Outcome>> = {
-  refreshed: 'success',
-  accepted: 'success',
-  not_refreshable: 'denied',
-  provider_not_configured: 'denied',
-  busy: 'denied',
-  limited: 'rate_limited',
-  reauth_needed: 'error',
-  failed: 'error',
-  webhook_unavailable: 'error',
-};
-
-function eventOf(
-  vaultId: Id<'vlt'>,
-  serviceName: string,
-  { reason, userId, proxyId }: Why,
-  { outcome }: RefreshResult,
-): Parameters<AuditWriter['record']>[0] {
-  return {
-    vaultId,
-    eventType: 'TOKEN_REFRESHED',
-    outcome: EVENT_OUTCOMES[outcome],
-    serviceName,
-    userId,
-    proxyId,
-    detail: { outcome, reason },
-  };
-}
