@@ -35,8 +35,8 @@ export function createConnections(
   options: { readonly connect: buildConnector.connector; readonly maxHeaderSize: number },
 ): Connections {
   const open = new Set<Client>();
-  /** In the order in which they were last used. */
-  const rested = new Set<Client>();
+  /** In the order in which they were last used; since when nothing is on them, in ms of `performance.now`. */
+  const rested: { readonly client: Client; readonly sinceMs: number }[] = [];
   const resting = new Set<Client>();
   const waiting = new Set<(client: Client) => void>();
   let retired = false;
@@ -62,12 +62,13 @@ export function createConnections(
   };
   const serve = (client: Client): void => {
     const [next] = waiting;
-    if (next === undefined) return void rested.add(client);
+    if (next === undefined) return void rested.push({ client, sinceMs: performance.now() });
     waiting.delete(next);
     next(client);
   };
   const drop = (client: Client): void => {
-    rested.delete(client);
+    const place = rested.findIndex((each) => each.client === client);
+    if (place !== -1) rested.splice(place, 1);
     resting.delete(client);
     void client.destroy().catch(() => undefined);
     if (open.delete(client) && waiting.size > 0) serve(create());
@@ -75,12 +76,12 @@ export function createConnections(
 
   return {
     take: (signal) => {
-      // The one used last: of all, the upstream is the least likely to be closing it just now.
-      const client = [...rested].at(-1);
-      if (client !== undefined) {
-        rested.delete(client);
-        return Promise.resolve(client);
-      }
+      // The one used last: of all, the upstream is the least likely to be closing it just now. The timers that close idle
+      // ones come late where this program was held up, and its upstream was not.
+      const last = rested.pop();
+      if (last !== undefined && performance.now() - last.sinceMs < KEEP_ALIVE_MS)
+        return Promise.resolve(last.client);
+      for (const { client } of [last ?? [], ...rested].flat()) drop(client);
       if (open.size < MAX_CONNECTIONS) return Promise.resolve(create());
       return new Promise((resolve, reject) => {
         const onAbort = (): void => {
@@ -106,7 +107,7 @@ export function createConnections(
     drop,
     retire: () => {
       retired = true;
-      for (const client of [...rested, ...resting]) drop(client);
+      for (const client of [...rested.map((each) => each.client), ...resting]) drop(client);
     },
   };
 }

@@ -22,6 +22,11 @@ export interface EgressRequest {
   /** The largest body that is taken; 1 MiB unless given. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
+  /**
+   * On a connection of its own, for a call that must not be repeated: one that is used again may be closed by the other side
+   * in the moment in which the call is written. False unless given.
+   */
+  readonly alone?: boolean;
 }
 
 /** A complete answer; a redirect is an answer like any other. */
@@ -120,6 +125,8 @@ async function send(agent: Agent, url: URL, call: EgressRequest): Promise<Egress
     method: call.method,
     headers: { ...call.headers },
     body: call.body ?? null,
+    // Nobody uses it afterwards, so that none is ever there to be used again.
+    ...(call.alone === true && { reset: true }),
     signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
   });
   return {

@@ -24,7 +24,7 @@ export async function askProvider<T>(
 ): Promise<T> {
   const maxBytes = PROVIDER_ANSWER_BYTES;
   const { status, body } = await egress
-    .request({ method: 'POST', ...call, timeoutMs, maxBytes })
+    .request({ method: 'POST', ...call, timeoutMs, maxBytes, alone: true })
     .catch((error: unknown) => {
       throw failedCall(error);
     });

@@ -87,6 +87,7 @@ function handlerOver({ egress, timeoutMs }: Tools, told: (status: number) => voi
         body: body as string | Uint8Array,
         timeoutMs,
         maxBytes: PROVIDER_ANSWER_BYTES,
+        alone: true,
       });
       told(answer.status);
       const { status: statusCode, headers: fields, body: bytes } = answer;

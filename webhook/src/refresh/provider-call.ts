@@ -27,6 +27,8 @@ export async function callProvider(
       ...refreshRequest(provider, refreshToken, authentication),
       timeoutMs,
       maxBytes: PROVIDER_ANSWER_BYTES,
+      // What comes of a refresh token after a broken call is not known.
+      alone: true,
     });
     return readTokenAnswer(answer);
   } catch (error) {
