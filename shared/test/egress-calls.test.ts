@@ -137,7 +137,8 @@ describe('egress', () => {
   it('makes a call that must not be repeated on a connection of its own', async () => {
     const server = await serverOf((_req, res) => res.end('x'));
     const egress = egressOf({ allow: LOOPBACK });
-    for (let n = 0; n < 3; n++) await egress.request(get(`http://127.0.0.1:${server.port}/`, { alone: true }));
+    for (let n = 0; n < 3; n++)
+      await egress.request(get(`http://127.0.0.1:${server.port}/`, { alone: true }));
     expect(server.connections()).toBe(3);
   });
 
