@@ -78,7 +78,6 @@ export function createProxyCall(options: {
     const { body, signal } = exchange;
     let head: AnswerHead | undefined;
     const refusal = new Collected();
-    const ended = new AbortController();
     let deadline: NodeJS.Timeout | undefined;
     const takeAnswer: TakeAnswer = (answer) => {
       head = answer;
@@ -86,7 +85,7 @@ export function createProxyCall(options: {
         status.noteOnline(vaultId);
         return take({ status: answer.status, fields: answerFieldsThatTravel(answer.fields) });
       }
-      deadline = setTimeout(() => ended.abort(), REFUSAL_MS);
+      deadline = setTimeout(() => refusal.destroy(), REFUSAL_MS);
       return refusal;
     };
     try {
@@ -100,7 +99,7 @@ export function createProxyCall(options: {
           idleTimeoutMs: timeouts.idleMs,
           // Not by account: the streams of one proxy must not keep those of another from a connection.
           partition: proxyId,
-          signal: AbortSignal.any([signal, ended.signal]),
+          signal,
         },
         takeAnswer,
       );
