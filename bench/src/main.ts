@@ -56,7 +56,7 @@ try {
   const servers = pinnedTo(SERVER_CORE);
   if (values.only.includes('proxy'))
     rows.push(
-      ...(await withPair('proxy', { 'control-plane': servers, webhook: servers }, (pair) =>
+      ...(await withPair('proxy', { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) }, (pair) =>
         proxyRows(pair, options),
       )),
     );
