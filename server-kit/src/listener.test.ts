@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import express from 'express';
 import { AppError } from '@svault/shared';
@@ -206,5 +207,40 @@ describe('broken requests', () => {
     const slowHead = raw(url, 'GET /limited HTTP/1.1\r\nHost: a\r\n');
     const slowBody = raw(url, 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx');
     for (const answer of await Promise.all([slowHead, slowBody])) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
+
+describe('a server that closes', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('waits for no connection that has asked nothing', async () => {
+    const server = await listen((_req, res) => void res.end(), { host: '127.0.0.1', port: 0 });
+    const taken = once(server.server, 'connection');
+    const client = connect(server.port, '127.0.0.1');
+    client.on('error', () => undefined).resume();
+    await taken;
+    await server.close(HOUR_MS);
+    if (!client.closed) await once(client, 'close');
+  });
+
+  it('waits for an answer in hand, and not for the connection that stays behind it', async () => {
+    let answer: ((text: string) => void) | undefined;
+    const asked = Promise.withResolvers<void>();
+    const server = await listen(
+      (_req, res) => {
+        answer = (text) => res.end(text);
+        asked.resolve();
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+    const client = connect(server.port, '127.0.0.1');
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const received: Buffer[] = [];
+    client.on('data', (chunk: Buffer) => received.push(chunk));
+    await asked.promise;
+    const closing = server.close(HOUR_MS);
+    answer?.('in hand');
+    await closing;
+    expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1\.1 200 [\s\S]*in hand/);
   });
 });

@@ -5,7 +5,7 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { occursTwice } from './repeated-header.ts';
 import type { ListenAddress } from './settings.ts';
@@ -60,6 +60,11 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   );
   server.maxHeadersCount = 0;
   server.on('clientError', refuseBrokenRequest);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(explainListenError(error, options));
     server.once('error', failed);
@@ -70,7 +75,12 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   });
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
-  return { url: `http://${host}:${port}`, port, server, close: (graceMs) => closeServer(server, graceMs) };
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    server,
+    close: (graceMs) => closeServer(server, sockets, graceMs),
+  };
 }
 
 /** @returns what an operator is told; both programs name their addresses in settings that end in `_LISTEN` */
@@ -142,10 +152,21 @@ function answerBegun(socket: Duplex): boolean {
   return answer?.headersSent === true;
 }
 
-function closeServer(server: Server, graceMs = 5_000): Promise<void> {
+/** How often a server that closes looks for connections on which nothing is in hand any more. */
+const CLOSE_IDLE_INTERVAL_MS = 50;
+
+/** Lets what is in hand finish; a connection whose request has finished, or that never sent one, is not waited for. */
+function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs = 5_000): Promise<void> {
+  const closeIdle = (): void => {
+    server.closeIdleConnections();
+    // Node takes a new connection for a slow request until its first byte, which has had its time to come by now.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
   return new Promise((resolve) => {
+    const idle = setInterval(closeIdle, CLOSE_IDLE_INTERVAL_MS);
     const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
     server.close(() => {
+      clearInterval(idle);
       clearTimeout(deadline);
       resolve();
     });
