@@ -12,7 +12,22 @@ export class CheckFailed extends Error {
   }
 }
 
-/** The webhook does not claim what the check is about. */
+/**
+ * What a check has to have first did not come about, so that the check cannot tell anything. A failure, since a promise
+ * that nobody could look at is not kept as far as anybody knows.
+ */
+export class NotTestable extends Error {
+  override readonly name = 'NotTestable';
+  /** What was answered where it went wrong. */
+  readonly answer: Answer | undefined;
+  /** @param reason for a reader who is to mend it, such as `storing a JWT was refused` */
+  constructor(reason: string, answer?: Answer) {
+    super(reason);
+    this.answer = answer;
+  }
+}
+
+/** The webhook does not claim what the check is about, or was bound before the run. */
 export class CheckSkipped extends Error {
   override readonly name = 'CheckSkipped';
 }

@@ -4,7 +4,7 @@ import { selectChecks, UnknownCheck } from './registry.ts';
 import { textResult, textSummary } from './report/text.ts';
 import { loadRequirements } from './requirements.ts';
 import { conforms, runChecks } from './runner.ts';
-import { parseTarget, TargetRefused, type Target } from './target.ts';
+import { parseAddress, parseBinding, TargetRefused, type WebhookToTest } from './target.ts';
 
 /** No MUST failed · a MUST failed · the suite could not run as it was asked to. */
 const EXIT = { conforms: 0, fails: 1, usage: 2 } as const;
@@ -39,9 +39,9 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
       for (const { id, title, requirements: ids } of checks) io.out(`${id}\t${ids.join(' ')}\t${title}`);
       return EXIT.conforms;
     }
-    const target = targetOf(flags);
+    const webhook = webhookOf(flags);
     const results = await runChecks({
-      target,
+      webhook,
       checks,
       requirements,
       onResult: (result) => io.out(textResult(result)),
@@ -81,16 +81,14 @@ function commandLine(io: Io): Command {
     });
 }
 
-function targetOf(flags: Flags): Target {
-  const { webhookUrl, webhookId, serviceUrl, keyId, secret, secretFile, timeout } = flags;
-  const given = { webhookUrl, webhookId, serviceUrl, keyId, secret: secret ?? readSecret(secretFile) };
+function webhookOf(flags: Flags): WebhookToTest {
+  const { webhookUrl, webhookId, serviceUrl, keyId, secretFile, timeout } = flags;
+  const given = { webhookUrl, webhookId, serviceUrl, keyId, secret: flags.secret ?? readSecret(secretFile) };
   const missing = Object.entries(given).filter(([, value]) => value === undefined);
   if (missing.length > 0)
     throw new TargetRefused(`missing: ${missing.map(([name]) => flagOf(name)).join(', ')}`);
-  return parseTarget({
-    ...(given as Required<{ [Name in keyof typeof given]: string }>),
-    timeoutMs: timeout * 1000,
-  });
+  const all = given as Required<{ [Name in keyof typeof given]: string }>;
+  return { address: parseAddress({ ...all, timeoutMs: timeout * 1000 }), binding: parseBinding(all) };
 }
 
 const flagOf = (name: string): string =>

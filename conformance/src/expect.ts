@@ -12,9 +12,9 @@ export function expectThat(holds: boolean, answer: Answer, expected: string): as
 }
 
 /** A success with a JSON object, which it returns. */
-export function expectOk(answer: Answer): Record<string, unknown> {
+export function expectOk(answer: Answer, status = 200): Record<string, unknown> {
   const body = jsonObject(answer);
-  expectThat(answer.status === 200 && body !== undefined, answer, '200 with one JSON object');
+  expectThat(answer.status === status && body !== undefined, answer, `${status} with one JSON object`);
   return body;
 }
 

@@ -13,7 +13,7 @@ const requirementSchema = z
     /** Why nothing outside the webhook can observe it. */
     unobservable: z.string().optional(),
   })
-  .refine((each) => (each.checks === undefined) !== (each.unobservable === undefined), {
+  .refine((each) => each.checks === undefined || each.unobservable === undefined, {
     error: 'a requirement has checks, or the reason why there can be none',
   });
 

@@ -1,12 +1,11 @@
 import { toBase64url } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startMinimalWebhook, type MinimalWebhook } from '../fixtures/minimal.ts';
-import { randomBinding, type Rules } from '../fixtures/rules.ts';
+import { SERVICE_URL, startMinimalWebhook, type MinimalWebhook } from '../fixtures/minimal.ts';
+import type { Rules } from '../fixtures/rules.ts';
 import { main } from '../src/command.ts';
 import { selectChecks } from '../src/registry.ts';
 import { requirements } from './suite.ts';
 
-const bound = randomBinding();
 /** The sentence that the check of these examples observes. */
 const observed = requirements.get(selectChecks(['ticket.single-use'])[0]?.requirements[0] ?? '');
 let webhook: MinimalWebhook | undefined;
@@ -23,11 +22,11 @@ const run = (...args: string[]): Promise<number> =>
   main(args, { out: (text) => out.push(text), err: (text) => err.push(text) });
 
 async function targetFlags(changed: Partial<Rules> = {}): Promise<readonly string[]> {
-  webhook = await startMinimalWebhook(bound, changed);
-  const secret = toBase64url(bound.key.secret);
-  const { webhookId, serviceUrl } = bound;
-  const target = `--webhook-url ${webhook.url} --webhook-id ${webhookId} --service-url ${serviceUrl}`;
-  return `${target} --key-id ${bound.key.id} --secret ${secret}`.split(' ');
+  webhook = await startMinimalWebhook(changed);
+  const { webhookId, key } = webhook.binding;
+  const secret = toBase64url(key.secret);
+  const target = `--webhook-url ${webhook.url} --webhook-id ${webhookId} --service-url ${SERVICE_URL}`;
+  return `${target} --key-id ${key.id} --secret ${secret}`.split(' ');
 }
 
 describe('exit 0', () => {
@@ -44,7 +43,7 @@ describe('exit 0', () => {
   test('for checks that the webhook claims no part in', async () => {
     const signedHealth = { status: 'ok', capabilities: [] };
     expect(await run(...(await targetFlags({ signedHealth })), '--only', 'ticket.single-use')).toBe(0);
-    expect(out[0]).toBe('skip  ticket.single-use  (the webhook does not claim store)');
+    expect(out[0]).toBe('skip  ticket.single-use  (the webhook does not claim credential)');
   });
 });
 

@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { authorityOf, fromBase64url, randomToken, signRequest, utf8, type HmacKey } from '@svault/shared';
-import type { Target } from '../src/target.ts';
+import { randomToken } from '@svault/shared';
+import { parseRegistrationLink } from '../src/binding/registration-link.ts';
+import type { WebhookToTest } from '../src/target.ts';
 
 /** The reference webhook as anyone runs it: a process, reached over HTTP alone. */
 export interface ReferenceWebhook {
-  readonly target: Target;
+  /** Not bound yet. */
+  readonly toTest: WebhookToTest;
   stop(): Promise<void>;
 }
 
@@ -20,7 +22,7 @@ const MAIN = fileURLToPath(new URL('../../webhook/src/main.ts', import.meta.url)
 /** The suite plays this service; nobody listens there. */
 const SERVICE_URL = 'http://127.0.0.1:9';
 
-/** Starts the reference webhook in a temporary folder and binds the suite to it as its service. */
+/** Starts the reference webhook in a temporary folder; the suite is the service that it may be bound to. */
 export async function startReferenceWebhook(): Promise<ReferenceWebhook> {
   const dir = await mkdtemp(join(tmpdir(), 'svault-reference-'));
   const port = await freePort();
@@ -50,40 +52,11 @@ export async function startReferenceWebhook(): Promise<ReferenceWebhook> {
       env,
       cwd: dir,
     });
-    return { target: await bind(url, link), stop };
+    return { toTest: parseRegistrationLink(link, { timeoutMs: 10_000 }), stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-/** Protocol section 5.1, as the service does it: exchange the code, complete the binding by a signed request. */
-async function bind(url: string, link: string): Promise<Target> {
-  const code = /[?&]code=([0-9a-f-]{36})/.exec(link)?.[1];
-  if (code === undefined) throw new Error(`bind-link printed no code: ${link}`);
-  const exchange = { code, service: { baseUrl: SERVICE_URL, vaultId: 'vlt_conformance' } };
-  const { webhookId, keyId, hmacSecret } = await post(url, '/v1/exchange', exchange, {
-    id: 'bind',
-    secret: utf8(code),
-  });
-  const key = { id: keyId ?? '', secret: fromBase64url(hmacSecret ?? '') ?? new Uint8Array() };
-  await post(url, '/v1/health', {}, key);
-  return { webhookUrl: url, webhookId: webhookId ?? '', serviceUrl: SERVICE_URL, key, timeoutMs: 10_000 };
-}
-
-async function post(url: string, path: string, json: object, key: HmacKey): Promise<Record<string, string>> {
-  const body = utf8(JSON.stringify(json));
-  const headers = signRequest({
-    method: 'POST',
-    authority: authorityOf(url),
-    path,
-    body,
-    key,
-    nowMs: Date.now(),
-  });
-  const answer = await fetch(url + path, { method: 'POST', headers, body });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as Record<string, string>;
 }
 
 const READY_POLL_MS = 20;

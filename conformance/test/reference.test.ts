@@ -10,7 +10,7 @@ let results: readonly Result[];
 
 beforeAll(async () => {
   webhook = await startReferenceWebhook();
-  results = await runChecks({ target: webhook.target, checks: CHECKS, requirements });
+  results = await runChecks({ webhook: webhook.toTest, checks: CHECKS, requirements });
 });
 afterAll(() => webhook.stop());
 

@@ -17,13 +17,19 @@ test('requirements and checks name each other', () => {
   expect(byRequirement.toSorted()).toEqual(byCheck.toSorted());
 });
 
-test('requirements are sentences of the protocol’s page, word by word', () => {
+test('every sentence of the protocol’s page that binds has its row, word by word; `trace.ts` makes them', () => {
   const page = readFileSync(new URL('../../shared/PROTOCOL.md', import.meta.url), 'utf8');
-  const sentences = new Map(
-    [...page.matchAll(/^- \*\*([A-Z]{3}-\d\d)\*\* (.+)$/gm)].map(([, id, text]) => [id, text]),
+  const sentences = [...page.matchAll(/^- \*\*([A-Z]{3}-\d\d)\*\* (.*\b(?:MUST|SHOULD)\b.*)$/gm)];
+  expect([...requirements.values()].map(({ id, sentence }) => [id, sentence])).toEqual(
+    sentences.map(([, id, sentence]) => [id, sentence]),
   );
-  for (const { id, level, sentence } of requirements.values()) {
-    expect([id, sentence]).toEqual([id, sentences.get(id)]);
-    expect([id, /\bMUST\b/.test(sentence) ? 'MUST' : 'SHOULD']).toEqual([id, level]);
-  }
+  for (const { level, sentence } of requirements.values())
+    expect([sentence, level]).toEqual([sentence, /\bMUST\b/.test(sentence) ? 'MUST' : 'SHOULD']);
+});
+
+test('every requirement has checks, or the reason why nothing can be seen from outside', () => {
+  const neither = [...requirements.values()].filter(
+    ({ checks, unobservable }) => checks === undefined && unobservable === undefined,
+  );
+  expect(neither.map(({ id }) => id)).toEqual([]);
 });

@@ -1,23 +1,23 @@
-import type { Bound, Rules } from '../fixtures/rules.ts';
-import { startMinimalWebhook } from '../fixtures/minimal.ts';
+import { SERVICE_URL, startMinimalWebhook } from '../fixtures/minimal.ts';
+import type { Rules } from '../fixtures/rules.ts';
+import type { Check } from '../src/check.ts';
 import { CHECKS } from '../src/registry.ts';
 import { loadRequirements } from '../src/requirements.ts';
 import { runChecks, type Result } from '../src/runner.ts';
-import type { Target } from '../src/target.ts';
 
 export const requirements = loadRequirements();
 
-function targetOf(webhookUrl: string, bound: Bound): Target {
-  return { webhookUrl, timeoutMs: 10_000, ...bound };
-}
-
-/** Runs the whole suite on a minimal webhook with these rules changed. */
-export async function runOnMinimal(bound: Bound, changed: Partial<Rules> = {}): Promise<readonly Result[]> {
-  const webhook = await startMinimalWebhook(bound, changed);
+/** Runs checks, or the whole suite, on a minimal webhook with these rules changed; it was bound before. */
+export async function runOnMinimal(
+  changed: Partial<Rules> = {},
+  checks: readonly Check[] = CHECKS,
+): Promise<readonly Result[]> {
+  const { url: webhookUrl, binding, close } = await startMinimalWebhook(changed);
   try {
-    return await runChecks({ target: targetOf(webhook.url, bound), checks: CHECKS, requirements });
+    const address = { webhookUrl, serviceUrl: SERVICE_URL, timeoutMs: 10_000 };
+    return await runChecks({ webhook: { address, binding }, checks, requirements });
   } finally {
-    await webhook.close();
+    await close();
   }
 }
 

@@ -18,7 +18,7 @@ test.each([
   ['without a body', ''],
 ])('an undeviating signature %s is one that the library verifies', (_, text) => {
   const body = utf8(text);
-  const headers = forgeSignature(target, { method: 'POST', path: '/v1/health', body });
+  const { headers } = forgeSignature(target, { method: 'POST', path: '/v1/health', body });
   const authority = 'hook.example:8443';
   const message = { method: 'POST', authority, path: '/a/b/v1/health', query: '', headers, body };
   const policy = {

@@ -16,7 +16,15 @@ export interface Unsigned {
   readonly method: string;
   /** From `/v1`, with the query if any. */
   readonly path: string;
+  /** Fields beside those that the signature brings along; `sv-ticket` is covered, others where `components` say so. */
+  readonly headers?: HeaderPairs;
   readonly body: Uint8Array;
+}
+
+/** A signed request's headers, and the bytes that its MAC was made over. */
+export interface Signed {
+  readonly headers: HeaderPairs;
+  readonly base: string;
 }
 
 /** Where a signature departs from the profile of protocol section 3. Everything left out is as it should be. */
@@ -32,6 +40,7 @@ export interface SignatureDeviation {
   readonly authority?: string;
   readonly components?: readonly string[];
   readonly contentType?: string;
+  readonly contentDigest?: string;
 }
 
 const REQUIRED = ['@method', '@authority', '@path', '@query'];
@@ -46,18 +55,20 @@ export function forgeSignature(
   target: Target,
   request: Unsigned,
   deviation: SignatureDeviation = {},
-): HeaderPairs {
+): Signed {
   const { key = target.key, created = Math.floor(Date.now() / 1000), nonce = randomToken() } = deviation;
   const { alg = 'hmac-sha256', tag = 'sv-webhook-v1', label = 'sv' } = deviation;
   const expires = deviation.expires ?? created + ASKED_LIFETIME_SECONDS;
   const hasBody = request.body.byteLength > 0;
-  const headers: Array<readonly [string, string]> = hasBody
+  const content: HeaderPairs = hasBody
     ? [
         ['content-type', deviation.contentType ?? 'application/json'],
-        ['content-digest', contentDigest(request.body)],
+        ['content-digest', deviation.contentDigest ?? contentDigest(request.body)],
       ]
     : [];
-  const components = deviation.components ?? [...REQUIRED, ...headers.map(([name]) => name)];
+  const tickets = (request.headers ?? []).filter(([name]) => name === 'sv-ticket');
+  const headers = [...content, ...(request.headers ?? [])];
+  const components = deviation.components ?? [...REQUIRED, ...[...content, ...tickets].map(([name]) => name)];
   const params =
     `(${components.map((name) => `"${name}"`).join(' ')});created=${created};expires=${expires};nonce="${nonce}"` +
     `;keyid="${key.id}";alg="${alg}";tag="${tag}"`;
@@ -75,9 +86,12 @@ export function forgeSignature(
     params,
   );
   const mac = createHmac('sha256', key.secret).update(utf8(base)).digest();
-  return [
-    ...headers,
-    ['signature-input', `${label}=${params}`],
-    ['signature', `${label}=:${toBase64(mac)}:`],
-  ];
+  return {
+    headers: [
+      ...headers,
+      ['signature-input', `${label}=${params}`],
+      ['signature', `${label}=:${toBase64(mac)}:`],
+    ],
+    base,
+  };
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { randomToken, toBase64url, utf8 } from '@svault/shared';
+import { randomToken, toBase64url, utf8, type TicketOp } from '@svault/shared';
 import type { Target } from '../target.ts';
 
 /** Where a ticket departs from protocol section 4. `undefined` as a value leaves the member out. */
@@ -9,28 +9,32 @@ export interface TicketDeviation {
   readonly secret?: Uint8Array;
 }
 
-const CREDENTIAL_LIFETIME_SECONDS = 60;
-const STORE_LIFETIME_SECONDS = 300;
+/** Protocol section 4: how long a ticket may live. */
+const LIFETIME_SECONDS = { credential: 60, proxy: 60, store: 300 } as const;
+const SUBJECT = {
+  credential: 'agt_conformance',
+  proxy: 'prx_conformance',
+  store: 'usr_conformance',
+} as const;
 
 /** Issues a ticket for a record, rightly or with a deviation; the MAC always fits header and claims. */
 export function forgeTicket(
   target: Target,
-  op: 'credential' | 'store',
+  op: TicketOp,
   serviceName: string,
   deviation: TicketDeviation = {},
 ): string {
   const now = Math.floor(Date.now() / 1000);
-  const lifetime = op === 'store' ? STORE_LIFETIME_SECONDS : CREDENTIAL_LIFETIME_SECONDS;
   const header = { alg: 'HS256', typ: 'sv-ticket+jwt', kid: target.key.id, ...deviation.header };
   const claims = {
     iss: target.serviceUrl,
     aud: target.webhookId,
-    sub: op === 'store' ? 'usr_conformance' : 'agt_conformance',
+    sub: SUBJECT[op],
     op,
     svc: serviceName,
     jti: randomToken(),
     iat: now,
-    exp: now + lifetime,
+    exp: now + LIFETIME_SECONDS[op],
     ...(op === 'credential' && { gnt: 'grt_conformance', rfp: 'none' }),
     ...deviation.claims,
   };

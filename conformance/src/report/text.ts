@@ -13,7 +13,9 @@ export function textResult({ check, level, requirements, outcome }: Result): str
     `${level === 'MUST' ? 'FAIL' : 'warn'}  ${check.id}  ${level} ${ids}`,
     `      ${check.title}`,
     ...requirements.map(({ section, sentence }) => `      protocol ${section}: “${sentence}”`),
-    ...indented('sent     ', `${sent.method} ${sent.path}`, sent.headers, sent.body),
+    ...(sent === undefined
+      ? []
+      : indented('sent     ', `${sent.method} ${sent.path}`, sent.headers, sent.body)),
     ...(answer === undefined
       ? ['      came back nothing']
       : indented('came back', String(answer.status), answer.headers, answer.body)),

@@ -5,9 +5,7 @@ import { header } from '../http/read-answer.ts';
 import type { Tools } from '../tools.ts';
 
 async function fetchFresh(tools: Tools): Promise<{ answer: Answer; name: string; value: string }> {
-  await tools.need('store');
-  const name = tools.freshName();
-  const value = await tools.storeText(name);
+  const { name, value } = await tools.given.text();
   return { answer: await tools.fetchCredential(tools.ticket('credential', name)), name, value };
 }
 
@@ -23,6 +21,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
     id: 'credential.round-trip',
     title: 'what was stored as PlainText is delivered as accessToken, byte for byte',
     requirements: ['CRE-07'],
+    claims: ['credential'],
     run: async (tools) => {
       const { answer, name, value } = await fetchFresh(tools);
       const token = tokenOf(answer);
@@ -36,6 +35,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
     id: 'credential.not-cached',
     title: 'a delivered credential is kept by no cache and no referrer',
     requirements: ['CRE-01', 'CRE-02'],
+    claims: ['credential'],
     run: async (tools) => {
       const { answer } = await fetchFresh(tools);
       expectOk(answer);
@@ -47,10 +47,9 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
     id: 'credential.no-cors',
     title: 'a credential answer has no CORS header',
     requirements: ['CRE-03'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      await tools.storeText(name);
+      const { name } = await tools.given.text();
       const origin = new URL(tools.target.serviceUrl).origin;
       const answer = await tools.fetchCredential(tools.ticket('credential', name), [['origin', origin]]);
       const cors = answer.headers.find(([each]) => each.startsWith('access-control-'));
@@ -61,10 +60,9 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
     id: 'credential.stray-key',
     title: 'an agent key that a client sends along is ignored',
     requirements: ['CRE-05'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      const value = await tools.storeText(name);
+      const { name, value } = await tools.given.text();
       const stray = `svagent_${'A'.repeat(43)}`;
       const answer = await tools.fetchCredential(tools.ticket('credential', name), [
         ['authorization', `Bearer ${stray}`],
@@ -77,10 +75,9 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
     id: 'credential.ticket-as-bearer',
     title: 'the ticket is accepted as a bearer token too',
     requirements: ['CRE-04'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      const value = await tools.storeText(name);
+      const { name, value } = await tools.given.text();
       const answer = await tools.send({
         method: 'GET',
         path: '/v1/credential',

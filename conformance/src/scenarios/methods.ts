@@ -34,10 +34,9 @@ export const METHOD_CHECKS: readonly Check[] = [
     id: 'method.head',
     title: 'HEAD /v1/credential answers 405 and leaves the ticket good',
     requirements: ['TRN-31', 'TRN-32'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      await tools.storeText(name);
+      const { name } = await tools.given.text();
       const ticket = tools.ticket('credential', name);
       const head = await tools.send({ method: 'HEAD', path: `/v1/credential?ticket=${ticket}` });
       expectThat(head.status === 405, head, '405');

@@ -11,8 +11,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 /** Stores a text, then fetches it with a ticket that has one deviation. */
 async function fetchWith(tools: Tools, deviation: TicketDeviation): Promise<Answer> {
-  const name = tools.freshName();
-  await tools.storeText(name);
+  const { name } = await tools.given.text();
   return tools.fetchCredential(tools.ticket('credential', name, deviation));
 }
 
@@ -26,8 +25,8 @@ function refused(
     id: `ticket.${id}`,
     title,
     requirements,
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
       expectRefusal(await fetchWith(tools, deviation(tools)), 'TICKET_INVALID');
     },
   };
@@ -39,6 +38,7 @@ export const TICKET_CHECKS: readonly Check[] = [
     id: 'ticket.missing',
     title: 'GET /v1/credential without a ticket is refused',
     requirements: ['TIX-31'],
+    claims: ['credential'],
     run: async ({ send }) =>
       expectRefusal(await send({ method: 'GET', path: '/v1/credential' }), 'TICKET_INVALID'),
   },
@@ -85,10 +85,9 @@ export const TICKET_CHECKS: readonly Check[] = [
     id: 'ticket.single-use',
     title: 'a ticket delivers once',
     requirements: ['TIX-32'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      await tools.storeText(name);
+      const { name } = await tools.given.text();
       const ticket = tools.ticket('credential', name);
       expectOk(await tools.fetchCredential(ticket));
       expectRefusal(await tools.fetchCredential(ticket), 'TICKET_INVALID');
@@ -98,10 +97,9 @@ export const TICKET_CHECKS: readonly Check[] = [
     id: 'ticket.single-use-at-once',
     title: 'a ticket used ten times at once delivers once',
     requirements: ['TIX-32'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      await tools.storeText(name);
+      const { name } = await tools.given.text();
       const ticket = tools.ticket('credential', name);
       const answers = await Promise.all(Array.from({ length: 10 }, () => tools.fetchCredential(ticket)));
       const [delivered, ...again] = answers.filter(({ status }) => status === 200);
@@ -113,6 +111,7 @@ export const TICKET_CHECKS: readonly Check[] = [
     id: 'ticket.used-up-by-404',
     title: 'a ticket for a name that is not stored is used up by its 404',
     requirements: ['TIX-33', 'CRE-08'],
+    claims: ['credential'],
     run: async (tools) => {
       const ticket = tools.ticket('credential', tools.freshName());
       expectRefusal(await tools.fetchCredential(ticket), 'NOT_FOUND');
@@ -123,10 +122,9 @@ export const TICKET_CHECKS: readonly Check[] = [
     id: 'ticket.forgery-uses-nothing-up',
     title: 'a forged ticket with a good one’s id uses nothing up',
     requirements: ['TIX-34'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      await tools.storeText(name);
+      const { name } = await tools.given.text();
       const claims = { jti: randomToken() };
       const forged = tools.ticket('credential', name, { claims, secret: randomBytes(32) });
       expectRefusal(await tools.fetchCredential(forged), 'TICKET_INVALID');
@@ -137,10 +135,9 @@ export const TICKET_CHECKS: readonly Check[] = [
     id: 'ticket.doubled',
     title: 'two ticket parameters are refused',
     requirements: ['TIX-06'],
+    claims: ['credential'],
     run: async (tools) => {
-      await tools.need('store');
-      const name = tools.freshName();
-      await tools.storeText(name);
+      const { name } = await tools.given.text();
       const [one, other] = [tools.ticket('credential', name), tools.ticket('credential', name)];
       expectRefusal(await tools.fetchCredential(`${one}&ticket=${other}`), 'TICKET_INVALID');
     },
@@ -149,6 +146,7 @@ export const TICKET_CHECKS: readonly Check[] = [
     id: 'ticket.uniform',
     title: 'every refusal of a ticket is the same bytes',
     requirements: ['TIX-31'],
+    claims: ['credential'],
     run: async (tools) => {
       const name = tools.freshName();
       const refusal = (deviation: TicketDeviation): Promise<Answer> =>

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { headerPairs, randomToken, type HeaderPairs } from '@svault/shared';
+
+/** Where the suite's own server listens, and under which address the webhook under test reaches it. */
+export interface UpstreamAddress {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Base URL without trailing slash; absent: `http://` host and port. */
+  readonly publicUrl?: string;
+}
+
+/** A call that arrived. */
+export interface UpstreamCall {
+  readonly method: string;
+  /** What stood behind the place's URL, query included. */
+  readonly rest: string;
+  /** Names in lower case, repeated ones kept apart. */
+  readonly headers: HeaderPairs;
+  readonly body: Uint8Array;
+}
+
+/** Answers a call, in whatever form and at whatever pace. */
+export type UpstreamAnswer = (response: ServerResponse, call: UpstreamCall) => void | Promise<void>;
+
+/** A path that nobody else knows, with what answers there. */
+export interface Place {
+  /** To be stored in the webhook. */
+  readonly url: string;
+  /** Calls so far, with their whole bodies. */
+  readonly calls: readonly UpstreamCall[];
+  /** Answers all following calls. */
+  answerWith(answer: UpstreamAnswer): void;
+}
+
+/** The server that a webhook under test calls: upstream of its proxies and provider of its tokens. */
+export interface Upstream {
+  /** An entry of `allowedHosts` for every place. */
+  readonly allowedHost: string;
+  /** A new place; it answers 200 with `{"ok":true}` where nothing else is said. */
+  open(answer?: UpstreamAnswer): Place;
+  close(): Promise<void>;
+}
+
+const SLASH_AND_TOKEN = /^\/([A-Za-z0-9_-]{22})(.*)$/s;
+/** Above what the suite has a webhook send. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+const JSON_OK: UpstreamAnswer = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
+};
+
+interface OpenPlace {
+  readonly calls: UpstreamCall[];
+  answer: UpstreamAnswer;
+}
+
+/** Starts the server. @throws Error where the port is taken */
+export async function startUpstream(address: UpstreamAddress): Promise<Upstream> {
+  const places = new Map<string, OpenPlace>();
+  const server = createServer((request, response) => {
+    response.on('error', () => undefined);
+    void serve(places, request, response).catch(() => response.destroy());
+  });
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  const base = new URL(address.publicUrl ?? `http://${address.host}:${port}`);
+  const baseUrl = base.origin + base.pathname.replace(/\/$/, '');
+  return {
+    allowedHost: base.host,
+    open(answer = JSON_OK) {
+      const token = randomToken(16);
+      const place: OpenPlace = { calls: [], answer };
+      places.set(token, place);
+      return {
+        url: `${baseUrl}/${token}`,
+        calls: place.calls,
+        answerWith: (next) => {
+          place.answer = next;
+        },
+      };
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function listen(server: Server, { host, port }: UpstreamAddress): Promise<void> {
+  server.listen(port, host.replace(/^\[|\]$/g, ''));
+  await once(server, 'listening');
+}
+
+async function serve(
+  places: ReadonlyMap<string, OpenPlace>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  // What stands in front of the suite may keep a path of its own; the token is the last thing before what is ours.
+  const [, token = '', rest = ''] = SLASH_AND_TOKEN.exec(pathFromToken(request.url ?? '', places)) ?? [];
+  const place = places.get(token);
+  if (place === undefined) {
+    response.writeHead(404).end();
+    return;
+  }
+  const call: UpstreamCall = {
+    method: request.method ?? '',
+    rest,
+    headers: headerPairs(request.rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const),
+    body: await readBody(request),
+  };
+  place.calls.push(call);
+  await place.answer(response, call);
+}
+
+function pathFromToken(url: string, places: ReadonlyMap<string, OpenPlace>): string {
+  for (let at = url.indexOf('/'); at !== -1; at = url.indexOf('/', at + 1)) {
+    if (places.has(SLASH_AND_TOKEN.exec(url.slice(at))?.[1] ?? '')) return url.slice(at);
+  }
+  return url;
+}
+
+async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    size += piece.byteLength;
+    if (size > MAX_BODY_BYTES) throw new Error('the body is too large');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
