@@ -1,17 +1,59 @@
 import type { Check } from './check.ts';
+import { AUDIT_CHECKS } from './scenarios/audit.ts';
+import { BINDING_CHECKS } from './scenarios/binding.ts';
+import { BODY_CHECKS } from './scenarios/bodies.ts';
+import { CORS_CHECKS } from './scenarios/cors.ts';
 import { CREDENTIAL_CHECKS } from './scenarios/credential.ts';
+import { DESTINATION_CHECKS } from './scenarios/destinations.ts';
+import { ERROR_CHECKS } from './scenarios/errors.ts';
 import { HEALTH_CHECKS } from './scenarios/health.ts';
+import { INJECTION_CHECKS } from './scenarios/injection.ts';
+import { LEASE_CHECKS } from './scenarios/leases.ts';
 import { METHOD_CHECKS } from './scenarios/methods.ts';
+import { MINTING_CHECKS } from './scenarios/minting.ts';
+import { NAME_CHECKS } from './scenarios/names.ts';
+import { PROXY_CHECKS } from './scenarios/proxy.ts';
+import { PROXY_CONFIG_CHECKS } from './scenarios/proxy-configs.ts';
+import { REFRESH_CHECKS } from './scenarios/refresh.ts';
+import { REPLAY_CHECKS } from './scenarios/replay.ts';
+import { ROTATION_CHECKS } from './scenarios/rotation.ts';
+import { SEALED_CHECKS } from './scenarios/sealed.ts';
 import { SIGNATURE_CHECKS } from './scenarios/signatures.ts';
+import { STORAGE_CHECKS } from './scenarios/storage.ts';
+import { STORE_CHECKS } from './scenarios/store.ts';
+import { STREAMING_CHECKS } from './scenarios/streaming.ts';
 import { TICKET_CHECKS } from './scenarios/tickets.ts';
+import { TOKEN_TYPE_CHECKS } from './scenarios/token-types.ts';
+import { TOTP_CHECKS } from './scenarios/totp.ts';
 
-/** Every check, in the order in which they run and are reported. */
+/** Every check, in the order in which they run and are reported: what changes the key comes last. */
 export const CHECKS: readonly Check[] = [
+  ...BINDING_CHECKS,
   ...HEALTH_CHECKS,
   ...METHOD_CHECKS,
+  ...BODY_CHECKS,
   ...SIGNATURE_CHECKS,
+  ...REPLAY_CHECKS,
   ...TICKET_CHECKS,
+  ...NAME_CHECKS,
+  ...STORE_CHECKS,
+  ...CORS_CHECKS,
+  ...STORAGE_CHECKS,
+  ...PROXY_CONFIG_CHECKS,
+  ...AUDIT_CHECKS,
   ...CREDENTIAL_CHECKS,
+  ...TOKEN_TYPE_CHECKS,
+  ...TOTP_CHECKS,
+  ...SEALED_CHECKS,
+  ...MINTING_CHECKS,
+  ...PROXY_CHECKS,
+  ...INJECTION_CHECKS,
+  ...STREAMING_CHECKS,
+  ...DESTINATION_CHECKS,
+  ...REFRESH_CHECKS,
+  ...LEASE_CHECKS,
+  ...ERROR_CHECKS,
+  ...ROTATION_CHECKS,
 ];
 
 /** No check has the id, or the area, that was asked for. */

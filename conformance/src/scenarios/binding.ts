@@ -1,0 +1,3 @@
+import type { BindingCheck } from '../check.ts';
+
+export const BINDING_CHECKS: readonly BindingCheck[] = [];

@@ -1,0 +1,3 @@
+import type { Check } from '../check.ts';
+
+export const STREAMING_CHECKS: readonly Check[] = [];
