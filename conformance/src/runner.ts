@@ -73,7 +73,8 @@ export async function startRun({ webhook, requirements, upstream = LOOPBACK }: R
       // A webhook that fails here has failed the checks that stored; there is nobody left to tell.
       if (!(toolbox instanceof NotTestable)) await toolbox.clearUp().catch(() => undefined);
       client.close();
-      await (await server)?.close();
+      // Where it could not listen, the checks that asked for it have failed.
+      await (await server?.catch(() => undefined))?.close();
     },
   };
 }

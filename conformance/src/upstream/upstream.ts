@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { headerPairs, randomToken, type HeaderPairs } from '@svault/shared';
+import { NotTestable } from '../check-outcome.ts';
 
 /** Where the suite's own server listens, and under which address the webhook under test reaches it. */
 export interface UpstreamAddress {
@@ -22,7 +23,7 @@ export interface UpstreamCall {
   readonly body: Uint8Array;
 }
 
-/** Answers a call, in whatever form and at whatever pace. */
+/** Answers a call, in whatever form and at whatever pace; where it throws, the connection is cut. */
 export type UpstreamAnswer = (response: ServerResponse, call: UpstreamCall) => void | Promise<void>;
 
 /** A path that nobody else knows, with what answers there. */
@@ -39,14 +40,21 @@ export interface Place {
 export interface Upstream {
   /** An entry of `allowedHosts` for every place. */
   readonly allowedHost: string;
+  /** Whether nothing stands between: what the webhook sends arrives as it was sent. */
+  readonly direct: boolean;
   /** A new place; it answers 200 with `{"ok":true}` where nothing else is said. */
   open(answer?: UpstreamAnswer): Place;
   close(): Promise<void>;
 }
 
 const SLASH_AND_TOKEN = /^\/([A-Za-z0-9_-]{22})(.*)$/s;
-/** Above what the suite has a webhook send. */
-const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** Above what the suite has a webhook send: 8 MiB. */
+const MAX_BODY_BYTES = 9 * 1024 * 1024;
+/** What is kept has to fit into memory, whatever a webhook sends and however often. */
+const MAX_CALLS = 200;
+const MAX_KEPT_BYTES = 128 * 1024 * 1024;
+/** Longer than a run: a connection that is closed while the webhook uses it again would look like the webhook's fault. */
+const KEEP_ALIVE_MS = 10 * 60_000;
 const JSON_OK: UpstreamAnswer = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
 };
@@ -56,10 +64,19 @@ interface OpenPlace {
   answer: UpstreamAnswer;
 }
 
-/** Starts the server. @throws Error where the port is taken */
+/** All places, and how many bytes of bodies are kept. */
+interface Places {
+  readonly byToken: Map<string, OpenPlace>;
+  keptBytes: number;
+}
+
+/**
+ * Starts the server. Whatever is sent to it ends the connection at most, never the process.
+ * @throws NotTestable where it cannot listen
+ */
 export async function startUpstream(address: UpstreamAddress): Promise<Upstream> {
-  const places = new Map<string, OpenPlace>();
-  const server = createServer((request, response) => {
+  const places: Places = { byToken: new Map(), keptBytes: 0 };
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     response.on('error', () => undefined);
     void serve(places, request, response).catch(() => response.destroy());
   });
@@ -69,10 +86,11 @@ export async function startUpstream(address: UpstreamAddress): Promise<Upstream>
   const baseUrl = base.origin + base.pathname.replace(/\/$/, '');
   return {
     allowedHost: base.host,
+    direct: address.publicUrl === undefined,
     open(answer = JSON_OK) {
       const token = randomToken(16);
       const place: OpenPlace = { calls: [], answer };
-      places.set(token, place);
+      places.byToken.set(token, place);
       return {
         url: `${baseUrl}/${token}`,
         calls: place.calls,
@@ -91,35 +109,41 @@ export async function startUpstream(address: UpstreamAddress): Promise<Upstream>
 }
 
 async function listen(server: Server, { host, port }: UpstreamAddress): Promise<void> {
-  server.listen(port, host.replace(/^\[|\]$/g, ''));
-  await once(server, 'listening');
+  try {
+    server.listen(port, host.replace(/^\[|\]$/g, ''));
+    await once(server, 'listening');
+  } catch (error) {
+    throw new NotTestable(
+      `the suite’s own upstream cannot listen on ${host}:${port} (${(error as Error).message}); choose another with --upstream-listen`,
+    );
+  }
+  // A connection that cannot be accepted is one that the webhook does not get; an unheard error would end the process.
+  server.on('error', () => undefined);
 }
 
-async function serve(
-  places: ReadonlyMap<string, OpenPlace>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function serve(places: Places, request: IncomingMessage, response: ServerResponse): Promise<void> {
   // What stands in front of the suite may keep a path of its own; the token is the last thing before what is ours.
   const [, token = '', rest = ''] = SLASH_AND_TOKEN.exec(pathFromToken(request.url ?? '', places)) ?? [];
-  const place = places.get(token);
+  const place = places.byToken.get(token);
   if (place === undefined) {
     response.writeHead(404).end();
     return;
   }
-  const call: UpstreamCall = {
-    method: request.method ?? '',
-    rest,
-    headers: headerPairs(request.rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const),
-    body: await readBody(request),
-  };
+  const body = await readBody(request);
+  places.keptBytes += body.byteLength;
+  if (place.calls.length >= MAX_CALLS || places.keptBytes > MAX_KEPT_BYTES)
+    throw new Error('too much to be kept');
+  const headers = headerPairs(request.rawHeaders).map(
+    ([name, value]) => [name.toLowerCase(), value] as const,
+  );
+  const call: UpstreamCall = { method: request.method ?? '', rest, headers, body };
   place.calls.push(call);
   await place.answer(response, call);
 }
 
-function pathFromToken(url: string, places: ReadonlyMap<string, OpenPlace>): string {
+function pathFromToken(url: string, { byToken }: Places): string {
   for (let at = url.indexOf('/'); at !== -1; at = url.indexOf('/', at + 1)) {
-    if (places.has(SLASH_AND_TOKEN.exec(url.slice(at))?.[1] ?? '')) return url.slice(at);
+    if (byToken.has(SLASH_AND_TOKEN.exec(url.slice(at))?.[1] ?? '')) return url.slice(at);
   }
   return url;
 }
