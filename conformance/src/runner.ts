@@ -35,6 +35,11 @@ export interface RunOptions {
   readonly requirements: ReadonlyMap<string, Requirement>;
   /** Absent: any free port of loopback. */
   readonly upstream?: UpstreamAddress;
+  /**
+   * Whether the webhook's key may be another one after the run. Absent: only where the run binds the webhook, since one
+   * that was bound before is bound for somebody.
+   */
+  readonly mayReplaceKey?: boolean;
 }
 
 /** A webhook under test, after it was bound where it was not before. */
@@ -57,10 +62,14 @@ interface Introduction {
 }
 
 /** Binds the webhook where it is not bound, and asks what it claims. Never throws: what went wrong fails the checks. */
-export async function startRun({ webhook, requirements, upstream = LOOPBACK }: RunOptions): Promise<Run> {
+export async function startRun(options: RunOptions): Promise<Run> {
+  const { webhook, requirements, upstream = LOOPBACK, mayReplaceKey = 'invitation' in webhook } = options;
   const client = createClient(webhook.address);
   let server: Promise<Upstream> | undefined;
-  const introduction = await introduce(webhook, client, () => (server ??= startUpstream(upstream)));
+  const introduction = await introduce(webhook, client, {
+    upstream: () => (server ??= startUpstream(upstream)),
+    mayReplaceKey,
+  });
   return {
     async check(check) {
       const observed = check.requirements.map((id) => requirementOf(requirements, id));
@@ -104,7 +113,7 @@ export async function runChecks(
 async function introduce(
   webhook: WebhookToTest,
   client: Client,
-  upstream: () => Promise<Upstream>,
+  allowances: { readonly upstream: () => Promise<Upstream>; readonly mayReplaceKey: boolean },
 ): Promise<Introduction> {
   let transcript: BindingTranscript | undefined;
   try {
@@ -119,7 +128,7 @@ async function introduce(
     const target = { ...webhook.address, ...binding };
     const claims = await claimsOf(client, target);
     const known = claims instanceof NotTestable ? new Set<Capability>() : claims;
-    const toolbox = createTools({ target, client, claims: known, upstream });
+    const toolbox = createTools({ target, client, claims: known, ...allowances });
     return { ...(transcript && { transcript }), toolbox, claims };
   } catch (error) {
     const why = error instanceof NoAnswer ? new NotTestable(error.message) : error;

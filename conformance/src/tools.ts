@@ -79,6 +79,8 @@ export interface Tools {
   readonly claims: ReadonlySet<Capability>;
   /** From now on the service signs with this key. */
   keyIsNow(key: HmacKey): void;
+  /** Whether the key may be another one after the run: nobody else counts on it. */
+  readonly mayReplaceKey: boolean;
 }
 
 /** Tools for one run, and what clears up after it. */
@@ -97,8 +99,9 @@ export function createTools(options: {
   readonly client: Client;
   readonly claims: ReadonlySet<Capability>;
   readonly upstream: () => Promise<Upstream>;
+  readonly mayReplaceKey: boolean;
 }): Toolbox {
-  const { client, claims, upstream } = options;
+  const { client, claims, upstream, mayReplaceKey } = options;
   let { target } = options;
   const names: string[] = [];
   const proxyIds: string[] = [];
@@ -203,6 +206,7 @@ export function createTools(options: {
     keyIsNow: (key) => {
       target = { ...target, key };
     },
+    mayReplaceKey,
   };
   return {
     tools,
