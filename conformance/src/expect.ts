@@ -18,13 +18,16 @@ export function expectOk(answer: Answer, status = 200): Record<string, unknown> 
   return body;
 }
 
-/** A refusal of the closed list: its status, and `{ error, code }` (protocol sections 2 and 9). */
-export function expectRefusal(answer: Answer, code: WebhookErrorCode): void {
+/**
+ * A refusal of the closed list: its status, and `{ error, code }` (protocol sections 2 and 9).
+ * @param what which of several variants was tried, as the report prints it after "for"
+ */
+export function expectRefusal(answer: Answer, code: WebhookErrorCode, what?: string): void {
   const status = WEBHOOK_ERROR_STATUS[code];
   const body = jsonObject(answer);
   expectThat(
     answer.status === status && body?.['code'] === code && typeof body['error'] === 'string',
     answer,
-    `${status} with { error, code: ${code} }`,
+    `${status} with { error, code: ${code} }${what === undefined ? '' : ` for ${what}`}`,
   );
 }

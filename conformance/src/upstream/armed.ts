@@ -1,0 +1,103 @@
+import type { WebhookErrorCode } from '@svault/shared';
+import { expectRefusal, expectThat } from '../expect.ts';
+import type { Answer } from '../http/client.ts';
+import type { ProxiedCall, Tools } from '../tools.ts';
+import { reachable } from './reachable.ts';
+import type { Place, UpstreamAnswer, UpstreamCall } from './upstream.ts';
+
+/** A record, a proxy that puts it into calls, and the place of the suite's own upstream that those calls go to. */
+export interface Armed {
+  readonly name: string;
+  /** The secret. */
+  readonly value: string;
+  readonly proxyId: string;
+  readonly place: Place;
+  /** Calls through the proxy, as the service does for an agent; a POST where nothing else is said. */
+  call(call?: Partial<ProxiedCall>): Promise<Answer>;
+}
+
+/** A stored text. */
+export interface Loaded {
+  readonly name: string;
+  readonly value: string;
+}
+
+const BEARER: Readonly<Record<string, string>> = { authorization: 'Bearer ${TOKEN}' };
+const shared = new WeakMap<Tools, Promise<Loaded>>();
+
+/**
+ * Stores what a proxied call needs, once it is proven that the webhook reaches the upstream at all.
+ * @param options.record what is injected; absent: a text that may be injected at the upstream, the same for a whole run
+ * @param options.rest what stands behind the place's URL in the configuration
+ * @throws NotTestable
+ */
+export async function armed(
+  tools: Tools,
+  options: {
+    readonly record?: Loaded;
+    readonly headerTemplates?: Readonly<Record<string, string>>;
+    readonly rest?: string;
+    readonly answer?: UpstreamAnswer;
+  } = {},
+): Promise<Armed> {
+  await reachable(tools);
+  const { headerTemplates = BEARER, rest = '', answer } = options;
+  const { name, value } = await (options.record ?? sharedText(tools));
+  const place = (await tools.given.upstream()).open(answer);
+  const upstreamUrl = place.url + rest;
+  const proxyId = await tools.given.proxy({ serviceName: name, upstreamUrl, headerTemplates });
+  const call: Armed['call'] = (how) => tools.proxied({ proxyId, serviceName: name, ...how });
+  return { name, value, proxyId, place, call };
+}
+
+/** A fresh text with these settings, by default one that may be injected at the suite's own upstream. @throws NotTestable */
+export async function loaded(tools: Tools, settings: object = {}): Promise<Loaded> {
+  const { allowedHost } = await tools.given.upstream();
+  return tools.given.text({ allowedHosts: [allowedHost], ...settings });
+}
+
+/** Such a record with a secret of a certain form. @throws NotTestable */
+export async function loadedWith(tools: Tools, value: string, settings: object = {}): Promise<Loaded> {
+  const { allowedHost } = await tools.given.upstream();
+  const allowedHosts = [allowedHost];
+  return {
+    name: await tools.given.record({ tokenType: 'PlainText', value, allowedHosts, ...settings }),
+    value,
+  };
+}
+
+function sharedText(tools: Tools): Promise<Loaded> {
+  const known = shared.get(tools);
+  if (known !== undefined) return known;
+  const text = loaded(tools);
+  shared.set(tools, text);
+  return text;
+}
+
+/** The last call that arrived. @param before how many had arrived before @throws CheckFailed where it is not one more */
+export function calledOnce({ place }: Pick<Armed, 'place'>, answer: Answer, before = 0): UpstreamCall {
+  const call = place.calls[before];
+  expectThat(
+    call !== undefined && place.calls.length === before + 1,
+    answer,
+    `one call of the upstream (it was called ${place.calls.length - before} times)`,
+  );
+  return call;
+}
+
+/** A refusal with the upstream left alone. @param before how many calls had arrived before @throws CheckFailed */
+export function expectUncalled(
+  { place }: Pick<Armed, 'place'>,
+  answer: Answer,
+  code: WebhookErrorCode,
+  what: string,
+  before = 0,
+): void {
+  expectThat(place.calls.length === before, answer, `no call of the upstream for ${what}`);
+  expectRefusal(answer, code, what);
+}
+
+/** Every value of a header that the upstream received, by its lower-case name. */
+export function received(call: UpstreamCall, name: string): readonly string[] {
+  return call.headers.filter(([each]) => each === name).map(([, value]) => value);
+}
