@@ -50,8 +50,11 @@ export interface Tools {
   proxied(call: ProxiedCall): Promise<Answer>;
   /** `POST /v1/proxy`, its body read as it comes. */
   proxiedOpen(call: ProxiedCall): Promise<OpenAnswer>;
-  /** A service name that nothing is stored under yet; removed after the run. */
-  freshName(): string;
+  /**
+   * A service name that nothing is stored under yet; removed after the run.
+   * @param shape makes another name of it, which is removed instead
+   */
+  freshName(shape?: (fresh: string) => string): string;
   /** An id of a proxy that nothing is configured under yet; removed after the run. */
   freshProxyId(): string;
   /** What has to be there before a check can look. */
@@ -112,8 +115,8 @@ export function createTools(options: {
     if (answer.body.byteLength <= SEEN_BODY_BYTES) seen.push(answer);
     return answer;
   };
-  const freshName = (): string => {
-    const name = NAME_PREFIX + randomToken(8);
+  const freshName: Tools['freshName'] = (shape = (fresh) => fresh) => {
+    const name = shape(NAME_PREFIX + randomToken(8));
     names.push(name);
     return name;
   };
