@@ -1,0 +1,185 @@
+"""/v1/proxy (section 5.6): a call with the credential put in, to where the record allows it and nowhere else."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ipaddress
+import json
+import re
+import select
+import socket
+import threading
+from urllib.parse import unquote_to_bytes
+
+import outgoing
+import records
+import storage
+import tickets
+from state import log
+from wire import Refusal
+
+FORWARDED = re.compile(  # PRX-03
+    "accept|accept-language|content-type|user-agent|mcp-protocol-version|mcp-session-id|last-event-id|mcp-method|"
+    "mcp-name|mcp-param-.*|traceparent|tracestate"
+)
+KEPT_BACK = re.compile(  # PRX-25; content-length is written anew
+    "connection|keep-alive|proxy-connection|te|trailers?|transfer-encoding|upgrade|content-length|"
+    "set-cookie|www-authenticate|proxy-.*|clear-site-data|strict-transport-security|content-security-policy.*|"
+    "access-control-.*|alt-svc|refresh|report-to|nel|service-worker-allowed|sv-.*|"
+    "x-accel-(?:redirect|expires|charset|limit-rate)|x-sendfile|x-lighttpd-send-file|x-reproxy-url|surrogate-control|"
+    ".*-cache-control"
+)
+MARKER = re.compile(r"\$\{TOKEN\}|\$<TOKEN>")
+HEAD_SECONDS, IDLE_SECONDS = 28, 300  # PRX-40: a refresh before the call included
+
+
+def proxy(request, state, settings):
+    given = request.values("sv-ticket")  # covered by the signature, which was verified before
+    ticket = tickets.accept(given[0] if len(given) == 1 else None, "proxy", state, settings)
+    try:
+        answer = forward(request, ticket, state, settings)
+    except Refusal as refusal:
+        with state.transaction() as db:
+            log(db, "proxy.called", refusal.code, ticket["svc"], ticket)
+        raise
+    return answer
+
+
+def forward(request, ticket: dict, state, settings):
+    config = storage.load_proxy(state, ticket["prx"])
+    if config is None:
+        raise Refusal("NOT_FOUND", "there is no such proxy")  # PRX-18
+    if config["service"] != ticket["svc"]:
+        raise denied("the ticket is for another record")  # TIX-39
+    record = records.load(state, config["service"])
+    if record is None:
+        raise Refusal("NOT_FOUND", "there is no such record")
+    sealed, templates = json.loads(record["settings"]), json.loads(config["templates"])
+    check_destination(config["url"], templates, sealed)
+    call, gone = outgoing.Call(config["url"], settings.allowed, HEAD_SECONDS), threading.Event()
+    try:
+        call.resolve()
+        record = records.usable(state, settings, record)  # PRX-09, PRX-10, PRX-33
+        token = records.access_token(record)
+        headers = outgoing_headers(request, templates, token)
+        with state.transaction() as db:
+            log(db, "proxy.called", "success", ticket["svc"], ticket)  # before the call: whatever follows, it was used
+        threading.Thread(target=watch, args=(request.client, call, gone), daemon=True).start()
+        response = call.send(ticket["htm"], headers, request.body)  # PRX-06, PRX-07
+    except BaseException as error:
+        gone.set()
+        call.close()
+        if isinstance(error, outgoing.NotAllowed):
+            raise denied("the upstream's address is not one to call") from None  # PRX-16
+        if isinstance(error, outgoing.Failed):  # PRX-29
+            code = "UPSTREAM_TIMEOUT" if error.late else "UPSTREAM_ERROR"
+            raise Refusal(code, "the upstream did not answer") from None
+        raise
+    call.timer.cancel()
+    call.sock.settimeout(IDLE_SECONDS)
+    length = None if response.length is None else str(response.length)
+    return response.status, returned_headers(response, traces(token), length), Pieces(response, call, gone)
+
+
+def denied(text: str) -> Refusal:
+    return Refusal("DESTINATION_NOT_ALLOWED", text)
+
+
+def check_destination(url: str, templates: dict, sealed: dict) -> None:
+    """All that is decided without the network; on each call anew (PRX-08, PRX-12, PRX-15)."""
+    scheme, host, port, _ = outgoing.split(url)
+    here = (normal(f"[{host}]" if ":" in host else host), port)
+    default = 443 if scheme == "https" else 80
+    if not any(entry == "*" or entry_of(entry, default) == here for entry in sealed["allowedHosts"]):
+        raise denied("the upstream's host is not one of the record's")
+    allowed_headers = {each.lower() for each in sealed["allowedHeaders"]}
+    for name, value in templates.items():
+        if storage.FORBIDDEN.fullmatch(name) or (MARKER.search(value) and name.lower() not in allowed_headers):
+            raise denied("a header that the token may not stand in")
+
+
+def entry_of(entry: str, default: int) -> tuple[str, int]:
+    """Without a port an entry means the default one of the scheme only (SAV-13, SAV-14)."""
+    host, port = re.fullmatch(r"(\[.*\]|[^:]*)(?::(\d+))?", entry).groups()
+    return normal(host), int(port) if port else default
+
+
+def normal(host: str) -> str:
+    return f"[{ipaddress.IPv6Address(host[1:-1])}]" if host.startswith("[") else host
+
+
+def outgoing_headers(request, templates: dict, token: str) -> list:
+    replaced = {name.lower() for name in templates} | {"accept-encoding"}
+    headers = [(name, value) for name, value in request.headers if FORWARDED.fullmatch(name) and name not in replaced]
+    headers.append(("accept-encoding", "identity"))  # PRX-04
+    for name, value in templates.items():
+        filled = MARKER.sub(lambda _: token, value)  # in one pass: what was put in is not looked at again (PRX-13)
+        if any(not 0x20 <= ord(each) <= 0x7E for each in filled):
+            raise Refusal("NOT_INJECTABLE", "the token makes no legal header")  # PRX-17
+        if name.lower() != "accept-encoding":
+            headers.append((name, filled))  # PRX-21
+    return headers
+
+
+def returned_headers(response: http.client.HTTPResponse, secret: list, length: str | None) -> list:
+    named = {each.strip().lower() for value in response.headers.get_all("connection", []) for each in value.split(",")}
+    back = [("sv-proxy-origin", "upstream")]  # PRX-27
+    for name, value in response.headers.items():
+        value = re.sub(r"\r?\n[ \t]*", " ", value)
+        if KEPT_BACK.fullmatch(name.lower()) or name.lower() in named or holds(value, secret):
+            continue
+        back.append((name, value))
+    if length is not None:
+        back.append(("content-length", length))
+    return back
+
+
+def traces(token: str) -> list:
+    """The token as it is, and what of its base64 stays the same wherever it begins (PRX-26, PRX-34)."""
+    raw = token.encode()
+    found = [raw]
+    for before in range(3):
+        text = base64.b64encode(b"\0" * before + raw).rstrip(b"=")
+        inner = text[-(-8 * before // 6) : (8 * (before + len(raw))) // 6]
+        if len(inner) >= 8:  # less would be found everywhere
+            found += [inner, inner.translate(bytes.maketrans(b"+/", b"-_"))]
+    return found
+
+
+def holds(value: str, secret: list) -> bool:
+    raw = value.encode("latin-1", "replace")
+    return any(trace in raw or trace in unquote_to_bytes(raw) for trace in secret)
+
+
+class Pieces:
+    """The answer as it comes (PRX-24). Raises where the upstream breaks off, and the server does so too (PRX-36)."""
+
+    def __init__(self, response: http.client.HTTPResponse, call: outgoing.Call, gone: threading.Event):
+        self.response, self.call, self.gone = response, call, gone
+
+    def __iter__(self):
+        while True:
+            piece = self.response.read1(65536)
+            if not piece:
+                break
+            yield piece
+        if self.response.length:
+            raise ConnectionError("the upstream broke off")
+
+    def close(self) -> None:
+        self.gone.set()
+        self.call.close()
+
+
+def watch(client: socket.socket, call: outgoing.Call, done: threading.Event) -> None:
+    """Ends the call once the service is gone (PRX-35), which nobody notices while there is nothing to write."""
+    while not done.wait(0.5):
+        try:
+            if select.select([client], [], [], 0)[0] and client.recv(1, socket.MSG_PEEK) == b"":
+                break
+        except (OSError, ValueError):
+            break
+    else:
+        return
+    call.cut()
