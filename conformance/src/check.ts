@@ -24,7 +24,7 @@ export interface WebhookCheck extends Described {
 
 /** What showed while the webhook was being bound, which happens once, before everything else. */
 export interface BindingCheck extends Described {
-  /** @throws CheckFailed, NotTestable */
+  /** @throws CheckFailed, NotTestable, CheckSkipped, NoAnswer */
   observe(transcript: BindingTranscript): void;
 }
 

@@ -4,6 +4,7 @@ import { BINDING_CHECKS } from './scenarios/binding.ts';
 import { BODY_CHECKS } from './scenarios/bodies.ts';
 import { CORS_CHECKS } from './scenarios/cors.ts';
 import { CREDENTIAL_CHECKS } from './scenarios/credential.ts';
+import { CREDENTIAL_TICKET_CHECKS } from './scenarios/credential-tickets.ts';
 import { DESTINATION_CHECKS } from './scenarios/destinations.ts';
 import { ERROR_CHECKS } from './scenarios/errors.ts';
 import { HEALTH_CHECKS } from './scenarios/health.ts';
@@ -18,6 +19,7 @@ import { REFRESH_CHECKS } from './scenarios/refresh.ts';
 import { REPLAY_CHECKS } from './scenarios/replay.ts';
 import { ROTATION_CHECKS } from './scenarios/rotation.ts';
 import { SEALED_CHECKS } from './scenarios/sealed.ts';
+import { SEALED_RECIPIENT_CHECKS } from './scenarios/sealed-recipients.ts';
 import { SIGNATURE_CHECKS } from './scenarios/signatures.ts';
 import { STORAGE_CHECKS } from './scenarios/storage.ts';
 import { STORE_CHECKS } from './scenarios/store.ts';
@@ -25,6 +27,8 @@ import { STREAMING_CHECKS } from './scenarios/streaming.ts';
 import { TICKET_CHECKS } from './scenarios/tickets.ts';
 import { TOKEN_TYPE_CHECKS } from './scenarios/token-types.ts';
 import { TOTP_CHECKS } from './scenarios/totp.ts';
+import { TOTP_REFUSAL_CHECKS } from './scenarios/totp-refusals.ts';
+import { WRONG_CODE_CHECKS } from './scenarios/wrong-codes.ts';
 
 /** Every check, in the order in which they run and are reported: what changes the key comes last. */
 export const CHECKS: readonly Check[] = [
@@ -42,9 +46,12 @@ export const CHECKS: readonly Check[] = [
   ...PROXY_CONFIG_CHECKS,
   ...AUDIT_CHECKS,
   ...CREDENTIAL_CHECKS,
+  ...CREDENTIAL_TICKET_CHECKS,
   ...TOKEN_TYPE_CHECKS,
   ...TOTP_CHECKS,
+  ...TOTP_REFUSAL_CHECKS,
   ...SEALED_CHECKS,
+  ...SEALED_RECIPIENT_CHECKS,
   ...MINTING_CHECKS,
   ...PROXY_CHECKS,
   ...INJECTION_CHECKS,
@@ -54,6 +61,7 @@ export const CHECKS: readonly Check[] = [
   ...LEASE_CHECKS,
   ...ERROR_CHECKS,
   ...ROTATION_CHECKS,
+  ...WRONG_CODE_CHECKS,
 ];
 
 /** No check has the id, or the area, that was asked for. */

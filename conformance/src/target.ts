@@ -26,6 +26,8 @@ export interface Invitation {
   readonly code: string;
   /** Hex of the SHA-256 of the key that the exchange will answer. */
   readonly hmacHash: string;
+  /** The link that it came by, if it did. */
+  readonly link?: string;
 }
 
 /** A webhook that is to be tested: bound before, or to be bound first. */

@@ -22,7 +22,7 @@ describe('each sabotage fails exactly its checks:', () => {
     '%s',
     async (name, { changed, alsoFails = [] }) => {
       expect(notPassed(await runOnMinimal(changed, ON_BOUND)).toSorted()).toEqual(
-        [checkOf(name), ...alsoFails].toSorted(),
+        [checkOf(name), ...alsoFails].filter((id) => ON_BOUND.some((check) => check.id === id)).toSorted(),
       );
     },
   );

@@ -1,10 +1,12 @@
-import { fromBase64url, utf8 } from '@svault/shared';
+import { randomBytes } from 'node:crypto';
+import { utf8, type HmacKey } from '@svault/shared';
 import { NotTestable } from '../check-outcome.ts';
-import { forgeSignature } from '../forge/signature.ts';
-import type { Answer, Client } from '../http/client.ts';
-import { jsonObject } from '../http/read-answer.ts';
+import { NoAnswer, type Answer, type Client, type RequestToSend } from '../http/client.ts';
 import type { Address, Binding, Invitation } from '../target.ts';
-import type { BindingTranscript } from './transcript.ts';
+import { bindingOf } from './exchanged.ts';
+import { createHandshake, strangersCode, strangersKey, VAULT_ID, type Handshake } from './handshake.ts';
+import { createRecorder, type Recorder } from './recorder.ts';
+import type { BindingTranscript, Step, StepName } from './transcript.ts';
 
 /** How a binding ended, and what was answered on the way. */
 export interface Bound {
@@ -13,40 +15,176 @@ export interface Bound {
   readonly binding: Binding | NotTestable;
 }
 
-/**
- * Binds the webhook to the suite as a service does (protocol section 5.1): exchanges the code, then completes the
- * binding with a first signed request.
- * @throws NoAnswer
- */
-export async function bind(client: Client, address: Address, invitation: Invitation): Promise<Bound> {
-  const post = (path: string, json: object, binding: Binding): Promise<Answer> => {
-    const request = { method: 'POST', path, body: utf8(JSON.stringify(json)) };
-    const { headers, base } = forgeSignature({ ...address, ...binding }, request);
-    return client.send({ ...request, headers, signatureBase: base });
-  };
-  const exchange = await post(
-    '/v1/exchange',
-    { code: invitation.code, service: { baseUrl: address.serviceUrl, vaultId: 'vlt_conformance' } },
-    { webhookId: '', key: { id: 'bind', secret: utf8(invitation.code) } },
-  );
-  const binding = bindingOf(exchange);
-  if (binding === undefined)
-    return { transcript: { exchange }, binding: new NotTestable('the webhook was not bound', exchange) };
-  const firstHealth = await post('/v1/health', {}, binding);
-  return {
-    transcript: { exchange, firstHealth },
-    binding:
-      firstHealth.status === 200
-        ? binding
-        : new NotTestable('the first request under the new key was refused', firstHealth),
-  };
+/** What the steps work with. */
+interface Desk {
+  readonly address: Address;
+  readonly invitation: Invitation;
+  readonly hand: Handshake;
+  readonly record: Recorder;
+  /** The key that `bind` stands for. */
+  readonly codeKey: HmacKey;
 }
 
-function bindingOf(exchange: Answer): Binding | undefined {
-  const body = exchange.status === 200 ? jsonObject(exchange) : undefined;
-  const { webhookId, keyId, hmacSecret } = body ?? {};
-  const secret = typeof hmacSecret === 'string' ? fromBase64url(hmacSecret) : undefined;
-  if (typeof webhookId !== 'string' || typeof keyId !== 'string' || secret?.byteLength !== 32)
-    return undefined;
-  return { webhookId, key: { id: keyId, secret } };
+/** An exchange that was answered with a key. */
+interface Exchanged {
+  readonly binding: Binding;
+  readonly answer: Answer;
+}
+
+/**
+ * Binds the webhook to the suite as a service does (protocol section 5.1): exchanges the code, then completes the
+ * binding with a first signed request. Around these two it looks at everything that shows with one code. An exchange
+ * that should have been refused and was not gives its key to the run: a code is never lost to a look.
+ */
+export async function bind(client: Client, address: Address, invitation: Invitation): Promise<Bound> {
+  const record = createRecorder(client);
+  const hand = createHandshake(address, invitation);
+  const codeKey = { id: 'bind', secret: utf8(invitation.code) };
+  const desk: Desk = { address, invitation, hand, record, codeKey };
+  const transcript: BindingTranscript = { address, invitation, steps: record.steps };
+
+  await lookAtUnbound(desk);
+  const tooEarly = await exchangeWrongly(desk);
+  const [exchanged, ...others] = tooEarly.length > 0 ? tooEarly : await exchangeRightly(desk);
+  if (exchanged === undefined)
+    return { transcript, binding: whyNot(record.steps.exchange, 'the webhook was not bound') };
+  record.note('exchange', exchanged.answer);
+  await lookAtPending(desk, exchanged.binding);
+  const binding = await complete(desk, [exchanged, ...others]);
+  if (!(binding instanceof NotTestable)) await lookAtBound(desk, binding);
+  return { transcript, binding };
+}
+
+const HEALTH = '/v1/health';
+const BIND_PAGE: RequestToSend = { method: 'GET', path: '/bind', headers: [['accept', 'text/html']] };
+
+async function lookAtUnbound({ hand, record, codeKey }: Desk): Promise<void> {
+  const { look } = record;
+  const page = await look('page', BIND_PAGE);
+  const form = page && hand.wrongSetupToken(page);
+  if (form !== undefined) await look('wrongSetupToken', form);
+  await look('openHealth', { method: 'GET', path: HEALTH });
+  await look('unsignedHealth', { method: 'POST', path: HEALTH });
+  await look('strangerAtHealth', hand.signed(HEALTH, {}, strangersKey()));
+  await look(
+    'strangerAtStorage',
+    hand.signed('/v1/storage', { op: 'tokens.list', limit: 1 }, strangersKey()),
+  );
+  await look('strangerAtProxy', hand.signed('/v1/proxy', undefined, strangersKey()));
+  const notice = { serviceName: 'none', reason: 'manual' };
+  await look('strangerAtRefreshNotify', hand.signed('/v1/refresh-notify', notice, strangersKey()));
+  const get = { phase: 'get', serviceName: 'none' };
+  await look('strangerAtRefresh', hand.signed('/v1/refresh', get, strangersKey()));
+  await look('strangerRotates', hand.signed('/v1/exchange', { op: 'rotate' }, strangersKey()));
+  const emptyKey = { ...strangersKey(), secret: new Uint8Array() };
+  await look('emptyKeyAtHealth', hand.signed(HEALTH, {}, emptyKey));
+  await look('codeAtHealthUnbound', hand.signed(HEALTH, {}, codeKey));
+  await look('emptyKeyTicket', hand.ticket({ webhookId: 'whk_none', key: emptyKey }));
+}
+
+/** Exchanges with one thing wrong each, until one of them is answered with a key, which none should be. */
+async function exchangeWrongly({ address, invitation, hand, record }: Desk): Promise<readonly Exchanged[]> {
+  const { code } = invitation;
+  const now = (): number => Math.floor(Date.now() / 1000);
+  const about = (baseUrl?: string, vaultId = VAULT_ID): object => ({ code, service: { baseUrl, vaultId } });
+  const unsigned = (): RequestToSend => {
+    const { method, path, body = '' } = hand.exchange();
+    return { method, path, headers: [['content-type', 'application/json']], body };
+  };
+  const tampered = (): RequestToSend => {
+    const body = JSON.stringify(about(address.serviceUrl, `${VAULT_ID}_2`));
+    return { ...hand.exchange(), body };
+  };
+  const under = (key: HmacKey) => (): RequestToSend => hand.exchange({ signature: { key } });
+  const at = (created: number, expires: number) => (): RequestToSend =>
+    hand.exchange({ signature: { created: now() + created, expires: now() + expires } });
+  const service = (baseUrl?: string) => (): RequestToSend => hand.exchange({ body: about(baseUrl) });
+  const wrong: readonly (readonly [StepName, () => RequestToSend])[] = [
+    ['wrongCode', () => hand.exchange({ code: strangersCode() })],
+    ['unsigned', unsigned],
+    ['forgedMac', under({ id: 'bind', secret: utf8(strangersCode()) })],
+    ['otherKeyId', under({ id: 'bound', secret: utf8(code) })],
+    ['tamperedBody', tampered],
+    ['expired', at(-100, -40)],
+    ['fromTheFuture', at(45, 100)],
+    ['longLived', at(0, 120)],
+    ['otherService', service('https://another-service.example')],
+    ['serviceWithSlash', service(`${address.serviceUrl}/`)],
+    ['serviceInCapitals', service(address.serviceUrl.replace(/^https?/, (scheme) => scheme.toUpperCase()))],
+    ['noService', service()],
+  ];
+  for (const [name, request] of wrong) {
+    let answer = await record.look(name, request());
+    // Told to wait at the first of them: a run before this one used up what wrong codes there may be in a minute.
+    if (name === 'wrongCode') answer = (await record.again(name, request)) ?? answer;
+    const exchanged = answer && exchangedBy(answer);
+    if (exchanged !== undefined) return [exchanged];
+  }
+  return [];
+}
+
+/** The right exchange, three times at once: one code is worth one key (BND-06, EXC-06). */
+async function exchangeRightly({ hand, record }: Desk): Promise<readonly Exchanged[]> {
+  const names = ['exchange', 'exchangeBeside', 'exchangeBesideToo'] as const;
+  await Promise.all(names.map((name) => record.need(name, hand.exchange())));
+  await record.again('exchange', () => hand.exchange());
+  const won = names.filter((name) => exchangedBy(record.steps[name]) !== undefined);
+  const inOrder = [...won, ...names.filter((name) => !won.includes(name))].map((name) => record.steps[name]);
+  names.forEach((name, index) => record.note(name, inOrder[index]));
+  return inOrder.flatMap((step) => exchangedBy(step) ?? []);
+}
+
+async function lookAtPending({ hand, record }: Desk, binding: Binding): Promise<void> {
+  const { look } = record;
+  await look('usedCodePending', hand.exchange());
+  await look(
+    'usedCodeForgedPending',
+    hand.exchange({ signature: { key: { id: 'bind', secret: utf8(strangersCode()) } } }),
+  );
+  await look('pagePending', BIND_PAGE);
+  await look('forgedFirst', hand.signed(HEALTH, {}, { ...binding.key, secret: randomBytes(32) }));
+  await look('ticketFirst', hand.ticket(binding));
+  await look('pageStillPending', BIND_PAGE);
+}
+
+/**
+ * The first valid request under the new key. Once more where it is refused, under another key if more than one was
+ * given out, so that the run does not end there.
+ */
+async function complete(
+  { hand, record }: Desk,
+  [exchanged, other = exchanged]: readonly [Exchanged, ...Exchanged[]],
+): Promise<Binding | NotTestable> {
+  const health = ({ binding }: Exchanged): RequestToSend => hand.signed(HEALTH, {}, binding.key);
+  const first = await record.need('firstHealth', health(exchanged));
+  if (first?.status === 200) return exchanged.binding;
+  const second = await record.need('secondHealth', health(other));
+  if (second?.status === 200) return other.binding;
+  return whyNot(record.steps.firstHealth, 'the first request under the new key was refused');
+}
+
+async function lookAtBound({ invitation, hand, record, codeKey }: Desk, { key }: Binding): Promise<void> {
+  const { look, steps } = record;
+  await look('pageBound', { method: 'GET', path: '/bind' });
+  const form = steps.page instanceof NoAnswer ? undefined : steps.page && hand.wrongSetupToken(steps.page);
+  if (form?.path === '/bind') await look('wrongSetupTokenBound', form);
+  await look('usedCodeBound', hand.exchange());
+  await look(
+    'usedCodeForgedBound',
+    hand.exchange({ signature: { key: { id: 'bind', secret: utf8(strangersCode()) } } }),
+  );
+  await look('codeAtHealthBound', hand.signed(HEALTH, {}, codeKey));
+  await look('codeRotates', hand.exchange({ body: { op: 'rotate', code: invitation.code } }));
+  await look('codeUnderKey', hand.exchange({ signature: { key } }));
+}
+
+function exchangedBy(step: Step | undefined): Exchanged | undefined {
+  if (step === undefined || step instanceof NoAnswer) return undefined;
+  const binding = bindingOf(step);
+  return binding && { binding, answer: step };
+}
+
+function whyNot(step: Step | undefined, reason: string): NotTestable {
+  if (step instanceof NoAnswer) return new NotTestable(`${reason}: ${step.message}`);
+  return new NotTestable(reason, step);
 }

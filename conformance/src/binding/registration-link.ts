@@ -1,5 +1,5 @@
 import { fromBase64, fromBase64url } from '@svault/shared';
-import { parseAddress, parseInvitation, TargetRefused, type WebhookToTest } from '../target.ts';
+import { parseAddress, parseInvitation, TargetRefused, type Invitation, type WebhookToTest } from '../target.ts';
 
 const PAGE = '/vault/webhook-bind';
 
@@ -13,9 +13,10 @@ export function parseRegistrationLink(
   text: string,
   options: { readonly timeoutMs: number; readonly serviceUrl?: string | undefined },
 ): WebhookToTest {
-  const link = /https?:\/\/\S+/.exec(text)?.[0];
-  const at = link?.indexOf(PAGE) ?? -1;
-  if (link === undefined || at === -1) throw new TargetRefused(`the link has no ${PAGE}`);
+  const links = [...text.matchAll(/https?:\/\/[^\s"'<>]+/g)].map(([each]) => each);
+  const link = links.find((each) => each.includes(PAGE));
+  if (link === undefined || !URL.canParse(link)) throw new TargetRefused(`the link has no ${PAGE}`);
+  const at = link.indexOf(PAGE);
   const parameters = new URL(link).searchParams;
   const [code, webhookUrl64, hmacHash] = ['code', 'webhook_url', 'hmac_hash'].map((name) => {
     const value = parameters.get(name);
@@ -28,8 +29,14 @@ export function parseRegistrationLink(
       serviceUrl: options.serviceUrl ?? link.slice(0, at),
       timeoutMs: options.timeoutMs,
     }),
-    invitation: parseInvitation({ code, hmacHash }),
+    invitation: invitationOf(code, hmacHash, link),
   };
+}
+
+/** Letters in the wrong case are a fault of the webhook's, which a check names; anything else is one of the copy. */
+function invitationOf(code: string, hmacHash: string, link: string): Invitation {
+  parseInvitation({ code: code.toLowerCase(), hmacHash: hmacHash.toLowerCase() });
+  return { code, hmacHash, link };
 }
 
 /** A service reads plain base64 too, and a space in it as `+` (BND-09). */

@@ -1,3 +1,367 @@
+import { sha256, toHex } from '@svault/shared';
+import { CAPABILITIES } from '@svault/shared/schemas';
+import { formsOf } from '../binding/bind-page.ts';
+import { bindingOf } from '../binding/exchanged.ts';
+import { WRONG_SETUP_TOKEN } from '../binding/handshake.ts';
+import type { BindingTranscript, StepName } from '../binding/transcript.ts';
+import { CheckSkipped, NotTestable } from '../check-outcome.ts';
 import type { BindingCheck } from '../check.ts';
+import { expectOk, expectRefusal, expectThat } from '../expect.ts';
+import { NoAnswer, type Answer } from '../http/client.ts';
+import { header, jsonObject, text } from '../http/read-answer.ts';
+import { toldOf } from '../tells-of.ts';
 
-export const BINDING_CHECKS: readonly BindingCheck[] = [];
+/** What was answered in a step. @throws NoAnswer, NotTestable */
+function answerIn({ steps }: BindingTranscript, name: StepName): Answer {
+  const step = steps[name];
+  if (step instanceof NoAnswer) throw step;
+  if (step === undefined) throw new NotTestable('the binding did not come this far');
+  return step;
+}
+
+/** What the exchange was answered with, where that is a key. */
+function exchangedIn({ steps }: BindingTranscript): ReturnType<typeof bindingOf> {
+  const { exchange } = steps;
+  return exchange === undefined || exchange instanceof NoAnswer ? undefined : bindingOf(exchange);
+}
+
+function claims(transcript: BindingTranscript, capability: string): boolean {
+  const { exchange } = transcript.steps;
+  const claimed = exchange && !(exchange instanceof NoAnswer) ? jsonObject(exchange)?.['capabilities'] : [];
+  return Array.isArray(claimed) && claimed.includes(capability);
+}
+
+const expectUnsigned = (answer: Answer): void => expectRefusal(answer, 'SIGNATURE_INVALID');
+
+/** An exchange that is refused; a webhook may allow fewer wrong codes a minute than 30 (EXC-14). */
+function expectWrongExchange(answer: Answer): void {
+  if (answer.status === 429) expectRefusal(answer, 'RATE_LIMITED');
+  else expectUnsigned(answer);
+}
+
+/** Each of these steps is such a refusal. */
+const refused =
+  (...names: readonly StepName[]): BindingCheck['observe'] =>
+  (transcript) => {
+    for (const name of names) expectWrongExchange(answerIn(transcript, name));
+  };
+
+/** A page, or whatever is answered in its place, that says nothing of whom the webhook is for. */
+function expectMute(transcript: BindingTranscript, answer: Answer): void {
+  const { address, invitation } = transcript;
+  const ids = [exchangedIn(transcript)?.webhookId];
+  const told = toldOf(`${text(answer)}\n${header(answer, 'location') ?? ''}`, {
+    ...address,
+    hmacHash: invitation.hmacHash,
+    ids,
+  });
+  expectThat(
+    told === undefined,
+    answer,
+    `nothing about the service before the set-up token, such as ${told ?? ''}`,
+  );
+}
+
+function expectSealed(answer: Answer): void {
+  expectThat(
+    answer.status === 403 && text(answer).includes('SETUP_REQUIRED'),
+    answer,
+    '403 with the code SETUP_REQUIRED',
+  );
+}
+
+function expectOpenPage(answer: Answer): void {
+  const asks = formsOf(text(answer)).some(({ tokenField }) => tokenField !== undefined);
+  expectThat(answer.status === 200 && asks, answer, '200 with a form that asks for the set-up token');
+}
+
+const LINK = /^\/vault\/webhook-bind\?./;
+const CODE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Protocol section 5.1: what shows before and while a webhook is bound, with one code. */
+export const BINDING_CHECKS: readonly BindingCheck[] = [
+  {
+    id: 'binding.link',
+    title: 'the link goes to the service’s bind page, with code, webhook_url and hmac_hash in the form for them',
+    requirements: ['BND-06', 'BND-08', 'TRN-16'],
+    observe: ({ address, invitation: { link, code, hmacHash } }) => {
+      if (link === undefined) throw new CheckSkipped('the run was given no link');
+      const failed = (what: string): never => {
+        throw new NotTestable(`the link is not as it should be: ${what}`);
+      };
+      const url64 = new URL(link).searchParams.get('webhook_url') ?? '';
+      if (!link.startsWith(address.serviceUrl) || !LINK.test(link.slice(address.serviceUrl.length)))
+        failed('it starts with {base_url}/vault/webhook-bind? of the service');
+      if (!CODE.test(code)) failed('code is a UUID in lower case');
+      if (!/^[A-Za-z0-9_-]+$/.test(url64)) failed('webhook_url is base64url without padding');
+      if (!/^[0-9a-f]{64}$/.test(hmacHash)) failed('hmac_hash is 64 hex digits in lower case');
+    },
+  },
+  {
+    id: 'binding.page-asks-first',
+    title: 'GET /bind asks for a set-up token and says nothing about the service before it',
+    requirements: ['BND-01'],
+    observe: (transcript) => {
+      const page = answerIn(transcript, 'page');
+      expectOpenPage(page);
+      expectMute(transcript, page);
+    },
+  },
+  {
+    id: 'binding.form-posts',
+    title: 'the set-up token travels in the body of a form’s POST',
+    requirements: ['BND-02'],
+    observe: (transcript) => {
+      const page = answerIn(transcript, 'page');
+      const forms = formsOf(text(page)).filter(({ tokenField }) => tokenField !== undefined);
+      expectThat(
+        forms.length > 0 && forms.every(({ method }) => method === 'post'),
+        page,
+        'a form with method="post" for the set-up token',
+      );
+    },
+  },
+  {
+    id: 'binding.wrong-token-shows-nothing',
+    title: 'a wrong set-up token shows nothing about the service and goes into no URL and no cookie',
+    requirements: ['BND-01', 'BND-02'],
+    observe: (transcript) => {
+      const answer = answerIn(transcript, 'wrongSetupToken');
+      expectMute(transcript, answer);
+      const kept = answer.headers.some(
+        ([name, value]) => ['location', 'set-cookie'].includes(name) && value.includes(WRONG_SETUP_TOKEN),
+      );
+      expectThat(!kept, answer, 'the set-up token neither in Location nor in Set-Cookie');
+    },
+  },
+  {
+    id: 'binding.unbound-health',
+    title: 'GET /v1/health is open, and says nothing about the owner, before the webhook is bound',
+    requirements: ['HEA-01', 'HEA-02'],
+    observe: (transcript) => {
+      const answer = answerIn(transcript, 'openHealth');
+      expectThat(expectOk(answer)['status'] === 'ok', answer, 'status "ok"');
+      expectThat(
+        toldOf(text(answer), { ...transcript.address, ids: [exchangedIn(transcript)?.webhookId] }) === undefined,
+        answer,
+        'nothing about the service or the owner',
+      );
+    },
+  },
+  {
+    id: 'binding.unbound-refuses',
+    title: 'a webhook that is not bound answers 401 at its signed endpoints, whatever signs',
+    requirements: ['SIG-60', 'EXC-05'],
+    observe: (transcript) => {
+      const at = (name: StepName): void => expectUnsigned(answerIn(transcript, name));
+      at('unsignedHealth');
+      at('strangerAtHealth');
+      at('strangerRotates');
+      at('emptyKeyAtHealth');
+      at('codeAtHealthUnbound');
+      if (claims(transcript, 'storage')) at('strangerAtStorage');
+      if (claims(transcript, 'proxy')) at('strangerAtProxy');
+      if (claims(transcript, 'refresh-notify')) at('strangerAtRefreshNotify');
+      if (claims(transcript, 'sv-refresh')) at('strangerAtRefresh');
+    },
+  },
+  {
+    id: 'binding.unbound-ticket',
+    title: 'a webhook that is not bound takes no ticket',
+    requirements: ['TIX-29'],
+    observe: (transcript) => {
+      if (!claims(transcript, 'credential')) throw new CheckSkipped('the webhook does not claim credential');
+      expectRefusal(answerIn(transcript, 'emptyKeyTicket'), 'TICKET_INVALID');
+    },
+  },
+  {
+    id: 'binding.wrong-code',
+    title: 'a wrong code is answered 401',
+    requirements: ['EXC-13', 'EXC-19'],
+    observe: refused('wrongCode'),
+  },
+  {
+    id: 'binding.unsigned',
+    title: 'the right code without a signature is refused',
+    requirements: ['EXC-05'],
+    observe: refused('unsigned'),
+  },
+  {
+    id: 'binding.forged-mac',
+    title: 'the right code under a signature that was not made with it is refused',
+    requirements: ['EXC-03', 'EXC-05'],
+    observe: refused('forgedMac'),
+  },
+  {
+    id: 'binding.other-key-id',
+    title: 'an exchange has the key id bind, and no other',
+    requirements: ['EXC-02', 'EXC-05'],
+    observe: refused('otherKeyId'),
+  },
+  {
+    id: 'binding.tampered-body',
+    title: 'an exchange whose body was changed after it was signed is refused',
+    requirements: ['EXC-05'],
+    observe: refused('tamperedBody'),
+  },
+  {
+    id: 'binding.times',
+    title: 'an exchange that is late, early or valid for too long is refused',
+    requirements: ['EXC-05'],
+    observe: refused('expired', 'fromTheFuture', 'longLived'),
+  },
+  {
+    id: 'binding.refusals-keep-code',
+    title: 'a live code outlives wrong codes and wrong signatures',
+    requirements: ['EXC-15'],
+    observe: (transcript) => {
+      // Another service's address is looked at once the code and the signature hold.
+      const answer = answerIn(transcript, 'otherService');
+      expectThat(
+        answer.status !== 410 && answer.status !== 401,
+        answer,
+        'the code still live after the refusals before',
+      );
+    },
+  },
+  {
+    id: 'binding.other-service',
+    title: 'an exchange for another service’s address is answered 400, however near that is to the right one',
+    requirements: ['EXC-07'],
+    observe: (transcript) => {
+      for (const name of ['otherService', 'serviceWithSlash', 'serviceInCapitals', 'noService'] as const)
+        expectRefusal(answerIn(transcript, name), 'INVALID_REQUEST');
+    },
+  },
+  {
+    id: 'binding.other-service-keeps-code',
+    title: 'a code outlives an exchange for another service’s address',
+    requirements: ['EXC-08'],
+    observe: (transcript) => {
+      const first = answerIn(transcript, 'otherService');
+      if (first.status !== 400) throw new NotTestable('another service’s address was not answered 400', first);
+      const used = (['serviceWithSlash', 'serviceInCapitals', 'noService', 'exchange'] as const)
+        .map((name) => answerIn(transcript, name))
+        .find(({ status }) => status === 410 || status === 401);
+      if (used !== undefined) expectThat(false, used, 'the code still live after the 400');
+    },
+  },
+  {
+    id: 'binding.exchange',
+    title: 'the right code is exchanged for webhookId, keyId, a secret of 32 bytes, the protocol and capabilities',
+    requirements: ['EXC-02', 'EXC-03', 'SIG-37', 'SIG-43', 'TRN-16', 'HEA-05'],
+    observe: (transcript) => {
+      const answer = answerIn(transcript, 'exchange');
+      const { webhookId, keyId, hmacSecret, protocol, capabilities } = expectOk(answer);
+      expectThat(typeof webhookId === 'string' && webhookId !== '', answer, 'webhookId as text');
+      expectThat(
+        typeof keyId === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(keyId) && keyId !== 'bind',
+        answer,
+        'keyId of 1 to 64 of A-Z a-z 0-9 _ -, and not "bind"',
+      );
+      expectThat(
+        typeof hmacSecret === 'string' && /^[A-Za-z0-9_-]{43}$/.test(hmacSecret),
+        answer,
+        'hmacSecret as base64url of 32 bytes without padding',
+      );
+      expectThat(protocol === 'v1', answer, 'protocol "v1"');
+      const known: readonly unknown[] = CAPABILITIES;
+      expectThat(
+        Array.isArray(capabilities) && capabilities.every((each) => known.includes(each)),
+        answer,
+        `capabilities out of ${CAPABILITIES.join(', ')}`,
+      );
+    },
+  },
+  {
+    id: 'binding.promised-key',
+    title: 'the key is the one whose SHA-256 stood in the link',
+    requirements: ['BND-08'],
+    observe: (transcript) => {
+      const answer = answerIn(transcript, 'exchange');
+      const exchanged = exchangedIn(transcript);
+      if (exchanged === undefined) throw new NotTestable('the exchange was answered with no key', answer);
+      const { hmacHash } = transcript.invitation;
+      expectThat(
+        toHex(sha256(exchanged.key.secret)) === hmacHash.toLowerCase(),
+        answer,
+        `a key whose SHA-256 is ${hmacHash}`,
+      );
+    },
+  },
+  {
+    id: 'binding.code-works-once',
+    title: 'of three right exchanges at once, one is answered with a key and the others 410',
+    requirements: ['BND-06', 'EXC-06', 'EXC-16'],
+    observe: (transcript) => {
+      for (const name of ['exchangeBeside', 'exchangeBesideToo'] as const)
+        expectRefusal(answerIn(transcript, name), 'CODE_USED');
+    },
+  },
+  {
+    id: 'binding.used-code-pending',
+    title: 'a used code is answered 410 before the binding is complete',
+    requirements: ['EXC-16', 'EXC-18'],
+    observe: (transcript) => expectRefusal(answerIn(transcript, 'usedCodePending'), 'CODE_USED'),
+  },
+  {
+    id: 'binding.used-code-bound',
+    title: 'a used code is answered 410 after the binding is complete',
+    requirements: ['EXC-16', 'EXC-18'],
+    observe: (transcript) => expectRefusal(answerIn(transcript, 'usedCodeBound'), 'CODE_USED'),
+  },
+  {
+    id: 'binding.used-code-forged',
+    title: 'a used code under a signature that was not made with it is answered 401',
+    requirements: ['EXC-16'],
+    observe: refused('usedCodeForgedPending', 'usedCodeForgedBound'),
+  },
+  {
+    id: 'binding.pending-page',
+    title: 'the page stays open until the binding is complete',
+    requirements: ['EXC-12'],
+    observe: (transcript) => expectOpenPage(answerIn(transcript, 'pagePending')),
+  },
+  {
+    id: 'binding.completed-by-valid-request',
+    title: 'neither a forged request nor a ticket completes a binding',
+    requirements: ['EXC-10', 'ROT-07'],
+    observe: (transcript) => {
+      expectUnsigned(answerIn(transcript, 'forgedFirst'));
+      answerIn(transcript, 'ticketFirst');
+      const before = answerIn(transcript, 'pagePending');
+      if (before.status === 403)
+        throw new NotTestable('the page was closed before the binding was complete', before);
+      const page = answerIn(transcript, 'pageStillPending');
+      expectThat(page.status !== 403, page, 'the page still open after a forged request and a ticket');
+    },
+  },
+  {
+    id: 'binding.completes',
+    title: 'the first valid request under the new key is accepted',
+    requirements: ['EXC-10', 'SIG-43'],
+    observe: (transcript) => void expectOk(answerIn(transcript, 'firstHealth')),
+  },
+  {
+    id: 'binding.sealed',
+    title: 'a webhook that is bound answers /bind with 403 SETUP_REQUIRED',
+    requirements: ['BND-10', 'EXC-10'],
+    observe: (transcript) => {
+      expectSealed(answerIn(transcript, 'pageBound'));
+      if (transcript.steps.wrongSetupTokenBound !== undefined)
+        expectSealed(answerIn(transcript, 'wrongSetupTokenBound'));
+    },
+  },
+  {
+    id: 'binding.code-is-no-key',
+    title: 'the code opens nothing but its exchange, and the bound key opens no exchange',
+    requirements: ['EXC-05', 'SIG-44'],
+    observe: (transcript) => {
+      expectUnsigned(answerIn(transcript, 'codeAtHealthBound'));
+      for (const name of ['codeRotates', 'codeUnderKey'] as const) {
+        const answer = answerIn(transcript, name);
+        expectThat(answer.status >= 400 && answer.status < 500, answer, 'a refusal');
+      }
+    },
+  },
+];
