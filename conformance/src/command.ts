@@ -1,104 +1,127 @@
-import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { selectChecks, UnknownCheck } from './registry.ts';
-import { textResult, textSummary } from './report/text.ts';
-import { loadRequirements } from './requirements.ts';
-import { conforms, runChecks } from './runner.ts';
-import { parseAddress, parseBinding, TargetRefused, type WebhookToTest } from './target.ts';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { signCommand, vectorsCommand, verifyCommand, type DebugFlags } from './command/debug.ts';
+import { EXIT, UsageRefused, type Io } from './command/io.ts';
+import { runCommand, type RunFlags } from './command/run.ts';
+import { UnknownCheck } from './registry.ts';
+import { FORMATS } from './report/formats.ts';
+import { UpstreamUnavailable } from './runner.ts';
+import { TargetRefused } from './target.ts';
+import { version } from './version.ts';
 
-/** No MUST failed · a MUST failed · the suite could not run as it was asked to. */
-const EXIT = { conforms: 0, fails: 1, usage: 2 } as const;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
-export interface Io {
-  out(text: string): void;
-  err(text: string): void;
-}
-
-interface Flags {
-  readonly webhookUrl?: string;
-  readonly webhookId?: string;
-  readonly serviceUrl?: string;
-  readonly keyId?: string;
-  readonly secret?: string;
-  readonly secretFile?: string;
-  readonly timeout: number;
-  readonly only: readonly string[];
-  readonly list?: true;
-}
-
-/** The command line. @returns the exit code: 0 conforms, 1 a MUST failed, 2 usage */
+/**
+ * The command line.
+ * @returns the exit code: 0 conforms, or only fails where the baseline says so; 1 does not; 2 could not run as it was
+ *   asked to; 130 interrupted
+ */
 export async function main(args: readonly string[], io: Io): Promise<number> {
-  const program = commandLine(io);
+  let code: number = EXIT.ok;
+  const program = commandLine(io, (exit) => {
+    code = exit;
+  });
   try {
-    program.parse(args, { from: 'user' });
-    const flags = program.opts<Flags>();
-    const checks = selectChecks(flags.only);
-    const requirements = loadRequirements();
-    if (flags.list) {
-      for (const { id, title, requirements: ids } of checks) io.out(`${id}\t${ids.join(' ')}\t${title}`);
-      return EXIT.conforms;
-    }
-    const webhook = webhookOf(flags);
-    const results = await runChecks({
-      webhook,
-      checks,
-      requirements,
-      onResult: (result) => io.out(textResult(result)),
-    });
-    io.out(textSummary(results));
-    return conforms(results) ? EXIT.conforms : EXIT.fails;
+    // `run` may be said, or not: it is what the program does.
+    await program.parseAsync(args[0] === 'run' ? args.slice(1) : args, { from: 'user' });
+    return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.conforms : EXIT.usage;
-    if (!(error instanceof TargetRefused || error instanceof UnknownCheck)) throw error;
-    io.err(`error: ${error.message}`);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const isRefusal = [UsageRefused, TargetRefused, UnknownCheck, UpstreamUnavailable].some(
+      (refusal) => error instanceof refusal,
+    );
+    if (!isRefusal) throw error;
+    io.err(`error: ${(error as Error).message}`);
     return EXIT.usage;
   }
 }
 
-function commandLine(io: Io): Command {
-  const seconds = (text: string): number => {
-    const value = Number(text);
-    if (!(value > 0 && value <= 600)) throw new InvalidArgumentError('1 to 600 seconds');
-    return value;
-  };
-  return new Command('svault-conformance')
+function commandLine(io: Io, exit: (code: number) => void): Command {
+  const program = new Command('svault-conformance')
     .description('Checks a svault webhook against the webhook protocol, over HTTP alone.')
-    .option('--webhook-url <url>', 'address of the webhook, as it is bound')
-    .option('--webhook-id <id>', 'its id, as /v1/exchange answered it')
-    .option('--service-url <url>', 'base URL of the service it is bound to')
-    .option('--key-id <id>', 'id of the bound key')
-    .option('--secret <base64url>', 'the bound key; --secret-file keeps it out of the process list')
-    .option('--secret-file <path>', 'file with the bound key')
-    .option('--timeout <seconds>', 'how long one answer may take', seconds, DEFAULT_TIMEOUT_SECONDS)
-    .option('--only <name...>', 'checks or areas to run, such as ticket.single-use or ticket', [])
-    .option('--list', 'print the checks and end')
+    .version(version, '--version', 'print the version and end')
     .helpOption('-h, --help', 'print this and end')
+    // Flags of the subcommands are called as some of the program's.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.out(text.trimEnd()),
       writeErr: (text) => io.err(text.trimEnd()),
     });
+  addRunFlags(program).action(async (flags: RunFlags) => exit(await runCommand(flags, io)));
+  program
+    .command('vectors')
+    .description('print the frozen vectors: all, a set, or those of a name')
+    .argument('[name]')
+    .action((name: string | undefined) => exit(vectorsCommand(name, io)));
+  addDebugFlags(program.command('sign'))
+    .description('show how a request in a file is signed, and the headers to add')
+    .option('--nonce <nonce>', 'instead of a random one')
+    .option('--message', 'print the signed request and nothing else')
+    .action(async (file: string, flags: DebugFlags) => exit(await signCommand(file, flags, io)));
+  addDebugFlags(program.command('verify'))
+    .description('show how a signed request in a file is verified, step by step, and what refuses it')
+    .action(async (file: string, flags: DebugFlags) => exit(await verifyCommand(file, flags, io)));
+  for (const command of program.commands) command.exitOverride().copyInheritedSettings(program);
+  return program;
 }
 
-function webhookOf(flags: Flags): WebhookToTest {
-  const { webhookUrl, webhookId, serviceUrl, keyId, secretFile, timeout } = flags;
-  const given = { webhookUrl, webhookId, serviceUrl, keyId, secret: flags.secret ?? readSecret(secretFile) };
-  const missing = Object.entries(given).filter(([, value]) => value === undefined);
-  if (missing.length > 0)
-    throw new TargetRefused(`missing: ${missing.map(([name]) => flagOf(name)).join(', ')}`);
-  const all = given as Required<{ [Name in keyof typeof given]: string }>;
-  return { address: parseAddress({ ...all, timeoutMs: timeout * 1000 }), binding: parseBinding(all) };
+function addRunFlags(program: Command): Command {
+  const several = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+  return program
+    .optionsGroup('Which webhook:')
+    .option(
+      '--bind-link <url>',
+      'the link that its bind page or its command ends with; - reads it from stdin',
+    )
+    .option('--code <uuid>', 'the binding code, with --hmac-hash, --webhook-url and --service-url')
+    .option('--hmac-hash <hex>', 'SHA-256 of the key that the exchange will answer')
+    .option('--binding <file>', 'the binding that --save-binding kept')
+    .option(
+      '--save-binding <file>',
+      'keep the binding, so that one is enough for many runs; replaces no file',
+    )
+    .option('--secret <base64url>', 'the bound key; --secret-file keeps it out of the process list')
+    .option('--secret-file <file>', 'file with the bound key')
+    .option('--key-id <id>', 'id of the bound key')
+    .option('--webhook-id <id>', 'id of the webhook, as /v1/exchange answered it')
+    .option('--webhook-url <url>', 'address of the webhook, as it is bound')
+    .option('--service-url <url>', 'base URL of the service that the webhook is configured for')
+    .optionsGroup('How the webhook reaches the suite:')
+    .option('--upstream-url <url>', 'base URL by which it calls the suite’s own server')
+    .option('--upstream-listen <host:port>', 'where that server listens; by default a free port of loopback')
+    .optionsGroup('What runs:')
+    .option('--only <names...>', 'checks or areas, such as ticket.single-use or ticket', [])
+    .option('--list', 'print the checks and end')
+    .option('--timeout <seconds>', 'how long one answer may take', seconds, DEFAULT_TIMEOUT_SECONDS)
+    .option('--replace-key', 'also replace a key that was bound before; it ends in ten minutes then')
+    .optionsGroup('What comes out:')
+    .option('--baseline <file>', 'list of checks that are expected to fail')
+    .addOption(new Option('--format <format>', 'of stdout').choices([...FORMATS]).default('text'))
+    .option(
+      '--report <file>',
+      'also a file: .txt, .json, .xml (JUnit) or .html; may be repeated',
+      several,
+      [],
+    )
+    .option('--verbose', 'a line for each check, those that passed too')
+    .option('--no-color', 'no colours, as with NO_COLOR');
 }
 
-const flagOf = (name: string): string =>
-  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+function addDebugFlags(command: Command): Command {
+  return command
+    .argument('<file>', 'request line, headers, an empty line, the body; - reads stdin')
+    .option('--secret <text>', 'the key: base64url or hex, or the code of a binding')
+    .option('--secret-file <file>', 'file with the key')
+    .requiredOption('--key-id <id>', 'id of the key; bind for a code')
+    .requiredOption('--webhook-url <url>', 'address of the webhook, as it is bound')
+    .option('--at <time>', 'the webhook’s clock, such as 2026-01-01T00:00:00Z; now where it is absent');
+}
 
-function readSecret(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    throw new TargetRefused(`cannot read ${path}`, { cause: error });
-  }
+const MAX_TIMEOUT_SECONDS = 600;
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value <= MAX_TIMEOUT_SECONDS))
+    throw new InvalidArgumentError(`more than 0 and at most ${MAX_TIMEOUT_SECONDS} seconds.`);
+  return value;
 }

@@ -21,6 +21,7 @@ const fileSchema = z.strictObject({ protocol: z.literal('v1'), requirements: z.a
 
 /** One sentence of the protocol that binds a webhook. */
 export type Requirement = z.infer<typeof requirementSchema>;
+export type Level = Requirement['level'];
 
 const FILE = new URL('../requirements/v1.yaml', import.meta.url);
 

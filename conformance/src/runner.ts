@@ -1,26 +1,18 @@
 import { CAPABILITIES, type Capability } from '@svault/shared/schemas';
 import { bind } from './binding/bind.ts';
 import type { BindingTranscript } from './binding/transcript.ts';
-import { CheckFailed, CheckSkipped, NotTestable } from './check-outcome.ts';
+import { CheckSkipped, NotTestable } from './check-outcome.ts';
 import type { Check } from './check.ts';
 import { forgeSignature } from './forge/signature.ts';
-import { createClient, NoAnswer, type Answer, type Client, type Sent } from './http/client.ts';
+import { createClient, NoAnswer, type Client } from './http/client.ts';
+import { PATIENCE, withPatience, type Patience } from './http/patience.ts';
 import { jsonObject } from './http/read-answer.ts';
+import { outcomeOf, type Outcome } from './outcome.ts';
+import { withJournal, type Journal } from './redaction/journal.ts';
 import type { Requirement } from './requirements.ts';
-import type { Target, WebhookToTest } from './target.ts';
+import type { Binding, Target, WebhookToTest } from './target.ts';
 import { createTools, type Toolbox } from './tools.ts';
 import { startUpstream, type Upstream, type UpstreamAddress } from './upstream/upstream.ts';
-
-/** What became of one check. */
-export type Outcome =
-  | { readonly kind: 'passed' }
-  | { readonly kind: 'skipped'; readonly reason: string }
-  | {
-      readonly kind: 'failed';
-      readonly sent?: Sent | undefined;
-      readonly answer?: Answer | undefined;
-      readonly expected: string;
-    };
 
 export interface Result {
   readonly check: Check;
@@ -28,18 +20,25 @@ export interface Result {
   readonly level: Requirement['level'];
   readonly requirements: readonly Requirement[];
   readonly outcome: Outcome;
+  readonly durationMs: number;
 }
 
 export interface RunOptions {
   readonly webhook: WebhookToTest;
   readonly requirements: ReadonlyMap<string, Requirement>;
   /** Absent: any free port of loopback. */
-  readonly upstream?: UpstreamAddress;
+  readonly upstream?: UpstreamAddress | undefined;
   /**
    * Whether the webhook's key may be another one after the run. Absent: only where the run binds the webhook, since one
    * that was bound before is bound for somebody.
    */
-  readonly mayReplaceKey?: boolean;
+  readonly mayReplaceKey?: boolean | undefined;
+  /** Absent: {@link PATIENCE}. */
+  readonly patience?: Patience;
+  /** Faster, where the webhook is known to be at ease with it. */
+  readonly reusesConnections?: boolean;
+  /** Called as soon as an invitation became a binding. */
+  onBound?(binding: Binding): void;
 }
 
 /** A webhook under test, after it was bound where it was not before. */
@@ -48,9 +47,22 @@ export interface Run {
   check(check: Check): Promise<Result>;
   /** Removes what the checks stored and closes all connections. */
   end(): Promise<void>;
+  /** What the webhook says that it can do; nothing where it does not say so. */
+  readonly capabilities: readonly Capability[] | undefined;
+  /** The binding with the key that the webhook takes now; nothing where it could not be bound. */
+  binding(): Binding | undefined;
+  /** What has to be known for a report on the run. */
+  readonly journal: Journal;
+}
+
+/** The suite's own server cannot listen where it was told to. */
+export class UpstreamUnavailable extends Error {
+  override readonly name = 'UpstreamUnavailable';
 }
 
 const LOOPBACK: UpstreamAddress = { host: '127.0.0.1', port: 0 };
+/** How long the last requests of a run may take, which delete what the others stored. */
+const CLEAR_UP_MS = 10_000;
 
 /** What is known of the webhook once it was spoken with. */
 interface Introduction {
@@ -61,29 +73,42 @@ interface Introduction {
   readonly claims: ReadonlySet<Capability> | NotTestable;
 }
 
-/** Binds the webhook where it is not bound, and asks what it claims. Never throws: what went wrong fails the checks. */
+/**
+ * Binds the webhook where it is not bound, and asks what it claims. What the webhook does wrong fails the checks.
+ * @throws UpstreamUnavailable
+ */
 export async function startRun(options: RunOptions): Promise<Run> {
-  const { webhook, requirements, upstream = LOOPBACK, mayReplaceKey = 'invitation' in webhook } = options;
-  const client = createClient(webhook.address);
-  let server: Promise<Upstream> | undefined;
-  const introduction = await introduce(webhook, client, {
-    upstream: () => (server ??= startUpstream(upstream)),
-    mayReplaceKey,
-  });
+  const { webhook, requirements, patience = PATIENCE, mayReplaceKey = 'invitation' in webhook } = options;
+  const server = await listen(options.upstream ?? LOOPBACK);
+  const wire = createClient({ ...webhook.address, reusesConnections: options.reusesConnections });
+  const patient = withPatience(wire, patience, () => performance.now());
+  const { client, journal } = withJournal(patient, () => Date.now());
+  journal.secrets.learn('invitation' in webhook ? webhook.invitation.code : webhook.binding.key.secret);
+  const introduction = await introduce(options, client, { upstream: async () => server, mayReplaceKey });
+  const { toolbox, claims } = introduction;
   return {
+    capabilities: claims instanceof NotTestable ? undefined : [...claims],
+    journal,
+    binding() {
+      if (toolbox instanceof NotTestable) return undefined;
+      const { webhookId, key } = toolbox.tools.target;
+      return { webhookId, key };
+    },
     async check(check) {
       const observed = check.requirements.map((id) => requirementOf(requirements, id));
       const level = observed.some((each) => each.level === 'MUST') ? 'MUST' : 'SHOULD';
-      const outcome = await perform(check, introduction).then((): Outcome => ({ kind: 'passed' }), outcomeOf);
-      return { check, level, requirements: observed, outcome };
+      const from = performance.now();
+      const outcome = await perform(check, introduction).then(
+        (): Outcome => ({ kind: 'passed' }),
+        (error: unknown) => outcomeOf(error, journal.lastAnswer()),
+      );
+      return { check, level, requirements: observed, outcome, durationMs: performance.now() - from };
     },
     async end() {
-      const { toolbox } = introduction;
       // A webhook that fails here has failed the checks that stored; there is nobody left to tell.
-      if (!(toolbox instanceof NotTestable)) await toolbox.clearUp().catch(() => undefined);
+      if (!(toolbox instanceof NotTestable)) await atMost(CLEAR_UP_MS, toolbox.clearUp());
       client.close();
-      // Where it could not listen, the checks that asked for it have failed.
-      await (await server?.catch(() => undefined))?.close();
+      await server.close();
     },
   };
 }
@@ -110,8 +135,19 @@ export async function runChecks(
   return results;
 }
 
+async function listen(address: UpstreamAddress): Promise<Upstream> {
+  try {
+    return await startUpstream(address);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UpstreamUnavailable(`the suite cannot listen on ${address.host}:${address.port}: ${why}`, {
+      cause: error,
+    });
+  }
+}
+
 async function introduce(
-  webhook: WebhookToTest,
+  { webhook, onBound }: RunOptions,
   client: Client,
   allowances: { readonly upstream: () => Promise<Upstream>; readonly mayReplaceKey: boolean },
 ): Promise<Introduction> {
@@ -123,6 +159,7 @@ async function introduce(
       transcript = bound.transcript;
       if (bound.binding instanceof NotTestable) throw bound.binding;
       binding = bound.binding;
+      onBound?.(binding);
     }
     if (binding === undefined) throw new NotTestable('the webhook is not bound');
     const target = { ...webhook.address, ...binding };
@@ -131,10 +168,16 @@ async function introduce(
     const toolbox = createTools({ target, client, claims: known, ...allowances });
     return { ...(transcript && { transcript }), toolbox, claims };
   } catch (error) {
-    const why = error instanceof NoAnswer ? new NotTestable(error.message) : error;
-    if (!(why instanceof NotTestable)) throw error;
+    const why = asNotTestable(error);
     return { ...(transcript && { transcript }), toolbox: why, claims: why };
   }
+}
+
+/** Whatever an odd answer made the suite stumble over while it introduced itself. */
+function asNotTestable(error: unknown): NotTestable {
+  if (error instanceof NotTestable) return error;
+  if (error instanceof NoAnswer) return new NotTestable(error.message);
+  return new NotTestable(`the suite could not read the answer: ${String(error)}`);
 }
 
 /** What the webhook says that it can do. */
@@ -150,7 +193,11 @@ async function claimsOf(client: Client, target: Target): Promise<ReadonlySet<Cap
 
 async function perform(check: Check, { transcript, toolbox, claims }: Introduction): Promise<void> {
   if ('observe' in check) {
-    if (transcript === undefined) throw new CheckSkipped('the webhook was bound before the run');
+    if (transcript === undefined) {
+      // Where the invitation got no answer at all, that is why; else the webhook was bound before.
+      if (toolbox instanceof NotTestable) throw toolbox;
+      throw new CheckSkipped('the webhook was bound before the run');
+    }
     return check.observe(transcript);
   }
   if (toolbox instanceof NotTestable) throw toolbox;
@@ -167,17 +214,13 @@ function requirementOf(requirements: ReadonlyMap<string, Requirement>, id: strin
   return requirement;
 }
 
-function outcomeOf(error: unknown): Outcome {
-  if (error instanceof CheckSkipped) return { kind: 'skipped', reason: error.message };
-  if (error instanceof NoAnswer)
-    return { kind: 'failed', sent: error.sent, expected: `an answer (${error.message})` };
-  if (error instanceof CheckFailed)
-    return { kind: 'failed', sent: error.answer.sent, answer: error.answer, expected: error.expected };
-  if (error instanceof NotTestable) {
-    const { answer } = error;
-    return { kind: 'failed', sent: answer?.sent, answer, expected: `not testable: ${error.message}` };
-  }
-  throw error;
+/** Waits for something that may fail or take too long. */
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  const over = AbortSignal.timeout(ms);
+  await Promise.race([
+    work.catch(() => undefined),
+    new Promise((resolve) => over.addEventListener('abort', resolve, { once: true })),
+  ]);
 }
 
 /** Whether a run shows that the webhook conforms: no MUST failed. */

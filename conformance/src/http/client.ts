@@ -1,11 +1,7 @@
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type ClientRequest,
-  type IncomingMessage,
-} from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { authorityOf, headerPairs, signedPath, utf8, type HeaderPairs } from '@svault/shared';
+import { headOf, startBody } from './exchange.ts';
 
 /** A request as it goes over the wire: nothing is added but `host`, `content-length` and `connection`. */
 export interface Sent {
@@ -70,15 +66,30 @@ const KEEP_ALIVE_MS = 1000;
 
 /**
  * Sends requests exactly as they are written, malformed ones too, which rules out `fetch`: it normalises paths, joins
- * repeated headers and refuses a body on GET. Follows no redirect.
+ * repeated headers and refuses a body on GET. Follows no redirect and repeats nothing.
+ *
+ * Every request has a connection of its own. On one that is used again a server may be closing just then, and nobody
+ * can tell whether it worked on the request before, so that it could neither be repeated nor be given up; a server with
+ * one thread would wait for the end of each idle connection; and what it left unread of one body it would take for the
+ * next request.
  * @param target.timeoutMs from the first byte sent to the last one received
+ * @param target.reusesConnections only where the other side is known to be at ease with it
  */
-export function createClient(target: { readonly webhookUrl: string; readonly timeoutMs: number }): Client {
+export function createClient(target: {
+  readonly webhookUrl: string;
+  readonly timeoutMs: number;
+  readonly reusesConnections?: boolean | undefined;
+}): Client {
   const secure = target.webhookUrl.startsWith('https:');
-  const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxSockets: 64 };
+  const options =
+    target.reusesConnections === true
+      ? { keepAlive: true, timeout: KEEP_ALIVE_MS, maxSockets: 64 }
+      : { keepAlive: false, maxSockets: 64 };
+  // An agent even without idle connections: it resumes TLS sessions.
   const agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
   const openRequest = secure ? httpsRequest : httpRequest;
   const base = new URL(target.webhookUrl);
+  const authority = authorityOf(target.webhookUrl);
 
   const start = (sent: Sent, signal: AbortSignal): ClientRequest =>
     openRequest({
@@ -87,46 +98,30 @@ export function createClient(target: { readonly webhookUrl: string; readonly tim
       port: base.port || undefined,
       method: sent.method,
       path: signedPath(target.webhookUrl, sent.path.split('?', 1)[0] ?? '') + queryOf(sent.path),
-      headers: [
-        'host',
-        authorityOf(target.webhookUrl),
-        ...sent.headers.flat(),
-        ...(sent.body.byteLength > 0 ? ['content-length', String(sent.body.byteLength)] : []),
-      ],
+      headers: [...hostOf(sent, authority), ...sent.headers.flat(), ...lengthOf(sent)],
       signal,
     });
 
-  /** A connection that the other side closed between two requests says nothing about the webhook: once more then. */
-  const head = async (sent: Sent, signal: AbortSignal): Promise<IncomingMessage> => {
-    for (let attempt = 1; ; attempt++) {
-      const request = start(sent, signal);
-      try {
-        return await headOf(request, sent.body);
-      } catch (error) {
-        const closedBefore = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
-        if (!closedBefore || attempt > 2) throw noAnswer(sent, signal, error as Error);
-      }
-    }
-  };
-
   const open = async (request: RequestToSend): Promise<OpenAnswer> => {
-    const { method, path, headers = [], body = '', signatureBase } = request;
-    const sent: Sent = {
-      method,
-      path,
-      headers,
-      body: typeof body === 'string' ? utf8(body) : body,
-      ...(signatureBase !== undefined && { signatureBase }),
-    };
+    const sent = sentOf(request);
     const signal = AbortSignal.timeout(target.timeoutMs);
-    const message = await head(sent, signal);
-    return {
-      sent,
-      status: message.statusCode ?? 0,
-      headers: headerPairs(message.rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const),
-      pieces: piecesOf(message, (error) => noAnswer(sent, signal, error)),
-      end: () => message.destroy(),
-    };
+    const failed = (error: unknown): NoAnswer =>
+      new NoAnswer(sent, signal.aborted ? TIME_IS_OVER() : (error as Error));
+    try {
+      const outgoing = start(sent, signal);
+      const head = headOf(outgoing);
+      const body = startBody(outgoing, sent.body);
+      const message = await head;
+      return {
+        sent,
+        status: message.statusCode ?? 0,
+        headers: headerPairs(message.rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const),
+        pieces: body.answered(message, failed),
+        end: () => outgoing.destroy(),
+      };
+    } catch (error) {
+      throw failed(error);
+    }
   };
 
   return {
@@ -149,31 +144,31 @@ export function createClient(target: { readonly webhookUrl: string; readonly tim
   };
 }
 
-function headOf(request: ClientRequest, body: Uint8Array): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    // Stays for as long as the request does: an error that nobody hears ends the process.
-    request.on('error', reject);
-    request.on('response', resolve);
-    // Without the option the agent's time for idle connections would be one for answers too.
-    request.on('timeout', () => undefined);
-    request.end(body);
-  });
+/** The webhook's own, unless the request brings another one. */
+const hostOf = ({ headers }: Sent, authority: string): readonly string[] =>
+  headers.some(([name]) => name === 'host') ? [] : ['host', authority];
+
+const TIME_IS_OVER = (): Error => new DOMException('the time for an answer is over', 'TimeoutError');
+
+function sentOf({ method, path, headers = [], body = '', signatureBase }: RequestToSend): Sent {
+  return {
+    method,
+    path,
+    headers,
+    body: typeof body === 'string' ? utf8(body) : body,
+    ...(signatureBase !== undefined && { signatureBase }),
+  };
 }
 
-async function* piecesOf(
-  message: IncomingMessage,
-  failure: (error: Error) => NoAnswer,
-): AsyncIterable<Uint8Array> {
-  try {
-    for await (const piece of message) yield piece as Uint8Array;
-  } catch (error) {
-    throw failure(error as Error);
-  }
-}
+const FRAMING = new Set(['content-length', 'transfer-encoding']);
+/** RFC 9110 section 8.6: methods that a server expects content of are sent with a length, be it 0. */
+const EXPECTS_CONTENT = new Set(['POST', 'PUT', 'PATCH']);
 
-function noAnswer(sent: Sent, signal: AbortSignal, error: Error): NoAnswer {
-  const over = signal.aborted ? new DOMException('the time for an answer is over', 'TimeoutError') : error;
-  return new NoAnswer(sent, over);
+/** Without it Node would frame an empty POST as chunked, which many small servers cannot read. */
+function lengthOf({ method, headers, body }: Sent): readonly string[] {
+  const framed = headers.some(([name]) => FRAMING.has(name.toLowerCase()));
+  if (framed || (body.byteLength === 0 && !EXPECTS_CONTENT.has(method))) return [];
+  return ['content-length', String(body.byteLength)];
 }
 
 function queryOf(path: string): string {

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import { baseLines } from './failure-text.ts';
+import { STYLE } from './html-style.ts';
+import type {
+  Report,
+  ReportedAnswer,
+  ReportedCheck,
+  ReportedFailure,
+  ReportedRequest,
+  RequirementCoverage,
+} from './report.ts';
+import type { ShownBody } from './shown-body.ts';
+import { textSummary } from './text.ts';
+
+/** Nothing is loaded and nothing runs: what a page holds comes from a server that may mean harm. */
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** One page that stands for itself, failures first. */
+export function htmlReport(report: Report): string {
+  const { webhook, suite, checks, baseline } = report;
+  const failed = checks.filter(({ verdict }) => verdict === 'failed');
+  const warned = checks.filter(({ verdict }) => verdict === 'warned');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${escape(POLICY)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${report.conforms ? 'Conforms' : 'Does not conform'}: ${escape(webhook.url)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<header>
+<h1>${escape(webhook.url)}</h1>
+<p class="verdict ${report.conforms ? 'passed' : 'failed'}">${report.conforms ? 'conforms' : 'does not conform'} to protocol ${report.protocol}${report.interrupted ? ' (interrupted)' : ''}</p>
+<p>${escape(textSummary(report))}</p>
+${countBar(report)}
+<dl>
+<dt>Claims</dt><dd>${escape(report.capabilities?.join(', ') ?? 'nothing that could be read')}</dd>
+<dt>Service</dt><dd>${escape(webhook.serviceUrl)}</dd>
+<dt>Run</dt><dd>${escape(report.startedAt)}, ${(report.durationMs / 1000).toFixed(1)} s, ${escape(suite.name)} ${escape(suite.version)}</dd>
+</dl>
+</header>
+<main>
+${baseline === null ? '' : list('Baseline', [...baseline.unexpected.map((id) => `${id} failed and is not listed`), ...baseline.passing.map((id) => `${id} is listed and passes`), ...baseline.unknown.map((id) => `${id} is listed and is the id of no check`)])}
+${section('Failures', failed.map(failureCard))}
+${section('Warnings', warned.map(failureCard))}
+<h2>All checks</h2>
+${checkTable(checks)}
+<h2>Requirements</h2>
+${requirementTable(report.requirements)}
+</main>
+</body>
+</html>
+`;
+}
+
+function countBar({ counts, checks }: Report): string {
+  const bars = [
+    ['passed', counts.passed],
+    ['failed', counts.failed],
+    ['warned', counts.warnings],
+    ['skipped', counts.skipped],
+  ] as const;
+  const segments = bars
+    .filter(([, count]) => count > 0)
+    .map(
+      ([verdict, count]) =>
+        `<rect class="${verdict}" width="${count}" height="1" x="${offset(bars, verdict)}"/>`,
+    );
+  return `<svg class="bar" viewBox="0 0 ${Math.max(checks.length, 1)} 1" preserveAspectRatio="none" role="img" aria-label="passed, failed, warnings, skipped">${segments.join('')}</svg>`;
+}
+
+function offset(bars: ReadonlyArray<readonly [string, number]>, verdict: string): number {
+  const at = bars.findIndex(([name]) => name === verdict);
+  return bars.slice(0, at).reduce((sum, [, count]) => sum + count, 0);
+}
+
+function section(title: string, cards: readonly string[]): string {
+  return cards.length === 0 ? '' : `<h2>${title} <small>${cards.length}</small></h2>\n${cards.join('\n')}`;
+}
+
+function list(title: string, items: readonly string[]): string {
+  if (items.length === 0) return '';
+  return `<h2>${title}</h2><ul>${items.map((each) => `<li>${escape(each)}</li>`).join('')}</ul>`;
+}
+
+function failureCard(check: ReportedCheck): string {
+  const { id, title, level, verdict, requirements, failure } = check;
+  const sentences = requirements.map(
+    (each) =>
+      `<blockquote><a href="#${escape(each.id)}">${escape(each.id)}</a> ${escape(each.sentence)} <cite>section ${escape(each.section)}</cite></blockquote>`,
+  );
+  return `<article class="card ${verdict}" id="check-${escape(id)}">
+<h3><code>${escape(id)}</code> <span class="tag ${verdict}">${failure?.notTestable === undefined ? level : 'not testable'}</span></h3>
+<p>${escape(title)}</p>
+${sentences.join('\n')}
+${failure === undefined ? '' : failureBody(failure)}
+</article>`;
+}
+
+function failureBody({ expected, sent, received, noAnswer, hints }: ReportedFailure): string {
+  return `<dl class="exchange">
+<dt>Expected</dt><dd><p>${escape(expected)}</p></dd>
+${received === undefined ? '' : `<dt>Came back</dt><dd>${answerBlock(received)}</dd>`}
+${noAnswer === undefined ? '' : `<dt>Came back</dt><dd><p>nothing: ${escape(noAnswer)}</p></dd>`}
+${sent === undefined ? '' : `<dt>Sent</dt><dd>${requestBlock(sent)}</dd>`}
+${hints.length === 0 ? '' : `<dt>Hints</dt><dd><ul>${hints.map((hint) => `<li>${escape(hint)}</li>`).join('')}</ul></dd>`}
+</dl>`;
+}
+
+function requestBlock(sent: ReportedRequest): string {
+  const tickets = sent.tickets.map(
+    ({ where, header, claims }) => `The ticket (${where}):\n${header}\n${claims}`,
+  );
+  const base = sent.signatureBase === undefined ? [] : [baseLines(sent.signatureBase).join('\n')];
+  return [messageText(`${sent.method} ${sent.path}`, sent), ...tickets, ...base].map(pre).join('');
+}
+
+const answerBlock = (received: ReportedAnswer): string => pre(messageText(String(received.status), received));
+
+function messageText(
+  first: string,
+  { headers, body }: { readonly headers: ReportedRequest['headers']; readonly body: ShownBody },
+): string {
+  const lines = [first, ...headers.map(([name, value]) => `${name}: ${value}`)];
+  if (body.bytes > 0) lines.push('', body.text + (body.cut ? `… (${body.bytes} bytes in all)` : ''));
+  return lines.join('\n');
+}
+
+const pre = (text: string): string => `<pre>${escape(text)}</pre>`;
+
+function checkTable(checks: readonly ReportedCheck[]): string {
+  const rows = checks.map(({ id, title, verdict, level, durationMs, reason, requirements, failure }) => {
+    const name = failure === undefined ? escape(id) : `<a href="#check-${escape(id)}">${escape(id)}</a>`;
+    const note = reason === undefined ? '' : ` <em>${escape(reason)}</em>`;
+    return `<tr><td><span class="tag ${verdict}">${verdict}</span></td><td><code>${name}</code></td><td>${escape(title)}${note}</td><td>${level}</td><td>${requirements.map((each) => `<a href="#${escape(each.id)}">${escape(each.id)}</a>`).join(' ')}</td><td class="number">${durationMs} ms</td></tr>`;
+  });
+  return table(['', 'Check', 'What a webhook does', 'Level', 'Sentences', 'Time'], rows);
+}
+
+function requirementTable(requirements: readonly RequirementCoverage[]): string {
+  const verdictClass = {
+    kept: 'passed',
+    broken: 'failed',
+    'not run': 'skipped',
+    unobservable: 'skipped',
+  } as const;
+  const rows = requirements.map(({ id, section: at, sentence, verdict, checks, unobservable }) => {
+    const seen =
+      unobservable === undefined
+        ? checks.map((each) => `<code>${escape(each)}</code>`).join(' ')
+        : escape(unobservable);
+    return `<tr id="${escape(id)}"><td><span class="tag ${verdictClass[verdict]}">${verdict}</span></td><td>${escape(id)}</td><td>${escape(at)}</td><td>${escape(sentence)}</td><td>${seen}</td></tr>`;
+  });
+  return table(['', 'Id', 'Section', 'Sentence', 'Seen by'], rows);
+}
+
+function table(heads: readonly string[], rows: readonly string[]): string {
+  return `<div class="scroll"><table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table></div>`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '`': '&#96;',
+};
+
+function escape(text: string): string {
+  return text.replace(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
+}

@@ -1,0 +1,76 @@
+import type { Baseline } from './baseline.ts';
+import type { Check } from './check.ts';
+import { CHECKS } from './registry.ts';
+import { buildReport, reportedCheck } from './report/build-report.ts';
+import type { Report, ReportedCheck } from './report/report.ts';
+import { startRun, type Run, type RunOptions } from './runner.ts';
+import type { Binding } from './target.ts';
+
+/** A whole run, from the invitation to the report. */
+export interface SuiteOptions extends RunOptions {
+  readonly checks: readonly Check[];
+  readonly baseline?: Baseline | undefined;
+  /** Ends the run after the check that is under way; what was stored is still removed. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each check, for progress. */
+  onCheck?(check: ReportedCheck, done: number): void;
+}
+
+/** A run's report, and the binding with the key that the webhook takes after it; none where it could not be bound. */
+export interface SuiteRun {
+  readonly report: Report;
+  readonly binding: Binding | undefined;
+}
+
+/**
+ * Runs checks one after the other, and reports.
+ * @throws UpstreamUnavailable
+ */
+export async function runSuite(options: SuiteOptions): Promise<SuiteRun> {
+  const { webhook, checks, requirements, baseline, signal } = options;
+  const startedAtMs = Date.now();
+  const from = performance.now();
+  const run = await startRun(options);
+  const results: ReportedCheck[] = [];
+  try {
+    for (const check of checks) {
+      const result = await unlessAborted(signal, () => run.check(check));
+      if (result === undefined) break;
+      const reported = reportedCheck(result, webhook.address, run.journal);
+      results.push(reported);
+      options.onCheck?.(reported, results.length);
+    }
+  } finally {
+    await run.end();
+  }
+  const report = buildReport({
+    address: webhook.address,
+    results,
+    capabilities: run.capabilities,
+    startedAtMs,
+    durationMs: performance.now() - from,
+    interrupted: results.length < checks.length,
+    requirements,
+    known: CHECKS.map(({ id }) => id),
+    baseline,
+  });
+  return { report, binding: run.binding() };
+}
+
+/** A check that is under way at the signal is left to itself: the end of the run closes its connections. */
+async function unlessAborted(
+  signal: AbortSignal | undefined,
+  ask: () => ReturnType<Run['check']>,
+): Promise<Awaited<ReturnType<Run['check']>> | undefined> {
+  if (signal === undefined) return ask();
+  if (signal.aborted) return undefined;
+  const done = new AbortController();
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { signal: done.signal });
+  });
+  try {
+    return await Promise.race([ask(), aborted]);
+  } finally {
+    done.abort();
+  }
+}
