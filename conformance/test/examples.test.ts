@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url';
+import { describe, test } from 'vitest';
+import { conformanceTests } from '../src/vitest.ts';
+import { isInstalled, startExample, type Example, type RunningExample } from './example-webhook.ts';
+
+const folderOf = (name: string): string => fileURLToPath(new URL(`../examples/${name}/`, import.meta.url));
+
+const EXAMPLES: readonly Example[] = [
+  {
+    name: 'python',
+    installed: ['python3', '--version'],
+    folder: folderOf('python'),
+    serve: (_, settings) => ['python3', 'webhook.py', 'serve', ...settings],
+    bindLink: (_, settings) => ['python3', 'webhook.py', 'bind-link', ...settings],
+  },
+];
+
+// What an example does not claim is not scored; what it should do, and does not, is a failure as what it must do.
+describe.each(EXAMPLES)('the example in $name:', (example) => {
+  if (!isInstalled(example.installed)) {
+    process.stderr.write(
+      `NOT TESTED: conformance/examples/${example.name}, for ${example.installed[0]} is not installed\n`,
+    );
+    test.skip(`${example.installed[0]} is not installed`);
+    return;
+  }
+  let running: RunningExample | undefined;
+  conformanceTests({
+    webhook: async () => {
+      running = await startExample(example);
+      return running.toTest;
+    },
+    stop: async () => running?.stop(),
+    shouldsFail: true,
+  });
+});
