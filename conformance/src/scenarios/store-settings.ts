@@ -1,0 +1,245 @@
+import { createECDH, generateKeyPairSync } from 'node:crypto';
+import type { Capability } from '@svault/shared/schemas';
+import type { Check } from '../check.ts';
+import { expectOk, expectRefusal, expectThat } from '../expect.ts';
+import type { Tools } from '../tools.ts';
+import { metadataOf, sameTexts } from './holdings.ts';
+
+const plain = { tokenType: 'PlainText', value: 'canary-of-a-setting' };
+const CLAIMS = ['store', 'storage'] as const;
+type Settings = Readonly<Record<string, unknown>>;
+type Variant = readonly [what: string, settings: Settings];
+
+/** Stores a text with settings. @returns its metadata */
+async function taken(tools: Tools, settings: Settings): ReturnType<typeof metadataOf> {
+  const name = tools.freshName();
+  expectOk(await tools.store(name, { ...plain, ...settings }));
+  return metadataOf(tools, name);
+}
+
+/** Expects that each of these is refused and nothing is stored. */
+async function expectRefused(tools: Tools, variants: readonly Variant[]): Promise<void> {
+  const serviceName = tools.freshName();
+  for (const [what, settings] of variants)
+    expectRefusal(await tools.store(serviceName, { ...plain, ...settings }), 'INVALID_REQUEST', what);
+  expectRefusal(await tools.storage({ op: 'tokens.get', serviceName }), 'NOT_FOUND');
+}
+
+const refuses = (
+  id: string,
+  title: string,
+  requirements: Check['requirements'],
+  variants: () => readonly Variant[],
+  claims: readonly Capability[] = CLAIMS,
+): Check => ({
+  id: `store.${id}`,
+  title,
+  requirements,
+  claims,
+  run: (tools) => expectRefused(tools, variants()),
+});
+
+const key = (curve = 'P-256'): Settings => {
+  const { kty, crv, x, y } = generateKeyPairSync('ec', { namedCurve: curve }).publicKey.export({
+    format: 'jwk',
+  });
+  return { kty, crv, x, y };
+};
+const privateKey = (): Settings => ({
+  ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+});
+const otherKey = (type: 'x25519' | 'ed25519'): Settings => {
+  const pair = type === 'x25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ed25519');
+  return { ...pair.publicKey.export({ format: 'jwk' }) };
+};
+const rsaKey = (): Settings => ({
+  ...generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' }),
+});
+/** Coordinates of the right length that no point of the curve has. */
+function offCurve(): Settings {
+  const point = createECDH('prime256v1').generateKeys();
+  const y = Buffer.from(point.subarray(33));
+  y[31] = (y[31] ?? 0) ^ 1;
+  return {
+    kty: 'EC',
+    crv: 'P-256',
+    x: point.subarray(1, 33).toString('base64url'),
+    y: y.toString('base64url'),
+  };
+}
+const sealedTo = (...recipients: readonly Settings[]): Settings => ({ delivery: 'sealed', recipients });
+const keys = (count: number): readonly Settings[] => Array.from({ length: count }, () => key());
+
+const HOSTS = [
+  'api.example.com',
+  'api.example.com:8443',
+  'localhost',
+  'xn--bcher-kva.example',
+  '192.0.2.1',
+  '192.0.2.1:8080',
+  '[2001:db8::1]',
+  '[2001:db8::1]:8443',
+];
+
+/** Protocol section 5.5, what is sealed with a secret. */
+export const STORE_SETTING_CHECKS: readonly Check[] = [
+  {
+    id: 'store.deliveries',
+    title: 'delivery is any where nothing is said, and otherwise what was said',
+    requirements: ['SAV-08'],
+    claims: CLAIMS,
+    run: async (tools) => {
+      for (const [settings, delivery] of [
+        [{}, 'any'],
+        [{ delivery: 'any' }, 'any'],
+        [{ delivery: 'proxy-only' }, 'proxy-only'],
+      ] as const) {
+        const { answer, token } = await taken(tools, settings);
+        expectThat(token['delivery'] === delivery, answer, `delivery "${delivery}"`);
+      }
+    },
+  },
+  refuses(
+    'other-delivery',
+    'a delivery that there is not is refused, and nothing is stored',
+    ['SAV-08'],
+    () => [
+      ['a delivery in another letter case', { delivery: 'Proxy-Only' }],
+      ['a delivery that there is not', { delivery: 'none' }],
+      ['an empty delivery', { delivery: '' }],
+      ['a delivery that is no text', { delivery: true }],
+      ['a delivery that is a list', { delivery: ['any'] }],
+    ],
+  ),
+  {
+    id: 'store.recipients',
+    title: 'one and twenty recipients are taken',
+    requirements: ['SAV-08', 'SAV-09'],
+    claims: ['store', 'storage', 'sealed-delivery'],
+    run: async (tools) => {
+      for (const count of [1, 20]) {
+        const { answer, token } = await taken(tools, sealedTo(...keys(count)));
+        expectThat(token['delivery'] === 'sealed', answer, 'delivery "sealed"');
+      }
+    },
+  },
+  refuses(
+    'other-recipients',
+    'recipients that are none, too many, private or of another kind are refused',
+    ['SAV-09'],
+    () => [
+      ['no recipient', sealedTo()],
+      ['21 recipients', sealedTo(...keys(21))],
+      ['a private key', sealedTo(privateKey())],
+      ['a private key behind a public one', sealedTo(key(), privateKey())],
+      ['a key of P-384', sealedTo(key('P-384'))],
+      ['a key of X25519', sealedTo(otherKey('x25519'))],
+      ['a key of RSA', sealedTo(rsaKey())],
+      ['no key', sealedTo({ kty: 'EC', crv: 'P-256' })],
+      ['a key outside a list', { delivery: 'sealed', recipients: key() }],
+    ],
+    ['store', 'storage', 'sealed-delivery'],
+  ),
+  refuses(
+    'recipient-off-curve',
+    'a recipient whose coordinates are no point of P-256 is refused',
+    ['SAV-09'],
+    () => [['a key that is none', sealedTo(offCurve())]],
+    ['store', 'storage', 'sealed-delivery'],
+  ),
+  refuses(
+    'recipients-with-sealed',
+    'recipients stand with delivery sealed, and with no other',
+    ['SAV-10'],
+    () => [
+      ['sealed without recipients', { delivery: 'sealed' }],
+      ['recipients without delivery', { recipients: [key()] }],
+      ['recipients with any', { delivery: 'any', recipients: [key()] }],
+      ['recipients with proxy-only', { delivery: 'proxy-only', recipients: [key()] }],
+    ],
+    ['store', 'storage', 'sealed-delivery'],
+  ),
+  {
+    id: 'store.allowed-hosts',
+    title: 'hosts, hosts with ports, addresses and * are taken and told as they were stored',
+    requirements: ['SAV-11', 'SAV-12'],
+    claims: CLAIMS,
+    run: async (tools) => {
+      for (const allowedHosts of [HOSTS, ['*'], ['api.example.com', '*'], []]) {
+        const { answer, token } = await taken(tools, { allowedHosts });
+        expectThat(
+          sameTexts(token['allowedHosts'], allowedHosts),
+          answer,
+          'allowedHosts as they were stored',
+        );
+      }
+    },
+  },
+  refuses(
+    'other-hosts',
+    'what is no host, host:port or * is refused, and nothing is stored',
+    ['SAV-11'],
+    () =>
+      [
+        'https://api.example.com',
+        'api.example.com/v1',
+        '*.example.com',
+        'me@api.example.com',
+        'api.example.com:',
+        'api.example.com:port',
+        'api.example.com:65536',
+        '',
+      ].map((entry) => [JSON.stringify(entry), { allowedHosts: [entry] }]),
+  ),
+  refuses('unlisted-host', 'a host outside a list is refused, and nothing is stored', ['SAV-11'], () => [
+    ['a text', { allowedHosts: 'api.example.com' }],
+    ['a wrong host behind a right one', { allowedHosts: ['api.example.com', 'https://api.example.com'] }],
+  ]),
+  refuses(
+    'host-spelling',
+    'a host that is not spelt in lower-case A-labels without trailing dot is refused',
+    ['SAV-12'],
+    () =>
+      [
+        'API.example.com',
+        'api.example.com.',
+        'bücher.example',
+        '2001:db8::1',
+        'api.Example.com:8443',
+        'api.example.com.:443',
+      ].map((entry) => [JSON.stringify(entry), { allowedHosts: [entry] }]),
+  ),
+  refuses('anywhere', '* is refused with proxy-only', ['SAV-15'], () => [
+    ['*', { allowedHosts: ['*'], delivery: 'proxy-only' }],
+    ['* behind a host', { allowedHosts: ['api.example.com', '*'], delivery: 'proxy-only' }],
+  ]),
+  refuses(
+    'anywhere-sealed',
+    '* is refused with sealed',
+    ['SAV-15'],
+    () => [
+      ['*', { ...sealedTo(key()), allowedHosts: ['*'] }],
+      ['* behind a host', { ...sealedTo(key()), allowedHosts: ['api.example.com', '*'] }],
+    ],
+    ['store', 'storage', 'sealed-delivery'],
+  ),
+  {
+    id: 'store.allowed-headers',
+    title:
+      'allowedHeaders are authorization and x-api-key where nothing is said, and otherwise what was said',
+    requirements: ['SAV-18'],
+    claims: CLAIMS,
+    run: async (tools) => {
+      for (const [settings, headers] of [
+        [{}, ['authorization', 'x-api-key']],
+        [{ allowedHeaders: ['x-key'] }, ['x-key']],
+        [{ allowedHeaders: [] }, []],
+      ] as const) {
+        const { answer, token } = await taken(tools, settings);
+        const told: unknown = token['allowedHeaders'];
+        const lower: unknown = Array.isArray(told) ? told.map((each) => String(each).toLowerCase()) : told;
+        expectThat(sameTexts(lower, headers), answer, `allowedHeaders ${JSON.stringify(headers)}`);
+      }
+    },
+  },
+];
