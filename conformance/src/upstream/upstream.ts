@@ -24,7 +24,7 @@ export interface UpstreamCall {
 }
 
 /** Answers a call, in whatever form and at whatever pace; where it throws, the connection is cut. */
-export type UpstreamAnswer = (response: ServerResponse, call: UpstreamCall) => void | Promise<void>;
+export type UpstreamAnswer = (response: ServerResponse, call: UpstreamCall) => unknown;
 
 /** A path that nobody else knows, with what answers there. */
 export interface Place {
