@@ -1,0 +1,3 @@
+module example.org/svault-webhook
+
+go 1.21

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+	"unicode/utf8"
+)
+
+// Object is a JSON object as it was sent. encoding/json would compare the names of a struct's fields without letter
+// case, so bodies are read into maps (TRN-06).
+type Object = map[string]any
+
+const maxDepth = 32
+
+var errJSON = errors.New("not the JSON that the protocol asks for")
+
+// parseObject reads one JSON object (TRN-02 to TRN-06, TRN-10).
+func parseObject(text []byte) (Object, error) {
+	if !utf8.Valid(text) || bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
+		return nil, errJSON
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	value, err := readValue(decoder, 1)
+	if err != nil {
+		return nil, errJSON
+	}
+	object, ok := value.(Object)
+	if _, err := decoder.Token(); !ok || !errors.Is(err, io.EOF) {
+		return nil, errJSON
+	}
+	return object, nil
+}
+
+func readValue(decoder *json.Decoder, depth int) (any, error) {
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	delimiter, nested := token.(json.Delim)
+	if !nested {
+		return token, nil
+	}
+	if depth > maxDepth {
+		return nil, errJSON
+	}
+	if delimiter == '[' {
+		list := []any{}
+		for decoder.More() {
+			value, err := readValue(decoder, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		_, err = decoder.Token()
+		return list, err
+	}
+	object, seen := Object{}, map[string]bool{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := name.(string)
+		if seen[key] {
+			return nil, errJSON
+		}
+		seen[key] = true
+		value, err := readValue(decoder, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil { // null counts as absent
+			object[key] = value
+		}
+	}
+	_, err = decoder.Token()
+	return object, err
+}
+
+// text is a member that is a string.
+func text(object Object, name string) (string, bool) {
+	value, ok := object[name].(string)
+	return value, ok
+}
+
+// integer is a member that is an integer below 2^53.
+func integer(object Object, name string) (int64, bool) {
+	number, ok := object[name].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	value, err := number.Int64()
+	return value, err == nil && value > -(1<<53) && value < 1<<53
+}
+
+// optionalInteger is absent (nil), an integer, or wrong.
+func optionalInteger(object Object, name string) (*int64, bool) {
+	if object[name] == nil {
+		return nil, true
+	}
+	value, ok := integer(object, name)
+	return &value, ok
+}
+
+// texts is a member that is a list of strings.
+func texts(object Object, name string) ([]string, bool) {
+	list, ok := object[name].([]any)
+	values := make([]string, 0, len(list))
+	for _, each := range list {
+		value, isText := each.(string)
+		values, ok = append(values, value), ok && isText
+	}
+	return values, ok
+}
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+func formatTime(at time.Time) string { return at.UTC().Format(timeLayout) }
+
+// parseTime takes UTC with zero to nine digits after the second (TRN-14).
+func parseTime(value string) (time.Time, bool) {
+	at, err := time.Parse("2006-01-02T15:04:05.999999999Z", value)
+	return at, err == nil
+}
