@@ -53,7 +53,12 @@ export function createHandshake(address: Address, { code }: Pick<Invitation, 'co
       const proxied = path === '/v1/proxy';
       const claims = { prx: `prx_${randomToken(16)}`, htm: 'POST' };
       const ticket = proxied
-        ? [['sv-ticket', forgeTicket({ ...address, webhookId: '', key }, 'proxy', 'none', { claims })] as const]
+        ? [
+            [
+              'sv-ticket',
+              forgeTicket({ ...address, webhookId: '', key }, 'proxy', 'none', { claims }),
+            ] as const,
+          ]
         : [];
       return signed(path, json, key, {}, ticket);
     },

@@ -1,5 +1,11 @@
 import { fromBase64, fromBase64url } from '@svault/shared';
-import { parseAddress, parseInvitation, TargetRefused, type Invitation, type WebhookToTest } from '../target.ts';
+import {
+  parseAddress,
+  parseInvitation,
+  TargetRefused,
+  type Invitation,
+  type WebhookToTest,
+} from '../target.ts';
 
 const PAGE = '/vault/webhook-bind';
 

@@ -1,4 +1,4 @@
-import { NoAnswer, type Answer } from '../http/client.ts';
+import type { Answer, NoAnswer } from '../http/client.ts';
 import type { Address, Invitation } from '../target.ts';
 
 /** What came of one step: its answer, or that none came. */

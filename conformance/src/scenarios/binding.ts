@@ -82,7 +82,8 @@ const CODE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const BINDING_CHECKS: readonly BindingCheck[] = [
   {
     id: 'binding.link',
-    title: 'the link goes to the service’s bind page, with code, webhook_url and hmac_hash in the form for them',
+    title:
+      'the link goes to the service’s bind page, with code, webhook_url and hmac_hash in the form for them',
     requirements: ['BND-06', 'BND-08', 'TRN-16'],
     observe: ({ address, invitation: { link, code, hmacHash } }) => {
       if (link === undefined) throw new CheckSkipped('the run was given no link');
@@ -142,7 +143,8 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
       const answer = answerIn(transcript, 'openHealth');
       expectThat(expectOk(answer)['status'] === 'ok', answer, 'status "ok"');
       expectThat(
-        toldOf(text(answer), { ...transcript.address, ids: [exchangedIn(transcript)?.webhookId] }) === undefined,
+        toldOf(text(answer), { ...transcript.address, ids: [exchangedIn(transcript)?.webhookId] }) ===
+          undefined,
         answer,
         'nothing about the service or the owner',
       );
@@ -239,7 +241,8 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
     requirements: ['EXC-08'],
     observe: (transcript) => {
       const first = answerIn(transcript, 'otherService');
-      if (first.status !== 400) throw new NotTestable('another service’s address was not answered 400', first);
+      if (first.status !== 400)
+        throw new NotTestable('another service’s address was not answered 400', first);
       const used = (['serviceWithSlash', 'serviceInCapitals', 'noService', 'exchange'] as const)
         .map((name) => answerIn(transcript, name))
         .find(({ status }) => status === 410 || status === 401);
@@ -248,7 +251,8 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
   },
   {
     id: 'binding.exchange',
-    title: 'the right code is exchanged for webhookId, keyId, a secret of 32 bytes, the protocol and capabilities',
+    title:
+      'the right code is exchanged for webhookId, keyId, a secret of 32 bytes, the protocol and capabilities',
     requirements: ['EXC-02', 'EXC-03', 'SIG-37', 'SIG-43', 'TRN-16', 'HEA-05'],
     observe: (transcript) => {
       const answer = answerIn(transcript, 'exchange');
@@ -294,6 +298,8 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
     title: 'of three right exchanges at once, one is answered with a key and the others 410',
     requirements: ['BND-06', 'EXC-06', 'EXC-16'],
     observe: (transcript) => {
+      if (exchangedIn(transcript) === undefined)
+        throw new NotTestable('no exchange was answered with a key', answerIn(transcript, 'exchange'));
       for (const name of ['exchangeBeside', 'exchangeBesideToo'] as const)
         expectRefusal(answerIn(transcript, name), 'CODE_USED');
     },

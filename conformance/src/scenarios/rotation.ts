@@ -138,7 +138,8 @@ export const ROTATION_CHECKS: readonly WebhookCheck[] = [
   },
   {
     id: 'rotation.promotes',
-    title: 'the first valid request under a pending key makes it the current one: it signs tickets and rotations',
+    title:
+      'the first valid request under a pending key makes it the current one: it signs tickets and rotations',
     requirements: ['ROT-03'],
     run: replacing(async (tools, { learn, rotate, request }) => {
       const pending = await rotate();
