@@ -1,4 +1,5 @@
 import type { Check } from './check.ts';
+import { ADDRESS_CHECKS } from './scenarios/addresses.ts';
 import { AUDIT_CHECKS } from './scenarios/audit.ts';
 import { BINDING_CHECKS } from './scenarios/binding.ts';
 import { BODY_CHECKS } from './scenarios/bodies.ts';
@@ -11,19 +12,31 @@ import { HEALTH_CHECKS } from './scenarios/health.ts';
 import { INJECTION_CHECKS } from './scenarios/injection.ts';
 import { LEASE_CHECKS } from './scenarios/leases.ts';
 import { METHOD_CHECKS } from './scenarios/methods.ts';
+import { MINTER_SETTINGS_CHECKS } from './scenarios/minter-settings.ts';
+import { MINTING_CALL_CHECKS } from './scenarios/minting-calls.ts';
 import { MINTING_CHECKS } from './scenarios/minting.ts';
 import { NAME_CHECKS } from './scenarios/names.ts';
+import { PROXY_ADMISSION_CHECKS } from './scenarios/proxy-admission.ts';
+import { PROXY_ANSWER_CHECKS } from './scenarios/proxy-answers.ts';
 import { PROXY_CHECKS } from './scenarios/proxy.ts';
 import { PROXY_CONFIG_CHECKS } from './scenarios/proxy-configs.ts';
 import { REFRESH_CHECKS } from './scenarios/refresh.ts';
 import { REPLAY_CHECKS } from './scenarios/replay.ts';
 import { ROTATION_CHECKS } from './scenarios/rotation.ts';
+import { SECRECY_CHECKS } from './scenarios/secrecy.ts';
 import { SEALED_CHECKS } from './scenarios/sealed.ts';
 import { SEALED_RECIPIENT_CHECKS } from './scenarios/sealed-recipients.ts';
+import { SIGNATURE_COMPONENT_CHECKS } from './scenarios/signature-components.ts';
+import { SIGNATURE_DIGEST_CHECKS } from './scenarios/signature-digests.ts';
+import { SIGNATURE_HEADER_CHECKS } from './scenarios/signature-headers.ts';
+import { SIGNATURE_TARGET_CHECKS } from './scenarios/signature-targets.ts';
 import { SIGNATURE_CHECKS } from './scenarios/signatures.ts';
 import { STORAGE_CHECKS } from './scenarios/storage.ts';
 import { STORE_CHECKS } from './scenarios/store.ts';
 import { STREAMING_CHECKS } from './scenarios/streaming.ts';
+import { TICKET_CLAIM_CHECKS } from './scenarios/ticket-claims.ts';
+import { TICKET_FORM_CHECKS } from './scenarios/ticket-forms.ts';
+import { TICKET_USE_CHECKS } from './scenarios/ticket-use.ts';
 import { TICKET_CHECKS } from './scenarios/tickets.ts';
 import { TOKEN_TYPE_CHECKS } from './scenarios/token-types.ts';
 import { TOTP_CHECKS } from './scenarios/totp.ts';
@@ -36,9 +49,16 @@ export const CHECKS: readonly Check[] = [
   ...HEALTH_CHECKS,
   ...METHOD_CHECKS,
   ...BODY_CHECKS,
+  ...SIGNATURE_HEADER_CHECKS,
+  ...SIGNATURE_COMPONENT_CHECKS,
+  ...SIGNATURE_TARGET_CHECKS,
+  ...SIGNATURE_DIGEST_CHECKS,
   ...SIGNATURE_CHECKS,
   ...REPLAY_CHECKS,
+  ...TICKET_FORM_CHECKS,
+  ...TICKET_CLAIM_CHECKS,
   ...TICKET_CHECKS,
+  ...TICKET_USE_CHECKS,
   ...NAME_CHECKS,
   ...STORE_CHECKS,
   ...CORS_CHECKS,
@@ -52,14 +72,20 @@ export const CHECKS: readonly Check[] = [
   ...TOTP_REFUSAL_CHECKS,
   ...SEALED_CHECKS,
   ...SEALED_RECIPIENT_CHECKS,
+  ...MINTER_SETTINGS_CHECKS,
+  ...MINTING_CALL_CHECKS,
   ...MINTING_CHECKS,
   ...PROXY_CHECKS,
+  ...PROXY_ADMISSION_CHECKS,
+  ...PROXY_ANSWER_CHECKS,
   ...INJECTION_CHECKS,
   ...STREAMING_CHECKS,
   ...DESTINATION_CHECKS,
+  ...ADDRESS_CHECKS,
   ...REFRESH_CHECKS,
   ...LEASE_CHECKS,
   ...ERROR_CHECKS,
+  ...SECRECY_CHECKS,
   ...ROTATION_CHECKS,
   ...WRONG_CODE_CHECKS,
 ];
