@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, test } from 'vitest';
 import { conformanceTests } from '../src/vitest.ts';
@@ -12,6 +13,14 @@ const EXAMPLES: readonly Example[] = [
     folder: folderOf('python'),
     serve: (_, settings) => ['python3', 'webhook.py', 'serve', ...settings],
     bindLink: (_, settings) => ['python3', 'webhook.py', 'bind-link', ...settings],
+  },
+  {
+    name: 'go',
+    installed: ['go', 'version'],
+    folder: folderOf('go'),
+    build: (into) => ['go', 'build', '-o', join(into, 'svault-webhook'), '.'],
+    serve: (built, settings) => [join(built, 'svault-webhook'), 'serve', ...settings],
+    bindLink: (built, settings) => [join(built, 'svault-webhook'), 'bind-link', ...settings],
   },
 ];
 
