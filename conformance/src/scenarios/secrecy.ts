@@ -1,0 +1,45 @@
+import type { Check } from '../check.ts';
+import { expectOk, expectThat } from '../expect.ts';
+import type { Answer } from '../http/client.ts';
+import { isMembers } from './holdings.ts';
+import { SECRET_NAMES } from './secret-names.ts';
+import { tells } from './tells-secret.ts';
+
+/** What shows of everything that was answered so far; these come late in a run. */
+export const SECRECY_CHECKS: readonly Check[] = [
+  {
+    id: 'storage.no-secret-in-this-run',
+    title: 'no answer of this run told a secret that was stored before it',
+    requirements: ['STO-03'],
+    claims: ['storage'],
+    run: async (tools) => {
+      const answer = await tools.storage({ op: 'audit.list' });
+      expectOk(answer);
+      const secrets = storedSecrets(tools.seen);
+      for (const each of tools.seen.filter(({ sent }) => sent.path === '/v1/storage'))
+        for (const secret of secrets)
+          expectThat(!tells(each, secret), each, 'an answer without a secret that was stored in this run');
+    },
+  },
+];
+
+/** Long enough that nothing else is called so by chance. */
+const SECRET_LENGTH = 24;
+
+/** Secrets that this run stored, as far as they are not told by a name of their own. */
+function storedSecrets(seen: readonly Answer[]): ReadonlySet<string> {
+  const secrets = new Set<string>();
+  const collect = (value: unknown): void => {
+    if (Array.isArray(value)) for (const each of value) collect(each);
+    if (!isMembers(value)) return;
+    for (const [name, member] of Object.entries(value)) {
+      const isSecret = (SECRET_NAMES as readonly string[]).includes(name) && typeof member === 'string';
+      if (isSecret && member.length >= SECRET_LENGTH) secrets.add(member);
+      collect(member);
+    }
+  };
+  for (const { sent, status } of seen)
+    if (sent.path === '/v1/store' && status === 200)
+      collect(JSON.parse(Buffer.from(sent.body).toString('utf8')));
+  return secrets;
+}

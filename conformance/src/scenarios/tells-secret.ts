@@ -1,0 +1,15 @@
+import type { Answer } from '../http/client.ts';
+import { text } from '../http/read-answer.ts';
+
+/** Whether a secret stands in an answer, as it is or in a common encoding. */
+export function tells(answer: Answer, secret: string): boolean {
+  const told = text(answer);
+  const bytes = Buffer.from(secret);
+  const forms = [
+    secret,
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+  ];
+  return forms.some((form) => told.includes(form));
+}
