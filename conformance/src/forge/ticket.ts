@@ -7,6 +7,13 @@ export interface TicketDeviation {
   readonly header?: Readonly<Record<string, unknown>>;
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly secret?: Uint8Array;
+  /** Of the MAC; SHA-256 where it is absent. */
+  readonly hash?: 'sha256' | 'sha512';
+  /** Rewrites the text of the header or of the claims; the MAC covers what comes out. */
+  readonly headerText?: (json: string) => string;
+  readonly claimsText?: (json: string) => string | Uint8Array;
+  /** Rewrites a part once it is encoded; the MAC covers what comes out. */
+  readonly part?: (encoded: string) => string;
 }
 
 /** Protocol section 4: how long a ticket may live. */
@@ -17,6 +24,8 @@ const SUBJECT = {
   store: 'usr_conformance',
 } as const;
 
+const same = (text: string): string => text;
+
 /** Issues a ticket for a record, rightly or with a deviation; the MAC always fits header and claims. */
 export function forgeTicket(
   target: Target,
@@ -24,6 +33,7 @@ export function forgeTicket(
   serviceName: string,
   deviation: TicketDeviation = {},
 ): string {
+  const { headerText = same, claimsText = same, part = same, hash = 'sha256' } = deviation;
   const now = Math.floor(Date.now() / 1000);
   const header = { alg: 'HS256', typ: 'sv-ticket+jwt', kid: target.key.id, ...deviation.header };
   const claims = {
@@ -38,9 +48,12 @@ export function forgeTicket(
     ...(op === 'credential' && { gnt: 'grt_conformance', rfp: 'none' }),
     ...deviation.claims,
   };
-  const signingInput = [header, claims].map((part) => toBase64url(utf8(JSON.stringify(part)))).join('.');
-  const mac = createHmac('sha256', deviation.secret ?? target.key.secret)
+  const written = [headerText(JSON.stringify(header)), claimsText(JSON.stringify(claims))];
+  const signingInput = written
+    .map((text) => part(toBase64url(typeof text === 'string' ? utf8(text) : text)))
+    .join('.');
+  const mac = createHmac(hash, deviation.secret ?? target.key.secret)
     .update(utf8(signingInput))
     .digest();
-  return `${signingInput}.${toBase64url(mac)}`;
+  return `${signingInput}.${part(toBase64url(mac))}`;
 }

@@ -1,3 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { randomToken } from '@svault/shared';
 import type { Check } from '../check.ts';
+import { eachVariant } from '../each-variant.ts';
+import { expectOk, expectRefusal, expectThat } from '../expect.ts';
+import type { SignatureDeviation } from '../forge/signature.ts';
+import type { Tools } from '../tools.ts';
+import { HEALTH, now, withBody } from './signed-requests.ts';
 
-export const REPLAY_CHECKS: readonly Check[] = [];
+/** How often one request is sent at once. */
+const AT_ONCE = 10;
+
+const spent = (tools: Tools, nonce: string): Promise<unknown> =>
+  tools.signed(HEALTH, { nonce }).then((answer) => expectOk(answer));
+
+/** Protocol section 3.3: each nonce once. */
+export const REPLAY_CHECKS: readonly Check[] = [
+  {
+    id: 'signature.replayed',
+    title: 'the same signed request is accepted once',
+    requirements: ['SIG-54'],
+    run: async (tools) =>
+      eachVariant({ 'with a body': withBody(tools), 'without a body': HEALTH }, async (request) => {
+        const ready = tools.sign(request);
+        expectOk(await tools.send(ready));
+        expectRefusal(await tools.send(ready), 'SIGNATURE_INVALID');
+        expectRefusal(await tools.send(ready), 'SIGNATURE_INVALID');
+      }),
+  },
+  {
+    id: 'replay.at-once',
+    title: 'the same signed request, sent ten times at once, is accepted once',
+    requirements: ['SIG-54', 'SIG-56'],
+    run: async ({ send, sign }) => {
+      const request = sign(HEALTH);
+      const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => send(request)));
+      const [accepted, ...again] = answers.filter(({ status }) => status === 200);
+      for (const answer of again) expectThat(false, answer, '401: the request was accepted already');
+      for (const answer of answers) if (answer !== accepted) expectRefusal(answer, 'SIGNATURE_INVALID');
+      const [first] = answers;
+      if (first !== undefined && accepted === undefined) expectThat(false, first, '200 for one of the ten');
+    },
+  },
+  {
+    id: 'replay.used-nonce',
+    title: 'a nonce that was used is refused with whatever else the request says',
+    requirements: ['SIG-54'],
+    run: async (tools) => {
+      const nonce = randomToken();
+      await spent(tools, nonce);
+      const attempts: Readonly<Record<string, SignatureDeviation>> = {
+        'other times': { created: now() - 5, expires: now() + 20 },
+        'parameters in another order': {
+          parameters: (right) => `;${right.slice(1).split(';').toReversed().join(';')}`,
+        },
+        'components in another order': { components: ['@query', '@path', '@authority', '@method'] },
+      };
+      await eachVariant(attempts, async (deviation) =>
+        expectRefusal(await tools.signed(HEALTH, { nonce, ...deviation }), 'SIGNATURE_INVALID'),
+      );
+      expectRefusal(await tools.signed(withBody(tools), { nonce }), 'SIGNATURE_INVALID', 'another request');
+    },
+  },
+  {
+    id: 'replay.after-expiry',
+    title:
+      'a nonce is remembered as long as its request could be accepted, for 30 seconds after it expired too',
+    requirements: ['SIG-55'],
+    run: async ({ send, sign }) => {
+      const late = sign(HEALTH, { created: now() - 80, expires: now() - 24 });
+      expectOk(await send(late));
+      expectRefusal(await send(late), 'SIGNATURE_INVALID');
+      const ahead = sign(HEALTH, { created: now() + 25, expires: now() + 85 });
+      expectOk(await send(ahead));
+      expectRefusal(await send(ahead), 'SIGNATURE_INVALID', 'a request of a clock that is ahead');
+    },
+  },
+  {
+    id: 'replay.other-nonce',
+    title: 'nonces that differ in one letter, or in its case, are two',
+    requirements: ['SIG-54', 'SIG-50'],
+    run: async (tools) => {
+      const long = randomToken(48).slice(1);
+      const small = randomToken(16).toLowerCase();
+      await spent(tools, `${long}A`);
+      await eachVariant(
+        {
+          'the last of 64 characters': `${long}B`,
+          'the letter case': small,
+          'the other letter case': small.toUpperCase(),
+        },
+        (nonce) => spent(tools, nonce),
+      );
+    },
+  },
+  {
+    id: 'replay.refused-nonce',
+    title: 'a request that is refused for its MAC, its times or its digest does not use its nonce up',
+    requirements: ['SIG-57'],
+    run: async (tools) => {
+      const request = withBody(tools);
+      const { target, sign, signed, send } = tools;
+      const key = { id: target.key.id, secret: randomBytes(32) };
+      const attempts = {
+        'the MAC': (nonce: string) => signed(request, { nonce, key }),
+        'the times': (nonce: string) =>
+          signed(request, { nonce, created: now() - 200, expires: now() - 140 }),
+        'the digest': (nonce: string) => send({ ...sign(request, { nonce }), body: '[]' }),
+      };
+      await eachVariant(attempts, async (attempt) => {
+        const nonce = randomToken();
+        expectRefusal(await attempt(nonce), 'SIGNATURE_INVALID');
+        await spent(tools, nonce);
+      });
+    },
+  },
+  {
+    id: 'replay.before-the-body',
+    title: 'a nonce is used up before the body is read, so that a refused body cannot be sent again',
+    requirements: ['SIG-57'],
+    claims: ['storage'],
+    run: async (tools) => {
+      const nonce = randomToken();
+      const broken = { method: 'POST', path: '/v1/storage', body: '{"op":' } as const;
+      expectRefusal(await tools.signed(broken, { nonce }), 'INVALID_REQUEST');
+      expectRefusal(await tools.signed(HEALTH, { nonce }), 'SIGNATURE_INVALID');
+    },
+  },
+];

@@ -1,179 +1,212 @@
 import { randomBytes } from 'node:crypto';
-import { randomToken } from '@svault/shared';
+import { toBase64 } from '@svault/shared';
 import type { Check } from '../check.ts';
-import { expectOk, expectRefusal, expectThat } from '../expect.ts';
+import { eachVariant } from '../each-variant.ts';
+import { expectRefusal, expectThat } from '../expect.ts';
 import type { SignatureDeviation } from '../forge/signature.ts';
+import { headerOf, withHeader } from '../forge/tamper.ts';
 import { sameOutside } from '../same-outside.ts';
+import type { Tools } from '../tools.ts';
+import {
+  HEALTH,
+  now,
+  refusesSignatures,
+  takesSignatures,
+  withBody,
+  type Attempts,
+} from './signed-requests.ts';
 
-const health = { method: 'POST', path: '/v1/health' } as const;
-const list = { method: 'POST', path: '/v1/storage', body: '{"op":"tokens.list","limit":1}' } as const;
-const now = (): number => Math.floor(Date.now() / 1000);
-
-/** A check that a signature with one deviation, made with the right key, is refused. */
-function refused(
-  id: string,
-  title: string,
-  requirements: Check['requirements'],
-  deviation: () => SignatureDeviation,
-  request: { method: string; path: string; body?: string } = list,
-): Check {
+/** Changes the MAC of a rightly signed request. */
+function otherMacs(tools: Tools): Attempts {
+  const withMac = (change: (mac: Buffer) => Uint8Array): Attempts[string] =>
+    withHeader(tools.sign(withBody(tools)), 'signature', (value) => {
+      const mac = Buffer.from(value.replace(/^sv=:|:$/g, ''), 'base64');
+      return `sv=:${toBase64(change(mac))}:`;
+    });
+  const flipped = (at: number) => (mac: Buffer) => mac.map((byte, index) => (index === at ? byte ^ 1 : byte));
   return {
-    id: `signature.${id}`,
-    title,
-    requirements,
-    run: async ({ signed }) => expectRefusal(await signed(request, deviation()), 'SIGNATURE_INVALID'),
+    'half of it': withMac((mac) => mac.subarray(0, 16)),
+    'its first byte': withMac((mac) => mac.subarray(0, 1)),
+    'nothing of it': withMac(() => new Uint8Array()),
+    'a byte more': withMac((mac) => Buffer.concat([mac, Buffer.of(0)])),
+    'its first bit changed': withMac(flipped(0)),
+    'its last byte changed': withMac(flipped(31)),
+    'nothing but zeros': withMac(() => new Uint8Array(32)),
+    'that of another request': withHeader(tools.sign(withBody(tools)), 'signature', () =>
+      headerOf(tools.sign(withBody(tools)), 'signature'),
+    ),
   };
 }
 
-/** A check that a signature at the edge of what is allowed is accepted. */
-function accepted(
-  id: string,
-  title: string,
-  requirements: Check['requirements'],
-  deviation: () => SignatureDeviation,
-): Check {
-  return {
-    id: `signature.${id}`,
-    title,
-    requirements,
-    run: async ({ signed }) => {
-      expectOk(await signed(health, deviation()));
-    },
-  };
-}
-
-/** Protocol section 3. */
+/** Protocol section 3.3: key, MAC and times. */
 export const SIGNATURE_CHECKS: readonly Check[] = [
-  {
-    id: 'signature.missing',
-    title: 'a request without signature headers is refused',
-    requirements: ['SIG-26'],
-    run: async ({ send }) => {
-      const headers = [['content-type', 'application/json']] as const;
-      expectRefusal(await send({ ...list, headers }), 'SIGNATURE_INVALID');
+  refusesSignatures(
+    {
+      id: 'signature.wrong-key',
+      title: 'a key id that names no key of the webhook is refused',
+      requirements: ['SIG-44'],
     },
-  },
-  refused('wrong-key', 'a MAC by another key under the right key id is refused', ['SIG-44'], () => ({
-    key: { id: 'key-that-is-not-bound', secret: randomBytes(32) },
-  })),
-  {
-    id: 'signature.forged-mac',
-    title: 'a MAC by another key under the bound key id is refused',
-    requirements: ['SIG-45'],
-    run: async ({ signed, target }) => {
-      const key = { id: target.key.id, secret: randomBytes(32) };
-      expectRefusal(await signed(list, { key }), 'SIGNATURE_INVALID');
-    },
-  },
-  {
-    id: 'signature.tampered-body',
-    title: 'a body that differs from the signed digest is refused',
-    requirements: ['SIG-52'],
-    run: async ({ send, sign }) => {
-      const body = list.body.replace('1}', '2}');
-      expectRefusal(await send({ ...sign(list), body }), 'SIGNATURE_INVALID');
-    },
-  },
-  {
-    id: 'signature.tampered-method-path',
-    title: 'a signature for one endpoint is refused at another',
-    requirements: ['SIG-15'],
-    run: async ({ send, sign }) => {
-      const request = sign({ ...list, path: '/v1/health' });
-      expectRefusal(await send({ ...request, path: list.path }), 'SIGNATURE_INVALID');
-    },
-  },
-  refused(
-    'uncovered-digest',
-    'a body whose digest the signature does not cover is refused',
-    ['SIG-02'],
-    () => ({
-      components: ['@method', '@authority', '@path', '@query', 'content-type'],
+    ({ target }) => ({
+      'with a key of its own': { key: { id: 'key-that-is-not-bound', secret: randomBytes(32) } },
+      'with the bound key': { key: { ...target.key, id: 'key-that-is-not-bound' } },
+      'with an empty key': { key: { id: 'key-that-is-not-bound', secret: new Uint8Array() } },
+      'the one of an exchange, with the bound key': { key: { ...target.key, id: 'bind' } },
     }),
   ),
-  refused('uncovered-method', 'a signature that does not cover the method is refused', ['SIG-05'], () => ({
-    components: ['@authority', '@path', '@query', 'content-type', 'content-digest'],
-  })),
-  refused('other-authority', 'a signature made for another authority is refused', ['SIG-12'], () => ({
-    authority: 'another.example',
-  })),
-  refused('other-label', 'a signature under another label than sv is refused', ['SIG-27', 'SIG-33'], () => ({
-    label: 'sig1',
-  })),
-  refused('other-tag', 'a signature with another tag is refused', ['SIG-32', 'SIG-33'], () => ({
-    tag: 'sv-webhook-v2',
-  })),
-  refused(
-    'other-algorithm',
-    'a signature that names another algorithm is refused',
-    ['SIG-31', 'SIG-33'],
-    () => ({
-      alg: 'hmac-sha512',
+  refusesSignatures(
+    {
+      id: 'signature.forged-mac',
+      title: 'a MAC by another key under the bound key id is refused',
+      requirements: ['SIG-45'],
+    },
+    ({ target: { key } }) => ({
+      'a random key': { key: { id: key.id, secret: randomBytes(32) } },
+      'an empty key': { key: { id: key.id, secret: new Uint8Array() } },
+      'the key id as key': { key: { id: key.id, secret: Buffer.from(key.id) } },
     }),
   ),
-  refused('expired', 'a request that expired more than 30 seconds ago is refused', ['SIG-49'], () => ({
-    created: now() - 100,
-    expires: now() - 40,
-  })),
-  refused('from-the-future', 'a request created more than 30 seconds ahead is refused', ['SIG-48'], () => ({
-    created: now() + 45,
-  })),
-  refused('long-lived', 'a request that would live longer than 60 seconds is refused', ['SIG-47'], () => ({
-    expires: now() + 61,
-    created: now(),
-  })),
-  refused('short-nonce', 'a nonce of fewer than 22 characters is refused', ['SIG-35'], () => ({
-    nonce: randomToken(16).slice(0, 21),
-  })),
-  refused('with-query', 'a signed request with a query is refused', ['SIG-18'], () => ({}), {
-    method: 'POST',
-    path: '/v1/health?x=1',
-  }),
-  accepted('slow-clock', 'a service whose clock is 25 seconds ahead is accepted', ['SIG-50'], () => ({
-    created: now() + 25,
-  })),
-  accepted('late-arrival', 'a request that expired 25 seconds ago is accepted', ['SIG-50'], () => ({
-    created: now() - 80,
-    expires: now() - 25,
-  })),
-  accepted('any-order', 'covered components may stand in any order', ['SIG-22'], () => ({
-    components: ['@query', '@path', '@authority', '@method'],
-  })),
-  {
-    id: 'signature.replayed',
-    title: 'the same signed request is accepted once',
-    requirements: ['SIG-54'],
-    run: async ({ send, sign }) => {
-      const request = sign(list);
-      expectOk(await send(request));
-      expectRefusal(await send(request), 'SIGNATURE_INVALID');
+  refusesSignatures(
+    {
+      id: 'signature.partial-mac',
+      title: 'anything but the whole MAC is refused',
+      requirements: ['SIG-45'],
     },
-  },
+    otherMacs,
+  ),
+  refusesSignatures(
+    {
+      id: 'signature.base-form',
+      title: 'a MAC over a base with other line ends is refused',
+      requirements: ['SIG-41'],
+    },
+    () => ({
+      'a line feed at the end': { base: (right) => `${right}\n` },
+      'CR LF between the lines': { base: (right) => right.replaceAll('\n', '\r\n') },
+    }),
+  ),
+  refusesSignatures(
+    {
+      id: 'signature.expired',
+      title: 'a request that expired more than 30 seconds ago is refused',
+      requirements: ['SIG-49'],
+    },
+    () => ({
+      '36 seconds ago': { created: now() - 90, expires: now() - 36 },
+      'a year ago': { created: now() - 31_536_060, expires: now() - 31_536_000 },
+    }),
+  ),
+  refusesSignatures(
+    {
+      id: 'signature.from-the-future',
+      title: 'a request created more than 30 seconds ahead is refused',
+      requirements: ['SIG-48'],
+    },
+    () => ({
+      '40 seconds ahead': { created: now() + 40 },
+      'a year ahead': { created: now() + 31_536_000 },
+    }),
+  ),
+  refusesSignatures(
+    {
+      id: 'signature.long-lived',
+      title: 'a request that would live longer than 60 seconds is refused',
+      requirements: ['SIG-47'],
+    },
+    () => ({
+      '61 seconds, from now on': { created: now(), expires: now() + 61 },
+      '61 seconds, most of them over': { created: now() - 60, expires: now() + 1 },
+    }),
+  ),
+  refusesSignatures(
+    {
+      id: 'signature.no-life',
+      title: 'a request that expires when it is created, or before, is refused',
+      requirements: ['SIG-47'],
+    },
+    () => ({
+      'at the same second': { created: now(), expires: now() },
+      'ten seconds before': { created: now(), expires: now() - 10 },
+    }),
+  ),
+  takesSignatures(
+    {
+      id: 'signature.slow-clock',
+      title: 'a service whose clock is 25 seconds ahead is accepted',
+      requirements: ['SIG-50'],
+    },
+    () => ({ '25 seconds ahead': { created: now() + 25 } }),
+  ),
+  takesSignatures(
+    {
+      id: 'signature.late-arrival',
+      title: 'a request that expired 25 seconds ago is accepted',
+      requirements: ['SIG-50'],
+    },
+    () => ({ '25 seconds ago': { created: now() - 80, expires: now() - 25 } }),
+  ),
+  takesSignatures(
+    {
+      id: 'signature.lifetimes',
+      title: 'requests that live for one second and for 60 seconds are accepted',
+      requirements: ['SIG-50'],
+    },
+    () => ({
+      'one second': { created: now(), expires: now() + 1 },
+      '60 seconds': { created: now(), expires: now() + 60 },
+      '60 seconds, all of them over': { created: now() - 65, expires: now() - 5 },
+    }),
+  ),
   {
-    id: 'signature.doubled',
-    title: 'a signature header that occurs twice is refused',
-    requirements: ['SIG-26'],
-    run: async ({ send, sign }) => {
-      const request = sign(list);
-      const { headers = [] } = request;
-      const doubled = [...headers, ...headers.filter(([name]) => name === 'signature')];
-      expectRefusal(await send({ ...request, headers: doubled }), 'SIGNATURE_INVALID');
+    id: 'signature.before-the-body',
+    title: 'a bad signature is refused before anybody reads the body',
+    requirements: ['SIG-57'],
+    run: async (tools) => {
+      const key = { id: tools.target.key.id, secret: randomBytes(32) };
+      const { method, path } = withBody(tools);
+      await eachVariant({ 'no JSON': '{', 'another operation': '{"op":"?"}' }, async (body) =>
+        expectRefusal(await tools.signed({ method, path, body }, { key }), 'SIGNATURE_INVALID'),
+      );
+      const stale = { created: now() - 200, expires: now() - 140 };
+      expectRefusal(
+        await tools.signed({ method, path, body: '{' }, stale),
+        'SIGNATURE_INVALID',
+        'stale and no JSON',
+      );
     },
   },
   {
     id: 'signature.uniform',
     title: 'every refusal of a signature is the same bytes',
     requirements: ['SIG-58'],
-    run: async ({ signed, target }) => {
-      const wrongKey = await signed(list, { key: { id: target.key.id, secret: randomBytes(32) } });
-      for (const deviation of [
-        { created: now() - 200 },
-        { tag: 'x' },
-        { key: { id: 'x', secret: randomBytes(32) } },
-      ]) {
-        const other = await signed(list, deviation);
-        expectThat(sameOutside(wrongKey, other), other, 'the bytes that a wrong MAC is answered with');
-      }
+    run: async (tools) => {
+      const request = withBody(tools);
+      const wrongMac = await tools.signed(request, {
+        key: { id: tools.target.key.id, secret: randomBytes(32) },
+      });
+      const others: Readonly<Record<string, SignatureDeviation>> = {
+        'too old': { created: now() - 200 },
+        'from the future': { created: now() + 100 },
+        'too long a life': { expires: now() + 100 },
+        'another tag': { tag: 'x' },
+        'another label': { label: 'x' },
+        'a key that is not known': { key: { id: 'x', secret: randomBytes(32) } },
+        'a short nonce': { nonce: 'x' },
+        'a digest that is not covered': {
+          components: ['@method', '@authority', '@path', '@query', 'content-type'],
+        },
+        'a wrong digest': { contentDigest: `sha-256=:${toBase64(new Uint8Array(32))}:` },
+      };
+      const same = 'the bytes that a wrong MAC is answered with';
+      await eachVariant(others, async (deviation) => {
+        const other = await tools.signed(request, deviation);
+        expectThat(sameOutside(wrongMac, other), other, same);
+      });
+      const used = tools.sign(HEALTH);
+      await tools.send(used);
+      const again = await tools.send(used);
+      expectThat(sameOutside(wrongMac, again), again, `${same}, in the case: a used nonce`);
+      const unsigned = await tools.send(HEALTH);
+      expectThat(sameOutside(wrongMac, unsigned), unsigned, `${same}, in the case: not signed`);
     },
   },
 ];
