@@ -116,7 +116,7 @@ export function createClient(target: {
         sent,
         status: message.statusCode ?? 0,
         headers: headerPairs(message.rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const),
-        pieces: body.answered(message, failed),
+        pieces: body.answered(message, signal, failed),
         end: () => outgoing.destroy(),
       };
     } catch (error) {
