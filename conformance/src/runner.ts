@@ -66,6 +66,8 @@ const CLEAR_UP_MS = 10_000;
 
 /** What is known of the webhook once it was spoken with. */
 interface Introduction {
+  /** The run was to bind the webhook. */
+  readonly invited: boolean;
   readonly transcript?: BindingTranscript;
   /** Why there is none, where nothing can be tested. */
   readonly toolbox: Toolbox | NotTestable;
@@ -151,6 +153,7 @@ async function introduce(
   client: Client,
   allowances: { readonly upstream: () => Promise<Upstream>; readonly mayReplaceKey: boolean },
 ): Promise<Introduction> {
+  const invited = 'invitation' in webhook;
   let transcript: BindingTranscript | undefined;
   try {
     let binding = 'binding' in webhook ? webhook.binding : undefined;
@@ -166,10 +169,10 @@ async function introduce(
     const claims = await claimsOf(client, target);
     const known = claims instanceof NotTestable ? new Set<Capability>() : claims;
     const toolbox = createTools({ target, client, claims: known, ...allowances });
-    return { ...(transcript && { transcript }), toolbox, claims };
+    return { invited, ...(transcript && { transcript }), toolbox, claims };
   } catch (error) {
     const why = asNotTestable(error);
-    return { ...(transcript && { transcript }), toolbox: why, claims: why };
+    return { invited, ...(transcript && { transcript }), toolbox: why, claims: why };
   }
 }
 
@@ -191,14 +194,11 @@ async function claimsOf(client: Client, target: Target): Promise<ReadonlySet<Cap
   return new Set(CAPABILITIES.filter((each) => told.includes(each)));
 }
 
-async function perform(check: Check, { transcript, toolbox, claims }: Introduction): Promise<void> {
+async function perform(check: Check, { invited, transcript, toolbox, claims }: Introduction): Promise<void> {
   if ('observe' in check) {
-    if (transcript === undefined) {
-      // Where the invitation got no answer at all, that is why; else the webhook was bound before.
-      if (toolbox instanceof NotTestable) throw toolbox;
-      throw new CheckSkipped('the webhook was bound before the run');
-    }
-    return check.observe(transcript);
+    if (!invited) throw new CheckSkipped('the webhook was bound before the run');
+    if (transcript !== undefined) return check.observe(transcript);
+    throw toolbox instanceof NotTestable ? toolbox : new NotTestable('nothing is known of the binding');
   }
   if (toolbox instanceof NotTestable) throw toolbox;
   const asked = check.claims ?? [];

@@ -38,7 +38,6 @@ function parse(text: string): z.infer<typeof savedSchema> {
     return savedSchema.parse(JSON.parse(text));
   } catch {
     // Without the cause, which may quote the key.
-    // oxlint-disable-next-line preserve-caught-error
     throw new UsageRefused('--binding: the file is not one that --save-binding wrote');
   }
 }

@@ -64,7 +64,6 @@ function linked(text: string, options: Parameters<typeof parseRegistrationLink>[
   } catch (error) {
     if (error instanceof TargetRefused) throw error;
     // Without the cause, which quotes the link and so the code.
-    // oxlint-disable-next-line preserve-caught-error
     throw new UsageRefused('--bind-link: this is no URL');
   }
 }

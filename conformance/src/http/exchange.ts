@@ -21,8 +21,16 @@ export function headOf(request: ClientRequest): Promise<IncomingMessage> {
 
 /** A body on its way. */
 interface BodyOnItsWay {
-  /** The answer's pieces. @throws what `failed` makes of the reason */
-  answered(message: IncomingMessage, failed: (error: unknown) => Error): AsyncIterable<Uint8Array>;
+  /**
+   * The answer's pieces.
+   * @param signal what ends the request; where only the end of the connection ends an answer, this looks like it
+   * @throws what `failed` makes of the reason
+   */
+  answered(
+    message: IncomingMessage,
+    signal: AbortSignal,
+    failed: (error: unknown) => Error,
+  ): AsyncIterable<Uint8Array>;
 }
 
 /** Bodies up to this go out at once. */
@@ -55,12 +63,14 @@ export function startBody(request: ClientRequest, body: Uint8Array): BodyOnItsWa
     void write().catch(() => undefined);
   }
   return {
-    async *answered(message, failed) {
+    async *answered(message, signal, failed) {
       try {
         for await (const piece of message) yield piece as Uint8Array;
+        signal.throwIfAborted();
       } catch (error) {
         // What a webhook wrote before it reset an upload is its answer, where it did not say how long that is.
-        if (!(state === 'cut short' && message.headers['content-length'] === undefined)) throw failed(error);
+        const isWhole = state === 'cut short' && message.headers['content-length'] === undefined;
+        if (signal.aborted || !isWhole) throw failed(error);
       } finally {
         // The other side waits for the rest of the body, or is still writing.
         if (state !== 'sent' || !message.complete) request.destroy();

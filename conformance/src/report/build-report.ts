@@ -95,7 +95,7 @@ export function reportedCheck(result: Result, address: Address, journal: Journal
       sentence,
     })),
     ...(outcome.kind === 'skipped' && { reason: clean(outcome.reason) }),
-    ...(outcome.kind === 'failed' && { failure: reportedFailure(outcome, address, journal) }),
+    ...(outcome.kind === 'failed' && { failure: reportedFailure(check.id, outcome, address, journal) }),
   };
 }
 
@@ -105,30 +105,36 @@ function verdictOf({ kind }: Outcome, level: Requirement['level']): Verdict {
 }
 
 function reportedFailure(
+  id: string,
   outcome: Outcome & { readonly kind: 'failed' },
   address: Address,
   journal: Journal,
 ): ReportedFailure {
   const clean = (text: string): string => printable(journal.secrets.redact(text));
   const { expected, notTestable, noAnswer, sent, answer } = outcome;
+  // Of a webhook that never answered every check says so, and each has to say what that may come from.
+  const silence = noAnswer ?? (answer === undefined ? notTestable : undefined);
   const refusedSignature =
     sent?.signatureBase !== undefined && isSignatureRefusal(answer) && !/^401\b/.test(expected);
   return {
     expected: clean(expected),
     ...(notTestable !== undefined && { notTestable: clean(notTestable) }),
-    ...(sent && { sent: reportedRequest(sent, journal, refusedSignature) }),
+    ...(sent && { sent: reportedRequest(sent, journal, refusedSignature || ABOUT_SIGNATURES.test(id)) }),
     ...(answer && { received: reportedAnswer(answer, journal) }),
     ...(noAnswer !== undefined && { noAnswer: clean(noAnswer) }),
     hints: hintsFor({
       address,
       sent,
       answer,
-      noAnswer,
+      noAnswer: silence,
       refusedSignature,
       clockAheadSeconds: journal.clockAheadSeconds(),
     }).map(clean),
   };
 }
+
+/** Checks whose failures are about the base even where the request should have been refused. */
+const ABOUT_SIGNATURES = /^(signature|replay)\./;
 
 function isSignatureRefusal(answer: Answer | undefined): boolean {
   return answer?.status === 401 || answer?.status === 403;

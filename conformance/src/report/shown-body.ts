@@ -86,7 +86,7 @@ function withoutSecretMembers(told: string, mayShow: (text: string) => boolean):
         }),
       );
     if (!isSecret || value === null || typeof value === 'boolean' || value === '') return value;
-    return mayShow(String(value)) ? value : hide(value);
+    return typeof value === 'string' && mayShow(value) ? value : hide(value);
   };
   try {
     const written = JSON.stringify(cleaned(JSON.parse(told), false, 0));
