@@ -62,8 +62,18 @@ function expectOutcome(answer: Answer, outcome: string): void {
 }
 
 const METHODS = {
-  basic: [basicClient, 'clientSecret by client_secret_basic'],
-  post: [postClient, 'clientSecret by client_secret_post'],
+  basic: [
+    (): ProviderClient => ({ ...basicClient(), secret: `s:+%41 ü${randomToken()}` }),
+    'clientSecret by client_secret_basic',
+  ],
+  post: [
+    (): ProviderClient => ({
+      id: 'a client',
+      method: 'client_secret_post',
+      secret: `s&+%41 ü${randomToken()}`,
+    }),
+    'clientSecret by client_secret_post',
+  ],
   assertion: [assertionClient, 'clientAssertion by private_key_jwt'],
 } as const;
 

@@ -36,7 +36,8 @@ const CASES: Readonly<Record<string, Case>> = {
   basic: {
     title: 'client_secret_basic sends id and secret in the Authorization header and nowhere else',
     requirements: ['CRE-16', 'REF-14'],
-    clients: () => [basicClient()],
+    // The second is longer than a line of base64 is, where somebody breaks lines.
+    clients: () => [basicClient(), { ...basicClient(), secret: 'long'.repeat(50) }],
   },
   'basic-encoded': {
     title: 'client_secret_basic form-encodes id and secret before it joins them',

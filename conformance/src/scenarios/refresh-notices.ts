@@ -41,7 +41,7 @@ export const REFRESH_NOTICE_CHECKS: readonly Check[] = [
         const { token } = await metadataOf(tools, name);
         const answer = await notice(tools, { serviceName: name, reason, expiresAt: fromNow(-MINUTE_MS) });
         expectNoticed(answer, ['refreshed']);
-        await provider.arrived(1);
+        if (answer.status === 202) await provider.arrived(1);
         expectAsked(answer, provider, 1);
         const version = await versionAfter(tools, name, token['version']);
         expectThat(version !== undefined, answer, `for "${reason}", a new version of the record`);
@@ -96,7 +96,7 @@ export const REFRESH_NOTICE_CHECKS: readonly Check[] = [
       const hints = { tokenUrl: elsewhere.url, clientId: 'another-client' };
       const answer = await notice(tools, { serviceName: name, reason: 'expired', ...hints });
       expectNoticed(answer, ['refreshed']);
-      await provider.arrived(1);
+      if (answer.status === 202) await provider.arrived(1);
       expectThat(elsewhere.calls.length === 0, answer, 'no call to the tokenUrl of the notice');
       expectAsked(answer, provider, 1);
     },

@@ -24,7 +24,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const fromNow = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 /** A client as providers mostly have them. */
-export const basicClient = (): ProviderClient & { readonly secret: string } => ({
+export const basicClient = (): Extract<ProviderClient, { secret: string }> => ({
   id: `client-${randomToken(4)}`,
   method: 'client_secret_basic',
   secret: randomToken(),
