@@ -90,6 +90,13 @@ function signatureHints({ address, sent, clockAheadSeconds = 0 }: Circumstances)
       'the digest is made over the bytes as received, before any JSON is read and written again (SIG-52)',
     );
   else hints.push('without a body there are neither content-type nor content-digest in the list (SIG-03)');
-  hints.push('the key is the 32 bytes that hmacSecret decodes to, not its text (SIG-43)');
+  const isByCode = sent?.headers.some(
+    ([name, value]) => name === 'signature-input' && value.includes('keyid="bind"'),
+  );
+  hints.push(
+    isByCode
+      ? 'the key is the code itself: the 36 ASCII bytes of the UUID in the body (EXC-03)'
+      : 'the key is the 32 bytes that hmacSecret decodes to, not its text (SIG-43)',
+  );
   return hints;
 }
