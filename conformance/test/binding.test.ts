@@ -87,7 +87,7 @@ test('a code that is worthless fails every check, and nothing is thrown', async 
 });
 
 test('a limit that a run before this one used up is waited for, as long as it asks', async () => {
-  const webhook = await start({ wrongCodesAMinute: 0, limitHeaders: { 'Retry-After': '0' } });
+  const webhook = await start({ wrongCodesAMinute: 0, wrongCodeLimitHeaders: { 'Retry-After': '0' } });
   const toTest = parseRegistrationLink(webhook.invite(), { timeoutMs: 10_000 });
   const results = await runChecks({ webhook: toTest, checks: CHECKED, requirements });
   expect(notPassed(results)).toEqual([]);
