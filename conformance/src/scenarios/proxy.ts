@@ -202,7 +202,7 @@ export const PROXY_CHECKS: readonly Check[] = [
       calledOnce(proxy, await proxy.call());
       const place = (await tools.given.upstream()).open();
       const { proxyId, name: serviceName, value } = proxy;
-      const headerTemplates = { 'X-Api-Key': '${TOKEN}' };
+      const headerTemplates = { 'x-api-key': '${TOKEN}' };
       const op = { op: 'proxies.put', proxyId, serviceName, upstreamUrl: place.url, headerTemplates };
       await tools.storage(op);
       const answer = await proxy.call();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setInterval as ticks, setTimeout as delay } from 'node:timers/promises';
+import { setInterval as ticks } from 'node:timers/promises';
 import type { Check } from '../check.ts';
 import { expectThat } from '../expect.ts';
 
@@ -43,7 +43,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
           const patience = AbortSignal.timeout(tools.target.timeoutMs / 4);
           for (const [at, arrived] of seen.entries()) {
             response.write(`data: event ${at}\n\n`);
-            await Promise.race([arrived.promise, once(patience, 'abort')]);
+            if (!patience.aborted) await Promise.race([arrived.promise, once(patience, 'abort')]);
             if (patience.aborted) heldBack ||= at + 1;
           }
           response.end();
@@ -146,25 +146,22 @@ export const STREAMING_CHECKS: readonly Check[] = [
     requirements: ['PRX-35'],
     claims: ['proxy'],
     run: async (tools) => {
-      const gone = Promise.withResolvers<void>();
+      const became = Promise.withResolvers<'closed' | 'open'>();
       const proxy = await armed(tools, {
         answer: async (response) => {
-          response.once('close', gone.resolve);
+          response.once('close', () => became.resolve('closed'));
           response.writeHead(200, EVENT_STREAM);
-          // On and on, since some notice only when they write.
-          await writeOn(response);
+          await writeOn(response, AbortSignal.timeout(tools.target.timeoutMs / 4));
+          became.resolve('open');
+          response.end();
         },
       });
       const answer = await tools.proxiedOpen({ proxyId: proxy.proxyId, serviceName: proxy.name });
-      const reader = piecesUntil(answer);
-      await reader.until('data: on\n\n');
+      await piecesUntil(answer).until('data: on\n\n');
       answer.end();
-      const left = new AbortController();
-      const tooLong = delay(tools.target.timeoutMs / 4, 'open', { signal: left.signal }).catch(() => 'over');
-      const became = await Promise.race([gone.promise.then(() => 'closed'), tooLong]);
-      left.abort();
       const shown = { ...answer, body: new Uint8Array() };
-      expectThat(became === 'closed', shown, 'the upstream’s connection closed after the service hung up');
+      const holds = (await became.promise) === 'closed';
+      expectThat(holds, shown, 'the upstream’s connection closed after the service hung up');
     },
   },
   {
@@ -196,10 +193,10 @@ export const STREAMING_CHECKS: readonly Check[] = [
   },
 ];
 
-/** Writes until whoever reads is gone. */
-async function writeOn(response: ServerResponse): Promise<void> {
+/** Writes on and on, since some notice only when they write, until nobody reads any more or it took too long. */
+async function writeOn(response: ServerResponse, tooLong: AbortSignal): Promise<void> {
   for await (const _ of ticks(20)) {
-    if (response.destroyed || response.closed) return;
+    if (response.destroyed || response.closed || tooLong.aborted) return;
     response.write('data: on\n\n');
   }
 }

@@ -30,6 +30,12 @@ async function prove(tools: Tools): Promise<void> {
     if (!(error instanceof NoAnswer)) throw error;
   }
   if (place.calls.length > 0) return;
+  const [malformed] = upstream.malformed;
+  if (malformed !== undefined)
+    throw new NotTestable(
+      `what the webhook sent to the suite’s own upstream is no HTTP request: ${malformed}`,
+      answer,
+    );
   throw new NotTestable(
     `the webhook did not call the suite’s own upstream at ${new URL(place.url).origin}. Have the webhook allow that ` +
       'address for its outgoing calls, http included, or name another one: --upstream-listen HOST:PORT is where the ' +

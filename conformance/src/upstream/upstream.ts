@@ -42,6 +42,8 @@ export interface Upstream {
   readonly allowedHost: string;
   /** Whether nothing stands between: what the webhook sends arrives as it was sent. */
   readonly direct: boolean;
+  /** Why what came was no HTTP request, one word each. */
+  readonly malformed: readonly string[];
   /** A new place; it answers 200 with `{"ok":true}` where nothing else is said. */
   open(answer?: UpstreamAnswer): Place;
   close(): Promise<void>;
@@ -80,6 +82,12 @@ export async function startUpstream(address: UpstreamAddress): Promise<Upstream>
     response.on('error', () => undefined);
     void serve(places, request, response).catch(() => response.destroy());
   });
+  const malformed: string[] = [];
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // A connection that was merely cut says nothing.
+    if (error.code?.startsWith('HPE_') === true && malformed.length < MAX_CALLS) malformed.push(error.code);
+    socket.destroy();
+  });
   await listen(server, address);
   const { port } = server.address() as AddressInfo;
   const base = new URL(address.publicUrl ?? `http://${address.host}:${port}`);
@@ -87,6 +95,7 @@ export async function startUpstream(address: UpstreamAddress): Promise<Upstream>
   return {
     allowedHost: base.host,
     direct: address.publicUrl === undefined,
+    malformed,
     open(answer = JSON_OK) {
       const token = randomToken(16);
       const place: OpenPlace = { calls: [], answer };
