@@ -18,7 +18,7 @@ const WRONG: Readonly<Record<string, TicketDeviation>> = {
   'of another kind of subject': { claims: { sub: 'svc_conformance' } },
 };
 const stale = (): TicketDeviation => ({ claims: { iat: now() - 100, exp: now() - 40 } });
-const early = (): TicketDeviation => ({ claims: { iat: now() + 40, exp: now() + 60 } });
+const early = (): TicketDeviation => ({ claims: { iat: now() + 50, exp: now() + 60 } });
 
 /** Protocol section 4: which door a ticket opens. */
 export const TICKET_CHECKS: readonly Check[] = [
