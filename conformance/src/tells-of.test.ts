@@ -4,7 +4,7 @@ import { toldOf } from './tells-of.ts';
 const facts = {
   webhookUrl: 'https://hook.service.example:8443/in',
   serviceUrl: 'https://service.example',
-  ids: ['whk_1234', 'k1', undefined],
+  ids: ['whk_1234', 'k1', 'webhook', undefined],
   hmacHash: '0123456789abcdef'.repeat(4),
 };
 
@@ -29,6 +29,7 @@ describe('is not told by', () => {
     ['another host that ends alike', 'https://myservice.example'],
     ['another port', 'http://service.example:8080'],
     ['an id too short to tell from chance', '{"uptime":"k1"}'],
+    ['an id that is a word', 'Bind this webhook'],
     ['nothing', ''],
   ])('%s', (_, text) => {
     expect(toldOf(text, facts)).toBeUndefined();

@@ -3,13 +3,13 @@ export interface Facts {
   /** The webhook's own address, which it may tell. */
   readonly webhookUrl: string;
   readonly serviceUrl: string;
-  /** Ids; those too short to be told from chance are not looked for. */
+  /** Ids; those that may be a word as well, short ones and ones of letters alone, are not looked for. */
   readonly ids?: readonly (string | undefined)[];
   /** Of the key, 64 hex digits. */
   readonly hmacHash?: string;
 }
 
-const SHORTEST_ID = 6;
+export const PLAINLY_AN_ID = /^(?=.*[0-9_]).{6,}$/;
 
 /** The first of the facts that a text tells, and undefined where it tells none. */
 export function toldOf(
@@ -20,7 +20,7 @@ export function toldOf(
   const addresses = [serviceUrl, new URL(serviceUrl).host].filter((each) => !mentions(webhookUrl, each));
   const told = addresses.find((each) => mentions(plain, each));
   if (told !== undefined) return told;
-  const id = ids.find((each) => each !== undefined && each.length >= SHORTEST_ID && text.includes(each));
+  const id = ids.find((each) => each !== undefined && PLAINLY_AN_ID.test(each) && text.includes(each));
   if (id !== undefined) return id;
   if (hmacHash === undefined) return undefined;
   const fours = hmacHash.slice(0, 16).match(/.{4}/g) ?? [];

@@ -83,7 +83,6 @@ export function createHandshake(address: Address, { code }: Pick<Invitation, 'co
         headers: [
           ['content-type', 'application/x-www-form-urlencoded'],
           ['origin', origin],
-          ['accept', 'text/html'],
         ],
         body: new URLSearchParams([
           ...form.fields.map(([name, value]): [string, string] => [name, value]),

@@ -15,7 +15,8 @@ import { toldOf } from '../tells-of.ts';
 function answerIn({ steps }: BindingTranscript, name: StepName): Answer {
   const step = steps[name];
   if (step instanceof NoAnswer) throw step;
-  if (step === undefined) throw new NotTestable('the binding did not come this far');
+  if (step === undefined)
+    throw new NotTestable('the binding did not come this far, or an answer before was waited for in vain');
   return step;
 }
 
@@ -224,6 +225,8 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
         answer,
         'the code still live after the refusals before',
       );
+      if (answer.status !== 400 && bindingOf(answer) === undefined)
+        throw new NotTestable('another service’s address was answered neither 400 nor with a key', answer);
     },
   },
   {

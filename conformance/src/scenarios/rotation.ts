@@ -130,7 +130,7 @@ export const ROTATION_CHECKS: readonly WebhookCheck[] = [
       const pending = await rotate();
       const forged = await request({ ...pending, secret: randomBytes(32) });
       expectRefusal(forged, 'SIGNATURE_INVALID');
-      const created = Math.floor(Date.now() / 1000) - 100;
+      const created = Math.floor(Date.now() / 1000) - 200;
       const late = await request(pending, { created, expires: created + 60 });
       expectRefusal(late, 'SIGNATURE_INVALID');
       expectRefusal(await fetchUnder(tools, pending), 'TICKET_INVALID');

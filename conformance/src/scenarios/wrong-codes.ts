@@ -23,7 +23,9 @@ export const WRONG_CODE_CHECKS: readonly Check[] = [
       let answer: Answer;
       let sent = 0;
       do {
-        answer = await send(hand.exchange({ code: strangersCode() }));
+        const { headers = [], ...wrong } = hand.exchange({ code: strangersCode() });
+        // The limit is the endpoint's, whoever a caller says that he is.
+        answer = await send({ ...wrong, headers: [...headers, ['x-forwarded-for', `198.51.100.${sent}`]] });
         sent++;
         if (answer.status !== 429) expectRefusal(answer, 'SIGNATURE_INVALID');
       } while (answer.status !== 429 && sent < most());
