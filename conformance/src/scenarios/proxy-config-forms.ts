@@ -190,11 +190,15 @@ export const PROXY_CONFIG_FORM_CHECKS: readonly Check[] = [
     requirements: ['STO-24', 'PRX-14'],
     claims: CLAIMS,
     run: (tools) =>
-      expectTaken(
-        tools,
-        ['x-host', 'x-forwarded', 'x-proxy-of-mine', 'svelte', 'proxy', 'te-x', 'x-via'].map((name) =>
-          template(name),
-        ),
-      ),
+      expectTaken(tools, [
+        {
+          headerTemplates: Object.fromEntries(
+            ['x-host', 'x-forwarded', 'x-proxy-of-mine', 'svelte', 'proxy', 'te-x', 'x-via'].map((name) => [
+              name,
+              'x',
+            ]),
+          ),
+        },
+      ]),
   },
 ];

@@ -201,20 +201,6 @@ export const STORE_CHECKS: readonly Check[] = [
       expectRefusal(await tools.storage({ op: 'tokens.get', serviceName }), 'NOT_FOUND');
     },
   },
-  {
-    id: 'store.ticket-decides-nothing',
-    title: 'a ticket that claims other settings than those stored changes nothing about what leaves',
-    requirements: ['TRU-01', 'CRE-21'],
-    claims: ['store', 'credential'],
-    run: async (tools) => {
-      const { name } = await tools.given.text({ delivery: 'proxy-only' });
-      const claims = { delivery: 'any', dlv: 'any', allowedHosts: ['*'], shareRefreshToken: true };
-      for (const sub of ['agt_conformance', 'usr_conformance', 'prx_conformance']) {
-        const ticket = tools.ticket('credential', name, { claims: { ...claims, sub } });
-        expectRefusal(await tools.fetchCredential(ticket), 'DELIVERY_NOT_ALLOWED', `a ticket for ${sub}`);
-      }
-    },
-  },
   ...STORE_BODY_CHECKS,
   ...STORE_SETTING_CHECKS,
 ];
