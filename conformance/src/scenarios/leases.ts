@@ -18,6 +18,7 @@ import {
   mediatedProvider,
   metadataOf,
   notice,
+  underWay,
 } from './refreshable.ts';
 
 const claims = ['store', 'sv-refresh'] as const;
@@ -166,7 +167,7 @@ export const LEASE_CHECKS: readonly Check[] = [
       const got = await get(tools, name);
       const { leaseId } = expectOk(got);
       // Whether the notice is answered now or after the lease is the webhook's affair.
-      const noticed = notice(tools, { serviceName: name, reason: 'expiring' });
+      const noticed = underWay(notice(tools, { serviceName: name, reason: 'expiring' }));
       await provider.arrived(1, 60);
       const { answer } = await metadataOf(tools, name);
       expectThat(provider.calls.length === 0, answer, 'no call to the provider while a lease is out');
@@ -187,7 +188,7 @@ export const LEASE_CHECKS: readonly Check[] = [
       const record = await givenRefreshable(tools);
       const { name, provider } = record;
       const release = provider.hold();
-      const fetched = fetchToken(tools, record);
+      const fetched = underWay(fetchToken(tools, record));
       if (!(await provider.arrived(1))) {
         release();
         expectAsked(await fetched, provider, 1);

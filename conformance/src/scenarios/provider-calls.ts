@@ -16,7 +16,7 @@ import {
 
 const claims = ['credential', 'store', 'refresh-notify'] as const;
 /** What RFC 6749 section 2.3.1 has encoded before the two are joined. */
-const AWKWARD = 'a:b+c d%41/=&ü';
+const AWKWARD = 'a:b+c d%41/=&~';
 
 interface Case {
   readonly title: string;

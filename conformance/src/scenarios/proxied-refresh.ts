@@ -74,7 +74,7 @@ export const PROXIED_REFRESH_CHECKS: readonly Check[] = [
         const proxied = await givenProxied(tools, {});
         proxied.provider.answerWith(answerJson(status, { error }));
         const answer = await call(tools, proxied);
-        expectAsked(answer, proxied.provider, 1);
+        expectAsked(answer, proxied.provider);
         expectRefusal(answer, code);
         expectWebhooksOwn(answer, proxied);
       }

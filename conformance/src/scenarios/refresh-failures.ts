@@ -17,6 +17,7 @@ import {
   metadataOf,
   notice,
   sealedProvider,
+  underWay,
   versionAfter,
   type Refreshable,
 } from './refreshable.ts';
@@ -67,20 +68,24 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'refresh.reauth-over',
-    title: 'a record that was REAUTH_NEEDED works again once it is stored anew',
+    title: 'a record whose refresh failed works again once it is stored anew, after invalid_grant too',
     requirements: ['REF-21', 'SAV-03'],
     claims: [...claims, 'storage'],
     run: async (tools) => {
-      const record = await givenRefreshable(tools);
-      record.provider.answerWith(INVALID_GRANT);
-      await expectStillRefused(tools, record);
-      const provider = openProvider(await tools.given.upstream(), record.provider.client);
-      const accessToken = `stored.${randomToken()}`;
-      expectOk(await tools.store(record.name, jwtBody(provider, sealedProvider(provider), accessToken)));
-      const { answer: listed, token } = await metadataOf(tools, record.name);
-      expectThat((token['reauthNeeded'] ?? null) === null, listed, 'no reauthNeeded any more');
-      const answer = await fetchToken(tools, record);
-      expectLatest(answer, { ...record, provider }, 'stored anew, the token');
+      for (const failure of [INVALID_GRANT, answerJson(500, { error: 'server_error' })]) {
+        const record = await givenRefreshable(tools);
+        record.provider.answerWith(failure);
+        const refused = await fetchToken(tools, record);
+        expectAsked(refused, record.provider);
+        expectThat(refused.status !== 200, refused, 'a refusal, after a refresh that failed');
+        const provider = openProvider(await tools.given.upstream(), record.provider.client);
+        const accessToken = `stored.${randomToken()}`;
+        expectOk(await tools.store(record.name, jwtBody(provider, sealedProvider(provider), accessToken)));
+        const { answer: listed, token } = await metadataOf(tools, record.name);
+        expectThat((token['reauthNeeded'] ?? null) === null, listed, 'no reauthNeeded any more');
+        const answer = await fetchToken(tools, record);
+        expectLatest(answer, { ...record, provider }, 'stored anew, the token');
+      }
     },
   },
   {
@@ -114,7 +119,7 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
         const record = await givenRefreshable(tools);
         record.provider.answerWith(failure(record.provider.firstRefreshToken));
         const answer = await fetchToken(tools, record);
-        expectAsked(answer, record.provider, 1);
+        expectAsked(answer, record.provider);
         expectThat(
           answer.status === 502 && codeOf(answer) === 'PROVIDER_ERROR',
           answer,
@@ -134,7 +139,7 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
       const record = await givenRefreshable(tools);
       record.provider.answerWith(() => undefined);
       const answer = await fetchToken(tools, record);
-      expectAsked(answer, record.provider, 1);
+      expectAsked(answer, record.provider);
       expectRefusal(answer, 'PROVIDER_TIMEOUT');
     },
   },
@@ -152,7 +157,7 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
           response.writeHead(status, { location: elsewhere.url }).end();
         });
         const answer = await fetchToken(tools, record);
-        expectAsked(answer, record.provider, 1);
+        expectAsked(answer, record.provider);
         expectThat(elsewhere.calls.length === 0, answer, `no call to where a ${status} points to`);
         expectRefusal(answer, 'PROVIDER_ERROR');
       }
@@ -177,10 +182,15 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
         if (version === undefined) break;
         answer = await notice(tools, { serviceName: name, reason: 'expired' });
       }
-      expectThat(provider.calls.length <= MAX_CALLS_AN_HOUR, answer, 'at most 10 calls to the provider');
-      expectRefusal(answer, 'RATE_LIMITED');
-      expectRetryAfter(answer);
-      const fetched = await fetchToken(tools, record);
+      const left = MAX_CALLS_AN_HOUR - provider.calls.length;
+      // A webhook may make one refresh of several notices; each fetch of an expired token is one by itself.
+      if (answer.status === 429 || left <= 0) {
+        expectRefusal(answer, 'RATE_LIMITED');
+        expectRetryAfter(answer);
+      }
+      let fetched = await fetchToken(tools, record);
+      for (let count = 0; count < left && fetched.status === 200; count++)
+        fetched = await fetchToken(tools, record);
       expectThat(provider.calls.length <= MAX_CALLS_AN_HOUR, fetched, 'at most 10 calls to the provider');
       expectRefusal(fetched, 'RATE_LIMITED');
       expectRetryAfter(fetched);
@@ -211,7 +221,7 @@ async function changedMeanwhile(
   const record = await givenRefreshable(tools);
   const { name, provider } = record;
   const release = provider.hold();
-  const waiting = fetchToken(tools, record);
+  const waiting = underWay(fetchToken(tools, record));
   const asked = await provider.arrived(1);
   const timer = setTimeout(release, HELD_MS);
   let isHeld = true;

@@ -23,6 +23,7 @@ import {
   metadataOf,
   notice,
   sealedProvider,
+  underWay,
   versionAfter,
 } from './refreshable.ts';
 
@@ -204,20 +205,20 @@ export const REFRESH_CHECKS: readonly Check[] = [
   {
     id: 'refresh.one-for-many',
     title:
-      'twenty who want an expired token at once all get a fresh one, and no refresh token is spent twice',
+      'twelve who want an expired token at once all get a fresh one, and no refresh token is spent twice',
     requirements: ['CRE-12', 'REF-04', 'REF-13'],
     claims,
     run: async (tools) => {
       const record = await givenRefreshable(tools);
       const release = record.provider.hold();
-      const fetches = Array.from({ length: 20 }, () => fetchToken(tools, record));
+      const fetches = Array.from({ length: 12 }, () => underWay(fetchToken(tools, record)));
       await record.provider.arrived(1);
       // Time for a second call, by a webhook that would make one.
       await record.provider.arrived(2, 60);
       release();
       const answers = await Promise.all(fetches);
       for (const answer of answers) {
-        expectAsked(answer, record.provider, record.provider.calls.length);
+        expectAsked(answer, record.provider);
         const { accessToken } = deliveredToken(answer);
         expectThat(
           record.provider.accessTokens.some((each) => each === accessToken),
