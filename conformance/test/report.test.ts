@@ -175,6 +175,8 @@ describe('a report on answers that mean harm', () => {
   test('is XML that can be read, with a case for each check', async () => {
     const report = await harmful();
     const xml = write(report, 'junit');
+    // Well-formed, which the parser does not ask for. The validator moved to a package that this one brings along.
+    // oxlint-disable-next-line typescript/no-deprecated
     expect(XMLValidator.validate(xml)).toBe(true);
     const parsed = new XMLParser({ ignoreAttributes: false }).parse(xml) as {
       testsuites: { '@_tests': string; '@_failures': string; testsuite: Array<{ testcase: unknown }> };

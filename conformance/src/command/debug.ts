@@ -37,9 +37,10 @@ export function vectorsCommand(name: string | undefined, io: Io): number {
 
 /** Shows the signature of a request in a file. @throws UsageRefused */
 export async function signCommand(path: string, flags: DebugFlags, io: Io): Promise<number> {
+  const options = optionsOf(flags);
   const request = await readRequest(path, io);
   try {
-    const signed = signFile(request, { ...optionsOf(flags), nonce: flags.nonce });
+    const signed = signFile(request, { ...options, nonce: flags.nonce });
     io.out(flags.message ? signedMessage(request, signed) : printed(signedLines(signed)));
     return EXIT.ok;
   } catch (error) {
@@ -50,7 +51,8 @@ export async function signCommand(path: string, flags: DebugFlags, io: Io): Prom
 
 /** Verifies a request in a file, step by step. @throws UsageRefused */
 export async function verifyCommand(path: string, flags: DebugFlags, io: Io): Promise<number> {
-  const { refusedBy, lines } = examine(await readRequest(path, io), optionsOf(flags));
+  const options = optionsOf(flags);
+  const { refusedBy, lines } = examine(await readRequest(path, io), options);
   io.out(printed(lines));
   return refusedBy === undefined ? EXIT.ok : EXIT.fails;
 }

@@ -80,6 +80,11 @@ function reasonOf(
   // The list says which of two sentences it is.
   if (refused.reason === 'component_unknown' && /^sv=\([^)]*[A-Z]/.test(list))
     return ['SIG-24', 'a component is not in lower case'];
+  if (refused.reason === 'label' && /(^|[,\s])sv($|[=;,])/.test(list))
+    return ['SIG-27', 'Signature-Input has one member, sv=(…)…'];
+  const mac = headers.find(([name]) => name.toLowerCase() === 'signature')?.[1] ?? '';
+  if (refused.reason === 'signature_malformed' && !/^sv=:[^:]*:$/.test(mac))
+    return ['SIG-27', 'Signature has one member, sv=:…:'];
   return [requirement, meaning];
 }
 
