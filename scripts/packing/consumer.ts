@@ -78,11 +78,14 @@ export function installPackages(project: string, packages: readonly Packed[]): C
   };
 }
 
-/** Each package gets the dependencies that it declares, and no other package's: a forgotten one must show. */
+/**
+ * Each package gets the dependencies that it declares, peers among them, and no other package's: a forgotten one must
+ * show.
+ */
 function linkThirdParty(modules: string, packages: readonly Packed[]): void {
   const own = new Set(packages.map(({ manifest }) => manifest.name));
   for (const { manifest } of packages)
-    for (const name of Object.keys(manifest.dependencies ?? {}))
+    for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }))
       if (!own.has(name)) link(name, join(modules, manifest.name, 'node_modules'));
   // What a TypeScript user of Node has anyway.
   link('@types/node', modules);

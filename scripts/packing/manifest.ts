@@ -6,6 +6,7 @@ export interface Manifest {
   readonly bin?: Readonly<Record<string, string>>;
   readonly files?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: unknown;
   readonly scripts?: unknown;
 }
