@@ -1,7 +1,8 @@
 import type { Check } from '../check.ts';
 import { eachVariant } from '../each-variant.ts';
-import { expectOk, expectRefusal } from '../expect.ts';
+import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import type { Answer } from '../http/client.ts';
+import { text } from '../http/read-answer.ts';
 import type { Tools } from '../tools.ts';
 import { HEALTH } from './signed-requests.ts';
 
@@ -56,7 +57,7 @@ export const BODY_CHECKS: readonly Check[] = [
         'something behind the object': trailing = '',
         'two objects': two = '',
         'a list': list = '',
-        'a text': text = '',
+        'a text': quoted = '',
         'a number': number = '',
         null: none = '',
       } = wrongJson(LIST, 'op');
@@ -66,7 +67,7 @@ export const BODY_CHECKS: readonly Check[] = [
           'something behind the object': trailing,
           'two objects': two,
           'a list': list,
-          'a text': text,
+          'a text': quoted,
           'a number': number,
           null: none,
           'a space alone': ' ',
@@ -179,6 +180,17 @@ export const BODY_CHECKS: readonly Check[] = [
       );
       // A ticket for a record that is not there yet: nothing was stored so far.
       expectOk(await tools.store(name, `{${members}}`, { claims: { ifv: 0 } }));
+    },
+  },
+  {
+    id: 'json.writes-integers',
+    title: 'integers are written without fraction and exponent',
+    requirements: ['TRN-07'],
+    claims: ['store'],
+    run: async (tools) => {
+      const answer = await tools.store(tools.freshName(), { tokenType: 'PlainText', value: 'x' });
+      expectOk(answer);
+      expectThat(/"version"\s*:\s*\d+\s*[,}]/.test(text(answer)), answer, 'version as an integer, such as 1');
     },
   },
   {

@@ -54,7 +54,7 @@ export const HEALTH_CHECKS: readonly Check[] = [
   {
     id: 'health.signed',
     title: 'POST /v1/health answers protocol, version, id, capabilities and time',
-    requirements: ['HEA-04'],
+    requirements: ['HEA-04', 'TRN-13'],
     run: async ({ signed, target }) => {
       const answer = await signed(signedHealth);
       const body = expectOk(answer);

@@ -6,9 +6,9 @@ import type { RequestToSend } from '../http/client.ts';
 import type { Tools } from '../tools.ts';
 import { HEALTH, refusesSignatures, takesSignatures, withBody, type Attempt } from './signed-requests.ts';
 
-const ALL: readonly Component[] = [...DERIVED_COMPONENTS, ...CONTENT_COMPONENTS];
-const except = (...names: readonly string[]): readonly Component[] =>
-  ALL.filter((each) => !names.includes(String(each)));
+const ALL: readonly string[] = [...DERIVED_COMPONENTS, ...CONTENT_COMPONENTS];
+const except = (...names: readonly string[]): readonly string[] =>
+  ALL.filter((each) => !names.includes(each));
 const beside = (...more: readonly Component[]): Attempt => ({ components: [...ALL, ...more] });
 
 /** A field that nobody knows, for a signature to cover. */

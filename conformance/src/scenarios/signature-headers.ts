@@ -21,6 +21,13 @@ const written = (name: string, value: (right: string) => string): SignatureDevia
   parameters: (right) =>
     right.replace(new RegExp(`;${name}=("[^"]*"|\\d+)`), (_, before: string) => `;${name}=${value(before)}`),
 });
+const noInteger = (name: string): Readonly<Record<string, SignatureDeviation>> => ({
+  [`${name} as a text`]: written(name, (right) => `"${right}"`),
+  [`${name} with a fraction`]: written(name, (right) => `${right}.5`),
+  [`${name} without a value`]: {
+    parameters: (right) => right.replace(new RegExp(`${name}=\\d+`), name),
+  },
+});
 const reordered =
   (order: (parameters: readonly string[]) => readonly string[]) =>
   (right: string): string =>
@@ -169,17 +176,7 @@ export const SIGNATURE_HEADER_CHECKS: readonly Check[] = [
       title: 'created and expires that are no integers are refused',
       requirements: ['SIG-34'],
     },
-    () =>
-      Object.fromEntries(
-        ['created', 'expires'].flatMap((name) => [
-          [`${name} as a text`, written(name, (right) => `"${right}"`)],
-          [`${name} with a fraction`, written(name, (right) => `${right}.5`)],
-          [
-            `${name} without a value`,
-            { parameters: (right) => right.replace(new RegExp(`${name}=\\d+`), name) },
-          ],
-        ]),
-      ),
+    () => ({ ...noInteger('created'), ...noInteger('expires') }),
   ),
   refusesSignatures(
     {
