@@ -86,6 +86,8 @@ export const MINTING_CALL_CHECKS: readonly WebhookCheck[] = [
       const [, jwt = ''] = /^bearer (.+)$/i.exec(headerOf(call, 'authorization') ?? '') ?? [];
       const claims = await expectSigned(answer, jwt);
       expectThat(String(claims.iss) === '12345', answer, 'iss 12345, the app, in the JWT');
+      const whole = Number.isInteger(claims.iat) && Number.isInteger(claims.exp);
+      expectThat(whole, answer, 'iat and exp as integers, as GitHub asks');
       expectLifetime(answer, claims, GITHUB_SECONDS);
       deliveredIn(answer);
     },
@@ -155,13 +157,12 @@ async function expectSigned(answer: Answer, jwt: string): Promise<JWTPayload> {
 function expectLifetime(answer: Answer, { iat, exp }: JWTPayload, maxSeconds: number): void {
   const now = Date.now() / 1000;
   expectThat(
-    Number.isInteger(iat) && Number.isInteger(exp),
+    typeof iat === 'number' && typeof exp === 'number',
     answer,
-    'iat and exp in the JWT, in whole seconds since 1970',
+    'iat and exp in the JWT, in seconds since 1970',
   );
-  const [issued = 0, expires = 0] = [iat, exp];
-  expectThat(issued < now + CLOCK_SECONDS, answer, 'iat not in the future');
-  expectThat(expires - issued <= maxSeconds, answer, `exp at most ${maxSeconds} s after iat`);
+  expectThat(iat < now + CLOCK_SECONDS, answer, 'iat not in the future');
+  expectThat(exp - iat <= maxSeconds, answer, `exp at most ${maxSeconds} s after iat`);
 }
 
 function jsonIn(call: UpstreamCall | undefined): Readonly<Record<string, unknown>> | undefined {
