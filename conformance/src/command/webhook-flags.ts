@@ -86,6 +86,6 @@ function all<Given extends object>(given: Given): { [Name in keyof Given]-?: Non
 }
 
 /** A flag by the name that its value has here. */
-export function flagOf(name: string): string {
+function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -60,7 +60,7 @@ export interface Client {
 }
 
 /** The largest thing that a right webhook answers is a list of 500 tokens; whatever sends more is cut off. */
-export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** Under what servers close idle connections after, so that a request seldom meets one that is closing. */
 const KEEP_ALIVE_MS = 1000;
 
