@@ -73,12 +73,11 @@ const keys = (count: number): readonly Settings[] => Array.from({ length: count 
 const HOSTS = [
   'api.example.com',
   'api.example.com:8443',
-  'localhost',
   'xn--bcher-kva.example',
-  '192.0.2.1',
-  '192.0.2.1:8080',
-  '[2001:db8::1]',
-  '[2001:db8::1]:8443',
+  '8.8.8.8',
+  '8.8.8.8:8080',
+  '[2606:4700::1111]',
+  '[2606:4700::1111]:8443',
 ];
 
 /** Protocol section 5.5, what is sealed with a secret. */

@@ -182,6 +182,31 @@ export const STORE_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'store.if-version-at-once',
+    title: 'of several stores at once that would replace one version, one does',
+    requirements: ['TIX-26'],
+    claims: ['store', 'credential'],
+    run: async (tools) => {
+      const name = tools.freshName();
+      const ifv = await storedVersion(tools, name, text('canary-before'));
+      const values = Array.from({ length: 5 }, (_, index) => `canary-at-once-${index}`);
+      const answers = await Promise.all(
+        values.map((value) => tools.store(name, text(value), { claims: { ifv } })),
+      );
+      const stored = answers.findIndex(({ status }) => status === 200);
+      for (const [index, answer] of answers.entries()) {
+        if (index === stored) expectOk(answer);
+        else expectRefusal(answer, 'VERSION_CONFLICT', 'all stores but one');
+      }
+      await expectDelivered(
+        tools,
+        name,
+        values[stored] ?? '',
+        'what was stored by the one that was answered 200',
+      );
+    },
+  },
+  {
     id: 'store.if-version-form',
     title: 'a ticket whose ifv is no integer names no version, and stores nothing',
     requirements: ['TIX-26'],
