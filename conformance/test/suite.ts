@@ -15,7 +15,8 @@ export async function runOnMinimal(
   const { url: webhookUrl, binding, close } = await startMinimalWebhook(changed);
   try {
     const address = { webhookUrl, serviceUrl: SERVICE_URL, timeoutMs: 10_000 };
-    return await runChecks({ webhook: { address, binding }, checks, requirements, mayReplaceKey: true });
+    const reuse = { mayReplaceKey: true, reusesConnections: true };
+    return await runChecks({ webhook: { address, binding }, checks, requirements, ...reuse });
   } finally {
     await close();
   }
