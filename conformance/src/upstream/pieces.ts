@@ -17,9 +17,9 @@ export function piecesUntil({ pieces, end, ...head }: OpenAnswer): PieceReader {
   let body = Buffer.alloc(0);
   /** @returns whether there was more */
   const more = async (): Promise<boolean> => {
-    const { done, value } = await iterator.next();
-    if (done === true) return false;
-    body = Buffer.concat([body, value as Uint8Array]);
+    const next = await iterator.next();
+    if (next.done === true) return false;
+    body = Buffer.concat([body, next.value]);
     if (body.byteLength <= MAX_BYTES) return true;
     end();
     return false;
