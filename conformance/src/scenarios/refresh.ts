@@ -231,13 +231,18 @@ export const REFRESH_CHECKS: readonly Check[] = [
   },
   {
     id: 'refresh.not-shared',
-    title: 'the refresh token of a record with a provider stays where it is, unless it is shared',
+    title:
+      'a refresh keeps what is sealed about the refresh token: it stays where it is, unless it is shared',
     requirements: ['CRE-10', 'TRU-01'],
     claims,
     run: async (tools) => {
-      for (const beside of [{}, { shareRefreshToken: false }, { shareRefreshToken: true }]) {
+      for (const [shareRefreshToken, rfp] of [
+        [undefined, 'none'],
+        [false, 'none'],
+        [true, 'auto'],
+      ] as const) {
+        const beside = { shareRefreshToken };
         const record = await givenRefreshable(tools, { beside });
-        const rfp = 'shareRefreshToken' in beside && beside.shareRefreshToken ? 'auto' : 'none';
         const answer = await fetchToken(tools, record, { claims: { rfp } });
         expectOk(answer);
         expectThat(
