@@ -10,7 +10,7 @@ import { expectLimits, expectPaged } from './storage-lists.ts';
 const CLAIMS = ['storage'] as const;
 
 /** What `proxies.put` sends. */
-export interface NewConfig {
+interface NewConfig {
   readonly op: 'proxies.put';
   readonly proxyId: string;
   readonly serviceName: string;
@@ -19,7 +19,7 @@ export interface NewConfig {
 }
 
 /** A configuration that nothing is wrong with, under an id of its own, for a record that is there. */
-export async function newConfig(tools: Tools): Promise<NewConfig> {
+async function newConfig(tools: Tools): Promise<NewConfig> {
   const { name: serviceName } = await tools.given.text();
   const upstreamUrl = 'https://api.example/v1?of=conformance';
   const headerTemplates = { authorization: 'Bearer ${TOKEN}', 'x-conformance': 'yes' };
@@ -27,7 +27,7 @@ export async function newConfig(tools: Tools): Promise<NewConfig> {
 }
 
 /** Expects a configuration as it was put. @returns its version */
-export function expectConfig(
+function expectConfig(
   answer: Answer,
   told: Readonly<Record<string, unknown>>,
   put: NewConfig,
