@@ -19,7 +19,7 @@ const page = readFileSync(PAGE, 'utf8');
 const COMMANDS = [...page.matchAll(/^```sh\n(.*?)^```$/gms)]
   .flatMap(([, block = '']) => block.trim().split('\n'))
   .map((line) => [line.slice('npx svault-conformance '.length), line] as const)
-  .map(([command, line]) => ({ command, line, args: command.match(/"[^"]*"|[^\s"]+/g) ?? [] }));
+  .map(([command, line]) => ({ command, line, args: [...command.matchAll(/"[^"]*"|[^\s"]+/g)].map(String) }));
 const SUBCOMMANDS = ['sign', 'verify', 'vectors'];
 
 let folder: string;
