@@ -27,11 +27,7 @@ async function newConfig(tools: Tools): Promise<NewConfig> {
 }
 
 /** Expects a configuration as it was put. @returns its version */
-function expectConfig(
-  answer: Answer,
-  told: Readonly<Record<string, unknown>>,
-  put: NewConfig,
-): number {
+function expectConfig(answer: Answer, told: Readonly<Record<string, unknown>>, put: NewConfig): number {
   const { proxyId, serviceName, upstreamUrl, headerTemplates, version } = told;
   expectThat(proxyId === put.proxyId, answer, `proxyId ${put.proxyId}`);
   expectThat(serviceName === put.serviceName, answer, `serviceName ${put.serviceName}`);
