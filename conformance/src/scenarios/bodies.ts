@@ -1,5 +1,5 @@
 import type { Check } from '../check.ts';
-import { eachVariant } from '../each-variant.ts';
+import { eachVariant, variantsAtOnce } from '../each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import type { Answer } from '../http/client.ts';
 import { text } from '../http/read-answer.ts';
@@ -61,7 +61,7 @@ export const BODY_CHECKS: readonly Check[] = [
         'a number': number = '',
         null: none = '',
       } = wrongJson(LIST, 'op');
-      return eachVariant(
+      return variantsAtOnce(
         {
           'no JSON': broken,
           'something behind the object': trailing,
@@ -114,7 +114,7 @@ export const BODY_CHECKS: readonly Check[] = [
     requirements: ['TRN-05'],
     claims: ['storage'],
     run: (tools) =>
-      eachVariant(
+      variantsAtOnce(
         {
           'the same value twice': `{${LIST},"limit":1}`,
           'the wrong one first': `{"limit":0,${LIST}}`,
@@ -199,7 +199,7 @@ export const BODY_CHECKS: readonly Check[] = [
     requirements: ['TRN-17'],
     claims: ['storage'],
     run: (tools) =>
-      eachVariant(
+      variantsAtOnce(
         {
           'text/plain': 'text/plain',
           'text/json': 'text/json',
@@ -217,7 +217,7 @@ export const BODY_CHECKS: readonly Check[] = [
     requirements: ['TRN-17'],
     claims: ['storage'],
     run: (tools) =>
-      eachVariant(
+      variantsAtOnce(
         {
           'with a charset': 'application/json;charset=utf-8',
           'with a charset behind a space': 'application/json; charset=UTF-8',

@@ -1,7 +1,7 @@
 import type { Capability } from '@svault/shared/schemas';
 import { randomToken } from '@svault/shared';
 import type { WebhookCheck } from '../check.ts';
-import { eachVariant } from '../each-variant.ts';
+import { variantsAtOnce } from '../each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import type { Answer } from '../http/client.ts';
 import { HEALTH } from './signed-requests.ts';
@@ -70,7 +70,7 @@ const refusesOther = ({ id, path, allow, others, claims }: Endpoint): WebhookChe
   requirements: ['TRN-31', 'TRN-33'],
   ...(claims !== undefined && { claims }),
   run: ({ send }) =>
-    eachVariant(Object.fromEntries(others.map((each) => [each, each])), async (method) =>
+    variantsAtOnce(Object.fromEntries(others.map((each) => [each, each])), async (method) =>
       expectNotAllowed(await send({ method, path }), method, allow),
     ),
 });

@@ -1,5 +1,5 @@
 import type { WebhookCheck } from '../check.ts';
-import { eachVariant } from '../each-variant.ts';
+import { variantsAtOnce } from '../each-variant.ts';
 import { expectRefusal } from '../expect.ts';
 import type { TicketDeviation } from '../forge/ticket.ts';
 import type { Answer } from '../http/client.ts';
@@ -28,7 +28,7 @@ export function refusesTickets(
     ...described,
     claims: ['credential'],
     run: (tools) =>
-      eachVariant(tickets(tools), async (shown) => expectRefusal(await show(tools, shown), 'TICKET_INVALID')),
+      variantsAtOnce(tickets(tools), async (shown) => expectRefusal(await show(tools, shown), 'TICKET_INVALID')),
   };
 }
 
@@ -41,7 +41,7 @@ export function takesTickets(
     ...described,
     claims: ['credential'],
     run: (tools) =>
-      eachVariant(tickets(tools), async (shown) => expectRefusal(await show(tools, shown), 'NOT_FOUND')),
+      variantsAtOnce(tickets(tools), async (shown) => expectRefusal(await show(tools, shown), 'NOT_FOUND')),
   };
 }
 

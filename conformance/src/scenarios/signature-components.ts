@@ -149,7 +149,6 @@ export const SIGNATURE_COMPONENT_CHECKS: readonly Check[] = [
       'signed with the first value': withField(tools, ['a', 'b'], 'a'),
       'signed with the last value': withField(tools, ['a', 'b'], 'b'),
       'the same value twice': withField(tools, ['a', 'a'], 'a'),
-      'the same content-type twice': withTwice(tools, 'content-type'),
       'the same content-digest twice': withTwice(tools, 'content-digest'),
     }),
   ),

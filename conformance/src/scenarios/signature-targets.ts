@@ -1,6 +1,6 @@
 import { authorityOf, signedPath } from '@svault/shared';
 import type { Check } from '../check.ts';
-import { eachVariant } from '../each-variant.ts';
+import { variantsAtOnce } from '../each-variant.ts';
 import { expectOk, expectThat } from '../expect.ts';
 import { NotTestable } from '../check-outcome.ts';
 import type { Component } from '../forge/signature.ts';
@@ -101,7 +101,7 @@ export const SIGNATURE_TARGET_CHECKS: readonly Check[] = [
     title: 'the path is verified as it was sent, with nothing decoded',
     requirements: ['SIG-15'],
     run: (tools) =>
-      eachVariant(respelled(tools), async (request) => {
+      variantsAtOnce(respelled(tools), async (request) => {
         const answer = await tools.send(request);
         expectThat(answer.status >= 300, answer, 'no success: the signature is over another path');
       }),

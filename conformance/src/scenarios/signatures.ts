@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { toBase64 } from '@svault/shared';
 import type { Check } from '../check.ts';
-import { eachVariant } from '../each-variant.ts';
+import { variantsAtOnce } from '../each-variant.ts';
 import { expectRefusal, expectThat } from '../expect.ts';
 import type { SignatureDeviation } from '../forge/signature.ts';
 import { headerOf, withHeader } from '../forge/tamper.ts';
@@ -163,7 +163,7 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const key = { id: tools.target.key.id, secret: randomBytes(32) };
       const { method, path } = withBody(tools);
-      await eachVariant({ 'no JSON': '{', 'another operation': '{"op":"?"}' }, async (body) =>
+      await variantsAtOnce({ 'no JSON': '{', 'another operation': '{"op":"?"}' }, async (body) =>
         expectRefusal(await tools.signed({ method, path, body }, { key }), 'SIGNATURE_INVALID'),
       );
       const stale = { created: now() - 200, expires: now() - 140 };
@@ -197,7 +197,7 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
         'a wrong digest': { contentDigest: `sha-256=:${toBase64(new Uint8Array(32))}:` },
       };
       const same = 'the bytes that a wrong MAC is answered with';
-      await eachVariant(others, async (deviation) => {
+      await variantsAtOnce(others, async (deviation) => {
         const other = await tools.signed(request, deviation);
         expectThat(sameOutside(wrongMac, other), other, same);
       });

@@ -1,4 +1,4 @@
-import { eachVariant } from '../each-variant.ts';
+import { variantsAtOnce } from '../each-variant.ts';
 import { expectOk, expectRefusal } from '../expect.ts';
 import type { WebhookCheck } from '../check.ts';
 import type { SignatureDeviation } from '../forge/signature.ts';
@@ -35,7 +35,7 @@ export function refusesSignatures(
   return {
     ...described,
     run: (tools) =>
-      eachVariant(attempts(tools), async (attempt) =>
+      variantsAtOnce(attempts(tools), async (attempt) =>
         expectRefusal(await tools.send(toSend(tools, request(tools), attempt)), 'SIGNATURE_INVALID'),
       ),
   };
@@ -53,7 +53,7 @@ export function takesSignatures(
   return {
     ...described,
     run: (tools) =>
-      eachVariant(attempts(tools), async (attempt) =>
+      variantsAtOnce(attempts(tools), async (attempt) =>
         expectOk(await tools.send(toSend(tools, request(tools), attempt))),
       ),
   };

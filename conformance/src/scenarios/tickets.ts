@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Check } from '../check.ts';
-import { eachVariant } from '../each-variant.ts';
+import { variantsAtOnce } from '../each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import type { TicketDeviation } from '../forge/ticket.ts';
 import type { Answer } from '../http/client.ts';
@@ -30,7 +30,7 @@ export const TICKET_CHECKS: readonly Check[] = [
     run: (tools) => {
       const get = (query: string, headers: readonly (readonly [string, string])[] = []): Promise<Answer> =>
         tools.send({ method: 'GET', path: `/v1/credential${query}`, headers });
-      return eachVariant(
+      return variantsAtOnce(
         {
           'no ticket': () => get(''),
           'an empty ticket': () => get('?ticket='),
@@ -47,7 +47,7 @@ export const TICKET_CHECKS: readonly Check[] = [
     requirements: ['TIX-08', 'TIX-09', 'TIX-17', 'TIX-18', 'TIX-27', 'TIX-29', 'TIX-31'],
     claims: ['store'],
     run: (tools) =>
-      eachVariant({ ...WRONG, 'too old': stale(), 'from the future': early() }, async (deviation) =>
+      variantsAtOnce({ ...WRONG, 'too old': stale(), 'from the future': early() }, async (deviation) =>
         expectRefusal(await showAtStore(tools, deviation), 'TICKET_INVALID'),
       ),
   },
@@ -113,13 +113,13 @@ export const TICKET_CHECKS: readonly Check[] = [
         'no ticket at all': 'x',
         nothing: '',
       };
-      await eachVariant(others, async (shown) => expectSame(await show(tools, shown)));
+      await variantsAtOnce(others, async (shown) => expectSame(await show(tools, shown)));
       const used = tools.ticket('credential', tools.freshName());
       await tools.fetchCredential(used);
       expectSame(await tools.fetchCredential(used));
       if (!tools.claims.has('store')) return;
       const atStore = await showAtStore(tools, { secret: randomBytes(32) });
-      await eachVariant({ ...WRONG, 'too old': stale() }, async (deviation) => {
+      await variantsAtOnce({ ...WRONG, 'too old': stale() }, async (deviation) => {
         const other = await showAtStore(tools, deviation);
         expectThat(
           sameOutside(atStore, other),
