@@ -241,8 +241,6 @@ export const DESTINATION_CHECKS: readonly Check[] = [
       const closed = await withTemplates(tools, { authorization: '${TOKEN}' }, own);
       const what = 'authorization, where allowedHeaders names others';
       expectUncalled(closed, await closed.call(), 'DESTINATION_NOT_ALLOWED', what);
-      const none = await withTemplates(tools, { authorization: '${TOKEN}' }, []);
-      expectUncalled(none, await none.call(), 'DESTINATION_NOT_ALLOWED', 'an empty allowedHeaders');
     },
   },
   {

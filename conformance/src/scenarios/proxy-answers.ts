@@ -14,7 +14,7 @@ const LOOKS_LIKE_OURS = '{"error":"said by the upstream","code":"TICKET_INVALID"
 const ANY_BYTES = Buffer.from(Uint8Array.from({ length: 1024 }, (_, at) => (at * 11) % 256));
 
 const TRAVELLING: ReadonlyArray<readonly [name: string, value: string]> = [
-  ['content-type', 'application/vnd.conformance; charset="utf-8"'],
+  ['content-type', 'application/vnd.conformance+json; charset=utf-8'],
   ['mcp-session-id', 'session-9c1e'],
   ['mcp-protocol-version', '2025-06-18'],
   ['etag', 'W/"5f1c"'],

@@ -160,6 +160,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
       await piecesUntil(answer).until('data: on\n\n');
       answer.end();
       const shown = { ...answer, body: new Uint8Array() };
+      calledOnce(proxy, shown);
       const holds = (await became.promise) === 'closed';
       expectThat(holds, shown, 'the upstream’s connection closed after the service hung up');
     },
