@@ -28,7 +28,9 @@ export function refusesTickets(
     ...described,
     claims: ['credential'],
     run: (tools) =>
-      variantsAtOnce(tickets(tools), async (shown) => expectRefusal(await show(tools, shown), 'TICKET_INVALID')),
+      variantsAtOnce(tickets(tools), async (shown) =>
+        expectRefusal(await show(tools, shown), 'TICKET_INVALID'),
+      ),
   };
 }
 
