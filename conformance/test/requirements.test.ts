@@ -6,7 +6,7 @@ import { requirements } from './suite.ts';
 test('check ids are unique and name their area', () => {
   const ids = CHECKS.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  for (const id of ids) expect(id).toMatch(/^[a-z]+(\.[a-z0-9]+(-[a-z0-9]+)*)$/);
+  for (const id of ids) expect(id).toMatch(/^[a-z]+(-[a-z]+)*\.[a-z0-9]+(-[a-z0-9]+)*$/);
 });
 
 test('requirements and checks name each other', () => {
