@@ -1,9 +1,10 @@
 import type { Check } from '../check.ts';
 import { expectOk, expectThat } from '../expect.ts';
 import type { Answer } from '../http/client.ts';
+import { text } from '../http/read-answer.ts';
 import { isMembers } from './holdings.ts';
 import { SECRET_NAMES } from './secret-names.ts';
-import { tells } from './tells-secret.ts';
+import { tells, tellsText } from './tells-secret.ts';
 
 /** What shows of everything that was answered so far; these come late in a run. */
 export const SECRECY_CHECKS: readonly Check[] = [
@@ -15,10 +16,13 @@ export const SECRECY_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const answer = await tools.storage({ op: 'audit.list' });
       expectOk(answer);
-      const secrets = storedSecrets(tools.seen);
-      for (const each of tools.seen.filter(({ sent }) => sent.path === '/v1/storage'))
-        for (const secret of secrets)
-          expectThat(!tells(each, secret), each, 'an answer without a secret that was stored in this run');
+      const asked = tools.seen.filter(({ sent }) => sent.path === '/v1/storage');
+      // Thousands of answers and hundreds of secrets: one look at all of them, and at each only where that found one.
+      const all = asked.map(text).join('\n');
+      for (const secret of [...storedSecrets(tools.seen)].filter((each) => tellsText(all, each))) {
+        const teller = asked.find((each) => tells(each, secret)) ?? answer;
+        expectThat(false, teller, 'an answer without a secret that was stored in this run');
+      }
     },
   },
 ];

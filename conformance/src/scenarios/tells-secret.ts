@@ -3,7 +3,11 @@ import { text } from '../http/read-answer.ts';
 
 /** Whether a secret stands in an answer, as it is or in a common encoding. */
 export function tells(answer: Answer, secret: string): boolean {
-  const told = text(answer);
+  return tellsText(text(answer), secret);
+}
+
+/** The same of a text. */
+export function tellsText(told: string, secret: string): boolean {
   const bytes = Buffer.from(secret);
   const forms = [
     secret,
