@@ -6,6 +6,7 @@ import { certificateChain } from '../forge/certificate-chain.ts';
 import { ed25519Key, rsaKey } from '../forge/ssh-key.ts';
 import { text } from '../http/read-answer.ts';
 import type { Tools } from '../tools.ts';
+import { needProviders, takesProviders } from './takes-providers.ts';
 
 /** What only a refresh would call, and no token here is expired. */
 const PROVIDER = { tokenUrl: 'https://provider.example/token', clientId: 'conformance' };
@@ -19,6 +20,15 @@ async function givenPair(
   const expiryTime = new Date(Date.now() + 3_600_000).toISOString();
   const body = { tokenType: 'JWT', accessToken, refreshToken, expiryTime, ...settings };
   return { name: await tools.given.record(body), accessToken, refreshToken };
+}
+
+/** Of several settings by name, those that the webhook may be given. */
+async function takenBy<Settings extends object>(
+  tools: Tools,
+  settings: Readonly<Record<string, Settings>>,
+): Promise<ReadonlyArray<readonly [what: string, settings: Settings]>> {
+  const all = Object.entries(settings);
+  return (await takesProviders(tools)) ? all : all.filter(([, each]) => !('provider' in each));
 }
 
 /** Protocol sections 5.4 and 5.5, the table: what each type delivers. */
@@ -48,7 +58,7 @@ export const TOKEN_TYPE_CHECKS: readonly Check[] = [
         'a record that says shareRefreshToken': { shareRefreshToken: true },
         'a record with provider that says shareRefreshToken': { shareRefreshToken: true, provider: PROVIDER },
       };
-      for (const [what, settings] of Object.entries(shared)) {
+      for (const [what, settings] of await takenBy(tools, shared)) {
         const { name, accessToken, refreshToken } = await givenPair(tools, settings);
         const { answer, token } = await expectDelivered(tools, name, { claims: { rfp: 'none' }, what });
         expectThat(token['refreshToken'] === refreshToken, answer, `refreshToken for ${what} and rfp none`);
@@ -67,7 +77,7 @@ export const TOKEN_TYPE_CHECKS: readonly Check[] = [
         'a record that says not to share': { shareRefreshToken: false },
         'a record with provider that says not to share': { shareRefreshToken: false, provider: PROVIDER },
       };
-      for (const [what, settings] of Object.entries(kept)) {
+      for (const [what, settings] of await takenBy(tools, kept)) {
         const { name, refreshToken } = await givenPair(tools, settings);
         for (const sub of ['agt_conformance', 'usr_conformance']) {
           const claims = { rfp: 'none', sub, shareRefreshToken: true };
@@ -88,7 +98,7 @@ export const TOKEN_TYPE_CHECKS: readonly Check[] = [
         'a record with provider': { provider: PROVIDER },
         'a record with provider that says shareRefreshToken': { shareRefreshToken: true, provider: PROVIDER },
       };
-      for (const [what, settings] of Object.entries(records)) {
+      for (const [what, settings] of await takenBy(tools, records)) {
         const { name, refreshToken } = await givenPair(tools, settings);
         const { answer } = await expectDelivered(tools, name, { claims: { rfp: 'auto' }, what });
         expectThat(!text(answer).includes(refreshToken), answer, `no refresh token for ${what} and rfp auto`);
@@ -101,6 +111,7 @@ export const TOKEN_TYPE_CHECKS: readonly Check[] = [
     requirements: ['CRE-07'],
     claims: ['credential'],
     run: async (tools) => {
+      await needProviders(tools);
       const clientSecret = randomToken();
       const provider = { ...PROVIDER, clientSecret };
       const { name } = await givenPair(tools, { provider, shareRefreshToken: true });
