@@ -8,6 +8,7 @@ import { isMembers } from './holdings.ts';
 import { SECRET_NAMES } from './secret-names.ts';
 import { expectError, resultsOf } from './storage-batches.ts';
 import { tells } from './tells-secret.ts';
+import { takesProviders } from './takes-providers.ts';
 
 const CLAIMS = ['storage'] as const;
 
@@ -161,7 +162,7 @@ export const STORAGE_SECRET_CHECKS: readonly Check[] = [
           accessToken: canary(),
           refreshToken,
           shareRefreshToken: true,
-          provider: { ...provider, clientSecret: canary() },
+          ...((await takesProviders(tools)) && { provider: { ...provider, clientSecret: canary() } }),
         },
         {
           tokenType: 'JWT',

@@ -3,6 +3,7 @@ import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import type { Tools } from '../tools.ts';
 import { expectDelivered, metadataOf, sameTexts, storedVersion } from './holdings.ts';
 import { resultsOf } from './storage-batches.ts';
+import { takesProviders } from './takes-providers.ts';
 
 type Variant = readonly [what: string, body: object];
 
@@ -184,13 +185,18 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
     claims: ['store', 'credential'],
     run: async (tools) => {
       const long = 'x'.repeat(64 * 1024 - 1) + 'y';
+      const withClientSecret = {
+        ...jwt,
+        refreshToken: 'canary',
+        provider: { ...provider, clientSecret: long },
+      };
       const wide = '語'.repeat((64 * 1024 - 1) / 3) + 'y';
       for (const [body, value] of [
         [{ tokenType: 'PlainText', value: long }, long],
         [{ tokenType: 'PlainText', value: wide }, wide],
         [{ tokenType: 'RawCredential', value: long }, long],
         [{ tokenType: 'JWT', accessToken: long, refreshToken: long }, long],
-        [{ ...jwt, refreshToken: 'canary', provider: { ...provider, clientSecret: long } }, jwt.accessToken],
+        ...((await takesProviders(tools)) ? [[withClientSecret, jwt.accessToken] as const] : []),
       ] as const) {
         const name = tools.freshName();
         expectOk(await tools.store(name, body));

@@ -5,6 +5,7 @@ import type { Tools } from '../tools.ts';
 import { expectDelivered, metadataOf, sameTexts, storedVersion } from './holdings.ts';
 import { STORE_BODY_CHECKS } from './store-bodies.ts';
 import { STORE_SETTING_CHECKS } from './store-settings.ts';
+import { takesProviders } from './takes-providers.ts';
 
 const text = (value: string): object => ({ tokenType: 'PlainText', value });
 
@@ -53,9 +54,11 @@ export const STORE_CHECKS: readonly Check[] = [
     claims: ['store', 'storage'],
     run: async (tools) => {
       const next = { tokenType: 'JWT', accessToken: 'canary-of-the-next' };
+      const { provider: _provider, ...simple } = FULL;
+      const full = (await takesProviders(tools)) ? FULL : simple;
       for (const [former, body] of [
-        [FULL, next],
-        [FULL, text('canary-of-the-next')],
+        [full, next],
+        [full, text('canary-of-the-next')],
         [{ ...text('canary-of-the-former'), delivery: 'proxy-only' }, next],
       ] as const) {
         const name = tools.freshName();
