@@ -44,6 +44,20 @@ function ofSize(start: string, end: string, bytes: number): string {
   return start + 'x'.repeat(bytes - start.length - end.length) + end;
 }
 
+const WRITTEN_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+function expectWritten(
+  answer: Answer,
+  members: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): void {
+  for (const name of names) {
+    const value = members[name];
+    const holds = typeof value === 'string' && WRITTEN_TIME.test(value);
+    expectThat(holds, answer, `${name} as YYYY-MM-DDTHH:MM:SS.sssZ`);
+  }
+}
+
 /** Protocol section 2: what a body is, and how it is read. */
 export const BODY_CHECKS: readonly Check[] = [
   {
@@ -191,6 +205,19 @@ export const BODY_CHECKS: readonly Check[] = [
       const answer = await tools.store(tools.freshName(), { tokenType: 'PlainText', value: 'x' });
       expectOk(answer);
       expectThat(/"version"\s*:\s*\d+\s*[,}]/.test(text(answer)), answer, 'version as an integer, such as 1');
+    },
+  },
+  {
+    id: 'json.writes-times',
+    title: 'times that the webhook takes itself are written with three digits after the second, in UTC',
+    requirements: ['TRN-13'],
+    run: async (tools) => {
+      const health = await tools.signed(HEALTH);
+      expectWritten(health, expectOk(health), ['time']);
+      if (!tools.claims.has('store') || !tools.claims.has('storage')) return;
+      const { name } = await tools.given.text();
+      const answer = await tools.storage({ op: 'tokens.get', serviceName: name });
+      expectWritten(answer, expectOk(answer), ['createdAt', 'updatedAt']);
     },
   },
   {
