@@ -3,9 +3,10 @@ import type { Answer } from './http/client.ts';
 /** The webhook answered something else than the protocol says. */
 export class CheckFailed extends Error {
   override readonly name = 'CheckFailed';
-  readonly answer: Answer;
+  /** Absent where what is wrong was no answer, but the link that the run was given. */
+  readonly answer: Answer | undefined;
   readonly expected: string;
-  constructor(answer: Answer, expected: string) {
+  constructor(answer: Answer | undefined, expected: string) {
     super(`expected ${expected}`);
     this.answer = answer;
     this.expected = expected;
