@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe } from 'vitest';
 import { conformanceTests } from '../src/vitest.ts';
 import { isInstalled, startExample, type Example, type RunningExample } from './example-webhook.ts';
+import { waitingTests } from './waiting.ts';
 
 const folderOf = (name: string): string => fileURLToPath(new URL(`../examples/${name}/`, import.meta.url));
 
@@ -33,13 +34,19 @@ for (const example of EXAMPLES) {
     );
   describe.skipIf(!installed)(`the example in ${example.name}:`, () => {
     let running: RunningExample | undefined;
-    conformanceTests({
-      webhook: async () => {
-        running = await startExample(example);
-        return running.toTest;
-      },
-      stop: async () => running?.stop(),
-      shouldsFail: true,
-    });
+    waitingTests(
+      () => startExample(example),
+      { skipsFail: false },
+      (others) =>
+        conformanceTests({
+          webhook: async () => {
+            running = await startExample(example);
+            return running.toTest;
+          },
+          stop: async () => running?.stop(),
+          only: others,
+          shouldsFail: true,
+        }),
+    );
   });
 }
