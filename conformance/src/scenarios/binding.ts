@@ -20,6 +20,17 @@ function answerIn({ steps }: BindingTranscript, name: StepName): Answer {
   return step;
 }
 
+/**
+ * What the bind page was answered with.
+ * @throws CheckSkipped where there is no page: an owner may bind by a command alone
+ */
+function pageIn(transcript: BindingTranscript, name: 'page' | 'pagePending' | 'wrongSetupToken'): Answer {
+  const { page } = transcript.steps;
+  if (page !== undefined && !(page instanceof NoAnswer) && page.status === 404)
+    throw new CheckSkipped('the webhook has no page at /bind');
+  return answerIn(transcript, name);
+}
+
 /** What the exchange was answered with, where that is a key. */
 function exchangedIn({ steps }: BindingTranscript): ReturnType<typeof bindingOf> {
   const { exchange } = steps;
@@ -105,7 +116,7 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
     title: 'GET /bind asks for a set-up token and says nothing about the service before it',
     requirements: ['BND-01'],
     observe: (transcript) => {
-      const page = answerIn(transcript, 'page');
+      const page = pageIn(transcript, 'page');
       expectOpenPage(page);
       expectMute(transcript, page);
     },
@@ -115,7 +126,7 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
     title: 'the set-up token travels in the body of a form’s POST',
     requirements: ['BND-02'],
     observe: (transcript) => {
-      const page = answerIn(transcript, 'page');
+      const page = pageIn(transcript, 'page');
       const forms = formsOf(text(page)).filter(({ tokenField }) => tokenField !== undefined);
       expectThat(
         forms.length > 0 && forms.every(({ method }) => method === 'post'),
@@ -129,7 +140,7 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
     title: 'a wrong set-up token shows nothing about the service and goes into no URL and no cookie',
     requirements: ['BND-01', 'BND-02'],
     observe: (transcript) => {
-      const answer = answerIn(transcript, 'wrongSetupToken');
+      const answer = pageIn(transcript, 'wrongSetupToken');
       expectMute(transcript, answer);
       const kept = answer.headers.some(
         ([name, value]) => ['location', 'set-cookie'].includes(name) && value.includes(WRONG_SETUP_TOKEN),
@@ -330,7 +341,7 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
     id: 'binding.pending-page',
     title: 'the page stays open until the binding is complete',
     requirements: ['EXC-12'],
-    observe: (transcript) => expectOpenPage(answerIn(transcript, 'pagePending')),
+    observe: (transcript) => expectOpenPage(pageIn(transcript, 'pagePending')),
   },
   {
     id: 'binding.completed-by-valid-request',
@@ -339,7 +350,7 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
     observe: (transcript) => {
       expectUnsigned(answerIn(transcript, 'forgedFirst'));
       answerIn(transcript, 'ticketFirst');
-      const before = answerIn(transcript, 'pagePending');
+      const before = pageIn(transcript, 'pagePending');
       if (before.status === 403)
         throw new NotTestable('the page was closed before the binding was complete', before);
       const page = answerIn(transcript, 'pageStillPending');
