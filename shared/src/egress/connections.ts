@@ -3,10 +3,8 @@ import type { buildConnector } from 'undici';
 
 /** Open at once, busy or not; further calls wait. */
 const MAX_CONNECTIONS = 256;
-/** Idle connections whose other side does not say how long it keeps them: Node's own servers close after 5 s. */
+/** How long an idle connection is good for, whatever its other side says: Node's own servers close after 5 s. */
 const KEEP_ALIVE_MS = 4_000;
-/** At most, of those whose other side does. */
-const MOST_KEEP_ALIVE_MS = 30_000;
 /**
  * How long a connection rests between two calls. What an upstream writes after the end of its answer shows in this time
  * and closes the connection, so that the next caller does not take it for an answer to its own request. Longer than the
@@ -50,7 +48,7 @@ export function createConnections(
       allowH2: false,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: MOST_KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
     });
     // It would connect again by itself: a connection is one connection here.
     client.on('disconnect', (_origin, _targets, why) => {
