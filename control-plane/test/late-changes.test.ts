@@ -27,17 +27,21 @@ async function changeUnderWay(
     method: 'POST',
     headers: { ...headers, 'content-type': type, expect: '100-continue' },
   });
+  // From the beginning on: an answer that comes early is told, and not waited for without end.
+  const answered = once(sent, 'response').then(([answer]: readonly IncomingMessage[]) => {
+    answer?.resume();
+    return answer?.statusCode ?? 0;
+  });
   sent.flushHeaders();
-  await once(sent, 'continue');
+  const early = await Promise.race([once(sent, 'continue').then(() => undefined), answered]);
+  if (early !== undefined) throw new Error(`the change was answered ${early} before its body came`);
   sent.write(body.slice(0, 1));
   // What came before an answered request has been looked at.
   await clientOf(service.running.url, headers)('GET', '/api/me');
   return {
-    finish: async (): Promise<number> => {
+    finish: (): Promise<number> => {
       sent.end(body.slice(1));
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-      answer.resume();
-      return answer.statusCode ?? 0;
+      return answered;
     },
   };
 }
