@@ -2,6 +2,7 @@ import { createECDH, generateKeyPairSync } from 'node:crypto';
 import type { Capability } from '@svault/shared/schemas';
 import type { Check } from '../check.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
+import { rsaPair } from '../forge/rsa-pair.ts';
 import type { Tools } from '../tools.ts';
 import { metadataOf, sameTexts } from './holdings.ts';
 
@@ -52,9 +53,7 @@ const otherKey = (type: 'x25519' | 'ed25519'): Settings => {
   const pair = type === 'x25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ed25519');
   return { ...pair.publicKey.export({ format: 'jwk' }) };
 };
-const rsaKey = (): Settings => ({
-  ...generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' }),
-});
+const rsaKey = (): Settings => ({ ...rsaPair().publicKey.export({ format: 'jwk' }) });
 /** Coordinates of the right length that no point of the curve has. */
 function offCurve(): Settings {
   const point = createECDH('prime256v1').generateKeys();
