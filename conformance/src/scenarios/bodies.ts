@@ -1,3 +1,4 @@
+import { CheckSkipped } from '../check-outcome.ts';
 import type { Check } from '../check.ts';
 import { eachVariant, variantsAtOnce } from '../each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
@@ -15,6 +16,12 @@ const storage = (tools: Tools, body: string | Uint8Array, contentType?: string):
     { method: 'POST', path: '/v1/storage', body },
     contentType === undefined ? {} : { contentType },
   );
+
+/** A signed operation in a body of `Transfer-Encoding: chunked`. */
+const inChunks = (tools: Tools, body: string | Uint8Array): Promise<Answer> => {
+  const request = tools.sign({ method: 'POST', path: '/v1/storage', body });
+  return tools.send({ ...request, headers: [...(request.headers ?? []), ['transfer-encoding', 'chunked']] });
+};
 
 /** JSON that a reader of protocol section 2 refuses, made of an object's members and one of their names. */
 function wrongJson(members: string, name: string): Readonly<Record<string, string | Uint8Array>> {
@@ -269,6 +276,18 @@ export const BODY_CHECKS: readonly Check[] = [
     claims: ['storage'],
     run: async (tools) => {
       expectRefusal(await storage(tools, ofSize(`{${LIST},"x":"`, '"}', MAX_BODY_BYTES + 1)), 'TOO_LARGE');
+    },
+  },
+  {
+    id: 'body.too-large-in-chunks',
+    title: 'a body of more than 1 MiB that does not say its length is answered with 413',
+    requirements: ['TRN-19'],
+    claims: ['storage'],
+    run: async (tools) => {
+      if ((await inChunks(tools, `{${LIST}}`)).status !== 200)
+        throw new CheckSkipped('the webhook takes no body that does not say its length');
+      const large = ofSize(`{${LIST},"x":"`, '"}', MAX_BODY_BYTES + 1);
+      expectRefusal(await inChunks(tools, large), 'TOO_LARGE');
     },
   },
   {

@@ -96,6 +96,7 @@ export const PROXY_CONFIG_FORM_CHECKS: readonly Check[] = [
     ['STO-22'],
     [
       ['4097 bytes', template('x-long', 'x'.repeat(4097))],
+      ['4098 bytes, of half as many letters', template('x-long', 'é'.repeat(2049))],
       ['4097 bytes behind a short one', { headerTemplates: { 'x-short': 'x', 'x-long': 'x'.repeat(4097) } }],
     ],
   ),

@@ -85,8 +85,8 @@ export const PROXY_CHECKS: readonly Check[] = [
   },
   {
     id: 'proxy.body-with-any-method',
-    title: 'a body goes along with DELETE and OPTIONS too',
-    requirements: ['PRX-06'],
+    title: 'a body goes along with DELETE and OPTIONS too, which stay what they are',
+    requirements: ['PRX-06', 'PRX-07'],
     claims: ['proxy'],
     run: async (tools) => {
       const proxy = await armed(tools);
@@ -95,6 +95,7 @@ export const PROXY_CHECKS: readonly Check[] = [
         const call = calledOnce(proxy, answer, before);
         const sent = Buffer.from(call.body).toString();
         expectThat(sent === 'what it is about', answer, `the upstream sent the body with ${method}`);
+        expectThat(call.method === method, answer, `${method} at the upstream, not ${call.method}`);
       }
     },
   },
@@ -176,7 +177,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-05', 'TRU-01'],
     claims: ['proxy'],
     run: async (tools) => {
-      const rest = '/v1/messages/a-b?beta=true&x=a%20b&x=%2F';
+      const rest = '/v1/a%20b%3Fc/messages?beta=true&x=a%20b&x=%2F';
       const proxy = await armed(tools, { rest });
       const elsewhere = (await tools.given.upstream()).open();
       const answer = await proxy.call({
