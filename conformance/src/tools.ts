@@ -1,7 +1,7 @@
 import { randomToken, utf8, type TicketOp } from '@svault/shared';
 import type { HeaderPairs, HmacKey } from '@svault/shared';
 import type { Capability } from '@svault/shared/schemas';
-import { NotTestable } from './check-outcome.ts';
+import { CheckSkipped, NotTestable } from './check-outcome.ts';
 import { forgeSignature, type SignatureDeviation } from './forge/signature.ts';
 import { forgeTicket, type TicketDeviation } from './forge/ticket.ts';
 import type { Answer, Client, OpenAnswer, RequestToSend } from './http/client.ts';
@@ -42,7 +42,10 @@ export interface Tools {
   /** One operation of `POST /v1/storage`, or a batch. */
   storage(operation: object): Promise<Answer>;
   ticket(op: TicketOp, serviceName: string, deviation?: TicketDeviation): string;
-  /** `POST /v1/store` with a ticket of its own, as a browser or a command line sends it. */
+  /**
+   * `POST /v1/store` with a ticket of its own, as a browser or a command line sends it.
+   * @throws CheckSkipped where the webhook claims something, but not this
+   */
   store(serviceName: string, body: object | string, deviation?: TicketDeviation): Promise<Answer>;
   /** `GET /v1/credential` with a ticket in the query, as an agent comes from the 307. */
   fetchCredential(ticket: string, headers?: HeaderPairs): Promise<Answer>;
@@ -138,8 +141,10 @@ export function createTools(options: {
   const storage: Tools['storage'] = (body) => signed({ method: 'POST', path: '/v1/storage', body });
   const ticket: Tools['ticket'] = (op, serviceName, deviation) =>
     forgeTicket(target, op, serviceName, deviation);
-  const store: Tools['store'] = (serviceName, body, deviation) =>
-    send({
+  const store: Tools['store'] = async (serviceName, body, deviation) => {
+    // Who claims something else is not asked to (HEA-06). Where nothing is known of the claims, the store tells.
+    if (claims.size > 0 && !claims.has('store')) throw new CheckSkipped('the webhook does not claim store');
+    return send({
       method: 'POST',
       path: '/v1/store',
       headers: [
@@ -148,6 +153,7 @@ export function createTools(options: {
       ],
       body: bytesOf(body),
     });
+  };
   const proxiedRequest = (call: ProxiedCall): RequestToSend => {
     const { proxyId, serviceName, method: htm = 'POST', headers = [], body, ticket: deviation } = call;
     const claimed = { ...deviation, claims: { prx: proxyId, htm, ...deviation?.claims } };

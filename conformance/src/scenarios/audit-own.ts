@@ -3,6 +3,7 @@ import type { Check } from '../check.ts';
 import { expectOk, expectThat } from '../expect.ts';
 import type { Answer } from '../http/client.ts';
 import type { Tools } from '../tools.ts';
+import { reachable } from '../upstream/reachable.ts';
 import { allOf } from './holdings.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -58,6 +59,7 @@ export const OWN_ENTRY_CHECKS: readonly Check[] = [
     requirements: ['STO-29', 'STO-35'],
     claims: ['storage', 'proxy'],
     run: async (tools) => {
+      await reachable(tools);
       const upstream = await tools.given.upstream();
       const { name: serviceName } = await tools.given.text({ allowedHosts: [upstream.allowedHost] });
       const headerTemplates = { authorization: 'Bearer ${TOKEN}' };

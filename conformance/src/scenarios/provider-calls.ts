@@ -135,6 +135,7 @@ export const PROVIDER_CALL_CHECKS: readonly Check[] = [
     requirements: ['CRE-16'],
     claims,
     run: async (tools) => {
+      await givenRefreshable(tools); // Else a refused address looks like a refused authMethod.
       const provider = openProvider(await tools.given.upstream(), basicClient());
       const sealed = sealedProvider(provider);
       const name = tools.freshName();

@@ -149,7 +149,7 @@ export const REFRESH_CHECKS: readonly Check[] = [
         );
       }
       if (taken > 0) return;
-      const why = `a JWT with a provider at ${provider.tokenUrl} could not be stored`;
+      const why = `a JWT with a provider at ${new URL(provider.tokenUrl).origin} could not be stored`;
       throw REFRESHERS.some((each) => tools.claims.has(each)) ? new NotTestable(why) : new CheckSkipped(why);
     },
   },

@@ -82,7 +82,7 @@ export async function givenRefreshable(
 }
 
 const unreachable = (what: string, { tokenUrl }: Provider): string =>
-  `${what} at ${tokenUrl} was refused; the webhook has to be allowed to call that address, or --upstream-url has to ` +
+  `${what} at ${new URL(tokenUrl).origin} was refused; the webhook has to be allowed to call that address, or --upstream-url has to ` +
   'name one that it may call';
 
 export function fetchToken(
