@@ -100,12 +100,13 @@ test('1. a ticket is used once, over restarts too', async () => {
   expect(await use(unused)).toBe(200);
 });
 
-test('2. of 20 uses at the same time one succeeds, for 300 tickets, and none after a restart (R4)', async () => {
+// 3,000 tickets, over kills: ticket-race.hard.test.ts.
+test('2. of 20 uses at the same time one succeeds, for 100 tickets, and none after a restart (R4)', async () => {
   const webhook = await bound();
   await webhook.store('github', plain('v'));
   const fresh = (count: number): string[] =>
     Array.from({ length: count }, () => webhook.credentialTicket('github'));
-  const tickets = fresh(300);
+  const tickets = fresh(100);
   const wins = await raceTickets(webhook.url, tickets, { uses: 20, inFlight: 64 });
   expect(wins.filter((count) => count !== 1)).toEqual([]);
   await webhook.restart();
@@ -115,7 +116,7 @@ test('2. of 20 uses at the same time one succeeds, for 300 tickets, and none aft
   expect(later.filter((count) => count !== 1)).toEqual([]);
   const log = new Database(join(webhook.dataDir, 'webhook.db'), { readonly: true });
   const delivered = log.prepare(`SELECT count(*) FROM audit_log WHERE event_type = 'CREDENTIAL_DELIVERED'`);
-  expect(delivered.pluck().get()).toBe(320);
+  expect(delivered.pluck().get()).toBe(120);
   log.close();
 });
 
@@ -377,16 +378,17 @@ test('7. one process serves a data folder; other subcommands work beside it (R22
   expect((await webhook.credential('doc')).json.token.accessToken).toBe('first');
 });
 
+// 200 kills: store-kill.hard.test.ts.
 test('8. a process killed in the middle of stores loses nothing that was answered 200 (R2)', async () => {
   const webhook = await boundNow();
   const writers = newWriters(4);
-  for (const afterAnswers of [1, 5, 12, 20, 33]) {
+  for (const afterAnswers of [1, 9, 33]) {
     await webhook.stop();
     await storeUntilKilled(webhook, writers, { afterAnswers });
     await webhook.restart();
     expect(await lossesOf(webhook, writers)).toEqual([]);
   }
-  expect(writers.flatMap(({ answered }) => answered).length).toBeGreaterThanOrEqual(1 + 5 + 12 + 20 + 33);
+  expect(writers.flatMap(({ answered }) => answered).length).toBeGreaterThanOrEqual(1 + 9 + 33);
   expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
 });
 
