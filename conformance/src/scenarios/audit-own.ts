@@ -98,7 +98,8 @@ export const OWN_ENTRY_CHECKS: readonly Check[] = [
   },
   {
     id: 'audit.own-entries-stay',
-    title: 'an event under the id of the webhook’s own item leaves that item as it was',
+    title:
+      'an event under the id of the webhook’s own item leaves that item as it was, and one that copies it is the service’s',
     requirements: ['STO-30', 'STO-35'],
     claims: ['storage', 'credential'],
     run: async (tools) => {
@@ -107,7 +108,18 @@ export const OWN_ENTRY_CHECKS: readonly Check[] = [
       const before = await ownEntries(tools, serviceName);
       const taken = before.items.map(({ id }) => event({ id, serviceName, outcome: 'denied' }));
       await tools.storage({ op: 'audit.append', events: taken });
+      // In all but its id like the webhook's own. A webhook may refuse its own types of events.
+      const copies = before.items.map(({ source: _source, seq: _seq, ...item }) => ({
+        ...item,
+        id: `evt_${randomToken(16)}`,
+      }));
+      await tools.storage({ op: 'audit.append', events: copies });
       const after = await ownEntries(tools, serviceName);
+      expectThat(
+        !after.items.some(({ id }) => copies.some((copy) => copy.id === id)),
+        after.answer,
+        'no item of source "webhook" under the id of an appended event that copies one',
+      );
       for (const { seq, outcome, eventType } of before.items)
         expectThat(
           after.items.some(

@@ -1,10 +1,11 @@
 import { randomToken } from '@svault/shared';
+import type { Capability } from '@svault/shared/schemas';
 import type { WebhookCheck } from '../check.ts';
 import { eachVariant } from '../each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import { text } from '../http/read-answer.ts';
 import type { Tools } from '../tools.ts';
-import { GITHUB } from './provider-of-minters.ts';
+import { GCP, GITHUB } from './provider-of-minters.ts';
 
 const ROLE = 'arn:aws:iam::123456789012:role/conformance';
 
@@ -40,8 +41,36 @@ async function expectStored(tools: Tools, minters: Readonly<Record<string, objec
 
 const github = (settings: object): object => ({ ...GITHUB.settings('https://api.example'), ...settings });
 
-/** Protocol section 5.5: SAV-28 and SAV-29, settings that would restrict nothing or lead elsewhere. */
+/** A check that a minter with a member too many is refused. */
+const refusesUnknown = (
+  id: string,
+  claim: Capability,
+  minters: () => Readonly<Record<string, object>>,
+): WebhookCheck => ({
+  id: `mint.${id}-unknown-member`,
+  title: `a member of ${claim === 'gcp' ? 'gcp-service-account' : claim} that nobody knows is refused, and nothing is stored`,
+  requirements: ['SAV-02'],
+  claims: [claim],
+  run: (tools) => expectRefused(tools, minters()),
+});
+
+/** Protocol section 5.5: SAV-28 and SAV-29, settings that would restrict nothing or lead elsewhere; and SAV-02. */
 export const MINTER_SETTINGS_CHECKS: readonly WebhookCheck[] = [
+  refusesUnknown('github', 'github-app', () => ({
+    'a restriction in another letter case': github({ Repositories: ['one'] }),
+    'a restriction in the singular': github({ permission: { contents: 'read' } }),
+  })),
+  refusesUnknown('gcp', 'gcp', () => ({
+    'a member in another letter case': {
+      ...GCP.settings('https://api.example'),
+      TokenUri: 'https://a.example',
+    },
+    'a member that means nothing': { ...GCP.settings('https://api.example'), comment: 'mine' },
+  })),
+  refusesUnknown('aws', 'aws-sts', () => ({
+    'a restriction in another letter case': awsMinter({ roleArn: ROLE, SessionPolicy: '{}' }),
+    'a restriction with underscores': awsMinter({ role_arn: ROLE }),
+  })),
   {
     id: 'mint.github-names-nothing',
     title: 'permissions and repositories that name nothing are refused, and nothing is stored',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { randomToken } from '@svault/shared';
-import type { Check } from '../check.ts';
+import type { Capability } from '@svault/shared/schemas';
+import type { Check, WebhookCheck } from '../check.ts';
 import { eachVariant } from '../each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import type { SignatureDeviation } from '../forge/signature.ts';
@@ -12,6 +13,33 @@ const AT_ONCE = 10;
 
 const spent = (tools: Tools, nonce: string): Promise<unknown> =>
   tools.signed(HEALTH, { nonce }).then((answer) => expectOk(answer));
+
+/**
+ * A check that an endpoint shares its nonces with the others.
+ * @param body asks for a record that there is not: what matters is that the signature was taken
+ */
+function sharesNonces(
+  claim: Capability,
+  path: `/v1/${string}`,
+  body: (name: string) => object,
+): WebhookCheck {
+  return {
+    id: `replay.at-${path.slice('/v1/'.length)}`,
+    title: `a nonce that was used is refused at ${path}, and one that was used there is refused elsewhere`,
+    requirements: ['SIG-54'],
+    claims: [claim],
+    run: async (tools) => {
+      const request = { method: 'POST', path, body: JSON.stringify(body(tools.freshName())) } as const;
+      const [before, fresh] = [randomToken(), randomToken()];
+      await spent(tools, before);
+      const again = await tools.signed(request, { nonce: before });
+      expectRefusal(again, 'SIGNATURE_INVALID', 'the nonce of a request to /v1/health');
+      expectRefusal(await tools.signed(request, { nonce: fresh }), 'NOT_FOUND', 'a fresh nonce');
+      const elsewhere = await tools.signed(HEALTH, { nonce: fresh });
+      expectRefusal(elsewhere, 'SIGNATURE_INVALID', `/v1/health, under the nonce of a request to ${path}`);
+    },
+  };
+}
 
 /** Protocol section 3.3: each nonce once. */
 export const REPLAY_CHECKS: readonly Check[] = [
@@ -61,6 +89,8 @@ export const REPLAY_CHECKS: readonly Check[] = [
       expectRefusal(await tools.signed(withBody(tools), { nonce }), 'SIGNATURE_INVALID', 'another request');
     },
   },
+  sharesNonces('refresh-notify', '/v1/refresh-notify', (serviceName) => ({ serviceName, reason: 'expired' })),
+  sharesNonces('sv-refresh', '/v1/refresh', (serviceName) => ({ phase: 'get', serviceName })),
   {
     id: 'replay.after-expiry',
     title:

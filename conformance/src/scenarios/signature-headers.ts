@@ -246,6 +246,10 @@ export const SIGNATURE_HEADER_CHECKS: readonly Check[] = [
       'in the alphabet of base64url': withHeader(withTellingMac(tools), 'signature', (value) =>
         value.replaceAll('+', '-').replaceAll('/', '_'),
       ),
+      'with a space inside': signature(tools, (value) => value.replace(/^(.{24})/, '$1 ')),
+      'with a character that is none of base64': signature(tools, (value) =>
+        value.replace(/^(.{24})/, '$1!'),
+      ),
     }),
   ),
   refusesSignatures(

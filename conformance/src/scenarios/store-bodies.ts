@@ -1,5 +1,7 @@
 import type { Check } from '../check.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
+import { certificateChain } from '../forge/certificate-chain.ts';
+import { ed25519Key } from '../forge/ssh-key.ts';
 import type { Tools } from '../tools.ts';
 import { expectDelivered, metadataOf, sameTexts, storedVersion } from './holdings.ts';
 import { resultsOf } from './storage-batches.ts';
@@ -56,13 +58,23 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
     'unknown-member',
     'a member that nobody knows is refused, and nothing is stored',
     ['SAV-02'],
-    () => [
+    ({ claims }) => [
       ['a restriction in lower case', { ...plain, allowedhosts: ['api.example'] }],
       ['a restriction in another case', { ...plain, Delivery: 'proxy-only' }],
       ['a restriction with underscores', { ...plain, allowed_headers: ['authorization'] }],
       ['a member that means nothing', { ...plain, comment: 'mine' }],
       ['the secret in another case beside the secret', { ...plain, Value: 'canary' }],
       ['such a member beside an access token', { ...jwt, sharerefreshtoken: false }],
+      ['beside a certificate', { tokenType: 'Certificate', ...certificateChain(), allowedhosts: [] }],
+      [
+        'beside an SSH key',
+        { tokenType: 'SSHKey', privateKey: ed25519Key().privateKey, Delivery: 'proxy-only' },
+      ],
+      [
+        'beside a RawCredential’s value',
+        { tokenType: 'RawCredential', value: 'canary', Delivery: 'proxy-only' },
+      ],
+      ...(claims.has('totp') ? [['beside a TOTP seed', { ...seed, Digits: 8 }] as const] : []),
     ],
   ),
   refuses(
