@@ -104,6 +104,31 @@ export const SEALED_CHECKS: readonly WebhookCheck[] = [
     },
   },
   {
+    id: 'sealed.ephemeral-key',
+    title: 'the ephemeral key is on P-256, and its coordinates have 32 bytes each (RFC 7518 section 6.2.1)',
+    requirements: ['CRE-19'],
+    claims,
+    run: async (tools) => {
+      const [key] = sealingKeys();
+      const { name } = await tools.given.text(sealedTo(key));
+      // A number that is written without regard to its length has another one half of the time.
+      for (let time = 1; time <= 5; time++) {
+        const answer = await fetchFor(tools, name, key.thumbprint);
+        const { header: said } = await expectSealed(answer, key);
+        const epk = said['epk'] as Readonly<Record<string, unknown>>;
+        expectThat(epk['kty'] === 'EC' && epk['crv'] === 'P-256', answer, '"epk" on P-256');
+        for (const member of ['x', 'y']) {
+          const right = /^[A-Za-z0-9_-]{43}$/.test(String(epk[member]));
+          expectThat(
+            right,
+            answer,
+            `"${member}" of "epk" as base64url of 32 bytes, not ${String(epk[member])}`,
+          );
+        }
+      }
+    },
+  },
+  {
     id: 'sealed.nothing-outside',
     title: 'nothing of a sealed record stands outside of the JWE, and all of it inside',
     requirements: ['CRE-18'],
