@@ -6,6 +6,7 @@ import type { Tools } from '../tools.ts';
 import { refusesTickets, takesTickets } from './shown-tickets.ts';
 
 const MAX_CHARACTERS = 4096;
+const TYPE = 'sv-ticket+jwt';
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 const rightly = (tools: Tools, deviation?: TicketDeviation): string =>
@@ -194,6 +195,17 @@ export const TICKET_FORM_CHECKS: readonly Check[] = [
       requirements: ['TIX-05'],
     },
     (tools) => ({ '4097 characters': ofLength(tools, MAX_CHARACTERS + 1) }),
+  ),
+  takesTickets(
+    {
+      id: 'ticket.header-order',
+      title: 'the members of a header stand in any order, with or without spaces',
+      requirements: ['TIX-03'],
+    },
+    ({ target: { key } }) => ({
+      'the key id first': { headerText: () => JSON.stringify({ kid: key.id, typ: TYPE, alg: 'HS256' }) },
+      'with spaces': { headerText: (json) => json.replaceAll(',', ' , ') },
+    }),
   ),
   takesTickets(
     {
