@@ -1,5 +1,6 @@
 import type { Baseline } from '../baseline.ts';
 import type { Answer, Sent } from '../http/client.ts';
+import { jsonObject } from '../http/read-answer.ts';
 import type { Kept, Outcome } from '../outcome.ts';
 import type { Journal } from '../redaction/journal.ts';
 import { onOneLine, printable } from '../redaction/printable.ts';
@@ -136,8 +137,12 @@ function reportedFailure(
 /** Checks whose failures are about the base even where the request should have been refused. */
 const ABOUT_SIGNATURES = /^(signature|replay)\./;
 
+/** What says that the signature held, since it is looked at first. */
+const BEHIND_THE_SIGNATURE = /^(TICKET_INVALID|SETUP_REQUIRED|[A-Z]+_NOT_ALLOWED)$/;
+
 function isSignatureRefusal(answer: Answer | undefined): boolean {
-  return answer?.status === 401 || answer?.status === 403;
+  if (answer?.status !== 401 && answer?.status !== 403) return false;
+  return !BEHIND_THE_SIGNATURE.test(String(jsonObject(answer)?.['code']));
 }
 
 function reportedRequest(sent: Kept<Sent>, { secrets }: Journal, withBase: boolean): ReportedRequest {
