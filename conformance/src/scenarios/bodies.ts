@@ -246,6 +246,21 @@ export const BODY_CHECKS: readonly Check[] = [
       ),
   },
   {
+    id: 'body.content-type-at-store',
+    title: 'a body of another type than application/json is answered with 400 at /v1/store, and not stored',
+    requirements: ['TRN-17'],
+    claims: ['store'],
+    run: async (tools) => {
+      const name = tools.freshName();
+      const body = '{"tokenType":"PlainText","value":"canary"}';
+      // What a page of another origin may send without asking.
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded'])
+        expectRefusal(await storeBytes(tools, name, body, type), 'INVALID_REQUEST', type);
+      // A ticket for a record that is not there yet: nothing was stored so far.
+      expectOk(await tools.store(name, body, { claims: { ifv: 0 } }));
+    },
+  },
+  {
     id: 'body.content-type-parameters',
     title: 'application/json is taken with and without parameters',
     requirements: ['TRN-17'],
@@ -309,7 +324,7 @@ function storeBytes(
   tools: Tools,
   name: string,
   body: string | Uint8Array,
-  contentType: string | undefined,
+  contentType: string,
   claims: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
   return tools.send({
@@ -317,7 +332,7 @@ function storeBytes(
     path: '/v1/store',
     headers: [
       ['authorization', `Bearer ${tools.ticket('store', name, { claims })}`],
-      ...(contentType === undefined ? [] : [['content-type', contentType] as const]),
+      ['content-type', contentType],
     ],
     body,
   });
