@@ -1,7 +1,7 @@
 import { FLAWS } from '../fixtures/flaws.ts';
 import type { Rules } from '../fixtures/rules.ts';
 import type { Check } from '../src/check.ts';
-import { CHECKS, selectChecks } from '../src/registry.ts';
+import { CHECKS } from '../src/registry.ts';
 
 /** The checks that observe the binding itself have a run of their own (binding.test.ts). */
 export const ON_BOUND = CHECKS.filter((check) => 'run' in check);
@@ -18,8 +18,11 @@ export interface Sabotage {
  * The checks of which these fail. Rotations follow each other in a run: what one fails may be seen by the next.
  * @param ids see {@link Sabotage.fails}
  */
-export const checksFor = (ids: readonly string[]): readonly Check[] =>
-  selectChecks(ids.some((id) => id.startsWith('rotation.')) ? [...ids, 'rotation'] : ids);
+export function checksFor(ids: readonly string[]): readonly Check[] {
+  const turns = ids.some(isRotation);
+  return ON_BOUND.filter(({ id }) => ids.includes(id) || (turns && isRotation(id)));
+}
+const isRotation = (id: string): boolean => id.startsWith('rotation.');
 
 /** A check may have several sabotages: `check.id · which`. */
 export const checkOf = (name: string): string => name.split(' · ', 1)[0] ?? '';
