@@ -71,7 +71,7 @@ function addRunFlags(program: Command): Command {
     .optionsGroup('Which webhook:')
     .option(
       '--bind-link <url>',
-      'the link that its bind page or its command ends with; - reads it from stdin',
+      'the registration link (…/vault/webhook-bind?code=…) that its bind page or its command ends with; - reads it from stdin',
     )
     .option('--code <uuid>', 'the binding code, with --hmac-hash, --webhook-url and --service-url')
     .option('--hmac-hash <hex>', 'SHA-256 of the key that the exchange will answer')
