@@ -1,6 +1,6 @@
 import { newKey } from '@svault/shared';
 import { expect } from 'vitest';
-import { pathFor } from '../pair-agents.ts';
+import { type PairAgent, pathFor } from '../pair-agents.ts';
 import { type RestRefusal, expectRefusal } from './answers.ts';
 import type { ERROR_ROWS } from './error-rows.ts';
 import { useFloor } from './floor-plays.ts';
@@ -14,6 +14,13 @@ const named = ({ says }: Row): RestRefusal => says.split(' | ').slice(0, 2).join
 
 const withKey = ({ anyone }: Stage, key: string) =>
   anyone('GET', pathFor('github'), { headers: { authorization: `Bearer ${key}` } });
+
+/** Stops the webhook as soon as nothing calls it, and asks. */
+async function askedOfAnAwayOne(stage: Stage, agent: PairAgent): ReturnType<PairAgent['ask']> {
+  await stage.shipped();
+  await stage.pair.stop('webhook');
+  return agent.ask('github');
+}
 
 /** The specification's rules other than `rate_limit`, each set to block at the stage's time. */
 export const BLOCKING_RULES = [
@@ -194,10 +201,14 @@ export const ERROR_PLAYS = {
 
   'webhook offline': async (stage) => {
     const agent = await stage.agent('github');
-    await stage.shipped();
-    await stage.pair.stop('webhook');
-    // Not known yet: the redirect, whose fetch fails at the webhook.
-    const { status, headers } = await agent.ask('github');
+    // Not known yet: the redirect, whose fetch fails at the webhook. A job of the service's own may have called first.
+    let asked = await askedOfAnAwayOne(stage, agent);
+    for (let tries = 1; asked.status === 503 && tries < 4; tries++) {
+      await stage.pair.start('webhook');
+      await stage.admin('GET', '/api/webhook');
+      asked = await askedOfAnAwayOne(stage, agent);
+    }
+    const { status, headers } = asked;
     expect(status).toBe(307);
     const fetched = await fetch(headers.get('location') ?? '').then(
       (answer) => answer.status,
