@@ -68,10 +68,10 @@ function setupOf(name: string): string {
 // Where a script wants to count the tests, it names a file for the JSON report.
 const resultsFile = process.env['TEST_RESULTS'];
 
-// Two workers: the tests promise to pass on two cores in any order.
+// Three workers keep two cores busy, since tests wait for programs, disks and databases now and then.
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    maxWorkers: 3,
     reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
     projects: projects({
       names: 'test.ts',
