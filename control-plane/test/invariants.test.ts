@@ -20,7 +20,7 @@ import { type StoredState, storedState } from './stored-state.ts';
  *  5. Owner links and binding codes expire, and work once.
  *  6. A key is shown once and kept as a hash, or wrapped.
  *  7. No log line, at debug level either, holds a secret.                     (whole: no-plaintext.test.ts)
- *  8. A wrong master key does not start it and changes no byte.               (whole: master-key.test.ts)
+ *  8. A wrong master key does not start it and changes no byte.               (whole: master-key.sqlite.test.ts)
  *  9. No ticket without its audit row, and the row is written before the redirect leaves.
  *                                          (whole: invariants.sqlite.test.ts, invariants.postgres.test.ts)
  * 10. kill -9 under load loses nothing that was answered.                     (whole: invariants.sqlite.test.ts)
