@@ -155,7 +155,9 @@ export const PROXY_PLAYS = {
     const proxy = await scene.proxyTo({ serviceName: 'expired' });
     const answers = await Promise.all(Array.from({ length: 5 }, () => proxy.send('tools/call')));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(provider.calls).toHaveLength(1);
+    // The service's own notice may come once this is over, and refreshes the next pair.
+    const asked = provider.calls.filter(({ form }) => form.get('refresh_token') === refreshToken);
+    expect(asked).toHaveLength(1);
     const [fresh, ...others] = new Set(shown(scene));
     expect([others, fresh === `Bearer ${accessToken}`]).toEqual([[], false]);
     expect(provider.gave(fresh?.slice('Bearer '.length) ?? '')).toBe(true);
