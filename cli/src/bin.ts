@@ -6,8 +6,17 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-process.exitCode = run(process.argv.slice(2), {
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
-  color: process.stdout.isTTY && process.env['NO_COLOR'] === undefined,
+const interruption = new AbortController();
+process.once('SIGINT', () => interruption.abort());
+
+process.exitCode = await run(process.argv.slice(2), {
+  terminal: {
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    stdin: process.stdin,
+    interactive: { in: process.stdin.isTTY, out: process.stdout.isTTY, err: process.stderr.isTTY },
+    columns: process.stdout.columns,
+  },
+  env: process.env,
+  signal: interruption.signal,
 });

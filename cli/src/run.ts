@@ -1,50 +1,39 @@
-import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
-import { EXIT_CODES, exitCodeTable } from './exit-codes.ts';
-import { explainCommand } from './explain/explain-command.ts';
-import { addGlobalFlags, type GlobalFlags } from './global-flags.ts';
-import type { Terminal } from './terminal.ts';
-import { UsageError } from './usage-error.ts';
+import { CommanderError } from 'commander';
+import { EXIT_CODES } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+import type { GlobalFlags } from './global-flags.ts';
+import { DryRunDone } from './http/dry-run.ts';
+import type { Invocation } from './invocation.ts';
+import { createProgram } from './program.ts';
 
 /**
  * Runs one command line.
  * @param args without the interpreter and the script
  * @returns the exit code; see `EXIT_CODES`
  */
-export function run(args: readonly string[], terminal: Terminal): number {
-  const program = createProgram(terminal);
+export async function run(
+  args: readonly string[],
+  surroundings: Pick<Invocation, 'terminal' | 'env' | 'signal'>,
+): Promise<number> {
+  const program = createProgram(surroundings);
   try {
-    program.parse(args, { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
     return EXIT_CODES.ok.code;
   } catch (error) {
+    // Commander has said it already.
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
-    const { debug } = program.opts<GlobalFlags>();
-    const told = error instanceof Error ? error.message : String(error);
-    terminal.err(`error: ${debug && error instanceof Error ? (error.stack ?? told) : told}\n`);
-    return error instanceof UsageError ? EXIT_CODES.usage.code : EXIT_CODES.failed.code;
+    if (error instanceof DryRunDone) return EXIT_CODES.ok.code;
+    if (surroundings.signal.aborted) return EXIT_CODES.interrupted.code;
+    surroundings.terminal.err(`error: ${told(error, program.opts<GlobalFlags>().debug === true)}\n`);
+    return error instanceof Failure ? error.exitCode : EXIT_CODES.failed.code;
   }
 }
 
-function createProgram(terminal: Terminal): Command {
-  const program = new Command('svault')
-    .description('Command-line client of svault, which controls how software agents obtain credentials.')
-    .version(version(), '--version', 'print the version and end')
-    .helpOption('-h, --help', 'print this and end')
-    .helpCommand(false)
-    .configureOutput({
-      writeOut: terminal.out,
-      writeErr: terminal.err,
-      getOutHasColors: () => terminal.color,
-    })
-    .exitOverride()
-    .addHelpText('after', `\n${exitCodeTable()}\n`);
-  addGlobalFlags(program);
-  program.addCommand(explainCommand(terminal).copyInheritedSettings(program));
-  return program;
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
+function told(error: unknown, debug: boolean): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, stack = message } = error;
+  if (debug) return stack;
+  const code = error instanceof Failure ? error.code : undefined;
+  return code === undefined ? message : `${message} [${code}: svault explain ${code}]`;
 }

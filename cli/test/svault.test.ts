@@ -30,7 +30,7 @@ test('--help lists the commands, the global flags and the exit codes', () => {
     'explain',
   ])
     expect(out).toContain(shown);
-  expect(out).toMatch(/Exit codes:\n {2}0 {2}.*\n {2}1 {2}.*\n {2}2 {2}.*\n {2}3/);
+  expect(out).toMatch(/Exit codes:\n {4}0 {2}.*\n {4}1 {2}.*\n {4}2 {2}.*\n {4}3/);
 });
 
 describe('explain', () => {

@@ -1,25 +1,17 @@
 import { styleText } from 'node:util';
 import { isWebhookErrorCode, WEBHOOK_ERROR_STATUS, type WebhookErrorCode } from '@svault/shared';
-import { Command } from 'commander';
-import type { Format, GlobalFlags } from '../global-flags.ts';
-import type { Terminal } from '../terminal.ts';
-import { UsageError } from '../usage-error.ts';
+import type { Format } from '../global-flags.ts';
+import type { Run } from '../invocation.ts';
+import { usage } from '../failure.ts';
 import { WEBHOOK_ERRORS } from './webhook-errors.ts';
 
 /** `explain CODE`: what an error code of the webhook means and what to do about it. Needs no login and no network. */
-export function explainCommand(terminal: Terminal): Command {
-  return new Command('explain')
-    .description('say what an error code means and what to do about it')
-    .argument('[code]', 'such as TICKET_INVALID; without it, all codes')
-    .action((code: string | undefined, _options: object, command: Command) => {
-      const { format, color } = command.optsWithGlobals<GlobalFlags>();
-      const codes =
-        code === undefined ? Object.keys(WEBHOOK_ERRORS).filter(isWebhookErrorCode) : [known(code)];
-      terminal.out(`${print(codes, format, color && terminal.color)}\n`);
-    });
-}
+export const run: Run<[code?: string]> = async ({ flags, terminal, color }, [code]) => {
+  const codes = code === undefined ? Object.keys(WEBHOOK_ERRORS).filter(isWebhookErrorCode) : [known(code)];
+  terminal.out(`${print(codes, flags.format, color)}\n`);
+};
 
-/** @throws UsageError that names the codes that look alike */
+/** @throws Failure usage that names the codes that look alike */
 function known(typed: string): WebhookErrorCode {
   const code = typed.toUpperCase().replaceAll('-', '_');
   if (isWebhookErrorCode(code)) return code;
@@ -27,7 +19,7 @@ function known(typed: string): WebhookErrorCode {
     code.split('_').some((word) => word !== '' && each.split('_').includes(word)),
   );
   const hint = alike.length === 0 ? 'svault explain lists all' : `like it: ${alike.join(', ')}`;
-  throw new UsageError(`there is no code ${typed}; ${hint}`);
+  throw usage(`there is no code ${typed}; ${hint}`);
 }
 
 function print(codes: readonly WebhookErrorCode[], format: Format, color: boolean): string {

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import type { ActingLogin } from '../contexts/acting-login.ts';
+import { actingLogin } from '../contexts/acting-login.ts';
+import { Failure } from '../failure.ts';
+import { DryRunDone, showInstead } from '../http/dry-run.ts';
+import type { IncomingAnswer, OutgoingRequest } from '../http/outgoing-request.ts';
+import { refusalOf } from '../http/refusal.ts';
+import { sendPatiently } from '../http/send-patiently.ts';
+import type { Invocation } from '../invocation.ts';
+
+/** The service, as somebody who is signed in. Every call throws Failure for whatever is no success. */
+export interface ApiClient {
+  readonly login: ActingLogin;
+  /** GET. Under `--dry-run` it is shown, and the command ends. */
+  read<T>(path: string, schema: z.ZodType<T>): Promise<T>;
+  /** GET of a list, page by page, to its end or to `limit` items. */
+  readAll<T>(path: string, itemSchema: z.ZodType<T>, limit?: number): Promise<T[]>;
+  /** GET whose answer may be a redirect, which is not followed. */
+  readRaw(path: string): Promise<IncomingAnswer>;
+  /** Sends a change. Under `--dry-run` it is shown, and `dryAnswer` stands for the answer. */
+  change<T>(change: Change<T>): Promise<T>;
+}
+
+export interface Change<T> {
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: object;
+  readonly schema: z.ZodType<T>;
+  /** What a command goes on with under `--dry-run`; without it, the command ends there. */
+  readonly dryAnswer?: T;
+}
+
+/** Of answers that say nothing (204). */
+export const nothingSchema = z.undefined();
+
+const PAGE_ITEMS = 100;
+
+/**
+ * @param who 'admin' refuses an agent's login before anything is sent
+ * @throws Failure denied
+ */
+export async function apiClient(
+  invocation: Invocation,
+  who: 'admin' | 'anybody' = 'admin',
+): Promise<ApiClient> {
+  const login = await actingLogin(invocation);
+  const { baseUrl, kind, name } = login.context;
+  if (who === 'admin' && kind === 'agent')
+    throw new Failure(
+      'denied',
+      `${name} is an agent’s login, and this takes an admin’s: svault login, or --context`,
+    );
+  const dry = invocation.flags.dryRun === true;
+
+  const ask = async (request: Omit<OutgoingRequest, 'authorization'>): Promise<IncomingAnswer> => {
+    const first = await sendPatiently(invocation, { ...request, authorization: await login.authorization() });
+    if (first.status !== 401) return first;
+    const authorization = await login.renewed();
+    return authorization === undefined ? first : sendPatiently(invocation, { ...request, authorization });
+  };
+  const answered = async <T>(
+    request: Omit<OutgoingRequest, 'authorization'>,
+    schema: z.ZodType<T>,
+  ): Promise<T> => understood(await ask(request), request.url, schema);
+  const urlOf = (path: string): URL => new URL(baseUrl + path);
+  const shownInstead = (request: OutgoingRequest): never => {
+    showInstead(invocation, request);
+    throw new DryRunDone();
+  };
+
+  return {
+    login,
+    read: (path, schema) => {
+      const request = { method: 'GET', url: urlOf(path) } as const;
+      return dry ? shownInstead(request) : answered(request, schema);
+    },
+    readRaw: async (path) => {
+      const request = { method: 'GET', url: urlOf(path) } as const;
+      if (dry) shownInstead(request);
+      const answer = await ask(request);
+      if (answer.status >= 400) throw refusalOf(answer, request.url);
+      return answer;
+    },
+    readAll: async (path, itemSchema, limit = Infinity) => {
+      const pageSchema = z.object({ items: z.array(itemSchema), nextCursor: z.string().optional() });
+      const items: z.output<typeof itemSchema>[] = [];
+      for (let cursor: string | undefined; ;) {
+        const url = urlOf(path);
+        url.searchParams.set('limit', String(Math.min(PAGE_ITEMS, limit - items.length)));
+        if (cursor !== undefined) url.searchParams.set('cursor', cursor);
+        const request = { method: 'GET', url } as const;
+        const page = dry ? shownInstead(request) : await answered(request, pageSchema);
+        items.push(...page.items);
+        cursor = page.nextCursor;
+        if (cursor === undefined || items.length >= limit) return items.slice(0, limit);
+      }
+    },
+    change: async ({ method, path, body, schema, dryAnswer }) => {
+      const request = { method, url: urlOf(path), body };
+      if (!dry) return answered(request, schema);
+      showInstead(invocation, request);
+      if (dryAnswer === undefined) throw new DryRunDone();
+      return dryAnswer;
+    },
+  };
+}
+
+/** @throws Failure */
+export function understood<T>(answer: IncomingAnswer, from: URL, schema: z.ZodType<T>): T {
+  if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, from);
+  const read = schema.safeParse(answer.text === '' ? undefined : jsonIn(answer.text));
+  if (read.success) return read.data;
+  throw new Failure('failed', `${from.host} does not answer as a svault does; is the address right?`, {
+    cause: read.error,
+  });
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

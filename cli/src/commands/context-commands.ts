@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import type { Action } from '../lazily.ts';
+
+/** Sign-in, and the logins that are kept. */
+export function contextCommands(action: Action): readonly Command[] {
+  return [login(action), logout(action), whoami(action), use(action), contexts(action)];
+}
+
+const login = (action: Action): Command =>
+  new Command('login')
+    .description('sign in by browser; or, with a key, keep an agent’s login')
+    .option('--as <name>', 'what the login is called here (default: the host of the service)')
+    .option('--key <key>', 'key of an agent, or of an admin; - reads it from stdin')
+    .option('--no-launch-browser', 'print the address and ask for the code that the page shows')
+    .option(
+      '--base-url <url>',
+      'where the service is (default: SVAULT_BASE_URL, else that of the current login)',
+    )
+    .action(action(() => import('../login/login.ts')));
+
+const logout = (action: Action): Command =>
+  new Command('logout')
+    .description('end the login at the service and forget it here')
+    .action(action(() => import('../login/logout.ts')));
+
+const whoami = (action: Action): Command =>
+  new Command('whoami')
+    .alias('who')
+    .description('say who acts, and where')
+    .action(action(() => import('../login/whoami.ts')));
+
+const use = (action: Action): Command =>
+  new Command('use')
+    .description('make a login the current one')
+    .argument('<name>')
+    .action(action(() => import('../contexts/use-context.ts')));
+
+function contexts(action: Action): Command {
+  const context = new Command('context').alias('ctx').description('logins that are kept');
+  context
+    .command('list')
+    .alias('ls')
+    .description('list them')
+    .action(action(() => import('../contexts/list-contexts.ts')));
+  context.addCommand(use(action));
+  context
+    .command('current')
+    .description('name the current one')
+    .action(action(() => import('../contexts/show-current-context.ts')));
+  context
+    .command('rm')
+    .description('forget one here; at the service it goes on until it ends (see logout)')
+    .argument('<name>')
+    .action(action(() => import('../contexts/remove-context.ts')));
+  return context;
+}

@@ -1,0 +1,47 @@
+import { type Command, Option } from 'commander';
+import { DELIVERIES } from '../tokens/token-vocabulary.ts';
+import { collect } from './repeated-option.ts';
+
+/** What `create` and `set` take: where the secret comes from, and what it is sealed with at the webhook (protocol 5.5). */
+export interface SecretOptions {
+  readonly fromFile?: string;
+  readonly value?: string;
+  readonly body?: string;
+  /** `NAME=@FILE` or `NAME=TEXT`, once for each. */
+  readonly field?: readonly string[];
+  readonly delivery?: (typeof DELIVERIES)[number];
+  readonly allowHost?: readonly string[];
+  readonly allowHeader?: readonly string[];
+  /** Public JWKs, as text or `@FILE`. */
+  readonly recipient?: readonly string[];
+  readonly expiresAt?: string;
+}
+
+export const addSecretOptions = (command: Command): Command =>
+  command
+    .option(
+      '--from-file <file>',
+      'read the secret from a file; - is stdin, as is a stdin that is no terminal',
+    )
+    .option(
+      '--value <secret>',
+      'the secret itself: other users of this machine can see it, and your shell keeps it',
+    )
+    .option(
+      '--body <file>',
+      'read all of what the webhook stores from a JSON file (protocol 5.5); - is stdin',
+    )
+    .option(
+      '--field <name=value>',
+      'a field of the type, such as privateKey=@key.pem; @ reads a file',
+      collect,
+    )
+    .addOption(new Option('--delivery <how>', 'how it may be handed out').choices(DELIVERIES))
+    .option('--allow-host <host>', 'a host that a proxy may send it to; may be repeated', collect)
+    .option('--allow-header <name>', 'a header that a proxy may put it in; may be repeated', collect)
+    .option(
+      '--recipient <jwk>',
+      'with --delivery sealed: the public key of whom it is for, or @FILE',
+      collect,
+    )
+    .option('--expires-at <time>', 'when it expires, as 2026-11-20T12:00:00Z');

@@ -1,0 +1,111 @@
+import { Command, Option } from 'commander';
+import { TOKEN_TYPES } from '../tokens/token-vocabulary.ts';
+import type { Action } from '../lazily.ts';
+import { addSecretOptions } from './secret-options.ts';
+
+/** `tokens` and all below it. Those of its commands that have a shortcut are made by a function each. */
+export function tokensCommand(action: Action): Command {
+  const tokens = new Command('tokens')
+    .alias('tk')
+    .description('tokens: what credentials are called, and their secrets');
+  for (const command of [
+    listTokens(action),
+    getToken(action),
+    showToken(action).alias('info'),
+    createToken(action).alias('new'),
+    setToken(action).alias('up'),
+    editToken(action),
+    removeTokens(action),
+    refreshToken(action),
+    tokenHistory(action),
+    storeTicket(action),
+  ])
+    tokens.addCommand(command);
+  return tokens;
+}
+
+export const listTokens = (action: Action, name = 'list'): Command =>
+  new Command(name)
+    .description('list them; as an agent, what it is granted')
+    .action(action(() => import('../tokens/list-tokens.ts')));
+
+export const getToken = (action: Action, name = 'get'): Command =>
+  new Command(name)
+    .description('print the credential: the value alone, with no newline added where stdout is no terminal')
+    .argument('<service>')
+    .option('--check', 'print no secret; exit 0 when there is a value and 6 when it is empty')
+    .option('--field <name>', 'print another field of it, such as refreshToken, privateKey or expiryTime')
+    .option('--credential-process', 'print it as AWS tools read it from a credential_process')
+    .action(action(() => import('../tokens/get-token.ts')));
+
+export const showToken = (action: Action, name = 'show'): Command =>
+  new Command(name)
+    .description('show how it is described and what the webhook says of it; never the secret')
+    .argument('<service>')
+    .action(action(() => import('../tokens/show-token.ts')));
+
+export const createToken = (action: Action, name = 'create'): Command =>
+  addDescription(
+    addSecretOptions(
+      new Command(name)
+        .description('name a token and store its secret at the webhook; asks for the secret, or reads it')
+        .argument('<service>')
+        .addOption(new Option('--type <type>', 'what it is').choices(TOKEN_TYPES).default('PlainText')),
+    ).option('--empty', 'name it only; its secret comes later, by set'),
+  ).action(action(() => import('../tokens/create-token.ts')));
+
+export const setToken = (action: Action, name = 'set'): Command =>
+  addSecretOptions(
+    new Command(name)
+      .description(
+        'replace its secret at the webhook (admin); what the old one was stored with is not carried over',
+      )
+      .argument('<service>')
+      .addOption(new Option('--type <type>', 'what it is (default: as it was)').choices(TOKEN_TYPES)),
+  )
+    .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
+    .action(action(() => import('../tokens/set-token.ts')));
+
+const editToken = (action: Action): Command =>
+  addDescription(
+    new Command('edit')
+      .description('change how it is described (admin); what is not given stays')
+      .argument('<service>'),
+  ).action(action(() => import('../tokens/edit-token.ts')));
+
+export const removeTokens = (action: Action, name = 'rm'): Command =>
+  new Command(name)
+    .description('delete them, every grant for them, and their records at the webhook (admin)')
+    .argument('<service...>')
+    .option('-y, --yes', 'do not ask')
+    .action(action(() => import('../tokens/remove-tokens.ts')));
+
+const refreshToken = (action: Action): Command =>
+  new Command('refresh')
+    .description('have the webhook refresh it at its provider (admin)')
+    .argument('<service>')
+    .action(action(() => import('../tokens/refresh-token.ts')));
+
+const tokenHistory = (action: Action): Command =>
+  new Command('history')
+    .description('list what happened with it, newest first')
+    .argument('<service>')
+    .option('--limit <count>', 'how many', '50')
+    .action(action(() => import('../tokens/token-history.ts')));
+
+const storeTicket = (action: Action): Command =>
+  new Command('store-ticket')
+    .description(
+      'print an address and a ticket with which its secret can be stored once, by whoever has them',
+    )
+    .argument('<service>')
+    .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
+    .action(action(() => import('../tokens/store-ticket.ts')));
+
+/** How a token is described. */
+const addDescription = (command: Command): Command =>
+  command
+    .option('--name <name>', 'what people call it')
+    .option('--description <text>')
+    .option('--notes <text>')
+    .option('--tags <tags>', 'separated by commas; an empty text: none');

@@ -1,0 +1,47 @@
+import { Command, Option } from 'commander';
+import type { Action } from '../lazily.ts';
+import { TUNNEL_METHODS } from '../webhook-project/tunnel-methods.ts';
+import { collect } from './repeated-option.ts';
+
+/** `webhook` and all below it. */
+export function webhookCommand(action: Action): Command {
+  const webhook = new Command('webhook')
+    .alias('wh')
+    .description('the webhook: where the credentials are, on a machine of yours');
+  webhook
+    .command('init')
+    .description('write a compose project that runs it, into this folder or another')
+    .argument('[folder]', 'where to', 'svault-webhook')
+    .addOption(new Option('--method <method>', 'how the service reaches it').choices(TUNNEL_METHODS))
+    .option(
+      '--set <KEY=VALUE>',
+      'a value of the project, such as SV_WEBHOOK_URL=https://…; may be repeated',
+      collect,
+    )
+    .option('--force', 'write over files that are there; its secrets and .env stay')
+    .action(action(() => import('../webhook/init-webhook.ts')));
+  webhook
+    .command('up')
+    .description('start it')
+    .argument('[folder]', 'of the project', '.')
+    .action(action(() => import('../webhook/start-webhook.ts')));
+  webhook
+    .command('bind')
+    .description('bind it by its registration link, without a browser (admin)')
+    .argument(
+      '[link]',
+      'what bind-link printed; else it is read from stdin, or asked of the project in this folder',
+    )
+    .option('-y, --yes', 'do not ask; for machines that trust where the link came from')
+    .action(action(() => import('../webhook/bind-webhook.ts')));
+  webhook
+    .command('status')
+    .description('say which one is bound and whether it answers (admin)')
+    .action(action(() => import('../webhook/webhook-status.ts')));
+  webhook
+    .command('down')
+    .description('stop it: then no credential can be delivered')
+    .argument('[folder]', 'of the project', '.')
+    .action(action(() => import('../webhook/stop-webhook.ts')));
+  return webhook;
+}

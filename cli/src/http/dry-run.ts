@@ -1,0 +1,20 @@
+import type { Invocation } from '../invocation.ts';
+import type { OutgoingRequest } from './outgoing-request.ts';
+import { shownBody, shownUrl } from './shown-request.ts';
+
+/** Nothing is left to show under `--dry-run`; ends a command with exit code 0. */
+export class DryRunDone extends Error {
+  override readonly name = 'DryRunDone';
+}
+
+/** Prints a request instead of sending it: one line of JSON for each with `--format json`, else to be read by people. */
+export function showInstead(
+  { terminal, flags }: Pick<Invocation, 'terminal' | 'flags'>,
+  request: OutgoingRequest,
+): void {
+  const { method, url } = request;
+  const body = shownBody(request);
+  const shown = { method, url: shownUrl(url), ...(body !== undefined && { body }) };
+  if (flags.format === 'json') return terminal.out(`${JSON.stringify(shown)}\n`);
+  terminal.out(`${method} ${shown.url}\n${body === undefined ? '' : `${JSON.stringify(body, null, 2)}\n`}`);
+}

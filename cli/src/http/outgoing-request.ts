@@ -1,0 +1,18 @@
+/** A request that a command sends. */
+export interface OutgoingRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly url: URL;
+  /** The whole value of `Authorization`; shown nowhere. */
+  readonly authorization?: string | undefined;
+  /** To be sent as JSON. */
+  readonly body?: object | undefined;
+  /** Members of the body whose values are shown nowhere; true: none of its values is. */
+  readonly secretMembers?: readonly string[] | true | undefined;
+}
+
+/** What came back, whole. */
+export interface IncomingAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}

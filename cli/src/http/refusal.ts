@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { ExitName } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import type { IncomingAnswer } from './outgoing-request.ts';
+
+const bodySchema = z.object({
+  error: z.string(),
+  code: z.string().regex(/^[A-Z_]{3,64}$/),
+  retryAfter: z.number().optional(),
+  policy: z.string().optional(),
+  reason: z.string().optional(),
+  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});
+
+const EXIT_OF_STATUS: Readonly<Record<number, ExitName>> = {
+  401: 'denied',
+  403: 'denied',
+  404: 'notFound',
+  423: 'unavailable',
+  429: 'rateLimited',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+
+/** Codes whose status would say too much or too little here. */
+const EXIT_OF_CODE: Readonly<Record<string, ExitName>> = {
+  // A ticket that was used up, or a clock that is wrong; whoever is signed in is not the question.
+  TICKET_INVALID: 'failed',
+  // The webhook answered: it does not want to.
+  WEBHOOK_REFUSED: 'failed',
+};
+
+/**
+ * What a service or a webhook says no with, as a failure with its documented code.
+ * @param from who answered, for one that is no svault at all
+ */
+export function refusalOf({ status, text }: IncomingAnswer, from: URL): Failure {
+  const body = bodySchema.safeParse(parsed(text)).data;
+  if (body === undefined) {
+    const exit = status >= 502 && status <= 504 ? 'unavailable' : 'failed';
+    return new Failure(exit, `${from.host} answered ${status} as no svault does; is the address right?`);
+  }
+  const { error, code, issues = [], retryAfter, policy, reason } = body;
+  const details = [
+    ...issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)),
+    ...(policy === undefined ? [] : [`policy ${policy}`]),
+    ...(reason === undefined || error.includes(reason) ? [] : [reason]),
+    ...(retryAfter === undefined ? [] : [`again in ${retryAfter} s`]),
+  ];
+  const message = details.length === 0 ? error : `${error} (${details.join('; ')})`;
+  return new Failure(EXIT_OF_CODE[code] ?? EXIT_OF_STATUS[status] ?? 'failed', oneLine(message), { code });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What another machine said, fit for a terminal: no control character moves the cursor, and no line is added. */
+const oneLine = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 1_000);

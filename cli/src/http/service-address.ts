@@ -1,0 +1,30 @@
+import { usage } from '../failure.ts';
+
+/**
+ * Where a key or a secret may be sent: https, or http on this machine. Anything else would show it on the way.
+ * @returns undefined for any other address, one with a user name in it too
+ */
+export function safeAddress(text: string): URL | undefined {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '') return undefined;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
+    ? url
+    : undefined;
+}
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+
+/**
+ * The address of a service, as it was typed.
+ * @returns without a trailing slash
+ * @throws Failure usage
+ */
+export function parseBaseUrl(text: string): string {
+  const url = safeAddress(text);
+  if (url === undefined)
+    throw usage(`${text} is no address of a service: https://… is, and http:// on this machine alone`);
+  if (url.search !== '' || url.hash !== '')
+    throw usage(`${text} has more behind it than a service’s address may`);
+  return url.href.replace(/\/+$/, '');
+}
