@@ -6,6 +6,17 @@ export interface BackgroundJob {
   stop(): Promise<void>;
 }
 
+/**
+ * Runs a piece of work again and again, one run after another; what a run throws is logged and ends nothing.
+ *
+ * @param pauseMs between the end of a run and the next
+ */
+export type StartJob = (
+  name: string,
+  work: () => Promise<unknown>,
+  options: { readonly pauseMs: number; readonly logger: Logger },
+) => BackgroundJob;
+
 /** Which of the processes on one database does the background work that is done once for all of them. */
 export interface BackgroundClaim {
   /**
@@ -23,16 +34,8 @@ export const ALONE: BackgroundClaim = {
   release: () => Promise.resolve(),
 };
 
-/**
- * Runs a piece of work again and again, one run after another; what a run throws is logged and ends nothing.
- *
- * @param pauseMs between the end of a run and the next
- */
-export function startJob(
-  name: string,
-  work: () => Promise<unknown>,
-  { pauseMs, logger }: { readonly pauseMs: number; readonly logger: Logger },
-): BackgroundJob {
+/** By a timer. */
+export const startJob: StartJob = (name, work, { pauseMs, logger }) => {
   let stopped = false;
   let inHand: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -61,4 +64,4 @@ export function startJob(
       await inHand;
     },
   };
-}
+};

@@ -11,6 +11,7 @@ import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
 import { type CliSessions, createCliSessions } from './cli-login/cli-sessions.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
+import type { StartJob } from './background.ts';
 import { type Jobs, startJobs } from './jobs.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
@@ -76,7 +77,8 @@ export interface Context {
   readonly records: WebhookRecords;
   readonly tokenRefresh: TokenRefresh;
   readonly proxyConfigs: ProxyConfigDelivery;
-  startJobs(): Jobs;
+  /** @param startJob by timers unless said otherwise */
+  startJobs(startJob?: StartJob): Jobs;
   close(): Promise<void>;
 }
 
@@ -212,8 +214,9 @@ export async function createContext(
     records: createWebhookRecords({ links, webhook, status }),
     tokenRefresh,
     proxyConfigs,
-    startJobs: () =>
+    startJobs: (startJob) =>
       startJobs({
+        startJob,
         stores,
         unitOfWork,
         claim: database.backgroundClaim,

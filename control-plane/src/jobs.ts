@@ -4,7 +4,7 @@ import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
 import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
 import { createAuditShipper } from './audit/shipper.ts';
-import { type BackgroundClaim, startJob } from './background.ts';
+import { type BackgroundClaim, type StartJob, startJob as startByTimer } from './background.ts';
 import { forgetUnusedClients } from './oauth-clients/client-use.ts';
 import type { RefreshScheduler } from './refresh/scheduler.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
@@ -44,6 +44,7 @@ export function startJobs(options: {
   readonly forgetEndedLimits: () => void;
   /** Days that the log is kept; undefined: for ever. */
   readonly auditRetentionDays: number | undefined;
+  readonly startJob?: StartJob | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }): Jobs {
@@ -58,6 +59,7 @@ export function startJobs(options: {
     clock,
     logger,
     refreshScheduler,
+    startJob = startByTimer,
   } = options;
   const { audit: log, webhookLinks: links } = stores;
   const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });

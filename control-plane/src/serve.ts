@@ -5,6 +5,7 @@ import type { ListenAddress } from '@svault/server-kit/settings';
 import { ensureOwner } from './accounts/bootstrap.ts';
 import { makeLoginLink } from './accounts/login-link.ts';
 import { createApp } from './app.ts';
+import type { StartJob } from './background.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
 import type { Wait } from './webhook-link/linked-webhook.ts';
@@ -27,6 +28,8 @@ export interface ServeOptions {
   readonly logger?: Logger;
   /** Between two tries of a call to a webhook. */
   readonly waitToRepeat?: Wait | undefined;
+  /** Has a background job run again and again. */
+  readonly startJob?: StartJob | undefined;
 }
 
 /**
@@ -39,7 +42,7 @@ export async function startControlPlane(
   config: ControlPlaneConfig,
   options: ServeOptions = {},
 ): Promise<RunningControlPlane> {
-  const { clock = systemClock, waitToRepeat } = options;
+  const { clock = systemClock, waitToRepeat, startJob } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -53,7 +56,7 @@ export async function startControlPlane(
     const context = await createContext(config, { clock, logger, metrics, waitToRepeat });
     undo.push(() => context.close());
     const ownerLink = await bootstrap(context);
-    const jobs = context.startJobs();
+    const jobs = context.startJobs(startJob);
     undo.push(() => jobs.stop());
     const listener = await listen(createApp(context), config.listen);
     undo.push(() => listener.close());

@@ -46,6 +46,12 @@ export interface Cause {
   readonly later?: true;
 }
 
+/** Ships what has waited; a round that failed has the next one wait by the clock. */
+export async function shipOnce({ clock, runJob }: LinkedService): Promise<void> {
+  clock.advance(1_000);
+  await runJob('audit shipping');
+}
+
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 const containing = (members: object): Record<string, unknown> =>
   expect.objectContaining(members) as Record<string, unknown>;
@@ -406,7 +412,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
       const seen = { webhook_id: service.webhook.webhookId };
       await vi.waitFor(
         async () => {
-          service.clock.advance(1_000);
+          await shipOnce(service);
           expect(await service.place.state.rows('SELECT webhook_id FROM webhook_log_heads')).toContainEqual(
             seen,
           );

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AUDIT_EVENT_TYPES, type AuditEventType } from '../src/audit/event-types.ts';
 import type { Database } from '../src/store/database.ts';
-import { CAUSES, type Cause, NEVER, type World } from './audit-causes.ts';
+import { CAUSES, type Cause, NEVER, type World, shipOnce } from './audit-causes.ts';
 import { openBeside } from './beside-the-service.ts';
 import { startLinkedService } from './linked-service.ts';
 import type { LoggedEvent } from './service-steps.ts';
@@ -70,8 +70,7 @@ describe('an event of each type that can occur', () => {
     expect([answer.text, answer.status < 300 || cause.actor === 'agent']).toEqual([answer.text, true]);
     await vi.waitFor(
       async () => {
-        // The shipper pauses after a round that found no log.
-        if (cause.later) world.service.clock.advance(1_000);
+        if (cause.later) await shipOnce(world.service);
         expect(await eventsSince(seq, type)).not.toEqual([]);
       },
       { timeout: 15_000 },

@@ -8,7 +8,7 @@ let service: LinkedService;
 let other: Awaited<ReturnType<typeof serveOn>>;
 
 beforeAll(async () => {
-  service = await startLinkedService();
+  service = await startLinkedService({}, { timers: true });
   other = await serveOn(service.place, service.clock);
   await service.bind();
 });

@@ -7,7 +7,7 @@ describe('shipping the log to the webhook', () => {
   let service: LinkedService;
 
   beforeEach(async () => {
-    service = await startLinkedService();
+    service = await startLinkedService({}, { timers: true });
   });
   afterEach(() => service.stop());
 

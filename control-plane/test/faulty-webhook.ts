@@ -47,15 +47,6 @@ export interface HandMade {
   readonly answer: object;
 }
 
-/**
- * Refuses the log of the service, and its question which tokens are about to expire: for tests that look at what is known of
- * the webhook, which a background job of the service would otherwise find out about, too.
- */
-export const takesNoLog: NonNullable<FaultyWebhook['fault']> = (_path, body) =>
-  body.includes('audit.append') || body.includes('expiresBefore')
-    ? { status: 500, body: '{"error":"full","code":"INTERNAL"}' }
-    : undefined;
-
 export interface FaultyWebhook {
   readonly url: string;
   readonly webhookId: string;

@@ -105,7 +105,7 @@ export interface ManagementService {
 export async function serveOn(
   place: Place,
   clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-  more: Pick<ServeOptions, 'waitToRepeat'> = {},
+  more: Pick<ServeOptions, 'waitToRepeat' | 'startJob'> = {},
 ) {
   const config = controlPlaneConfig(place.env);
   const running = await startControlPlane(config, { clock, logger: silentLogger, ...more });

@@ -116,6 +116,7 @@ describe('the overview', () => {
         logBehindSince: null,
       }),
     );
+    await service.runJob('audit shipping');
     await vi.waitFor(() => expect(service.webhook.events.length).toBeGreaterThan(2));
     await service.webhook.shut();
     await service.agent();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type AdminClient, createAdminClient } from '@svault/compose/admin-client';
 import { bind, parseRegistrationLink } from '@svault/compose/binding';
 import { controlPlaneConfig } from '@svault/control-plane/config';
-import { type RunningControlPlane, startControlPlane } from '@svault/control-plane/serve';
+import { type RunningControlPlane, type ServeOptions, startControlPlane } from '@svault/control-plane/serve';
 import { type LogLevel, createLogger } from '@svault/server-kit/logger';
 import { ManualClock, newKey, randomToken } from '@svault/shared';
 import { webhookConfig } from '@svault/webhook/config';
@@ -25,6 +25,8 @@ export interface PairOptions {
   readonly logLevel?: LogLevel;
   /** False leaves the two unbound. */
   readonly bound?: boolean;
+  /** How the control plane's background jobs run; by timers unless said otherwise. */
+  readonly startJob?: ServeOptions['startJob'];
 }
 
 /** Both programs in this process on one manual clock, bound to each other over a wiretap. */
@@ -93,7 +95,11 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
   const start = async (program: ProgramName): Promise<void> => {
     const surroundings = { clock, logger: loggerOf(program) };
     if (program === 'webhook') running.webhook = await startWebhook(webhookConfig(env), surroundings);
-    else running['control-plane'] = await startControlPlane(controlPlaneConfig(env), surroundings);
+    else
+      running['control-plane'] = await startControlPlane(controlPlaneConfig(env), {
+        ...surroundings,
+        startJob: options.startJob,
+      });
   };
   const stop = async (program: ProgramName): Promise<void> => {
     const { [program]: stopped } = running;

@@ -15,9 +15,8 @@ const named = ({ says }: Row): RestRefusal => says.split(' | ').slice(0, 2).join
 const withKey = ({ anyone }: Stage, key: string) =>
   anyone('GET', pathFor('github'), { headers: { authorization: `Bearer ${key}` } });
 
-/** Stops the webhook as soon as nothing calls it, and asks. */
+/** Stops the webhook and asks. */
 async function askedOfAnAwayOne(stage: Stage, agent: PairAgent): ReturnType<PairAgent['ask']> {
-  await stage.shipped();
   await stage.pair.stop('webhook');
   return agent.ask('github');
 }

@@ -23,7 +23,6 @@ function expectPolicyDenial(answer: Answer, status: 403 | 429, said: { policy: s
 async function offline(scene: ProxyScene): Promise<void> {
   const proxy = await scene.proxyTo();
   expect((await proxy.send('tools/call')).status).toBe(200);
-  await scene.shipped();
   await scene.pair.stop('webhook');
   try {
     // The first finds it out, the others are told.

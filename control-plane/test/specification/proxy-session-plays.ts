@@ -27,7 +27,6 @@ export const PROXY_SESSION_PLAYS = {
 
   sv_session: async (scene) => {
     const proxy = await scene.sessionProxyTo();
-    await scene.shipped();
     await scene.pair.stop('webhook');
     scene.passed();
     try {

@@ -1,3 +1,4 @@
+import { type JobsByHand, jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pair';
 import { type Answer, type Call, clientOf } from '../management-service.ts';
 import { expect } from 'vitest';
@@ -30,7 +31,9 @@ export interface Stage {
   /** Uses list mode, which costs nothing but limits, so many times by each; all are let through. */
   spend(agents: readonly PairAgent[], each: number): Promise<void>;
   wait(ms: number): void;
-  /** Waits until the webhook has all of the log, so that nothing on its way finds out that it is gone. */
+  /** Runs a background job of the service once, by its name in the log; by itself none runs. */
+  readonly runJob: JobsByHand['run'];
+  /** Ships the log until the webhook has all of it. */
   shipped(): Promise<void>;
   /** No agent, policy, window or strike is left of the row before. */
   clear(): Promise<void>;
@@ -38,7 +41,8 @@ export interface Stage {
 }
 
 export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
-  const pair = await startPair({ logLevel: 'silent', ...options });
+  const jobs = jobsByHand();
+  const pair = await startPair({ logLevel: 'silent', startJob: jobs.startJob, ...options });
   const admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
   const deleteAgents: Stage['deleteAgents'] = async (agents) => {
     await fewAtOnce(agents.length, (n) => pair.admin.call('DELETE', `/api/agents/${agents[n]?.id}`));
@@ -75,11 +79,13 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
       expect(new Set(statuses)).toEqual(new Set([200]));
     },
     wait: (ms) => pair.clock.advance(ms),
+    runJob: jobs.run,
     shipped: async () => {
       const state = storedState(pair.databaseUrl);
-      const unshipped = (): Promise<unknown> => {
+      const unshipped = async (): Promise<unknown> => {
         // After a round that failed the shipper pauses by the clock.
         pair.clock.advance(1_000);
+        await jobs.run('audit shipping');
         return state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains');
       };
       await expect.poll(unshipped, { timeout: 25_000 }).toBe(0);
