@@ -18,6 +18,8 @@ export interface CommandLineOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Sends SIGINT to a spawned command, as Ctrl-C does. */
+  readonly interrupt?: AbortSignal;
 }
 
 /** A user with a folder of their own for what the client keeps. */
@@ -54,12 +56,12 @@ export function commandLine(env: Readonly<Record<string, string>> = {}): Command
       });
       return { code, ...said };
     },
-    spawned: (args, { program = [process.execPath, BIN], input = '', env: more, signal } = {}) => {
+    spawned: (args, { program = [process.execPath, BIN], input = '', env: more, interrupt } = {}) => {
       const [command, ...before] = program;
       const child = spawn(command, [...before, ...args], {
         env: { PATH: process.env['PATH'], HOME: dir.path, ...all, ...more },
-        ...(signal !== undefined && { signal }),
       });
+      interrupt?.addEventListener('abort', () => child.kill('SIGINT'));
       const said = { out: '', err: '' };
       child.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()));
       child.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
