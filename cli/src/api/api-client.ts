@@ -11,6 +11,8 @@ import type { Invocation } from '../invocation.ts';
 /** The service, as somebody who is signed in. Every call throws Failure for whatever is no success. */
 export interface ApiClient {
   readonly login: ActingLogin;
+  /** Whether nothing is sent (`--dry-run`). */
+  readonly dryRun: boolean;
   /** GET. Under `--dry-run` it is shown, and the command ends. */
   read<T>(path: string, schema: z.ZodType<T>): Promise<T>;
   /** GET of a list, page by page, to its end or to `limit` items. */
@@ -70,6 +72,7 @@ export async function apiClient(
 
   return {
     login,
+    dryRun: dry,
     read: (path, schema) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
       return dry ? shownInstead(request) : answered(request, schema);
