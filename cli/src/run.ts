@@ -3,6 +3,7 @@ import { EXIT_CODES } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import { DryRunDone } from './http/dry-run.ts';
+import { Interrupted } from './interrupted.ts';
 import type { Invocation } from './invocation.ts';
 import { createProgram } from './program.ts';
 
@@ -24,7 +25,7 @@ export async function run(
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
     if (error instanceof DryRunDone) return EXIT_CODES.ok.code;
-    if (surroundings.signal.aborted) return EXIT_CODES.interrupted.code;
+    if (surroundings.signal.aborted || error instanceof Interrupted) return EXIT_CODES.interrupted.code;
     surroundings.terminal.err(`error: ${told(error, program.opts<GlobalFlags>().debug === true)}\n`);
     return error instanceof Failure ? error.exitCode : EXIT_CODES.failed.code;
   }

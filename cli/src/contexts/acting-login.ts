@@ -1,5 +1,7 @@
+import { Failure } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Context, KeySecrets } from './context.ts';
+import { environmentLogin } from './environment-login.ts';
 
 /** The login that a command acts with. */
 export interface ActingLogin {
@@ -18,5 +20,7 @@ export interface ActingLogin {
  * @throws Failure usage for a name that there is not, or a SVAULT_… that is malformed; denied where nobody is signed in
  */
 export async function actingLogin(invocation: Invocation): Promise<ActingLogin> {
-  throw new Error(`not built: ${Object.keys(invocation).length}`);
+  const login = invocation.flags.ctx === undefined ? environmentLogin(invocation) : undefined;
+  if (login !== undefined) return login;
+  throw new Failure('denied', 'nobody is signed in: svault login');
 }

@@ -1,4 +1,8 @@
+import { usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { say } from '../output/print.ts';
+import { promptSecret } from './prompt-secret.ts';
+import { readFileBounded, readStreamBounded } from './read-bounded.ts';
 
 /** Where a secret may come from. */
 export interface SecretSource {
@@ -10,6 +14,10 @@ export interface SecretSource {
   readonly argument?: string | undefined;
 }
 
+/** Protocol 5.5, of one secret field. */
+const MAX_BYTES = 64 * 1_024;
+const MAX_LINE_BREAK_BYTES = 2;
+
 /**
  * Reads a secret: from the file, else from stdin where that is no terminal, else by a prompt without echo. One line break at the
  * end of a file or of stdin is not part of it.
@@ -17,5 +25,39 @@ export interface SecretSource {
  * @throws Failure usage for none, two sources, or more than 64 KiB; interrupted for Ctrl-C at the prompt
  */
 export async function readSecret(invocation: Invocation, source: SecretSource): Promise<string> {
-  throw new Error(`not built: ${source.question} ${Object.keys(invocation).length}`);
+  const { file, argument, question } = source;
+  if (argument !== undefined && file !== undefined)
+    throw usage('the secret stands on the command line, and a file is named as well: which is it?');
+  if (argument !== undefined) return fromCommandLine(invocation, argument);
+  const { stdin, interactive } = invocation.terminal;
+  if (file !== undefined && file !== '-')
+    return textOf(await readFileBounded(file, MAX_BYTES + MAX_LINE_BREAK_BYTES), file);
+  if (interactive.in) return promptSecret(invocation, question);
+  const limit = MAX_BYTES + MAX_LINE_BREAK_BYTES;
+  return textOf(await readStreamBounded(stdin, limit, invocation.signal), 'stdin');
+}
+
+function fromCommandLine(invocation: Invocation, argument: string): string {
+  say(
+    invocation,
+    'warning: other users of this machine can see a secret on the command line, and your shell keeps it; stdin, a file or the prompt keeps it to yourself',
+  );
+  return checked(argument, 'the command line');
+}
+
+/** @throws Failure usage for what is no text: it would not be the same when it is delivered */
+function textOf(bytes: Uint8Array, from: string): string {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw usage(`the secret of ${from} is no UTF-8 text; put it into base64 first`);
+  }
+  return checked(text.replace(/\r?\n$/, ''), from);
+}
+
+function checked(text: string, from: string): string {
+  if (text === '') throw usage(`there is no secret: nothing came from ${from}`);
+  if (Buffer.byteLength(text) > MAX_BYTES) throw usage(`the secret of ${from} is longer than 64 KiB`);
+  return text;
 }

@@ -1,0 +1,24 @@
+/** Who a key makes of its holder. */
+export type KeyKind = 'admin' | 'agent';
+
+/**
+ * Form of a key, as `isWellFormedKey` of `@svault/shared` has it, which takes longer to load than a command should wait; a test
+ * compares the two.
+ */
+const FORMS: Readonly<Record<KeyKind, RegExp>> = {
+  agent: /^svagent_[A-Za-z0-9_-]{43}$/,
+  admin: /^svadmin_[A-Za-z0-9_-]{43}$/,
+};
+const SHOWN_CHARACTERS = 4;
+
+/** What a message may say of keys that are none; the text that was given is not in it, since it may be most of a key. */
+export const KEY_FORMS = 'svagent_… of an agent or svadmin_… of an admin';
+
+/** @returns undefined for a text that is no key */
+export function kindOfKey(text: string): KeyKind | undefined {
+  if (FORMS.agent.test(text)) return 'agent';
+  return FORMS.admin.test(text) ? 'admin' : undefined;
+}
+
+/** What may be shown of a key: `svagent_abcd…`, as the service shows it in its lists. */
+export const shownKey = (key: string): string => `${key.slice(0, key.indexOf('_') + 1 + SHOWN_CHARACTERS)}…`;
