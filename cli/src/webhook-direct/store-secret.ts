@@ -1,11 +1,41 @@
+import { type StoreAnswer, storeAnswerSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
+import { understood } from '../api/api-client.ts';
+import { Failure } from '../failure.ts';
+import { DryRunDone, showInstead } from '../http/dry-run.ts';
+import type { OutgoingRequest } from '../http/outgoing-request.ts';
+import { send } from '../http/send.ts';
+import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
+import { plainLine } from '../output/plain-line.ts';
 
 /** Where a secret goes: straight to the webhook, with a ticket of the service, which never sees it (protocol 5.5). */
-export const storeAddressSchema = z.object({ url: z.string(), ticket: z.string(), expiresAt: z.string() });
+export const storeAddressSchema = z.looseObject({
+  url: z.string(),
+  ticket: z.string().regex(/^[\x21-\x7e]{1,4096}$/),
+  expiresAt: z.string(),
+});
 export type StoreAddress = z.infer<typeof storeAddressSchema>;
 
+/** Members that may be shown. Whatever else a record has is as good as a secret. */
+const SHOWN_MEMBERS = [
+  'tokenType',
+  'delivery',
+  'allowedHosts',
+  'allowedHeaders',
+  'recipients',
+  'expiryTime',
+  'publicKey',
+  'algorithm',
+  'digits',
+  'period',
+  'shareRefreshToken',
+];
+
 /**
+ * Sends a secret to the webhook, once: whether a store whose answer got lost was done, nobody can tell from here. Under
+ * `--dry-run` it is shown, without its secrets, and the command ends.
+ *
  * @param record body of `POST /v1/store`
  * @returns the version that the webhook now holds
  * @throws Failure
@@ -14,8 +44,23 @@ export async function storeSecret(
   invocation: Invocation,
   address: StoreAddress,
   record: object,
-): Promise<{ readonly serviceName: string; readonly version: number }> {
-  throw new Error(
-    `not built: ${address.url} ${Object.keys(record).length} ${Object.keys(invocation).length}`,
-  );
+): Promise<StoreAnswer> {
+  const url = safeAddress(address.url);
+  if (url === undefined)
+    throw new Failure(
+      'failed',
+      `the service says that the webhook is at ${plainLine(address.url).slice(0, 200)}, which no secret is sent to: https:// only, or http:// on this machine`,
+    );
+  const request: OutgoingRequest = {
+    method: 'POST',
+    url,
+    authorization: `Bearer ${address.ticket}`,
+    body: record,
+    secretMembers: Object.keys(record).filter((name) => !SHOWN_MEMBERS.includes(name)),
+  };
+  if (invocation.flags.dryRun === true) {
+    showInstead(invocation, request);
+    throw new DryRunDone();
+  }
+  return understood(await send(invocation, request), url, storeAnswerSchema);
 }
