@@ -1,58 +1,116 @@
+import { styleText } from 'node:util';
 import type { Invocation } from '../invocation.ts';
-import { plainLine } from './plain-line.ts';
+import { jsonText } from './json-text.ts';
+import { exactLine, plainLine, plainLines } from './plain-line.ts';
+import { distance, timeAndDistance } from './shown-time.ts';
 import { renderTable } from './table.ts';
 
-/** A column of a table. */
+/** How a column may stand out. */
+export type Tone = 'red' | 'yellow' | 'green' | 'dim';
+
+/** What a cell is made for. */
+export interface View {
+  /** A time as it fits here: how far away in a table, in full where there is room. Null and undefined give ''. */
+  time(iso: string | null | undefined): string;
+}
+
+/** A column of a table, and a line where one thing is shown. */
 export interface Column<T> {
   readonly title: string;
-  readonly of: (item: T) => string;
-  /** Shown with `--format wide` only. */
+  readonly of: (item: T, view: View) => string;
+  /** In tables with `--format wide` only. */
   readonly wide?: true;
+  /** Never cut: the whole column is left out where there is no room. */
+  readonly whole?: true;
+  readonly tone?: (item: T) => Tone | undefined;
 }
 
 /** How things of one kind are printed. */
 export interface Shape<T> {
-  /** In their order; the first should tell items apart. */
+  /** In the order of their importance; the first should tell items apart. */
   readonly columns: readonly Column<T>[];
   /** What `--format name` prints: what other commands take. */
   readonly name: (item: T) => string;
+  /** What a person is told of an empty list. */
+  readonly none?: string;
 }
 
-/** Prints a list to stdout: a table, or with `--format json` an array of what the service said, whole. */
+/**
+ * Prints a list to stdout: a table that fits the terminal, all columns uncut with `--format wide`, or with `--format json` an
+ * array of what the service said, whole. An empty list is said on stderr.
+ */
 export function printList<T>(invocation: Invocation, items: readonly T[], shape: Shape<T>): void {
   const { flags, terminal, color } = invocation;
   const { out } = terminal;
   switch (flags.format) {
     case 'json':
-      return out(`${JSON.stringify(items, null, 2)}\n`);
+      return out(jsonText(items));
     case 'name':
-      return out(items.map((item) => `${plainLine(shape.name(item))}\n`).join(''));
+      return out(items.map((item) => nameLine(invocation, shape.name(item))).join(''));
     case 'table':
     case 'wide': {
-      const columns = shape.columns.filter(({ wide }) => flags.format === 'wide' || wide === undefined);
-      const rows = items.map((item) => columns.map((column) => plainLine(column.of(item))));
-      return out(
-        renderTable(
-          { titles: columns.map(({ title }) => title), rows },
-          { columns: terminal.columns, color },
-        ),
+      if (items.length === 0) return say(invocation, shape.none ?? 'there are none');
+      const wide = flags.format === 'wide';
+      const columns = shape.columns.filter((column) => wide || column.wide === undefined);
+      const nowMs = Date.now();
+      const view: View = { time: (iso) => (wide ? (iso ?? '') : distance(iso ?? '', nowMs)) };
+      const rows = items.map((item) =>
+        columns.map(({ of, tone }) => ({ text: plainLine(of(item, view)), tone: tone?.(item) })),
       );
+      return out(renderTable({ columns, rows }, { width: wide ? undefined : terminal.columns, color }));
     }
   }
 }
 
-/** Prints one thing: a line for each of all its columns, or with `--format json` the object. */
+/** Prints one thing: a line for each of all its columns that hold something, or with `--format json` the object. */
 export function printOne<T>(invocation: Invocation, item: T, shape: Shape<T>): void {
-  const { flags, terminal } = invocation;
-  if (flags.format === 'json') return terminal.out(`${JSON.stringify(item, null, 2)}\n`);
-  if (flags.format === 'name') return terminal.out(`${plainLine(shape.name(item))}\n`);
+  const { flags, terminal, color } = invocation;
+  if (flags.format === 'json') return terminal.out(jsonText(item));
+  if (flags.format === 'name') return terminal.out(nameLine(invocation, shape.name(item)));
+  const nowMs = Date.now();
+  const view: View = { time: (iso) => timeAndDistance(iso ?? '', nowMs) };
   const shown = shape.columns
-    .map(({ title, of }) => [title, plainLine(of(item))] as const)
-    .filter(([, text]) => text !== '');
-  const width = Math.max(...shown.map(([title]) => title.length));
-  terminal.out(shown.map(([title, text]) => `${title.padEnd(width)}  ${text}\n`).join(''));
+    .map(({ title, of, tone }) => ({ title, text: of(item, view).trimEnd(), tone: tone?.(item) }))
+    .filter(({ text }) => text !== '');
+  const width = Math.max(...shown.map(({ title }) => title.length));
+  const line = ({ title, text, tone }: (typeof shown)[number]): string => {
+    const [first = '', ...others] = plainLines(text).map((each) => toned(each, color ? tone : undefined));
+    const head = color ? styleText('bold', title, { validateStream: false }) : title;
+    const indent = ' '.repeat(width + 2);
+    return [
+      `${head}${' '.repeat(width + 2 - title.length)}${first}\n`,
+      ...others.map((each) => `${`${indent}${each}`.trimEnd()}\n`),
+    ].join('');
+  };
+  terminal.out(shown.map(line).join(''));
+}
+
+/** A change that is made. */
+export interface Done {
+  /** For a person. */
+  readonly said: string;
+  /** What the service answered; printed with `--format json`. */
+  readonly answer?: unknown;
+  /** Of what was changed; printed with `--format name`. */
+  readonly name: string;
+}
+
+/** What a command that only changes something prints: one line on stderr, and on stdout only what a format asks for. */
+export function printDone(invocation: Invocation, { said, answer, name }: Done): void {
+  const { flags, terminal } = invocation;
+  say(invocation, said);
+  if (flags.format === 'name') terminal.out(nameLine(invocation, name));
+  if (flags.format === 'json' && answer !== undefined) terminal.out(jsonText(answer));
 }
 
 /** What was done, for a person; on stderr, so that a pipe gets data alone. */
 export const say = ({ terminal }: Pick<Invocation, 'terminal'>, text: string): void =>
   terminal.err(`${plainLine(text)}\n`);
+
+/** A text in a tone. */
+export const toned = (text: string, tone: Tone | undefined): string =>
+  tone === undefined ? text : styleText(tone, text, { validateStream: false });
+
+/** A command behind a pipe gets the name as it is: without its invisible characters it could be the name of another thing. */
+const nameLine = ({ terminal }: Invocation, name: string): string =>
+  `${terminal.interactive.out ? plainLine(name) : exactLine(name)}\n`;

@@ -1,0 +1,231 @@
+import { Readable } from 'node:stream';
+import stringWidth from 'string-width';
+import { expect, test } from 'vitest';
+import type { Format } from '../global-flags.ts';
+import type { Invocation } from '../invocation.ts';
+import { cut } from './cut.ts';
+import { fit } from './fit.ts';
+import { jsonText } from './json-text.ts';
+import { exactLine, plainLine } from './plain-line.ts';
+import { printDone, printList, printOne, type Shape } from './print.ts';
+import { distance, timeAndDistance } from './shown-time.ts';
+
+interface Star {
+  readonly name: string;
+  readonly notes: string;
+  readonly seenAt: string | null;
+}
+
+const STARS: Shape<Star> = {
+  columns: [
+    { title: 'name', of: ({ name }) => name },
+    { title: 'notes', of: ({ notes }) => notes, tone: ({ notes }) => (notes === 'gone' ? 'red' : undefined) },
+    { title: 'seen at', of: ({ seenAt }, { time }) => time(seenAt), wide: true },
+  ],
+  name: ({ name }) => name,
+  none: 'there are no stars',
+};
+
+interface Sight {
+  readonly out: string;
+  readonly err: string;
+}
+
+function seen(
+  print: (invocation: Invocation) => void,
+  { format = 'table', columns, color = false }: { format?: Format; columns?: number; color?: boolean } = {},
+): Sight {
+  const said = { out: '', err: '' };
+  print({
+    flags: { format, color },
+    color,
+    env: {},
+    signal: new AbortController().signal,
+    terminal: {
+      out: (text) => void (said.out += String(text)),
+      err: (text) => void (said.err += text),
+      stdin: Readable.from([]),
+      interactive: { in: false, out: columns !== undefined, err: false },
+      columns,
+    },
+  });
+  return said;
+}
+
+const listed = (stars: readonly Star[], options?: Parameters<typeof seen>[1]): Sight =>
+  seen((invocation) => printList(invocation, stars, STARS), options);
+
+const VEGA: Star = { name: 'Vega', notes: 'bright', seenAt: '2020-01-02T03:04:05.000Z' };
+const WORDY: Star = { name: 'Sirius', notes: 'twice as bright as the next one, '.repeat(5), seenAt: null };
+
+test('a table has a line of titles, and no spaces at the ends of its lines', () => {
+  expect(listed([VEGA, { ...VEGA, name: '織女星' }])).toEqual({
+    out: 'NAME    NOTES\nVega    bright\n織女星  bright\n',
+    err: '',
+  });
+});
+
+test('where stdout is no terminal, nothing is cut', () => {
+  expect(listed([WORDY]).out).toContain(WORDY.notes.trimEnd());
+});
+
+test.each([20, 40, 80])('on a terminal of %i columns, a table fits', (columns) => {
+  const { out } = listed([VEGA, WORDY, { ...VEGA, notes: '星'.repeat(80) }], { columns });
+  const lines = out.trimEnd().split('\n');
+  expect(lines).toHaveLength(4);
+  for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+  expect(lines[2]).toMatch(/…$/);
+});
+
+test('wide has every column, uncut, with times as the service said them', () => {
+  const { out } = listed([VEGA, WORDY], { format: 'wide', columns: 20 });
+  expect(out).toMatch(/^NAME {4}NOTES +SEEN AT\nVega {4}bright +2020-01-02T03:04:05\.000Z\n/);
+  expect(out).toContain(WORDY.notes.trimEnd());
+});
+
+test('an empty list is said on stderr to people, and is an empty array to programs', () => {
+  expect(listed([])).toEqual({ out: '', err: 'there are no stars\n' });
+  expect(listed([], { format: 'json' })).toEqual({ out: '[]\n', err: '' });
+  expect(listed([], { format: 'name' })).toEqual({ out: '', err: '' });
+});
+
+test('colours are shown where they are wanted, and change no width', () => {
+  const gone = { ...VEGA, notes: 'gone' };
+  const { out } = listed([gone], { columns: 80, color: true });
+  expect(out).toBe('\u001B[1mNAME\u001B[22m  \u001B[1mNOTES\u001B[22m\nVega  \u001B[31mgone\u001B[39m\n');
+});
+
+test('one thing is shown with a line for each column that holds something, the wide ones too', () => {
+  const one = { ...VEGA, notes: 'first\nsecond\n' };
+  const { out } = seen((invocation) => printOne(invocation, one, STARS));
+  expect(out).toBe('name     Vega\nnotes    first\n         second\nseen at  2020-01-02T03:04:05.000Z\n');
+  expect(seen((invocation) => printOne(invocation, { ...one, notes: '' }, STARS)).out).not.toContain('notes');
+});
+
+test('a change is said on stderr, and on stdout only what a format asks for', () => {
+  const done = (format: Format): Sight =>
+    seen((invocation) => printDone(invocation, { said: 'hung up', answer: VEGA, name: 'Vega' }), { format });
+  expect(done('table')).toEqual({ out: '', err: 'hung up\n' });
+  expect(done('name')).toEqual({ out: 'Vega\n', err: 'hung up\n' });
+  expect(JSON.parse(done('json').out)).toEqual(VEGA);
+});
+
+const HOSTILE = 'a\u001B[2Jb\u009B1mc\r\nd\u202Ee\u2028f\u{E0041}g\u200Bh';
+
+test('text of others neither moves a cursor nor hides', () => {
+  expect(plainLine(HOSTILE)).toBe('a [2Jb 1mc de fgh');
+  const { out } = listed([{ name: HOSTILE, notes: HOSTILE, seenAt: HOSTILE }], { format: 'wide' });
+  expect(out.split('\n')).toHaveLength(3);
+  expect(out).not.toMatch(/[^\P{Cc}\n]/u);
+});
+
+test('JSON is harmless on a terminal and says the same', () => {
+  const text = jsonText({ [HOSTILE]: HOSTILE });
+  expect(JSON.parse(text)).toEqual({ [HOSTILE]: HOSTILE });
+  expect(text).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u);
+});
+
+test('a name is exact for the next command, and plain on a terminal', () => {
+  const twin = { ...VEGA, name: 'Ve\u200Ega' };
+  expect(listed([twin], { format: 'name' }).out).toBe('Ve\u200Ega\n');
+  expect(listed([twin], { format: 'name', columns: 80 }).out).toBe('Vega\n');
+  expect(exactLine('a\nb')).toBe('a b');
+});
+
+test.each([
+  [
+    'needs less than there is',
+    [
+      [4, 4],
+      [9, 8],
+    ],
+    40,
+    [4, 9],
+  ],
+  [
+    'the one long column gives way',
+    [
+      [4, 4],
+      [90, 8],
+    ],
+    40,
+    [4, 34],
+  ],
+  [
+    'two long ones share evenly, the odd one goes to the first',
+    [
+      [90, 8],
+      [4, 4],
+      [60, 8],
+    ],
+    41,
+    [17, 4, 16],
+  ],
+  [
+    'nobody falls below its least',
+    [
+      [90, 8],
+      [26, 26],
+      [90, 8],
+    ],
+    46,
+    [8, 26, 8],
+  ],
+  [
+    'the last is left out where it would',
+    [
+      [90, 8],
+      [26, 26],
+      [90, 8],
+    ],
+    45,
+    [17, 26],
+  ],
+  [
+    'the first stays whatever happens',
+    [
+      [90, 8],
+      [26, 26],
+    ],
+    5,
+    [5],
+  ],
+  ['nothing', [], 5, []],
+] as const)('widths: %s', (_, needs, width, widths) => {
+  expect(
+    fit(
+      needs.map(([natural, least]) => ({ natural, least })),
+      width,
+      2,
+    ),
+  ).toEqual(widths);
+});
+
+test('a cut halves nothing that shows as one', () => {
+  expect(cut('plain text', 10)).toBe('plain text');
+  expect(cut('plain text', 7)).toBe('plain…');
+  expect(cut('織女星', 4)).toBe('織…');
+  expect(cut('👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 3)).toBe('👩‍👩‍👧‍👦…');
+});
+
+const NOW = Date.parse('2026-03-01T12:00:00Z');
+
+test.each([
+  ['2026-03-01T12:00:00.000Z', 'now'],
+  ['2026-03-01T11:59:01Z', 'now'],
+  ['2026-03-01T11:58:59Z', '1 min ago'],
+  ['2026-03-01T09:30:00Z', '2 h ago'],
+  ['2026-02-01T12:00:00Z', '28 d ago'],
+  ['2026-03-31T12:00:00Z', 'in 30 d'],
+  ['2026-03-01T12:59:59Z', 'in 59 min'],
+  ['2025-03-31T12:00:00Z', '2025-03-31'],
+  ['soon', 'soon'],
+  ['', ''],
+])('%s is %s', (time, said) => {
+  expect(distance(time, NOW)).toBe(said);
+});
+
+test('a time by itself keeps its digits', () => {
+  expect(timeAndDistance('2026-02-01T12:00:00Z', NOW)).toBe('2026-02-01T12:00:00Z (28 d ago)');
+  expect(timeAndDistance('2025-02-01T12:00:00Z', NOW)).toBe('2025-02-01T12:00:00Z');
+});
