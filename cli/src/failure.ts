@@ -9,15 +9,25 @@ export class Failure extends Error {
   readonly exit: ExitName;
   /** Code of the service or the webhook, which `svault explain` explains. */
   readonly code: string | undefined;
+  /** After how many seconds whoever refused wants to be asked again, where it said so. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     exit: ExitName,
     message: string,
-    { code, ...options }: ErrorOptions & { readonly code?: string } = {},
+    {
+      code,
+      retryAfterSeconds,
+      ...options
+    }: ErrorOptions & {
+      readonly code?: string | undefined;
+      readonly retryAfterSeconds?: number | undefined;
+    } = {},
   ) {
     super(message, options);
     this.exit = exit;
     this.code = code;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
   get exitCode(): number {

@@ -15,4 +15,6 @@ export interface IncomingAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** What `text` was read from, for whom it matters that it is UTF-8. */
+  readonly bytes: Uint8Array;
 }

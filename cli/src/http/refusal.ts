@@ -35,7 +35,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitName>> = {
  * What a service or a webhook says no with, as a failure with its documented code.
  * @param from who answered, for one that is no svault at all
  */
-export function refusalOf({ status, text }: IncomingAnswer, from: URL): Failure {
+export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL): Failure {
   const body = bodySchema.safeParse(parsed(text)).data;
   if (body === undefined) {
     const exit = status >= 502 && status <= 504 ? 'unavailable' : 'failed';
@@ -49,8 +49,14 @@ export function refusalOf({ status, text }: IncomingAnswer, from: URL): Failure 
     ...(retryAfter === undefined ? [] : [`again in ${retryAfter} s`]),
   ];
   const message = details.length === 0 ? error : `${error} (${details.join('; ')})`;
-  return new Failure(EXIT_OF_CODE[code] ?? EXIT_OF_STATUS[status] ?? 'failed', oneLine(message), { code });
+  return new Failure(EXIT_OF_CODE[code] ?? EXIT_OF_STATUS[status] ?? 'failed', oneLine(message), {
+    code,
+    retryAfterSeconds: retryAfter ?? secondsIn(headers.get('retry-after')),
+  });
 }
+
+const secondsIn = (header: string | null): number | undefined =>
+  header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 
 function parsed(text: string): unknown {
   try {

@@ -34,16 +34,16 @@ export async function send(
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
     });
-    const text = await readWhole(answer, url);
+    const bytes = await readWhole(answer, url);
     trace(`< ${answer.status} in ${Math.round(performance.now() - startedAt)} ms\n`);
-    return { status: answer.status, headers: answer.headers, text };
+    return { status: answer.status, headers: answer.headers, text: bytes.toString('utf8'), bytes };
   } catch (error) {
     trace(`< nothing in ${Math.round(performance.now() - startedAt)} ms\n`);
     throw error instanceof Failure ? error : networkFailure(error, url);
   }
 }
 
-async function readWhole({ body }: Response, url: URL): Promise<string> {
+async function readWhole({ body }: Response, url: URL): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
@@ -51,5 +51,5 @@ async function readWhole({ body }: Response, url: URL): Promise<string> {
     if (size > MAX_ANSWER_BYTES) throw new Failure('failed', `${url.host} answers more than a svault would`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
