@@ -6,6 +6,7 @@ import { DryRunDone, showInstead } from '../http/dry-run.ts';
 import type { IncomingAnswer, OutgoingRequest } from '../http/outgoing-request.ts';
 import { refusalOf } from '../http/refusal.ts';
 import { sendPatiently } from '../http/send-patiently.ts';
+import { understood } from '../http/understood.ts';
 import type { Invocation } from '../invocation.ts';
 
 /** The service, as somebody who is signed in. Every call throws Failure for whatever is no success. */
@@ -106,22 +107,4 @@ export async function apiClient(
       return dryAnswer;
     },
   };
-}
-
-/** @throws Failure */
-export function understood<T>(answer: IncomingAnswer, from: URL, schema: z.ZodType<T>): T {
-  if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, from);
-  const read = schema.safeParse(answer.text === '' ? undefined : jsonIn(answer.text));
-  if (read.success) return read.data;
-  throw new Failure('failed', `${from.host} does not answer as a svault does; is the address right?`, {
-    cause: read.error,
-  });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

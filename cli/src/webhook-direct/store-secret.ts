@@ -1,11 +1,11 @@
 import { type StoreAnswer, storeAnswerSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
-import { understood } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
 import { DryRunDone, showInstead } from '../http/dry-run.ts';
 import type { OutgoingRequest } from '../http/outgoing-request.ts';
 import { send } from '../http/send.ts';
 import { safeAddress } from '../http/service-address.ts';
+import { understood } from '../http/understood.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 
