@@ -1,6 +1,56 @@
-import { Failure } from '../failure.ts';
-import type { Run } from '../invocation.ts';
+import { apiClient } from '../api/api-client.ts';
+import { Failure, usage } from '../failure.ts';
+import type { Invocation, Run } from '../invocation.ts';
+import { jsonText } from '../output/json-text.ts';
+import { plainLine } from '../output/plain-line.ts';
+import { fetchCredential } from '../webhook-direct/fetch-credential.ts';
+import type { DeliveredToken } from '../webhook-direct/open-delivery.ts';
+import { checkToken } from './check-token.ts';
+import { credentialProcessLine } from './credential-process.ts';
+import { printValue } from './print-value.ts';
+import { serviceNameFrom } from './service-name.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+interface Options {
+  readonly check?: true;
+  readonly field?: string;
+  readonly credentialProcess?: true;
+}
+
+export const run: Run<[string], Options> = async (invocation, [service], options) => {
+  const { check, field, credentialProcess } = options;
+  if ([check, field, credentialProcess].filter((each) => each !== undefined).length > 1)
+    throw usage('--check, --field and --credential-process each print something else: give one of them');
+  const name = serviceNameFrom(service);
+  const client = await apiClient(invocation, 'anybody');
+  if (check === true) return checkToken(invocation, client, name);
+  const token = await fetchCredential(invocation, client, name);
+  if (credentialProcess === true) return printForAws(invocation, token);
+  print(invocation, token, field);
 };
+
+function print(invocation: Invocation, token: DeliveredToken, field: string | undefined): void {
+  const { flags, terminal } = invocation;
+  if (flags.format === 'name') return terminal.out(`${token.serviceName}\n`);
+  if (flags.format === 'json')
+    return terminal.out(jsonText(field === undefined ? token : valueOf(token, field)));
+  const value = valueOf(token, field ?? 'accessToken');
+  printValue(invocation, typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+function valueOf(token: DeliveredToken, field: string): unknown {
+  const fields = Object.entries(token);
+  const found = fields.find(([name]) => name === field);
+  if (found !== undefined) return found[1];
+  const names = fields.map(([name]) => plainLine(name)).join(', ');
+  throw new Failure('notFound', `${token.serviceName} comes without ${plainLine(field)}; it has ${names}`);
+}
+
+function printForAws({ terminal }: Invocation, { accessToken, serviceName }: DeliveredToken): void {
+  const line = credentialProcessLine(accessToken);
+  if (line === undefined)
+    throw new Failure(
+      'failed',
+      `${serviceName} holds no AWS credentials: JSON with Version 1, AccessKeyId and SecretAccessKey, as a RawCredential with the minter aws-sts gives it`,
+    );
+  terminal.out(line);
+}

@@ -1,6 +1,70 @@
-import { Failure } from '../failure.ts';
+import { apiClient } from '../api/api-client.ts';
+import type { SecretOptions } from '../commands/secret-options.ts';
+import { Failure, usage } from '../failure.ts';
 import type { Run } from '../invocation.ts';
+import { plainLine } from '../output/plain-line.ts';
+import { printDone, say } from '../output/print.ts';
+import { storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
+import { checkedRecord } from './checked-record.ts';
+import { droppedRestrictions } from './dropped-restrictions.ts';
+import { versionToReplace } from './if-version.ts';
+import { type TokenType, missingSecret } from './main-secret.ts';
+import { readToken } from './read-token.ts';
+import { givenRecord, withMissingSecret } from './record-from-options.ts';
+import { serviceNameFrom, tokenPath } from './service-name.ts';
+import { tokenTypeOf } from './token-type.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+interface Options extends SecretOptions {
+  readonly type?: TokenType;
+  readonly ifVersion?: string;
+}
+
+export const run: Run<[string], Options> = async (invocation, [service], options) => {
+  const name = serviceNameFrom(service);
+  const which = versionToReplace(options.ifVersion);
+  const client = await apiClient(invocation);
+  const given = await givenRecord(invocation, options);
+  const token = await readToken(client, name);
+  const held = token.webhook;
+  const dropped = held === undefined ? [] : droppedRestrictions(held, given);
+  if (dropped.length > 0)
+    throw usage(`nothing that ${name} was stored with is carried over: ${dropped.join('; ')}`);
+  const tokenType = tokenTypeOf(options.type, given.members, held?.tokenType ?? token.tokenType);
+  const { members } = given;
+  const missing = missingSecret(tokenType, members);
+  const whole = await withMissingSecret(invocation, options, { name, members, missing });
+  const record = checkedRecord({ ...whole, tokenType });
+  const address = await client.change({
+    method: 'POST',
+    path: `${tokenPath(name)}/store-ticket`,
+    body: which,
+    schema: storeAddressSchema,
+  });
+  const answer = await replaced(name, () => storeSecret(invocation, address, record));
+  if (tokenType !== token.tokenType)
+    say(invocation, `the service goes on calling ${name} a ${plainLine(token.tokenType)}`);
+  printDone(invocation, {
+    said: `${name} is stored at ${new URL(address.url).host} as version ${answer.version}`,
+    answer,
+    name,
+  });
 };
+
+async function replaced<T>(name: string, store: () => Promise<T>): Promise<T> {
+  try {
+    return await store();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const { exit, message, code } = error;
+    const advice = code === undefined ? whatIsThere(name) : adviceOn(code, name);
+    throw advice === undefined ? error : new Failure(exit, `${message}; ${advice}`, { code, cause: error });
+  }
+}
+
+/** No answer, or none of a webhook: nobody can tell. */
+const whatIsThere = (name: string): string => `whether it is stored, svault show ${name} tells`;
+
+function adviceOn(code: string, name: string): string | undefined {
+  if (code === 'VERSION_CONFLICT') return `nothing is changed; svault show ${name} tells its version`;
+  return code === 'TICKET_INVALID' ? 'nothing is changed; try again' : undefined;
+}

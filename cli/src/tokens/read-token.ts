@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { ApiClient } from '../api/api-client.ts';
+import { Failure } from '../failure.ts';
+import { tokenPath } from './service-name.ts';
+import { type Token, tokenSchema } from './token.ts';
+
+const webhookSchema = z.looseObject({ bound: z.boolean(), reachable: z.boolean().optional() });
+
+/**
+ * A token, with what the webhook says of it; without that only where the webhook holds nothing. The service asks it for half a
+ * second and no longer, so silence is not taken for an answer here.
+ *
+ * @throws Failure unavailable where no webhook is bound or it does not answer; notFound
+ */
+export async function readToken(client: ApiClient, name: string): Promise<Token> {
+  const first = await tokenOf(client, name);
+  if (first.webhook !== undefined) return first;
+  const { bound, reachable } = await webhookOf(client);
+  if (!bound) throw new Failure('unavailable', 'no webhook is bound: svault webhook bind');
+  if (reachable !== true)
+    throw new Failure('unavailable', `the webhook does not answer, so nobody can tell what ${name} holds`);
+  return tokenOf(client, name);
+}
+
+/** A member is not told how the webhook is: to them it is as if it did not answer. */
+async function webhookOf(client: ApiClient): Promise<z.infer<typeof webhookSchema>> {
+  try {
+    return await client.read('/api/webhook', webhookSchema);
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'FORBIDDEN') return { bound: true };
+    throw error;
+  }
+}
+
+/** @throws Failure notFound that says what to do */
+async function tokenOf(client: ApiClient, name: string): Promise<Token> {
+  try {
+    return await client.read(tokenPath(name), tokenSchema);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'NOT_FOUND') throw error;
+    throw noSuchToken(name, error);
+  }
+}
+
+/** What the service says is the same for whatever is not there. */
+export const noSuchToken = (name: string, cause: Failure): Failure =>
+  new Failure('notFound', `there is no token ${name}; svault ls lists those there are`, {
+    code: cause.code,
+    cause,
+  });

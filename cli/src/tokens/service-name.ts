@@ -1,0 +1,19 @@
+import { isServiceName } from '@svault/shared';
+import { usage } from '../failure.ts';
+import { plainLine } from '../output/plain-line.ts';
+
+/**
+ * A service name as somebody typed it (protocol section 5). Terminals spell an umlaut in one way or another: the name has it
+ * in one.
+ * @throws Failure usage
+ */
+export function serviceNameFrom(text: string): string {
+  const name = text.normalize();
+  if (isServiceName(name)) return name;
+  throw usage(
+    `“${plainLine(text).slice(0, 150)}” is no name of a token: 1 to 128 characters, no “/”, no control characters, no spaces around it`,
+  );
+}
+
+/** @param name as `serviceNameFrom` gives it */
+export const tokenPath = (name: string): string => `/api/tokens/${encodeURIComponent(name)}`;

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../api/api-client.ts';
+import { Failure } from '../failure.ts';
+import type { IncomingAnswer } from '../http/outgoing-request.ts';
+import { refusalOf } from '../http/refusal.ts';
+import { send } from '../http/send.ts';
+import type { Invocation } from '../invocation.ts';
+import { say } from '../output/print.ts';
+import { credentialAddress } from './credential-address.ts';
+
+/** What a webhook gave out for a ticket, unread. */
+export interface Delivery {
+  readonly answer: IncomingAnswer;
+  readonly from: URL;
+}
+
+const TRIES = 3;
+/** Beyond it, waiting is the caller's to decide about. */
+const LONGEST_PAUSE_S = 30;
+const SHORTEST_PAUSE_S = 1;
+
+/**
+ * Fetches a credential from the webhook, with a ticket of the service. A ticket works once, so an answer that says "later" takes
+ * both steps again; the webhook gets the ticket alone, no key and no cookie.
+ *
+ * @throws Failure for whatever is no delivery
+ */
+export async function fetchDelivery(
+  invocation: Invocation,
+  client: ApiClient,
+  name: string,
+): Promise<Delivery> {
+  for (let tries = 1; ; tries += 1) {
+    const attempt = await fetchOnce(invocation, client, name);
+    if ('answer' in attempt) return attempt;
+    const { later } = attempt;
+    if (tries === TRIES) throw later;
+    const seconds = Math.max(later.retryAfterSeconds ?? 0, SHORTEST_PAUSE_S);
+    if (seconds > LONGEST_PAUSE_S) throw later;
+    say(invocation, `${later.message}; again in ${seconds} s`);
+    await sleep(seconds * 1_000, undefined, { signal: invocation.signal });
+  }
+}
+
+async function fetchOnce(
+  invocation: Invocation,
+  client: ApiClient,
+  name: string,
+): Promise<Delivery | { readonly later: Failure }> {
+  let from: URL;
+  try {
+    from = await credentialAddress(client, name);
+  } catch (error) {
+    // Of the service: it knows that the webhook is away.
+    if (error instanceof Failure && error.exit === 'unavailable' && error.retryAfterSeconds !== undefined)
+      return { later: error };
+    throw error;
+  }
+  const answer = await send(invocation, { method: 'GET', url: from });
+  if (answer.status === 200) return { answer, from };
+  const refused = refusalOf(answer, from);
+  if (refused.retryAfterSeconds !== undefined && isTemporary(refused)) return { later: refused };
+  throw refused;
+}
+
+/** Protocol section 5.4: what the same request may be answered otherwise, a little later. */
+const isTemporary = ({ exit, code }: Failure): boolean =>
+  code === 'REFRESH_NEEDED' || exit === 'unavailable' || exit === 'rateLimited';
