@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { newKey } from '@svault/shared';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type CommandLine, commandLine } from './command-line.ts';
+
+// What only a process shows: pipes, signals, and what it is seen with from outside.
+
+const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
+let person: CommandLine;
+beforeAll(() => {
+  person = commandLine();
+});
+afterAll(() => person.remove());
+
+const inBash = (script: string): { out: string; err: string } => {
+  const { stdout: out, stderr: err } = spawnSync('bash', ['-c', script], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], HOME: person.dir, NODE: process.execPath, BIN },
+  });
+  return { out, err };
+};
+
+describe('a closed pipe', () => {
+  test('a reader that has seen enough is no error', () => {
+    expect(inBash('"$NODE" "$BIN" explain --format wide | head -n 1; echo "${PIPESTATUS[0]}"')).toEqual({
+      out: expect.stringMatching(/^[A-Z_]+ .*\n0\n$/),
+      err: '',
+    });
+  });
+
+  test('nor is one that never reads', () => {
+    expect(inBash('"$NODE" "$BIN" --help | true; echo "${PIPESTATUS[0]}"')).toEqual({ out: '0\n', err: '' });
+  });
+
+  test('nobody who reads stderr is no error of another kind', () => {
+    expect(inBash('"$NODE" "$BIN" frobnicate 2>&-; echo "$?"').out).toBe('2\n');
+  });
+});
+
+test('Ctrl-C while a service takes its time: exit 130, and no more than that', async () => {
+  const server = createServer(() => child.abort());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const child = new AbortController();
+  const SVAULT_BASE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const said = await person.spawned(['ls'], {
+      env: { SVAULT_BASE_URL, SVAULT_KEY: newKey('svagent') },
+      interrupt: child.signal,
+    });
+    expect(said).toEqual({ code: 130, out: '', err: '' });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
