@@ -33,15 +33,23 @@ export const addSecretOptions = (command: Command): Command =>
     )
     .option(
       '--field <name=value>',
-      'a field of the type, such as privateKey=@key.pem; @ reads a file',
+      'a field of the type, such as privateKey=@key.pem or minter.type=aws-sts; @ reads a file',
       collect,
     )
     .addOption(new Option('--delivery <how>', 'how it may be handed out').choices(DELIVERIES))
-    .option('--allow-host <host>', 'a host that a proxy may send it to; may be repeated', collect)
-    .option('--allow-header <name>', 'a header that a proxy may put it in; may be repeated', collect)
+    .option(
+      '--allow-host <host>',
+      'a host that a proxy may send it to; may be repeated; none: no host',
+      collect,
+    )
+    .option(
+      '--allow-header <name>',
+      'a header that a proxy may put it in; may be repeated; none: no header',
+      collect,
+    )
     .option(
       '--recipient <jwk>',
-      'with --delivery sealed: the public key of whom it is for, or @FILE',
+      'for sealed delivery: the public key (JWK) of whom it is for, or @FILE; may be repeated',
       collect,
     )
     .option('--expires-at <time>', 'when it expires, as 2026-11-20T12:00:00Z');

@@ -50,7 +50,7 @@ export const createToken = (action: Action, name = 'create'): Command =>
       new Command(name)
         .description('name a token and store its secret at the webhook; asks for the secret, or reads it')
         .argument('<service>')
-        .addOption(new Option('--type <type>', 'what it is').choices(TOKEN_TYPES).default('PlainText')),
+        .addOption(new Option('--type <type>', 'what it is (default: PlainText)').choices(TOKEN_TYPES)),
     ).option('--empty', 'name it only; its secret comes later, by set'),
   ).action(action(() => import('../tokens/create-token.ts')));
 

@@ -1,6 +1,44 @@
+import { type ApiClient, apiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
-import type { Run } from '../invocation.ts';
+import type { Invocation, Run } from '../invocation.ts';
+import { fetchCredential } from '../webhook-direct/fetch-credential.ts';
+import { type Assignment, assignments } from './assignment.ts';
+import { CommandEnded } from './command-ended.ts';
+import { runCommand } from './run-command.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+/** What svault itself acts with is no business of the command's. */
+const OWN_VARIABLES = ['SVAULT_KEY'];
+
+/** `exec --with NAME=SERVICE … -- COMMAND …`: nothing is started unless all credentials are there. */
+export const run: Run<[readonly string[]], { readonly with?: readonly string[] }> = async (
+  invocation,
+  [[command = '', ...args]],
+  options,
+) => {
+  const wanted = assignments(options.with ?? []);
+  const client = await apiClient(invocation, 'anybody');
+  const credentials = await fetched(invocation, client, wanted);
+  const env = { ...without(invocation.env, OWN_VARIABLES), ...credentials };
+  throw new CommandEnded(await runCommand(invocation, { command, args, env }));
 };
+
+/** One after another: a burst of requests is what limits are for. A token that fills two variables is fetched once. */
+async function fetched(
+  invocation: Invocation,
+  client: ApiClient,
+  wanted: readonly Assignment[],
+): Promise<Readonly<Record<string, string>>> {
+  const values = new Map<string, string>();
+  const filled: [string, string][] = [];
+  for (const { variable, token } of wanted) {
+    const value = values.get(token) ?? (await fetchCredential(invocation, client, token)).accessToken;
+    if (value.includes('\0'))
+      throw new Failure('failed', `${token} holds a NUL character, which no environment variable can`);
+    values.set(token, value);
+    filled.push([variable, value]);
+  }
+  return Object.fromEntries(filled);
+}
+
+const without = (env: Invocation['env'], names: readonly string[]): Invocation['env'] =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));

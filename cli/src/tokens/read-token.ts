@@ -32,19 +32,23 @@ async function webhookOf(client: ApiClient): Promise<z.infer<typeof webhookSchem
   }
 }
 
-/** @throws Failure notFound that says what to do */
-async function tokenOf(client: ApiClient, name: string): Promise<Token> {
+/** A token, with what the webhook says of it at once. @throws Failure notFound */
+export const tokenOf = (client: ApiClient, name: string): Promise<Token> =>
+  aboutToken(name, () => client.read(tokenPath(name), tokenSchema));
+
+/**
+ * Has a call of the service that is about a token, and says more where there is none: the service says the same of whatever is
+ * not there.
+ * @throws Failure
+ */
+export async function aboutToken<T>(name: string, call: () => Promise<T>): Promise<T> {
   try {
-    return await client.read(tokenPath(name), tokenSchema);
+    return await call();
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'NOT_FOUND') throw error;
-    throw noSuchToken(name, error);
+    throw new Failure('notFound', `there is no token ${name}; svault ls lists those there are`, {
+      code: error.code,
+      cause: error,
+    });
   }
 }
-
-/** What the service says is the same for whatever is not there. */
-export const noSuchToken = (name: string, cause: Failure): Failure =>
-  new Failure('notFound', `there is no token ${name}; svault ls lists those there are`, {
-    code: cause.code,
-    cause,
-  });

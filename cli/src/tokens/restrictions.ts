@@ -1,11 +1,8 @@
-import { createPublicKey } from 'node:crypto';
-import { recipientSchema } from '@svault/shared/schemas';
 import type { SecretOptions } from '../commands/secret-options.ts';
 import { usage } from '../failure.ts';
-import { readFileBounded } from '../secret-input/read-bounded.ts';
+import { publicJwk } from '../public-jwk.ts';
 import type { Members } from './record-members.ts';
 
-const MAX_JWK_BYTES = 4_096;
 /** For `--allow-host` and `--allow-header`: an empty list, said out loud. */
 const NONE = 'none';
 
@@ -20,7 +17,7 @@ type RestrictionOptions = Pick<
  */
 export async function restrictionsFrom(options: RestrictionOptions): Promise<Members> {
   const { allowHost, allowHeader, expiresAt } = options;
-  const recipients = await Promise.all((options.recipient ?? []).map(recipientFrom));
+  const recipients = await Promise.all((options.recipient ?? []).map(publicJwk));
   const delivery = options.delivery ?? (recipients.length > 0 ? 'sealed' : undefined);
   return {
     ...(delivery !== undefined && { delivery }),
@@ -35,34 +32,4 @@ function listed(flag: string, values: readonly string[]): readonly string[] {
   if (!values.includes(NONE)) return values;
   if (values.length === 1) return [];
   throw usage(`${flag} none stands alone`);
-}
-
-async function recipientFrom(text: string): Promise<Members> {
-  const json = text.startsWith('@')
-    ? Buffer.from(await readFileBounded(text.slice(1), MAX_JWK_BYTES)).toString()
-    : text;
-  let jwk: unknown;
-  try {
-    jwk = JSON.parse(json);
-  } catch {
-    // Said below.
-  }
-  if (typeof jwk === 'object' && jwk !== null && 'd' in jwk)
-    throw usage('--recipient got a private key; take the public one, and let nobody else see this');
-  const { data } = recipientSchema.safeParse(jwk);
-  if (data === undefined || !isOnCurve(data))
-    throw usage(
-      '--recipient takes a public EC P-256 key as a JWK, which svault login --key prints, or @FILE with one',
-    );
-  return data;
-}
-
-/** The webhook refuses a point that is none, and uses up the ticket. */
-function isOnCurve({ kty, crv, x, y }: { kty: string; crv: string; x: string; y: string }): boolean {
-  try {
-    createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
-    return true;
-  } catch {
-    return false;
-  }
 }

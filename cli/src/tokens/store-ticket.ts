@@ -1,6 +1,32 @@
-import { Failure } from '../failure.ts';
+import { apiClient } from '../api/api-client.ts';
 import type { Run } from '../invocation.ts';
+import { printOne, type Shape } from '../output/print.ts';
+import { type StoreAddress, storeAddressSchema } from '../webhook-direct/store-secret.ts';
+import { versionToReplace } from './if-version.ts';
+import { aboutToken } from './read-token.ts';
+import { serviceNameFrom, tokenPath } from './service-name.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+/** `tokens store-ticket SERVICE` */
+export const run: Run<[string], { readonly ifVersion?: string }> = async (
+  invocation,
+  [service],
+  { ifVersion },
+) => {
+  const name = serviceNameFrom(service);
+  const body = versionToReplace(ifVersion);
+  const client = await apiClient(invocation);
+  const path = `${tokenPath(name)}/store-ticket`;
+  const address = await aboutToken(name, () =>
+    client.change({ method: 'POST', path, body, schema: storeAddressSchema }),
+  );
+  printOne(invocation, address, ADDRESS);
+};
+
+const ADDRESS: Shape<StoreAddress> = {
+  columns: [
+    { title: 'address', of: ({ url }) => url },
+    { title: 'ticket', of: ({ ticket }) => ticket },
+    { title: 'expires', of: ({ expiresAt }, { time }) => time(expiresAt) },
+  ],
+  name: ({ ticket }) => ticket,
 };

@@ -1,0 +1,43 @@
+import { createPublicKey } from 'node:crypto';
+import { type Recipient, recipientSchema } from '@svault/shared/schemas';
+import { usage } from './failure.ts';
+import { readFileBounded } from './secret-input/read-bounded.ts';
+
+const MAX_BYTES = 4_096;
+
+/**
+ * A public key that credentials are sealed to, as a command line gives it.
+ * @param text a public JWK, EC P-256, as `svault login --key` prints it; or `@FILE` of one
+ * @throws Failure usage, without a word of the key: it could be the private one
+ */
+export async function publicJwk(text: string): Promise<Recipient> {
+  const file = text.startsWith('@') ? text.slice(1) : undefined;
+  const jwk = parsed(
+    file === undefined ? text : Buffer.from(await readFileBounded(file, MAX_BYTES)).toString(),
+  );
+  if (jwk instanceof Object && 'd' in jwk)
+    throw usage('that is a private key, which nobody else may see; its public part alone belongs here');
+  const read = recipientSchema.safeParse(jwk);
+  if (read.success && isOnCurve(read.data)) return read.data;
+  throw usage(
+    'that is no public JWK of an EC P-256 key; svault login --key prints one for the agent that it signs in',
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The webhook refuses a point that is none, after it has used up the ticket. */
+function isOnCurve({ kty, crv, x, y }: Recipient): boolean {
+  try {
+    createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
+    return true;
+  } catch {
+    return false;
+  }
+}
