@@ -35,5 +35,9 @@ export class Failure extends Error {
   }
 }
 
+/** What a person reads of it: one line, which names where a code is explained. */
+export const failureLine = ({ message, code }: Failure): string =>
+  `error: ${code === undefined ? message : `${message} [${code}: svault explain ${code}]`}\n`;
+
 /** A command line that cannot be meant as it is; the message says what would be right. */
 export const usage = (message: string): Failure => new Failure('usage', message);

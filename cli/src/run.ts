@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
+import { CommandEnded } from './exec/command-ended.ts';
 import { EXIT_CODES } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+import { Failure, failureLine } from './failure.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import { DryRunDone } from './http/dry-run.ts';
 import { Interrupted } from './interrupted.ts';
@@ -25,16 +26,15 @@ export async function run(
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
     if (error instanceof DryRunDone) return EXIT_CODES.ok.code;
+    if (error instanceof CommandEnded) return error.exitCode;
     if (surroundings.signal.aborted || error instanceof Interrupted) return EXIT_CODES.interrupted.code;
-    surroundings.terminal.err(`error: ${told(error, program.opts<GlobalFlags>().debug === true)}\n`);
+    surroundings.terminal.err(told(error, program.opts<GlobalFlags>().debug === true));
     return error instanceof Failure ? error.exitCode : EXIT_CODES.failed.code;
   }
 }
 
 function told(error: unknown, debug: boolean): string {
-  if (!(error instanceof Error)) return String(error);
-  const { message, stack = message } = error;
-  if (debug) return stack;
-  const code = error instanceof Failure ? error.code : undefined;
-  return code === undefined ? message : `${message} [${code}: svault explain ${code}]`;
+  if (!(error instanceof Error)) return `error: ${String(error)}\n`;
+  if (debug) return `error: ${error.stack ?? error.message}\n`;
+  return failureLine(error instanceof Failure ? error : new Failure('failed', error.message));
 }

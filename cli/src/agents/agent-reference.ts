@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import { Failure, usage } from '../failure.ts';
+import { unique } from '../one-by-one.ts';
 import { plainLine } from '../output/plain-line.ts';
 
 const namedSchema = z.looseObject({ id: z.string(), name: z.string() });
@@ -49,7 +50,7 @@ async function agentCalled(client: ApiClient, reference: string): Promise<AgentR
     throw usage(
       `${1 + others.length} agents are called ${reference}; give the id of the one that is meant: ${listed([first, ...others].map(({ id }) => id))}`,
     );
-  const alike = agents.filter(({ name }) => looksLike(name, reference)).map(({ name }) => name);
+  const alike = unique(agents.map(({ name }) => name).filter((name) => looksLike(name, reference)));
   throw new Failure(
     'notFound',
     alike.length === 0

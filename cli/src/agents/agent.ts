@@ -13,3 +13,6 @@ export const agentSchema = z.looseObject({
   keyPrefix: z.string(),
 });
 export type Agent = z.infer<typeof agentSchema>;
+
+/** @param id of an agent */
+export const agentPath = (id: string): string => `/api/agents/${encodeURIComponent(id)}`;

@@ -1,6 +1,12 @@
-import { Failure } from '../failure.ts';
+import { apiClient } from '../api/api-client.ts';
 import type { Run } from '../invocation.ts';
+import { printList } from '../output/print.ts';
+import { agentSchema } from './agent.ts';
+import { agentsShape } from './agents-shape.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+/** `agents list` */
+export const run: Run = async (invocation) => {
+  const client = await apiClient(invocation);
+  const agents = await client.readAll('/api/agents', agentSchema);
+  printList(invocation, agents, agentsShape(agents));
 };

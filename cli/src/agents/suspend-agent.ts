@@ -1,6 +1,6 @@
-import { Failure } from '../failure.ts';
 import type { Run } from '../invocation.ts';
+import { setAgentStatus } from './set-agent-status.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
-};
+/** `agents suspend AGENT` */
+export const run: Run<[agent: string]> = (invocation, [reference]) =>
+  setAgentStatus(invocation, reference, 'suspend');

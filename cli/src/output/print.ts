@@ -103,6 +103,18 @@ export function printDone(invocation: Invocation, { said, answer, name }: Done):
   if (flags.format === 'json' && answer !== undefined) terminal.out(jsonText(answer));
 }
 
+/** As `printDone` of several changes, each of which was said already: an array of what the service answered, or the names. */
+export function printAnswers<T>(
+  invocation: Invocation,
+  answers: readonly T[],
+  name: (answer: T) => string,
+): void {
+  const { flags, terminal } = invocation;
+  if (flags.dryRun === true) return;
+  if (flags.format === 'name') for (const each of answers) terminal.out(nameLine(invocation, name(each)));
+  if (flags.format === 'json') terminal.out(jsonText(answers));
+}
+
 /** What was done, for a person; on stderr, so that a pipe gets data alone. */
 export const say = ({ terminal }: Pick<Invocation, 'terminal'>, text: string): void =>
   terminal.err(`${plainLine(text)}\n`);

@@ -1,6 +1,5 @@
-import { Failure } from '../failure.ts';
 import type { Run } from '../invocation.ts';
+import { setLock } from './set-lock.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
-};
+/** `vault unlock` */
+export const run: Run = (invocation) => setLock(invocation, 'unlock');

@@ -1,0 +1,58 @@
+import type { ExitName } from './exit-codes.ts';
+import { Failure, failureLine } from './failure.ts';
+import { DryRunDone } from './http/dry-run.ts';
+import type { Invocation } from './invocation.ts';
+
+/** What came of doing the same for several things. */
+export interface Outcomes<T> {
+  readonly done: readonly T[];
+  /** To be thrown when all that was done is printed: with the exit code of what stands first in `WORST_FIRST`. */
+  readonly failure: Failure | undefined;
+}
+
+const WORST_FIRST: readonly ExitName[] = ['interrupted', 'denied', 'unavailable', 'rateLimited', 'failed'];
+/** What would happen to the others as well: they are left alone. */
+const HOPELESS: readonly ExitName[] = ['interrupted', 'denied', 'unavailable', 'rateLimited'];
+
+/**
+ * Does the same for several things, in their order. One that fails is said on stderr, and the others go on. A single one that
+ * fails is the failure itself. Under `--dry-run` each shows its requests.
+ *
+ * @param named how a line on stderr names it
+ * @throws whatever is no Failure
+ */
+export async function oneByOne<I, T>(
+  { terminal }: Pick<Invocation, 'terminal'>,
+  items: readonly I[],
+  { act, named }: { readonly act: (item: I) => Promise<T>; readonly named: (item: I) => string },
+): Promise<Outcomes<T>> {
+  const done: T[] = [];
+  const failures: Failure[] = [];
+  for (const [index, item] of items.entries()) {
+    try {
+      done.push(await act(item));
+    } catch (error) {
+      if (error instanceof DryRunDone) continue;
+      if (!(error instanceof Failure)) throw error;
+      failures.push(error);
+      if (items.length === 1) break;
+      const { exit, code } = error;
+      terminal.err(failureLine(new Failure(exit, `${named(item)}: ${error.message}`, { code })));
+      const left = items.slice(index + 1).map(named);
+      if (!HOPELESS.includes(exit)) continue;
+      if (left.length > 0) terminal.err(`not tried: ${left.join(', ')}\n`);
+      break;
+    }
+  }
+  return { done, failure: items.length === 1 ? failures[0] : summed(failures, items.length) };
+}
+
+function summed(failures: readonly Failure[], all: number): Failure | undefined {
+  const [first] = failures;
+  if (first === undefined) return undefined;
+  const worst = WORST_FIRST.find((exit) => failures.some((failure) => failure.exit === exit)) ?? first.exit;
+  return new Failure(worst, `${failures.length} of ${all} failed`);
+}
+
+/** Each once, where it stands first. */
+export const unique = <T>(items: readonly T[]): readonly T[] => [...new Set(items)];
