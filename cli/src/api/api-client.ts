@@ -28,6 +28,8 @@ export interface Change<T> {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
+  /** Members of the body whose values `--dry-run` does not show. */
+  readonly secretMembers?: readonly string[];
   readonly schema: z.ZodType<T>;
   /** What a command goes on with under `--dry-run`; without it, the command ends there. */
   readonly dryAnswer?: T;
@@ -99,8 +101,8 @@ export async function apiClient(
         if (cursor === undefined || items.length >= limit) return items.slice(0, limit);
       }
     },
-    change: async ({ method, path, body, schema, dryAnswer }) => {
-      const request = { method, url: urlOf(path), body };
+    change: async ({ method, path, body, secretMembers, schema, dryAnswer }) => {
+      const request = { method, url: urlOf(path), body, secretMembers };
       if (!dry) return answered(request, schema);
       showInstead(invocation, request);
       if (dryAnswer === undefined) throw new DryRunDone();

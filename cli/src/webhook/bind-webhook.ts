@@ -1,6 +1,62 @@
-import { Failure } from '../failure.ts';
-import type { Run } from '../invocation.ts';
+import { apiClient } from '../api/api-client.ts';
+import { Failure, usage } from '../failure.ts';
+import type { Invocation, Run } from '../invocation.ts';
+import { plainLine } from '../output/plain-line.ts';
+import { say } from '../output/say.ts';
+import { confirm } from '../secret-input/confirm.ts';
+import { linkText } from './link-text.ts';
+import { type Registration, fingerprintOf, readRegistration } from './registration.ts';
+import { type WebhookView, webhookSchema } from './webhook-view.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+interface Options {
+  readonly yes?: true;
+}
+
+/** `webhook bind`: what the service's bind page does, without a browser. */
+export const run: Run<[link: string | undefined], Options> = async (invocation, [link], options) => {
+  const { flags, terminal } = invocation;
+  const client = await apiClient(invocation);
+  const { baseUrl } = client.login.context;
+  if (flags.dryRun !== true) mustBeFree(await client.read('/api/webhook', webhookSchema));
+  const registration = readRegistration(await linkText(invocation, link));
+  mustBeFor(registration, baseUrl);
+  show(invocation, registration, baseUrl);
+  await confirm(invocation, 'Is it the fingerprint that the webhook shows? Then bind it?', options);
+
+  const { code, webhookUrl, hmacHash } = registration;
+  const webhook = await client.change({
+    method: 'POST',
+    path: '/api/webhook/bind',
+    body: { code, webhookUrl, hmacHash },
+    secretMembers: ['code'],
+    schema: webhookSchema,
+  });
+  if (flags.format === 'json') terminal.out(`${JSON.stringify(webhook, null, 2)}\n`);
+  if (flags.format === 'name') terminal.out(`${plainLine(webhook.url ?? webhookUrl)}\n`);
+  say(invocation, `bound: the credentials of your vault are held by ${webhookUrl}`);
+  if (webhook.reachable !== true)
+    say(invocation, 'it has not answered under its new key yet: svault webhook status shows whether it does');
 };
+
+/** Before a link is made or used up for nothing. */
+function mustBeFree({ bound, url = 'an address that is not known' }: WebhookView): void {
+  if (!bound) return;
+  throw new Failure(
+    'failed',
+    `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it in the console first (and run unseal-bind on its machine to use it again)`,
+  );
+}
+
+function mustBeFor({ serviceUrl }: Registration, baseUrl: string): void {
+  if (serviceUrl === baseUrl) return;
+  throw usage(
+    `that link is for the service at ${plainLine(serviceUrl)}, and you are signed in at ${baseUrl}: set SV_WEBHOOK_SERVICE_URL of the webhook, or choose a login with --context`,
+  );
+}
+
+function show(invocation: Invocation, { webhookUrl, hmacHash }: Registration, baseUrl: string): void {
+  say(invocation, `Service      ${baseUrl}`);
+  say(invocation, `Webhook      ${webhookUrl}`);
+  say(invocation, `Fingerprint  ${fingerprintOf(hmacHash)}`);
+  say(invocation, 'It will hold the credentials of your vault. Bind it only if it is your own.');
+}

@@ -1,0 +1,58 @@
+import { Failure } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { plainLine } from '../output/plain-line.ts';
+import { type Ended, runProgram } from './run-program.ts';
+
+/** Docker's compose, as it is on this machine, for the project in one folder. */
+export interface ComposeEngine {
+  /** Runs a command of compose; all that it says goes to stderr. */
+  show(...args: readonly string[]): Promise<Ended>;
+  /** Runs one and gives what it wrote to stdout; what it says besides goes to stderr. */
+  read(...args: readonly string[]): Promise<Ended & { readonly out: string }>;
+}
+
+const COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
+
+/**
+ * Finds compose: version 2, which is a part of docker, or else version 1.
+ * @throws Failure unavailable where neither is installed
+ */
+export async function composeEngine(invocation: Invocation, folder: string): Promise<ComposeEngine> {
+  const surroundings = { cwd: folder, env: composeEnv(invocation.env), signal: invocation.signal };
+  const { terminal } = invocation;
+  const toStderr = (line: string): void => terminal.err(`${plainLine(line)}\n`);
+  for (const command of COMMANDS) {
+    const [program, ...before] = command;
+    const silent = { ...surroundings, onLine: () => undefined };
+    const version = await runProgram([program, ...before, 'version'], silent);
+    if (version?.code !== 0) continue;
+    const run = async (args: readonly string[], onOut: (line: string) => void): Promise<Ended> => {
+      const told = { ...surroundings, onLine: toStderr, onOut };
+      return (await runProgram([program, ...before, '--ansi', 'never', ...args], told)) ?? { code: 127 };
+    };
+    return {
+      show: (...args) => run(args, toStderr),
+      read: async (...args) => {
+        const lines: string[] = [];
+        const ended = await run(args, (line) => lines.push(line));
+        return { ...ended, out: lines.join('\n') };
+      },
+    };
+  }
+  throw new Failure(
+    'unavailable',
+    'neither docker compose nor docker-compose is installed here: https://docs.docker.com/engine/install/',
+  );
+}
+
+/** Would take the place of what .env says, or stand in a process that has no use for a key. */
+const NOT_FOR_COMPOSE =
+  /^(?:SV_|SVAULT_|TS_|COMPOSE_(?:FILE|PROJECT_NAME|PROFILES|ENV_FILES|DISABLE_ENV_FILE)$)/;
+
+/** What the shell has set, without what belongs to .env and without our own secrets. */
+export const composeEnv = (env: Invocation['env']): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !NOT_FOR_COMPOSE.test(entry[0]),
+    ),
+  );

@@ -1,0 +1,45 @@
+import { lstat, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { usage } from '../failure.ts';
+import { COMPOSE_FILE, ENV_FILE } from './compose-project.ts';
+import { readEnvFile } from './env-file.ts';
+import { TUNNEL_METHODS, type TunnelMethod } from './tunnel-methods.ts';
+
+/** A project that `init` wrote. */
+export interface Project {
+  readonly folder: string;
+  readonly method: TunnelMethod;
+  /** Of .env. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+const MAX_ENV_CHARACTERS = 64 * 1_024;
+
+/**
+ * The project in a folder.
+ * @param uid of whoever asks: what somebody else put there is not run
+ * @returns undefined where none is
+ * @throws Failure usage for one that cannot be trusted
+ */
+export async function projectIn(folder: string, uid: number): Promise<Project | undefined> {
+  for (const name of [COMPOSE_FILE, ENV_FILE]) {
+    const about = await lstat(join(folder, name)).catch(() => undefined);
+    if (about === undefined || !about.isFile()) return undefined;
+    if ((about.uid !== uid && about.uid !== 0 && uid !== 0) || (about.mode & 0o022) !== 0)
+      throw usage(
+        `${join(folder, name)} belongs to somebody else or can be changed by others; it is not used`,
+      );
+  }
+  const text = await readFile(join(folder, ENV_FILE), 'utf8');
+  if (text.length > MAX_ENV_CHARACTERS) return undefined;
+  const values = readEnvFile(text);
+  const method = TUNNEL_METHODS.find((each) => each === values.get('SVAULT_TUNNEL'));
+  return method === undefined ? undefined : { folder, method, values };
+}
+
+/** @throws Failure usage where no project is */
+export async function requireProject(folder: string, uid: number): Promise<Project> {
+  const project = await projectIn(folder, uid);
+  if (project !== undefined) return project;
+  throw usage(`there is no webhook project in ${folder}: svault webhook init writes one`);
+}

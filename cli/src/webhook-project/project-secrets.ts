@@ -1,0 +1,25 @@
+import { randomToken } from '@svault/shared';
+import type { SecretFile } from './project-file.ts';
+import type { TunnelMethod } from './tunnel-methods.ts';
+import { TUNNELS } from './tunnels/tunnels.ts';
+
+/** Contract, "Settings": 32 bytes in base64url; twice the set-up token's least. */
+const SECRET_BYTES = 32;
+
+const MADE = ['secrets/master.key', 'secrets/setup.token'];
+
+/** Secrets that a project makes for itself. */
+export const madeSecrets = (): readonly SecretFile[] =>
+  MADE.map((path) => ({ path, secret: `${randomToken(SECRET_BYTES)}\n` }));
+
+/** Where all of them are. */
+export function secretPaths(method: TunnelMethod): readonly string[] {
+  const { secret } = TUNNELS[method];
+  return secret === undefined ? MADE : [...MADE, secret.path];
+}
+
+/** Folders that only their owner may enter. */
+export const secretFolders = (method: TunnelMethod): readonly string[] => [
+  'secrets',
+  ...(TUNNELS[method].folders ?? []),
+];

@@ -1,0 +1,48 @@
+import { type Tunnel, isOneWord } from './tunnel.ts';
+
+/** A tunnel that is managed in Cloudflare's dashboard. Its token comes as a file since cloudflared 2025.4.0. */
+export const cloudflared: Tunnel = {
+  title: 'Cloudflare Tunnel',
+  secret: {
+    name: 'TUNNEL_TOKEN',
+    question: 'Token of the Cloudflare tunnel',
+    path: 'secrets/cloudflared.token',
+    problem: (secret) =>
+      isOneWord(secret) && secret.startsWith('eyJ')
+        ? undefined
+        : 'is no token of a tunnel: that is the one word beginning with eyJ in the command that the dashboard shows',
+    fileText: (secret) => `${secret}\n`,
+  },
+  services: `  tunnel:
+    <<: *hardened
+    image: cloudflare/cloudflared:2026.8.2
+    command: tunnel --metrics 127.0.0.1:20241 run --token-file /run/secrets/tunnel_token
+    depends_on:
+      webhook:
+        condition: service_healthy
+    secrets: [tunnel_token]
+    healthcheck:
+      test: [CMD, cloudflared, tunnel, --metrics, "127.0.0.1:20241", ready]
+      interval: 10s
+      timeout: 5s
+      retries: 6
+`,
+  settings: () => ({}),
+  addressProblem: ({ port }) => (port === '' ? undefined : 'must have no port: Cloudflare answers at 443'),
+  before: ({
+    hostname,
+  }) => `In Cloudflare's dashboard (Zero Trust, Networks, Tunnels) the tunnel needs one public hostname:
+
+| | |
+|---|---|
+| Hostname | \`${hostname}\` |
+| Service | \`http://webhook:8090\` |
+
+Put no Access policy, no cache rule and no page rule in front of it: agents are no browsers, and every answer is for one
+reader once.`,
+  tls: `**Cloudflare ends TLS.** What passes is in the clear on its machines before it goes on through the tunnel: credentials
+that agents fetch, secrets that you store, tickets, and the requests of the service. At the moment of binding that
+includes the key that the service signs with: who learns it can act as the service. Cloudflare, and whoever controls your
+account or the domain there, has to be trusted with all that. Records stored with \`--delivery sealed\` stay encrypted to
+their recipients and can be read by nobody on the way.`,
+};

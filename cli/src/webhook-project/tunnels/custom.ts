@@ -1,0 +1,32 @@
+import type { Tunnel } from './tunnel.ts';
+
+/** What stands in front is the owner's own: the webhook listens on this machine alone. */
+export const custom: Tunnel = {
+  title: 'a proxy of your own',
+  services: '',
+  webhookExtras: `    # On this machine alone: what stands in front of it ends TLS.
+    ports:
+      - "127.0.0.1:\${SVAULT_WEBHOOK_PORT:-8090}:8090"
+`,
+  settings: () => ({}),
+  addressProblem: () => undefined,
+  before: ({
+    hostname,
+  }) => `The webhook listens on \`127.0.0.1:8090\` of this machine (\`SVAULT_WEBHOOK_PORT\` in \`.env\`), without TLS. Something of yours
+has to answer at its address and pass requests on, all paths, bodies up to 8 MiB, answers streamed. With
+[Caddy](https://caddyserver.com) that is all of its configuration:
+
+\`\`\`
+${hostname} {
+  reverse_proxy 127.0.0.1:8090 {
+    flush_interval -1
+  }
+}
+\`\`\`
+
+Have it log no queries: the \`ticket\` in them is good for one credential.`,
+  tls: `**What you put in front ends TLS**, and sees everything: credentials that agents fetch, secrets that you store, tickets,
+and the requests of the service. At the moment of binding that includes the key that the service signs with: who learns it
+can act as the service. Run it on this machine, or on one that you trust as much. Where it forwards over a network, that
+stretch needs TLS too.`,
+};

@@ -1,0 +1,44 @@
+import type { ProjectFile } from '../project-file.ts';
+
+/** How the world reaches a webhook that is not published on its machine: one container, and who stands behind it. */
+export interface Tunnel {
+  /** What people call it. */
+  readonly title: string;
+  readonly secret?: TunnelSecret;
+  /** Services of compose.yaml beside the webhook, two spaces in. */
+  readonly services: string;
+  /** What the webhook's own service has besides, four spaces in. */
+  readonly webhookExtras?: string;
+  readonly files?: readonly ProjectFile[];
+  /** Folders that its container writes to. */
+  readonly folders?: readonly string[];
+  /** Further lines of .env. @param url of the webhook */
+  readonly settings: (url: URL) => Readonly<Record<string, string>>;
+  /** Why an address cannot be had this way, as the end of a sentence about it. */
+  readonly addressProblem: (url: URL) => string | undefined;
+  /** For the README: what has to be done where the tunnel comes from. */
+  readonly before: (url: URL) => string;
+  /** For the README: who ends TLS, and what they could see (protocol section 1). */
+  readonly tls: string;
+}
+
+/** What its container proves itself with. */
+export interface TunnelSecret {
+  /** As `--set` names it. */
+  readonly name: string;
+  readonly question: string;
+  readonly path: string;
+  /** What is wrong with it, as the end of a sentence; never with the secret in it. */
+  readonly problem: (secret: string) => string | undefined;
+  /** What its file says. */
+  readonly fileText: (secret: string) => string;
+}
+
+const MIN_SECRET_CHARACTERS = 16;
+const MAX_SECRET_CHARACTERS = 4_096;
+
+/** One word, as each provider's are; a pasted command line, or two, is none. */
+export const isOneWord = (secret: string): boolean =>
+  secret.length >= MIN_SECRET_CHARACTERS &&
+  secret.length <= MAX_SECRET_CHARACTERS &&
+  /^[\x21-\x7e]+$/.test(secret);
