@@ -17,6 +17,7 @@ import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
+import type { Patience } from './patience.ts';
 import { type ClientDocuments, createClientDocuments } from './oauth-clients/client-documents.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
@@ -97,11 +98,13 @@ export async function createContext(
     logger,
     metrics = NO_METRICS,
     waitToRepeat,
+    patience = {},
   }: {
     readonly clock: Clock;
     readonly logger: Logger;
     readonly metrics?: Metrics;
     readonly waitToRepeat?: Wait | undefined;
+    readonly patience?: Patience | undefined;
   },
 ): Promise<Context> {
   const { baseUrl } = config;
@@ -130,7 +133,8 @@ export async function createContext(
     // Loaded only where it is used, for its 15 MB.
     connectRedis:
       redisUrl &&
-      (async (connecting) => (await import('./store/redis.ts')).connectRedis(redisUrl, connecting)),
+      (async (connecting) =>
+        (await import('./store/redis.ts')).connectRedis(redisUrl, connecting, patience.redisMs)),
     limits,
     clock,
     logger,
@@ -211,7 +215,7 @@ export async function createContext(
     rotation,
     tickets,
     storeTickets: createStoreTickets(tickets),
-    records: createWebhookRecords({ links, webhook, status }),
+    records: createWebhookRecords({ links, webhook, status, withinMs: patience.recordsMs }),
     tokenRefresh,
     proxyConfigs,
     startJobs: (startJob) =>

@@ -10,6 +10,7 @@ import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
 import type { Wait } from './webhook-link/linked-webhook.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
+import type { Patience } from './patience.ts';
 
 export interface RunningControlPlane {
   /** The address it listens on, with the port that was really taken. */
@@ -28,6 +29,8 @@ export interface ServeOptions {
   readonly logger?: Logger;
   /** Between two tries of a call to a webhook. */
   readonly waitToRepeat?: Wait | undefined;
+  /** Where it is not to be as short as it is by itself. */
+  readonly patience?: Patience | undefined;
   /** Has a background job run again and again. */
   readonly startJob?: StartJob | undefined;
 }
@@ -42,7 +45,7 @@ export async function startControlPlane(
   config: ControlPlaneConfig,
   options: ServeOptions = {},
 ): Promise<RunningControlPlane> {
-  const { clock = systemClock, waitToRepeat, startJob } = options;
+  const { clock = systemClock, waitToRepeat, patience, startJob } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -53,7 +56,7 @@ export async function startControlPlane(
   try {
     const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
     undo.push(() => metricsListener?.close());
-    const context = await createContext(config, { clock, logger, metrics, waitToRepeat });
+    const context = await createContext(config, { clock, logger, metrics, waitToRepeat, patience });
     undo.push(() => context.close());
     const ownerLink = await bootstrap(context);
     const jobs = context.startJobs(startJob);

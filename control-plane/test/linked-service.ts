@@ -1,3 +1,4 @@
+import type { ServeOptions } from '../src/serve.ts';
 import { type JobsByHand, jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { type FaultyWebhook, startFaultyWebhook } from './faulty-webhook.ts';
 import { type Answer, type ManagementService, makePlace, serveOn } from './management-service.ts';
@@ -18,10 +19,11 @@ export interface LinkedService extends ManagementService, ServiceSteps {
  * @param more settings
  * @param options.timers true where the background jobs are to run by themselves: they call the webhook whenever they like, and
  *   find out that it is away before the test does
+ * @param options.patience for tests of how long is waited for a webhook that does not answer
  */
 export async function startLinkedService(
   more: Readonly<Record<string, string>> = {},
-  { timers = false }: { readonly timers?: boolean } = {},
+  { timers = false, patience }: { readonly timers?: boolean } & Pick<ServeOptions, 'patience'> = {},
 ): Promise<LinkedService> {
   const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8', ...more });
   const jobs = jobsByHand();
@@ -30,6 +32,7 @@ export async function startLinkedService(
   const service = await serveOn(place, undefined, {
     waitToRepeat,
     ...(!timers && { startJob: jobs.startJob }),
+    ...(patience && { patience }),
   });
   const webhook = await startFaultyWebhook(service.clock);
   const { admin, running } = service;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, newKey, randomToken } from '@svault/shared';
+import { ON_BUSY_MACHINE } from '@svault/test-kit/busy-machine';
 import { makeTestDatabase } from '@svault/test-kit/test-database';
 import { type StoredState, storedState } from './stored-state.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
@@ -105,10 +106,15 @@ export interface ManagementService {
 export async function serveOn(
   place: Place,
   clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-  more: Pick<ServeOptions, 'waitToRepeat' | 'startJob'> = {},
+  more: Pick<ServeOptions, 'waitToRepeat' | 'startJob' | 'patience'> = {},
 ) {
   const config = controlPlaneConfig(place.env);
-  const running = await startControlPlane(config, { clock, logger: silentLogger, ...more });
+  const running = await startControlPlane(config, {
+    clock,
+    logger: silentLogger,
+    patience: ON_BUSY_MACHINE,
+    ...more,
+  });
   return {
     place,
     clock,

@@ -9,7 +9,7 @@ let client: McpClient;
 let agentId: string;
 
 beforeAll(async () => {
-  service = await startLinkedService();
+  service = await startLinkedService({}, { patience: {} });
   await service.bind();
   await service.admin('POST', '/api/tokens', {
     body: { serviceName: 'github', tokenType: 'PlainText', displayName: 'GitHub' },
@@ -108,7 +108,9 @@ it('asks once, for the first hundred', async () => {
   const { paths } = countLookUps();
   const { content } = await mcpClientOf(service, apiKey).call2026('list_credentials');
   expect(content.grants.map(({ serviceName }: { serviceName: string }) => serviceName)).toEqual(names);
-  await vi.waitFor(() => expect(paths.filter((path) => path === '/v1/storage')).toHaveLength(1));
+  await vi.waitFor(() => expect(paths.filter((path) => path === '/v1/storage')).toHaveLength(1), {
+    timeout: 20_000,
+  });
 });
 
 it('asks nobody where there are no grants, and for whoami', async () => {

@@ -8,6 +8,7 @@ import { ManualClock, newKey, randomToken } from '@svault/shared';
 import { webhookConfig } from '@svault/webhook/config';
 import { type RunningWebhook, startWebhook } from '@svault/webhook/serve';
 import { registrationLinkByPage } from './bind-by-page.ts';
+import { ON_BUSY_MACHINE } from './busy-machine.ts';
 import { LogSink } from './log-sink.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
 import { tempDir } from './temp-dir.ts';
@@ -98,6 +99,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     else
       running['control-plane'] = await startControlPlane(controlPlaneConfig(env), {
         ...surroundings,
+        patience: ON_BUSY_MACHINE,
         startJob: options.startJob,
       });
   };
