@@ -45,7 +45,7 @@ export async function makeTestDatabase(
   const { url, template } = postgres;
   const name = `place_${randomBytes(8).toString('hex')}`;
   const server = await serverOf(url);
-  await server.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  await server.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
   return {
     kind: 'postgres',
     env: { SV_DATABASE_URL: databaseUrl(url, name), ...limits },
