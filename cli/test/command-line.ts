@@ -5,6 +5,8 @@ import { tempDir } from '@svault/test-kit/temp-dir';
 import { run } from '../src/run.ts';
 
 const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
+/** Where Node keeps the compiled code of all these processes; in each user's folder it would be made anew. */
+const COMPILED = process.env['NODE_COMPILE_CACHE'];
 
 /** What a command left behind. */
 export interface Outcome {
@@ -59,7 +61,7 @@ export function commandLine(env: Readonly<Record<string, string>> = {}): Command
     spawned: (args, { program = [process.execPath, BIN], input = '', env: more, interrupt } = {}) => {
       const [command, ...before] = program;
       const child = spawn(command, [...before, ...args], {
-        env: { PATH: process.env['PATH'], HOME: dir.path, ...all, ...more },
+        env: { PATH: process.env['PATH'], HOME: dir.path, NODE_COMPILE_CACHE: COMPILED, ...all, ...more },
       });
       interrupt?.addEventListener('abort', () => child.kill('SIGINT'));
       const said = { out: '', err: '' };

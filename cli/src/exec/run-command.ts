@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import process from 'node:process';
 import type { Invocation } from '../invocation.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 
 /** What runs, with which environment and no other. */
 export interface Command {

@@ -2,7 +2,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import type { AgentReference } from '../agents/agent-reference.ts';
 import type { Invocation } from '../invocation.ts';
 import { oneByOne, type Outcomes } from '../one-by-one.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { type Grant, grantSchema, grantsPath } from './grant.ts';
 
 /** What grants are made with. */

@@ -3,7 +3,8 @@ import { apiClient, nothingSchema } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
 import type { Run } from '../invocation.ts';
 import { oneByOne, unique } from '../one-by-one.ts';
-import { printAnswers, say } from '../output/print.ts';
+import { printAnswers } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { serviceNameFrom } from '../tokens/service-name.ts';
 import { grantsPath } from './grant.ts';
 

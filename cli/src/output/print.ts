@@ -3,6 +3,7 @@ import type { Invocation } from '../invocation.ts';
 import { jsonText } from './json-text.ts';
 import { exactLine, plainLine, plainLines } from './plain-line.ts';
 import { distance, timeAndDistance } from './shown-time.ts';
+import { say } from './say.ts';
 import { renderTable } from './table.ts';
 
 /** How a column may stand out. */
@@ -114,10 +115,6 @@ export function printAnswers<T>(
   if (flags.format === 'name') for (const each of answers) terminal.out(nameLine(invocation, name(each)));
   if (flags.format === 'json') terminal.out(jsonText(answers));
 }
-
-/** What was done, for a person; on stderr, so that a pipe gets data alone. */
-export const say = ({ terminal }: Pick<Invocation, 'terminal'>, text: string): void =>
-  terminal.err(`${plainLine(text)}\n`);
 
 /** A text in a tone. */
 export const toned = (text: string, tone: Tone | undefined): string =>

@@ -2,7 +2,7 @@ import { usage } from '../failure.ts';
 import { Interrupted } from '../interrupted.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { askLine } from './ask-line.ts';
 
 /**

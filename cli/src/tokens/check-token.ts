@@ -2,7 +2,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { jsonText } from '../output/json-text.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { fetchDelivery } from '../webhook-direct/fetch-delivery.ts';
 import { isSealed, openDelivery } from '../webhook-direct/open-delivery.ts';
 import { readToken } from './read-token.ts';

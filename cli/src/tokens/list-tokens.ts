@@ -1,6 +1,7 @@
 import { apiClient } from '../api/api-client.ts';
 import type { Run } from '../invocation.ts';
-import { printList, say } from '../output/print.ts';
+import { printList } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { OWN_GRANTS, ownGrants } from './own-grants.ts';
 import { tokenSchema } from './token.ts';
 import { TOKENS, isForAnyHost } from './tokens-shape.ts';

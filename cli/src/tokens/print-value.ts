@@ -1,5 +1,5 @@
 import type { Invocation } from '../invocation.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 
 /** What a terminal acts on instead of showing it, or nobody sees; line ends and tabs are harmless. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}]|[^\P{Cf}\u200c\u200d]/gu;

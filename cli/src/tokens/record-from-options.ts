@@ -2,7 +2,7 @@ import { parseWireObject } from '@svault/shared';
 import type { SecretOptions } from '../commands/secret-options.ts';
 import { usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { readFileBounded, readStreamBounded } from '../secret-input/read-bounded.ts';
 import { readSecret } from '../secret-input/read-secret.ts';
 import type { NeededSecret } from './main-secret.ts';

@@ -1,7 +1,8 @@
 import { type ApiClient, apiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
-import { printOne, say } from '../output/print.ts';
+import { printOne } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { OWN_GRANTS, ownGrants } from './own-grants.ts';
 import { tokenOf } from './read-token.ts';
 import { serviceNameFrom } from './service-name.ts';

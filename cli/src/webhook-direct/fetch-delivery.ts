@@ -5,7 +5,7 @@ import type { IncomingAnswer } from '../http/outgoing-request.ts';
 import { refusalOf } from '../http/refusal.ts';
 import { send } from '../http/send.ts';
 import type { Invocation } from '../invocation.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { credentialAddress } from './credential-address.ts';
 
 /** What a webhook gave out for a ticket, unread. */

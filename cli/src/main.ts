@@ -1,0 +1,36 @@
+import { isatty } from 'node:tty';
+import { EXIT_CODES } from './exit-codes.ts';
+import { run } from './run.ts';
+
+/** Runs the command line of this process; the only place that knows of one. */
+export async function main(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+  // What no command foresaw is one line as well; its stack would say nothing to whoever reads it.
+  process.once('uncaughtException', (error) => {
+    process.stderr.write(`error: ${process.argv.includes('--debug') ? error.stack : error.message}\n`);
+    process.exit(EXIT_CODES.failed.code);
+  });
+  const interruption = new AbortController();
+  // Once: a second Ctrl-C ends a command that does not heed the first.
+  process.once('SIGINT', () => interruption.abort());
+
+  process.exitCode = await run(process.argv.slice(2), {
+    terminal: {
+      out: (text) => process.stdout.write(text),
+      err: (text) => process.stderr.write(text),
+      // Opened by those who read it: that takes time, and changes the modes of a terminal.
+      get stdin() {
+        return process.stdin;
+      },
+      interactive: { in: isatty(0), out: isatty(1), err: isatty(2) },
+      columns: process.stdout.columns,
+    },
+    env: process.env,
+    signal: interruption.signal,
+  });
+}
+
+/** A reader that has seen enough, such as head, is no error. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
