@@ -27,6 +27,8 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return said('unavailable', `there is no address for ${host}; are you online?`);
+    case 'UND_ERR_HEADERS_OVERFLOW':
+      return said('failed', `${host} answers more than a svault would`);
     case 'TimeoutError':
       return said('unavailable', `${host} did not answer in time`);
     default:

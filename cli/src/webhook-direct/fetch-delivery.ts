@@ -17,7 +17,8 @@ export interface Delivery {
 const TRIES = 3;
 /** Beyond it, waiting is the caller's to decide about. */
 const LONGEST_PAUSE_S = 30;
-const SHORTEST_PAUSE_S = 1;
+/** An answer that wants to be asked again at once gets that much rest. */
+const SHORTEST_PAUSE_MS = 250;
 
 /**
  * Fetches a credential from the webhook, with a ticket of the service. A ticket works once, so an answer that says "later" takes
@@ -35,10 +36,11 @@ export async function fetchDelivery(
     if ('answer' in attempt) return attempt;
     const { later } = attempt;
     if (tries === TRIES) throw later;
-    const seconds = Math.max(later.retryAfterSeconds ?? 0, SHORTEST_PAUSE_S);
+    const { message, retryAfterSeconds: seconds = 0 } = later;
     if (seconds > LONGEST_PAUSE_S) throw later;
-    say(invocation, `${later.message}; again in ${seconds} s`);
-    await sleep(seconds * 1_000, undefined, { signal: invocation.signal });
+    say(invocation, `${message}; asking again${seconds > 0 ? ` in ${seconds} s` : ''}`);
+    const pauseMs = Math.max(seconds * 1_000, SHORTEST_PAUSE_MS);
+    await sleep(pauseMs, undefined, { signal: invocation.signal });
   }
 }
 

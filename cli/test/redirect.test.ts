@@ -1,0 +1,239 @@
+import { newKey } from '@svault/shared';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type CommandLine, commandLine } from './command-line.ts';
+import { type Answer, type FakeServer, type Received, fakeServer } from './fake-servers.ts';
+
+const KEY = newKey('svagent');
+const ADMIN_KEY = newKey('svadmin');
+const TICKET = 'the.one-time.ticket';
+const TOKEN = {
+  accessToken: 'the-credential',
+  serviceName: 'github',
+  tokenType: 'PlainText',
+  createdAt: '2026-11-20T12:00:00.000Z',
+};
+
+const open: (FakeServer | CommandLine)[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await ('close' in each ? each.close() : each.remove());
+});
+
+async function server(answer: (request: Received) => Answer): Promise<FakeServer> {
+  const started = await fakeServer(answer);
+  open.push(started);
+  return started;
+}
+
+function someone(baseUrl: string, key = KEY): CommandLine {
+  const line = commandLine({ SVAULT_BASE_URL: baseUrl, SVAULT_KEY: key });
+  open.push(line);
+  return line;
+}
+
+/** A service that redirects. */
+const redirecting = (location: string, status = 307): Promise<FakeServer> =>
+  server(() => ({ status, headers: { location } }));
+
+/** A service and a webhook; the webhook gives the answers one after another, the last one for ever. */
+async function pairThatAnswers(...answers: [Answer, ...Answer[]]): Promise<{
+  readonly service: FakeServer;
+  readonly webhook: FakeServer;
+}> {
+  let asked = 0;
+  const webhook = await server(() => answers[Math.min(asked++, answers.length - 1)] ?? answers[0]);
+  let issued = 0;
+  const service = await server(() => ({
+    status: 307,
+    headers: { location: `${webhook.url}/v1/credential?ticket=${TICKET}${issued++}` },
+  }));
+  return { service, webhook };
+}
+
+describe('R13: the 307', () => {
+  test('is followed by hand: the webhook gets the ticket, and no key, cookie or referrer', async () => {
+    const { service, webhook } = await pairThatAnswers({ status: 200, body: { token: TOKEN } });
+    const agent = someone(service.url);
+    expect(await agent.svault(['get', 'github'])).toEqual({ code: 0, out: 'the-credential', err: '' });
+    expect(service.received.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}`]);
+    expect(webhook.received).toHaveLength(1);
+    const [{ method, path, headers, body } = webhook.received[0]!] = webhook.received;
+    expect({ method, path, body }).toEqual({
+      method: 'GET',
+      path: `/v1/credential?ticket=${TICKET}0`,
+      body: '',
+    });
+    for (const name of ['authorization', 'cookie', 'referer', 'x-agent-key', 'proxy-authorization'])
+      expect(headers).not.toHaveProperty(name);
+    expect(JSON.stringify(headers)).not.toContain(KEY.slice(8));
+  });
+
+  test('is followed by an admin’s client in the same way', async () => {
+    const webhook = await server(() => ({ status: 200, body: { token: TOKEN } }));
+    const service = await server(() => ({
+      status: 200,
+      body: { url: `${webhook.url}/v1/credential?ticket=${TICKET}`, expiresAt: '2026-11-20T12:00:00Z' },
+    }));
+    const { code, out } = await someone(service.url, ADMIN_KEY).svault(['get', 'github']);
+    expect({ code, out }).toEqual({ code: 0, out: 'the-credential' });
+    expect(service.received[0]).toMatchObject({
+      method: 'POST',
+      path: '/api/tokens/github/credential-ticket',
+      body: '{}',
+    });
+    expect(webhook.received[0]!.headers).not.toHaveProperty('authorization');
+  });
+
+  test.each([
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'data:application/json,{}',
+    'http://vault.example/v1/credential?ticket=x',
+    'http://localhost.evil.example/',
+    'http://127.0.0.1.evil.example/',
+    'https://user:password@vault.example/',
+    'ftp://vault.example/',
+    '//vault.example/v1/credential',
+    '/v1/credential?ticket=x',
+    'https://vault.example/v1/credential#fragment',
+    `https://vault.example/?${'x'.repeat(9_000)}`,
+  ])('to %s is not followed', async (location) => {
+    const service = await redirecting(location);
+    const { code, out, err } = await someone(service.url).svault(['get', 'github']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^error: 127\.0\.0\.1:\d+ points to .*, which is not opened: https:\/\/ is.*\n$/);
+    expect(err.length).toBeLessThan(300);
+    expect(service.received).toHaveLength(1);
+  });
+
+  test('of 100 KB is not followed', async () => {
+    const service = await redirecting(`https://vault.example/?${'x'.repeat(100_000)}`);
+    const { code, out, err } = await someone(service.url).svault(['get', 'github']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^error: [^\n]{1,200}\n$/);
+  });
+
+  test.each([301, 302, 303, 308, 300])('with status %i is none', async (status) => {
+    const webhook = await server(() => ({ status: 200, body: { token: TOKEN } }));
+    const service = await redirecting(`${webhook.url}/v1/credential`, status);
+    const { code, out } = await someone(service.url).svault(['get', 'github']);
+    expect({ code, out, asked: webhook.received.length }).toEqual({ code: 1, out: '', asked: 0 });
+  });
+
+  test('goes one step and no further: no loop, and nothing that a webhook redirects to', async () => {
+    const evil = await server(() => ({ status: 200, body: { token: TOKEN } }));
+    const webhook = await redirecting(`${evil.url}/v1/credential?ticket=x`);
+    const service = await redirecting(`${webhook.url}/v1/credential?ticket=x`);
+    const { code, out } = await someone(service.url).svault(['get', 'github']);
+    expect({ code, out, asked: evil.received.length }).toEqual({ code: 1, out: '', asked: 0 });
+    expect(webhook.received).toHaveLength(1);
+    const loop = await server(({ headers }) => ({
+      status: 307,
+      headers: { location: `http://${headers.host}/api/agents/credentials?service=github` },
+    }));
+    expect(await someone(loop.url).svault(['get', 'github'])).toMatchObject({ code: 1, out: '' });
+    expect(loop.received.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}`, undefined]);
+  });
+
+  test('is needed: a credential that the service itself gives is not taken', async () => {
+    const service = await server(() => ({ status: 200, body: { token: TOKEN } }));
+    const { code, out, err } = await someone(service.url).svault(['get', 'github']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/answers 200 where a svault redirects/);
+  });
+
+  test('shows neither key nor ticket nor credential under --debug', async () => {
+    const { service } = await pairThatAnswers({ status: 200, body: { token: TOKEN } });
+    const { code, err } = await someone(service.url).svault(['get', 'github', '--debug']);
+    expect(code).toBe(0);
+    expect(err).toMatch(/> GET .*credentials\?service=github\n< 307/);
+    expect(err).toMatch(/> GET .*\/v1\/credential\?ticket=…\n< 200/);
+    for (const secret of [KEY.slice(8), TICKET, 'the-credential']) expect(err).not.toContain(secret);
+  });
+});
+
+describe('a webhook that lies', () => {
+  const wrong = (body: unknown, headers = {}): Answer => ({ status: 200, body, headers });
+  test.each<[string, Answer, RegExp]>([
+    ['nothing', wrong(''), /is no credential/],
+    ['a page', wrong('<html>', { 'content-type': 'text/html' }), /is no credential/],
+    ['no token', wrong({}), /is no credential/],
+    ['a number', wrong({ token: { ...TOKEN, accessToken: 1 } }), /is no credential/],
+    ['another token', wrong({ token: { ...TOKEN, serviceName: 'bank' } }), /of another token than github/],
+    ['no UTF-8', wrong(Buffer.from(JSON.stringify({ token: TOKEN })).fill(0xff, 30, 32)), /is no credential/],
+    ['a member twice', wrong(`{"token":{},${JSON.stringify({ token: TOKEN }).slice(1)}`), /is no credential/],
+    ['half a pair', wrong(JSON.stringify({ token: TOKEN }).replace('the-', '\\ud800')), /is no credential/],
+    ['more than anybody stores', wrong('x'.repeat(9 * 1024 * 1024)), /more than a svault would/],
+    ['what is sealed, to nobody', wrong('a..b.c.d', { 'content-type': 'application/jose' }), /came sealed/],
+    ['another success', { status: 204 }, /answered 204/],
+    ['no refusal of its own', { status: 418, body: 'teapot' }, /answered 418/],
+  ])('%s is no credential', async (_what, answer, said) => {
+    const { service } = await pairThatAnswers(answer);
+    const { code, out, err } = await someone(service.url).svault(['get', 'github']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(said);
+    expect(err).toMatch(/^error: [^\n]*\n$/);
+  });
+
+  test('cannot move the cursor by what it refuses with', async () => {
+    const error = '\u001b[2J\u001b]0;title\u0007 \u202e no\nerror: second line';
+    const { service } = await pairThatAnswers({ status: 403, body: { error, code: 'DELIVERY_NOT_ALLOWED' } });
+    const { code, err } = await someone(service.url).svault(['get', 'github']);
+    expect(code).toBe(3);
+    expect(err).toMatch(/^[^\p{Cc}\p{Cf}]*\n$/u);
+  });
+});
+
+describe('an answer that says later', () => {
+  const LATER = {
+    status: 409,
+    headers: { 'retry-after': '0' },
+    body: { error: 'e', code: 'REFRESH_NEEDED' },
+  };
+
+  test('takes all of it again, with a new ticket', async () => {
+    const { service, webhook } = await pairThatAnswers(LATER, { status: 200, body: { token: TOKEN } });
+    const { code, out, err } = await someone(service.url).svault(['get', 'github']);
+    expect({ code, out, err }).toEqual({ code: 0, out: 'the-credential', err: 'e; asking again\n' });
+    expect(webhook.received.map(({ path }) => path)).toEqual([
+      `/v1/credential?ticket=${TICKET}0`,
+      `/v1/credential?ticket=${TICKET}1`,
+    ]);
+  });
+
+  test.each([
+    [409, 'REFRESH_NEEDED', 1],
+    [503, 'UNAVAILABLE', 5],
+    [429, 'RATE_LIMITED', 7],
+  ])('%i is asked three times at most', async (status, code, exit) => {
+    const { service, webhook } = await pairThatAnswers({ ...LATER, status, body: { error: 'e', code } });
+    expect((await someone(service.url).svault(['get', 'github'])).code).toBe(exit);
+    expect(webhook.received).toHaveLength(3);
+  });
+
+  test('much later is for the caller to wait', async () => {
+    const { service, webhook } = await pairThatAnswers({ ...LATER, headers: { 'retry-after': '3600' } });
+    expect((await someone(service.url).svault(['get', 'github'])).code).toBe(1);
+    expect(webhook.received).toHaveLength(1);
+  });
+
+  test('of the service is asked again too', async () => {
+    const webhook = await server(() => ({ status: 200, body: { token: TOKEN } }));
+    let asked = 0;
+    const service = await server(() =>
+      asked++ === 0
+        ? { status: 503, body: { error: 'away', code: 'WEBHOOK_UNAVAILABLE', retryAfter: 0 } }
+        : { status: 307, headers: { location: `${webhook.url}/v1/credential?ticket=x` } },
+    );
+    expect(await someone(service.url).svault(['get', 'github'])).toMatchObject({ code: 0 });
+    expect(service.received).toHaveLength(2);
+  });
+
+  test('ends at Ctrl-C', async () => {
+    const { service } = await pairThatAnswers({ ...LATER, headers: { 'retry-after': '20' } });
+    const stop = new AbortController();
+    const running = someone(service.url).svault(['get', 'github'], { signal: stop.signal });
+    const poll = setInterval(() => service.received.length > 0 && stop.abort(), 20);
+    expect(await running).toMatchObject({ code: 130, out: '' });
+    clearInterval(poll);
+  });
+});

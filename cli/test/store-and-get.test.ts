@@ -1,0 +1,297 @@
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
+
+let people: PairAndPeople;
+let svault: PairAndPeople['admin']['svault'];
+
+beforeAll(async () => {
+  people = await pairAndPeople();
+  ({ svault } = people.admin);
+});
+afterAll(() => people.close());
+
+/** A file of the admin's. */
+function file(name: string, text: string | Uint8Array): string {
+  const path = join(people.admin.dir, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const RSA_PEM = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+}).privateKey;
+
+async function isThere(name: string): Promise<boolean> {
+  const { code } = await svault(['tokens', 'show', name]);
+  return code === 0;
+}
+
+describe('a secret comes back as it was stored', () => {
+  test.each([
+    ['plain', 's3cret'],
+    ['with-umlauts', 'schlüssel 🔑 \u0000\u0001\u001b[31m'],
+    ['of-lines', 'first\nsecond\n\n\tthird'],
+    ['with-spaces', '  both ends  '],
+    ['large', 'x'.repeat(64 * 1024)],
+    ['with space & 100%', 'odd name'],
+    ['日本', 'another name'],
+  ])('%s, from stdin', async (name, secret) => {
+    const added = await svault(['add', name], { input: `${secret}\n` });
+    expect(added).toEqual({
+      code: 0,
+      out: '',
+      err: `${name} is stored at ${new URL(people.pair.webhookUrl).host}\n`,
+    });
+    expect(await svault(['get', name])).toEqual({ code: 0, out: secret, err: '' });
+  });
+
+  test('from a file, and from the command line with a warning', async () => {
+    const fromFile = await svault(['add', 'from-file', '--from-file', file('s', 'in a file\n')]);
+    expect(fromFile.code).toBe(0);
+    expect((await svault(['get', 'from-file'])).out).toBe('in a file');
+    const argument = await svault(['add', 'argument', '--value', 'seen by all']);
+    expect(argument).toMatchObject({ code: 0, err: expect.stringMatching(/^warning: other users/) });
+    expect((await svault(['get', 'argument'])).out).toBe('seen by all');
+  });
+});
+
+describe('each type', () => {
+  test('JWT, with what it is refreshed with', async () => {
+    const { code } = await svault(
+      [
+        ...[
+          'tokens',
+          'new',
+          'jwt',
+          '--type',
+          'JWT',
+          '--field',
+          `refreshToken=@${file('rt', 'the-refresh-token')}`,
+        ],
+        ...['--field', 'provider.tokenUrl=https://login.example/token', '--field', 'provider.clientId=c1'],
+        ...['--field', 'shareRefreshToken=true', '--expires-at', '2036-01-01T00:00:00Z'],
+      ],
+      { input: 'the-access-token' },
+    );
+    expect(code).toBe(0);
+    expect((await svault(['get', 'jwt'])).out).toBe('the-access-token');
+    expect((await svault(['get', 'jwt', '--field', 'refreshToken'])).out).toBe('the-refresh-token');
+    expect((await svault(['get', 'jwt', '--field', 'expiryTime'])).out).toBe('2036-01-01T00:00:00.000Z');
+    const shown = JSON.parse((await svault(['show', 'jwt', '--format', 'json'])).out);
+    expect(shown.webhook).toMatchObject({ hasRefreshToken: true, provider: { clientId: 'c1' } });
+  });
+
+  test('Certificate, whichever of its two parts is read', async () => {
+    const key = file('key.pem', '-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----\n');
+    const chain = '-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n';
+    const first = await svault(['add', 'cert', '--type', 'Certificate', '--field', `privateKey=@${key}`], {
+      input: chain,
+    });
+    expect(first.code).toBe(0);
+    expect((await svault(['get', 'cert'])).out).toBe(chain);
+    expect((await svault(['get', 'cert', '--field', 'privateKey'])).out).toBe(readFileSync(key, 'utf8'));
+    const certificate = `certificate=@${file('chain.pem', chain)}`;
+    const second = await svault([
+      'add',
+      'cert-2',
+      '--type',
+      'Certificate',
+      '--field',
+      certificate,
+      '--from-file',
+      key,
+    ]);
+    expect(second.code).toBe(0);
+    expect((await svault(['get', 'cert-2', '--field', 'privateKey'])).out).toBe(readFileSync(key, 'utf8'));
+    const neither = await svault(['add', 'cert-3', '--type', 'Certificate'], { input: chain });
+    expect(neither).toMatchObject({ code: 2, err: expect.stringContaining('--field privateKey=@FILE') });
+  });
+
+  test('SSHKey, which OpenSSH reads', async () => {
+    const path = join(people.admin.dir, 'id');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]);
+    const { code } = await svault(['add', 'ssh', '--type', 'SSHKey', '--from-file', path]);
+    expect(code).toBe(0);
+    expect((await svault(['get', 'ssh'])).out).toBe(readFileSync(path, 'utf8'));
+    const { out } = await svault(['get', 'ssh', '--field', 'fingerprint']);
+    expect(execFileSync('ssh-keygen', ['-lf', path], { encoding: 'utf8' })).toContain(out);
+  });
+
+  test('TOTP, from base32 or from what a QR code says', async () => {
+    const given = ['--type', 'TOTP', '--field', 'digits=8', '--field', 'period=60'];
+    const plain = await svault(['add', 'totp', ...given], { input: 'JBSW Y3DP EHPK 3PXP' });
+    expect(plain.code).toBe(0);
+    const uri = 'otpauth://totp/Acme:me?secret=JBSWY3DPEHPK3PXP&issuer=Acme&digits=8&period=60';
+    expect((await svault(['add', 'totp-2', '--type', 'TOTP'], { input: uri })).code).toBe(0);
+    const [one, other] = [await svault(['get', 'totp']), await svault(['get', 'totp-2'])];
+    expect(one.out).toMatch(/^\d{8}$/);
+    expect(other.out).toBe(one.out);
+    expect((await svault(['get', 'totp', '--field', 'expiresIn'])).out).toMatch(/^\d+$/);
+  });
+
+  test('RawCredential, with a minter whose key alone is read', async () => {
+    const fields = [
+      'minter.type=github-app',
+      'minter.appId=1',
+      'minter.installationId=2',
+      'minter.repositories=one,two',
+      'minter.permissions={"contents":"read"}',
+    ];
+    const added = await svault(
+      ['add', 'app', '--type', 'RawCredential', ...fields.flatMap((field) => ['--field', field])],
+      { input: RSA_PEM },
+    );
+    expect(added).toMatchObject({ code: 0 });
+    const broken = await svault(
+      ['add', 'app-2', '--type', 'RawCredential', ...fields.flatMap((field) => ['--field', field])],
+      { input: 'not a key' },
+    );
+    expect(broken).toMatchObject({ code: 2, err: expect.stringContaining('minter.privateKey') });
+  });
+
+  test('all of it from a file, but for the secret', async () => {
+    const body = file(
+      'body.json',
+      JSON.stringify({ tokenType: 'RawCredential', allowedHosts: ['api.example'], delivery: 'any' }),
+    );
+    expect((await svault(['add', 'body', '--body', body], { input: 'the rest' })).code).toBe(0);
+    expect((await svault(['get', 'body'])).out).toBe('the rest');
+    const whole = JSON.stringify({ value: 'all of it' });
+    expect((await svault(['add', 'body-2', '--body', '-'], { input: whole })).code).toBe(0);
+    expect((await svault(['get', 'body-2'])).out).toBe('all of it');
+  });
+});
+
+describe('what cannot be stored leaves nothing behind, and is not quoted', () => {
+  const SECRET = 'do-not-quote-me-0189';
+  test.each<[string, string[], RegExp]>([
+    ['no base32', ['--type', 'TOTP'], /secret: not base32/],
+    ['a host that is none', ['--allow-host', 'https://api.example/'], /allowedHosts\.0: not a host/],
+    ['a delivery that does not fit', ['--delivery', 'proxy-only', '--allow-host', '*'], /allowedHosts/],
+    ['sealed for nobody', ['--delivery', 'sealed'], /recipients/],
+    ['a field that the type lacks', ['--field', 'refreshToken=x'], /refreshToken/],
+    ['a minter that is none', ['--type', 'RawCredential', '--field', 'minter.type=azure'], /minter\.type/],
+    ['a number that is none', ['--type', 'TOTP', '--field', 'digits=six'], /digits is a whole number/],
+    [
+      'a field twice',
+      ['--type', 'TOTP', '--field', 'digits=6', '--field', 'digits=8'],
+      /digits is given twice/,
+    ],
+    ['two sources', ['--value', 'a', '--from-file', '-'], /which is it/],
+    ['a file that is not there', ['--from-file', '/nonexistent/x'], /cannot be read/],
+    ['a time that is none', ['--expires-at', 'soon'], /expiryTime: not a time/],
+    ['a field without a name', ['--field', '=x'], /--field takes NAME=VALUE/],
+    ['a recipient that is none', ['--recipient', '{}'], /no public JWK/],
+    ['no host beside a host', ['--allow-host', 'none', '--allow-host', 'a.example'], /none stands alone/],
+    ['nothing to store, and a secret', ['--empty', '--value', 'x'], /--empty stores nothing/],
+  ])('%s', async (what, args, said) => {
+    const name = `bad ${what}`;
+    const { code, out, err } = await svault(['add', name, ...args], { input: SECRET });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(said);
+    expect(err).not.toContain(SECRET);
+    expect(err.trim().split('\n').length).toBeLessThanOrEqual(2);
+    expect(await isThere(name)).toBe(false);
+  });
+
+  test('no secret at all, more than 64 KiB, and what is no text', async () => {
+    for (const [input, said] of [
+      ['', /there is no secret/],
+      ['x'.repeat(64 * 1024 + 3), /64 KiB/],
+    ] as const)
+      expect(await svault(['add', 'nothing'], { input })).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(said),
+      });
+    const binary = file('binary', Uint8Array.of(0xff, 0xfe, 0));
+    const { code, err } = await svault(['add', 'nothing', '--from-file', binary]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('no UTF-8') });
+    expect(await isThere('nothing')).toBe(false);
+  });
+
+  test('a body that is no JSON, or says something twice', async () => {
+    for (const text of [`{"value":"${SECRET}"`, `{"value":"${SECRET}","value":"x"}`, `["${SECRET}"]`]) {
+      const { code, err } = await svault(['add', 'no-body', '--body', file('bad.json', text)]);
+      expect(code).toBe(2);
+      expect(err).not.toContain(SECRET);
+    }
+    const twice = ['--body', file('ok.json', '{"value":"x","delivery":"any"}'), '--delivery', 'any'];
+    expect((await svault(['add', 'no-body', ...twice])).err).toContain('delivery is given twice');
+  });
+
+  test('a private key as a recipient', async () => {
+    const jwk = JSON.stringify({ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: SECRET });
+    const { code, err } = await svault(['add', 'private', '--recipient', jwk], { input: 'x' });
+    expect(code).toBe(2);
+    expect(err).toMatch(/that is a private key/);
+    expect(err).not.toContain(SECRET);
+  });
+
+  test('names that are none', async () => {
+    for (const name of ['a/b', '', '.', 'x'.repeat(129), 'a\u001b[31m'])
+      expect(await svault(['add', name], { input: 'x' })).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/is no name of a token/),
+      });
+  });
+});
+
+describe('a name that is taken', () => {
+  test('says how to go on, and changes nothing', async () => {
+    await svault(['add', 'taken'], { input: 'first' });
+    const { code, err } = await svault(['add', 'taken'], { input: 'second' });
+    expect(code).toBe(1);
+    expect(err).toMatch(/there is a token taken already: svault set taken.*\[CONFLICT/);
+    expect((await svault(['get', 'taken'])).out).toBe('first');
+  });
+});
+
+describe('the formats', () => {
+  test('of add and get', async () => {
+    const added = await svault(['add', 'formats', '--format', 'json', '--tags', 'a, b', '--name', 'F'], {
+      input: 's',
+    });
+    const json = JSON.parse(added.out);
+    expect(json).toMatchObject({
+      token: { serviceName: 'formats', displayName: 'F', tags: ['a', 'b'] },
+      stored: { version: 1 },
+    });
+    expect(added.out).not.toContain('ticket');
+    expect((await svault(['add', 'formats-2', '--format', 'name'], { input: 's' })).out).toBe('formats-2\n');
+    const got = await svault(['get', 'formats', '--format', 'json']);
+    expect(JSON.parse(got.out)).toMatchObject({ accessToken: 's', serviceName: 'formats' });
+    expect((await svault(['get', 'formats', '--format', 'name'])).out).toBe('formats\n');
+    const field = await svault(['get', 'formats', '--field', 'tokenType', '--format', 'json']);
+    expect(field.out).toBe('"PlainText"\n');
+  });
+
+  test('a field that did not come', async () => {
+    await svault(['add', 'fields'], { input: 'do-not-show' });
+    const { code, out, err } = await svault(['get', 'fields', '--field', 'refreshToken']);
+    expect({ code, out }).toEqual({ code: 4, out: '' });
+    expect(err).toMatch(/comes without refreshToken; it has accessToken, /);
+    expect(err).not.toContain('do-not-show');
+    for (const name of ['toString', '__proto__', 'constructor'])
+      expect((await svault(['get', 'fields', '--field', name])).code).toBe(4);
+  });
+});
+
+describe('a dry run', () => {
+  test('shows both requests, without the secret, and sends nothing', async () => {
+    const { code, out, err } = await svault(['add', 'dry', '--dry-run', '--allow-host', 'a.example'], {
+      input: 'do-not-show-me',
+    });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^POST http:\/\/127\.0\.0\.1:\d+\/api\/tokens\n/);
+    expect(out).toMatch(/\nPOST https:\/\/webhook\.invalid\/v1\/store\n/);
+    expect(out).toContain('a.example');
+    expect(out).not.toContain('do-not-show-me');
+    expect(await isThere('dry')).toBe(false);
+  });
+});
