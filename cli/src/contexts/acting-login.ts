@@ -1,7 +1,9 @@
-import { Failure } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { chosenContext, nobodySignedIn } from './chosen-context.ts';
 import type { Context, KeySecrets } from './context.ts';
 import { environmentLogin } from './environment-login.ts';
+import { keptLogin } from './kept-login.ts';
+import { localContextStore } from './local-context-store.ts';
 
 /** The login that a command acts with. */
 export interface ActingLogin {
@@ -22,5 +24,8 @@ export interface ActingLogin {
 export async function actingLogin(invocation: Invocation): Promise<ActingLogin> {
   const login = invocation.flags.ctx === undefined ? environmentLogin(invocation) : undefined;
   if (login !== undefined) return login;
-  throw new Failure('denied', 'nobody is signed in: svault login');
+  const store = await localContextStore(invocation);
+  const context = await chosenContext(invocation, store);
+  if (context === undefined) throw await nobodySignedIn(store);
+  return keptLogin(invocation, store, context);
 }

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type Readable, addAbortSignal } from 'node:stream';
-import { getSystemErrorMessage } from 'node:util';
 import { Failure, usage } from '../failure.ts';
+import { systemReason } from '../system-reason.ts';
 
 /**
  * Reads a file, or what stands for one, such as a pipe that a shell made.
@@ -13,7 +13,7 @@ export async function readFileBounded(path: string, maxBytes: number): Promise<U
     return await collect(file.createReadStream({ autoClose: false }), maxBytes);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    throw new Failure('usage', `${path} cannot be read: ${reasonOf(error)}`, { cause: error });
+    throw new Failure('usage', `${path} cannot be read: ${systemReason(error)}`, { cause: error });
   }
 }
 
@@ -40,12 +40,4 @@ async function collect(stream: AsyncIterable<Uint8Array | string>, maxBytes: num
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);
-}
-
-/** What the system says, without the call and the path. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'errno' in error && typeof error.errno === 'number'
-    ? getSystemErrorMessage(error.errno)
-    : error.message;
 }

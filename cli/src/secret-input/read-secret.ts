@@ -1,6 +1,6 @@
 import { usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { say } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { promptSecret } from './prompt-secret.ts';
 import { readFileBounded, readStreamBounded } from './read-bounded.ts';
 
@@ -32,7 +32,7 @@ export async function readSecret(invocation: Invocation, source: SecretSource): 
   const { stdin, interactive } = invocation.terminal;
   if (file !== undefined && file !== '-')
     return textOf(await readFileBounded(file, MAX_BYTES + MAX_LINE_BREAK_BYTES), file);
-  if (interactive.in) return promptSecret(invocation, question);
+  if (interactive.in) return checked(await promptSecret(invocation, question), 'the prompt');
   const limit = MAX_BYTES + MAX_LINE_BREAK_BYTES;
   return textOf(await readStreamBounded(stdin, limit, invocation.signal), 'stdin');
 }

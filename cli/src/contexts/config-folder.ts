@@ -1,0 +1,52 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { geteuid } from 'node:process';
+import { Failure } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { systemCode, systemReason } from '../system-reason.ts';
+
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * Where this user's logins are: SVAULT_CONFIG_DIR, else a folder of the platform's (`~/.config/svault` on Linux,
+ * `~/Library/Preferences/svault` on macOS). It may not be there yet.
+ */
+export async function configFolder({ env }: Pick<Invocation, 'env'>): Promise<string> {
+  const { SVAULT_CONFIG_DIR: chosen } = env;
+  if (chosen !== undefined && chosen !== '') return resolve(chosen);
+  const { default: paths } = await import('env-paths');
+  return paths('svault', { suffix: '' }).config;
+}
+
+/**
+ * Whoever may write into the folder can put a file of theirs in the place of one of ours.
+ * @returns false where there is no folder
+ * @throws Failure
+ */
+export async function checkFolder(path: string): Promise<boolean> {
+  try {
+    const { uid, mode } = await stat(path);
+    if (uid !== (geteuid?.() ?? uid))
+      throw new Failure(
+        'failed',
+        `${path} belongs to another user: set SVAULT_CONFIG_DIR to a folder of yours`,
+      );
+    if ((mode & WRITABLE_BY_OTHERS) !== 0)
+      throw new Failure('failed', `others may write into ${path}: chmod 700 ${path}`);
+    return true;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    if (systemCode(error) === 'ENOENT') return false;
+    throw new Failure('failed', `${path} cannot be read: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+/** Makes it, for this user alone, where it is not there yet. @throws Failure */
+export async function makeFolder(path: string): Promise<void> {
+  if (await checkFolder(path)) return;
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Failure('failed', `${path} cannot be made: ${systemReason(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,41 @@
+import type { Invocation } from '../invocation.ts';
+import type { ActingLogin } from './acting-login.ts';
+import type { ContextStore, KeptContext } from './context-store.ts';
+import type { ContextSecrets, SessionSecrets } from './context.ts';
+import { endsSoon, renewSession } from './session-renewal.ts';
+
+/** A login that is kept on this machine. Its secrets are read when they are needed first. */
+export function keptLogin(
+  invocation: Invocation,
+  store: Pick<ContextStore, 'secretsOf' | 'replaceSecrets'>,
+  context: KeptContext,
+): ActingLogin {
+  let known: ContextSecrets | undefined;
+  const secrets = async (): Promise<ContextSecrets> => (known ??= await store.secretsOf(context));
+  /** Renews once, however many ask: whoever comes second finds what the first got. */
+  const renewWhere = async (isNeeded: (session: SessionSecrets) => boolean): Promise<ContextSecrets> =>
+    (known = await store.replaceSecrets(context, async (present) =>
+      present.kind === 'session' && isNeeded(present) ? renewSession(invocation, context, present) : present,
+    ));
+
+  return {
+    context,
+    authorization: async () => {
+      const present = await secrets();
+      const isOver = (session: SessionSecrets): boolean => endsSoon(session, Date.now());
+      return bearer(present.kind === 'session' && isOver(present) ? await renewWhere(isOver) : present);
+    },
+    renewed: async () => {
+      const refused = await secrets();
+      if (refused.kind !== 'session') return undefined;
+      return bearer(await renewWhere(({ accessToken }) => accessToken === refused.accessToken));
+    },
+    sealingKey: async () => {
+      const present = await secrets();
+      return present.kind === 'key' ? present.sealingKey : undefined;
+    },
+  };
+}
+
+const bearer = (secrets: ContextSecrets): string =>
+  `Bearer ${secrets.kind === 'session' ? secrets.accessToken : secrets.key}`;

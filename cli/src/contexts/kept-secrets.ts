@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { Failure } from '../failure.ts';
+import { contextSecretsSchema } from './context-secrets-schema.ts';
+import type { KeptContext } from './context-store.ts';
+import type { ContextSecrets } from './context.ts';
+import { type Keychain, KeychainAway } from './keychain.ts';
+import type { SecretsFile } from './secrets-file.ts';
+
+const ID_BYTES = 12;
+
+/** Where secrets of new logins go, and those of each login are found: in the keychain, else in the file. */
+export interface KeptSecrets {
+  /** Puts them where they are kept from now on; those for the file only once {@link writeFile} says so. */
+  add(name: string, secrets: ContextSecrets): Promise<KeptContext['secrets'] & { readonly note: string }>;
+  /** @throws Failure */
+  read(context: KeptContext): Promise<ContextSecrets>;
+  /** Only under the folder's lock. @throws Failure */
+  replace(context: KeptContext, secrets: ContextSecrets, inUse: readonly KeptContext[]): Promise<void>;
+  /** Takes those of the file that are not in use out of it, and adds. Only under the folder's lock. */
+  writeFile(inUse: readonly KeptContext[], added?: ReadonlyMap<string, ContextSecrets>): Promise<void>;
+  /** @returns why they are still in the keychain; undefined where they are not */
+  removeFromKeychain(context: Pick<KeptContext, 'name' | 'secrets'>): Promise<string | undefined>;
+}
+
+export function keptSecrets(keychain: Keychain, file: SecretsFile): KeptSecrets {
+  const writeFile: KeptSecrets['writeFile'] = (inUse, added = new Map()) =>
+    file.write(
+      added,
+      new Set(inUse.filter(({ secrets }) => secrets.home === 'file').map(({ secrets }) => secrets.id)),
+    );
+  return {
+    add: async (name, secrets) => {
+      const id = randomBytes(ID_BYTES).toString('base64url');
+      try {
+        await keychain.write(accountOf({ name, secrets: { id } }), JSON.stringify(secrets));
+        return { home: 'keychain', id, note: 'its secrets are in the system’s keychain' };
+      } catch (error) {
+        if (!(error instanceof KeychainAway)) throw error;
+        return {
+          home: 'file',
+          id,
+          note: `its secrets are in ${file.path}, since there is no keychain (${error.message})`,
+        };
+      }
+    },
+    read: async (context) => {
+      const found =
+        context.secrets.home === 'file'
+          ? await file.read(context.secrets.id)
+          : await inKeychain(keychain, context);
+      if (found !== undefined) return found;
+      const where = context.secrets.home === 'file' ? file.path : 'the system’s keychain';
+      throw new Failure(
+        'denied',
+        `the secrets of ${context.name} are not in ${where} any more: svault login --as ${context.name}`,
+      );
+    },
+    replace: async (context, secrets, inUse) => {
+      if (context.secrets.home === 'file') return writeFile(inUse, new Map([[context.secrets.id, secrets]]));
+      await reached(context, () => keychain.write(accountOf(context), JSON.stringify(secrets)));
+    },
+    writeFile,
+    removeFromKeychain: async (context) => {
+      if (context.secrets.home === 'file') return undefined;
+      try {
+        await keychain.remove(accountOf(context));
+        return undefined;
+      } catch (error) {
+        if (error instanceof KeychainAway) return error.message;
+        throw error;
+      }
+    },
+  };
+}
+
+const accountOf = ({
+  name,
+  secrets,
+}: {
+  readonly name: string;
+  readonly secrets: { readonly id: string };
+}): string => `${name} ${secrets.id}`;
+
+async function inKeychain(keychain: Keychain, context: KeptContext): Promise<ContextSecrets | undefined> {
+  const text = await reached(context, () => keychain.read(accountOf(context)));
+  return text === undefined ? undefined : contextSecretsSchema.safeParse(jsonIn(text)).data;
+}
+
+async function reached<T>({ name }: KeptContext, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof KeychainAway)) throw error;
+    throw new Failure(
+      'failed',
+      `the secrets of ${name} are in the system’s keychain, which does not open (${error.message}): unlock it, or svault login --as ${name}`,
+      { cause: error },
+    );
+  }
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

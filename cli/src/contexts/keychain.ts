@@ -1,0 +1,46 @@
+import type { AsyncEntry } from '@napi-rs/keyring';
+import { usage } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { plainLine } from '../output/plain-line.ts';
+
+/** What svault's entries are filed under. */
+const SERVICE = 'svault';
+
+/** There is no keychain here, or it does not open. `message` says why. */
+export class KeychainAway extends Error {
+  override readonly name = 'KeychainAway';
+}
+
+/** The system's keychain: Secret Service on Linux, Keychain on macOS. Every method throws KeychainAway. */
+export interface Keychain {
+  /** @returns undefined where it holds none */
+  read(account: string): Promise<string | undefined>;
+  write(account: string, secret: string): Promise<void>;
+  remove(account: string): Promise<void>;
+}
+
+/** Nothing is touched before the first call, and nothing at all with SVAULT_KEYCHAIN=off. @throws Failure usage */
+export function systemKeychain({ env }: Pick<Invocation, 'env'>): Keychain {
+  const { SVAULT_KEYCHAIN: choice = '' } = env;
+  if (choice !== '' && choice !== 'off') throw usage('SVAULT_KEYCHAIN can be off, or unset');
+  const withEntry = async <T>(account: string, action: (entry: AsyncEntry) => Promise<T>): Promise<T> => {
+    if (choice === 'off') throw new KeychainAway('SVAULT_KEYCHAIN is off');
+    try {
+      const { AsyncEntry: Entry } = await import('@napi-rs/keyring');
+      // Without this a Linux without Secret Service would use the kernel's keyring, which forgets when the machine stops.
+      return await action(new Entry(SERVICE, account, { linux: { store: 'secret-service' } }));
+    } catch (error) {
+      throw new KeychainAway(
+        plainLine(error instanceof Error ? error.message : String(error)).slice(0, 200),
+        {
+          cause: error,
+        },
+      );
+    }
+  };
+  return {
+    read: (account) => withEntry(account, async (entry) => (await entry.getPassword()) ?? undefined),
+    write: (account, secret) => withEntry(account, (entry) => entry.setPassword(secret)),
+    remove: (account) => withEntry(account, async (entry) => void (await entry.deletePassword())),
+  };
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { geteuid } from 'node:process';
+import { Failure } from '../failure.ts';
+import { systemCode, systemReason } from '../system-reason.ts';
+import { checkFolder } from './config-folder.ts';
+
+/** A thousand logins are less. */
+const MAX_BYTES = 1024 * 1024;
+const PRIVATE_MODE = 0o600;
+const OTHERS = 0o077;
+
+/**
+ * Reads a file that only this user may read and write.
+ * @returns undefined where there is none
+ * @throws Failure for a file that others may read or write, that is somebody else's, too large, or no file
+ */
+export async function readPrivateFile(path: string): Promise<string | undefined> {
+  if (!(await checkFolder(dirname(path)))) return undefined;
+  try {
+    // Opened first and looked at then, so that nothing can take its place in between; a pipe does not make it wait.
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    await using file = await open(path, flags);
+    await checkPrivate(file, path);
+    return await file.readFile('utf8');
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    const code = systemCode(error);
+    if (code === 'ENOENT') return undefined;
+    if (code === 'ELOOP')
+      throw new Failure(
+        'failed',
+        `${path} is a symbolic link: put the file itself there, or delete the link`,
+      );
+    throw new Failure('failed', `${path} cannot be read: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+async function checkPrivate(file: FileHandle, path: string): Promise<void> {
+  const refused = (message: string): never => {
+    throw new Failure('failed', `${path} ${message}`);
+  };
+  const found = await file.stat();
+  if (!found.isFile()) refused('is no file: move it out of the way');
+  if (found.uid !== (geteuid?.() ?? found.uid))
+    refused('belongs to another user: delete it, or chown it to you');
+  const mode = (found.mode & 0o777).toString(8);
+  if ((found.mode & OTHERS) !== 0)
+    refused(
+      `is open to other users (mode ${mode}): chmod 600 ${path}, and if others were there, sign in again`,
+    );
+  if (found.size > MAX_BYTES) refused('is larger than svault ever writes it: delete it, and sign in again');
+}
+
+/**
+ * Writes a file for this user alone, whole or not at all, whenever the power fails.
+ * @throws Failure where it cannot be written
+ */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const folder = dirname(path);
+  const next = join(folder, `.${basename(path)}.${randomBytes(8).toString('hex')}`);
+  try {
+    {
+      await using file = await open(next, 'wx', PRIVATE_MODE);
+      await file.writeFile(text);
+      await file.sync();
+    }
+    await rename(next, path);
+    await using opened = await open(folder, 'r');
+    await opened.sync();
+  } catch (error) {
+    await rm(next, { force: true }).catch(() => undefined);
+    throw new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { Failure } from '../failure.ts';
+import type { IncomingAnswer, OutgoingRequest } from '../http/outgoing-request.ts';
+import { send } from '../http/send.ts';
+import { understood } from '../http/understood.ts';
+import type { Invocation } from '../invocation.ts';
+import type { Context, SessionSecrets } from './context.ts';
+
+/** What the service answers to a sign-in and to a renewal (`/api/cli/login/…`). */
+export const sessionGrantSchema = z.looseObject({
+  accessToken: z.string().regex(/^[\x21-\x7e]{1,1024}$/),
+  refreshToken: z.string().regex(/^[\x21-\x7e]{1,1024}$/),
+  expiresInSeconds: z.number().nonnegative(),
+  user: z.looseObject({ email: z.string() }),
+});
+type SessionGrant = z.infer<typeof sessionGrantSchema>;
+
+/** Before its end a session is renewed already, so that no request is on its way meanwhile. */
+const MARGIN_MS = 30_000;
+
+/** @param askedAt when the answer was asked for, by this machine's clock, ms */
+export const sessionOf = (grant: SessionGrant, askedAt: number): SessionSecrets => ({
+  kind: 'session',
+  accessToken: grant.accessToken,
+  accessExpiresAt: new Date(askedAt + Math.min(grant.expiresInSeconds, 86_400) * 1_000).toISOString(),
+  refreshToken: grant.refreshToken,
+});
+
+/** Whether its access token has ended or is about to. What is no time has. */
+export const endsSoon = ({ accessExpiresAt }: SessionSecrets, nowMs: number): boolean =>
+  !(Date.parse(accessExpiresAt) - nowMs > MARGIN_MS);
+
+/**
+ * The next pair of tokens. Only while nobody else asks for it: the service ends a session whose used token comes again.
+ * @throws Failure denied where the session is over
+ */
+export async function renewSession(
+  invocation: Pick<Invocation, 'terminal' | 'flags'>,
+  { name, baseUrl }: Context,
+  { refreshToken }: SessionSecrets,
+): Promise<SessionSecrets> {
+  const url = new URL(`${baseUrl}/api/cli/login/refresh`);
+  const askedAt = Date.now();
+  // Ctrl-C does not end it half-way: the service may have put the next pair in the place of this one by then.
+  const uninterrupted = { ...invocation, signal: new AbortController().signal };
+  const answer = await sendTwice(uninterrupted, {
+    method: 'POST',
+    url,
+    body: { refreshToken },
+    secretMembers: true,
+  });
+  if (answer.status === 401)
+    throw new Failure('denied', `the session of ${name} at ${url.host} has ended: svault login --as ${name}`);
+  return sessionOf(understood(answer, url, sessionGrantSchema), askedAt);
+}
+
+/** The answer may have been lost on the way: for some seconds the service gives the same one again. */
+async function sendTwice(
+  invocation: Pick<Invocation, 'terminal' | 'signal' | 'flags'>,
+  request: OutgoingRequest,
+): Promise<IncomingAnswer> {
+  try {
+    return await send(invocation, request);
+  } catch {
+    return send(invocation, request);
+  }
+}
