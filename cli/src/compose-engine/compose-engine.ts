@@ -9,6 +9,8 @@ export interface ComposeEngine {
   show(...args: readonly string[]): Promise<Ended>;
   /** Runs one and gives what it wrote to stdout; what it says besides goes to stderr. */
   read(...args: readonly string[]): Promise<Ended & { readonly out: string }>;
+  /** Runs one for its exit code. @returns the last thing that it said too */
+  try(...args: readonly string[]): Promise<Ended & { readonly lastLine: string }>;
 }
 
 const COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
@@ -26,8 +28,12 @@ export async function composeEngine(invocation: Invocation, folder: string): Pro
     const silent = { ...surroundings, onLine: () => undefined };
     const version = await runProgram([program, ...before, 'version'], silent);
     if (version?.code !== 0) continue;
-    const run = async (args: readonly string[], onOut: (line: string) => void): Promise<Ended> => {
-      const told = { ...surroundings, onLine: toStderr, onOut };
+    const run = async (
+      args: readonly string[],
+      onOut: (line: string) => void,
+      onLine = toStderr,
+    ): Promise<Ended> => {
+      const told = { ...surroundings, onLine, onOut };
       return (await runProgram([program, ...before, '--ansi', 'never', ...args], told)) ?? { code: 127 };
     };
     return {
@@ -36,6 +42,12 @@ export async function composeEngine(invocation: Invocation, folder: string): Pro
         const lines: string[] = [];
         const ended = await run(args, (line) => lines.push(line));
         return { ...ended, out: lines.join('\n') };
+      },
+      try: async (...args) => {
+        let lastLine = '';
+        const remember = (line: string): void => void (lastLine = line.trim() === '' ? lastLine : line);
+        const ended = await run(args, remember, remember);
+        return { ...ended, lastLine };
       },
     };
   }

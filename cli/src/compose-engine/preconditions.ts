@@ -1,4 +1,5 @@
 import { Failure, usage } from '../failure.ts';
+import { plainLine } from '../output/plain-line.ts';
 import type { ComposeEngine } from './compose-engine.ts';
 
 /** @throws Failure usage for a project that compose does not take; it has said why */
@@ -9,7 +10,10 @@ export async function mustBeWhole(compose: ComposeEngine, folder: string): Promi
 
 /** @throws Failure unavailable where no engine does */
 export async function mustAnswer(compose: ComposeEngine): Promise<void> {
-  const { code } = await compose.read('ps');
-  if (code !== 0)
-    throw new Failure('unavailable', 'no container engine answers: is Docker started, and may you use it?');
+  const { code, lastLine } = await compose.try('ps');
+  if (code === 0) return;
+  throw new Failure(
+    'unavailable',
+    `no container engine answers; is Docker started, and may you use it? (${plainLine(lastLine).trim()})`,
+  );
 }

@@ -11,8 +11,9 @@ export const WEBHOOK_IMAGE = 'svault-webhook:0.1.0';
  */
 export function composeFile(method: TunnelMethod): string {
   const { title, services, webhookExtras = '', secret } = TUNNELS[method];
-  return `# A webhook of svault behind ${title}. Addresses are in .env, secrets in secrets/. \`svault webhook init --force\` writes this
-# file anew: put changes of your own into compose.override.yaml.
+  return `# A webhook of svault, reached by way of ${title}.
+# Addresses are in .env, secrets in secrets/. \`svault webhook init --force\` writes this file anew: put changes of your own
+# into compose.override.yaml.
 
 x-hardened: &hardened
   # Who owns secrets/: files of mode 0600 are readable for nobody else.

@@ -1,6 +1,7 @@
 import { composeFile } from './compose-file.ts';
 import { type ProjectValues, envFile } from './env-file.ts';
 import type { ProjectFile } from './project-file.ts';
+import { privateFolders } from './project-secrets.ts';
 import { readmeFile } from './readme.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
@@ -13,8 +14,10 @@ const IGNORE_FILE = '.gitignore';
 
 /** All files of a project but its secrets. */
 export function composeProject(method: TunnelMethod, values: ProjectValues): readonly ProjectFile[] {
-  const { files = [], folders = [] } = TUNNELS[method];
-  const unshared = ['secrets', 'backups', ...folders].map((folder) => `/${folder}/\n`).join('');
+  const { files = [] } = TUNNELS[method];
+  const unshared = privateFolders(method)
+    .map((folder) => `/${folder}/\n`)
+    .join('');
   return [
     { path: COMPOSE_FILE, text: composeFile(method) },
     { path: ENV_FILE, text: envFile(method, values) },

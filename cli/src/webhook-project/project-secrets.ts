@@ -18,8 +18,9 @@ export function secretPaths(method: TunnelMethod): readonly string[] {
   return secret === undefined ? MADE : [...MADE, secret.path];
 }
 
-/** Folders that only their owner may enter. */
-export const secretFolders = (method: TunnelMethod): readonly string[] => [
+/** Folders that only their owner may enter; none of them belongs into a repository. */
+export const privateFolders = (method: TunnelMethod): readonly string[] => [
   'secrets',
+  'backups',
   ...(TUNNELS[method].folders ?? []),
 ];

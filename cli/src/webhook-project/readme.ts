@@ -48,20 +48,19 @@ The data stays; \`svault webhook up\` starts it again. \`docker compose down --v
 ## Back up
 
 \`\`\`sh
-mkdir -m 700 -p backups
 docker compose run --rm -T -v "$PWD/backups:/backups" webhook backup /backups/vault-$(date +%F).db
 \`\`\`
 
-Works while it runs. A backup is of no use without \`secrets/master.key\`, and the two together are every credential: keep
-them apart. Without that key nobody, you included, can ever read the data again. To bring one back, with the webhook stopped
-and its volume empty: \`docker compose run --rm -T -v "$PWD/backups:/backups" webhook restore-backup /backups/FILE\`.
+Copy \`secrets/master.key\` to another place once, now. The line above works while the webhook runs. A backup is of no use without \`secrets/master.key\`, and the two together are every credential: keep
+them apart. Without that key nobody, you included, can ever read the data again. To bring one back into an empty volume, with
+the webhook stopped: \`docker compose run --rm -T -v "$PWD/backups:/backups" webhook restore-backup /backups/FILE\`.
 
 ## Update
 
 Versions are pinned in \`compose.yaml\`. With a newer \`svault\`:
 
 \`\`\`sh
-svault webhook init --force .    # writes ${['compose.yaml', 'README.md'].map((name) => `\`${name}\``).join(' and ')} anew; ${'`.env`'} and secrets stay
+svault webhook init --force .    # writes compose.yaml and this file anew; .env and secrets stay
 svault webhook up
 \`\`\`
 

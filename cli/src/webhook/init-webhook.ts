@@ -7,7 +7,7 @@ import type { Invocation, Run } from '../invocation.ts';
 import { say } from '../output/say.ts';
 import { ENV_FILE, composeProject, projectPaths } from '../webhook-project/compose-project.ts';
 import { type Project, projectIn } from '../webhook-project/project-folder.ts';
-import { madeSecrets, secretFolders, secretPaths } from '../webhook-project/project-secrets.ts';
+import { madeSecrets, privateFolders, secretPaths } from '../webhook-project/project-secrets.ts';
 import { readPairs } from '../webhook-project/project-settings.ts';
 import type { TunnelMethod } from '../webhook-project/tunnel-methods.ts';
 import { writeProject } from '../webhook-project/write-project.ts';
@@ -48,7 +48,7 @@ export const run: Run<[folder: string], Options> = async (invocation, [name], op
   const paths = [...files, ...secrets].map(({ path }) => path);
   if (flags.dryRun === true) return say(invocation, `would write to ${folder}: ${paths.join(', ')}`);
   const giveTo = uid === 0 ? owner : undefined;
-  const project = { folder, files, secrets, privateFolders: secretFolders(method), giveTo };
+  const project = { folder, files, secrets, privateFolders: privateFolders(method), giveTo };
   await writeProject(project, { replacing: options.force === true, signal });
   const { webhookUrl, serviceUrl } = answers;
   tell(invocation, { folder, method, webhookUrl, serviceUrl, files: paths });

@@ -1,0 +1,174 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { tempDir } from '@svault/test-kit/temp-dir';
+import { composeProject, projectPaths } from './compose-project.ts';
+import { type ProjectValues, readEnvFile } from './env-file.ts';
+import { madeSecrets, privateFolders, secretPaths } from './project-secrets.ts';
+import { TUNNEL_METHODS, type TunnelMethod } from './tunnel-methods.ts';
+import { TUNNELS } from './tunnels/tunnels.ts';
+
+const dir = tempDir();
+afterAll(() => dir.remove());
+
+const compose = spawnSync('docker-compose', ['version'], { encoding: 'utf8' });
+const hasCompose = compose.status === 0;
+if (!hasCompose)
+  console.warn('SKIPPED: docker-compose is missing, so no generated compose.yaml is read by it');
+
+const valuesFor = (method: TunnelMethod): ProjectValues => ({
+  webhookUrl: method === 'tailscale' ? 'https://hook.tail12.ts.net' : 'https://hook.example.org',
+  serviceUrl: 'https://svault.example.org/base',
+  projectName: 'svault-webhook-0a1b2c3d',
+  owner: { uid: 1000, gid: 1001 },
+  more: { SV_EGRESS_ALLOW: '10.0.0.0/8' },
+});
+
+const textOf = (method: TunnelMethod, path: string): string => {
+  const file = composeProject(method, valuesFor(method)).find((each) => each.path === path);
+  if (file === undefined) throw new Error(`there is no ${path}`);
+  return file.text;
+};
+
+function written(method: TunnelMethod): string {
+  const folder = join(dir.path, method);
+  const files = composeProject(method, valuesFor(method));
+  const secrets = secretPaths(method).map((path) => ({ path, text: 'x\n' }));
+  for (const { path, text } of [...files, ...secrets]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+/** Exit code of compose's own check, and what it says. */
+function composeReads(cwd: string): readonly [number | null, string] {
+  const env = { PATH: process.env['PATH'] };
+  const { status, stderr } = spawnSync('docker-compose', ['config', '-q'], { cwd, env, encoding: 'utf8' });
+  return [status, stderr];
+}
+
+/** The lines of one service of compose.yaml. */
+function servicesOf(method: TunnelMethod): ReadonlyMap<string, string> {
+  const [, block = ''] = /^services:\n((?: .*\n|\n)*)/m.exec(textOf(method, 'compose.yaml')) ?? [];
+  const services = block.split(/^ {2}(?=\w+:$)/m).slice(1);
+  return new Map(services.map((text) => [text.slice(0, text.indexOf(':')), text]));
+}
+
+describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
+  it.skipIf(!hasCompose)('is one that compose takes as it is', () => {
+    expect(composeReads(written(method))).toEqual([0, '']);
+  });
+
+  it('does not start without what must be set, and says where to set it', () => {
+    for (const name of ['SV_WEBHOOK_URL', 'SV_WEBHOOK_SERVICE_URL', 'SVAULT_UID', 'SVAULT_GID'])
+      expect(textOf(method, 'compose.yaml')).toContain(`\${${name}:?set ${name} in .env`);
+  });
+
+  it('runs every service hardened, checked and from a pinned image', () => {
+    const text = textOf(method, 'compose.yaml');
+    expect(text).toMatch(
+      /user: \$\{SVAULT_UID:\?[^}]+\}:\$\{SVAULT_GID:\?[^}]+\}\n {2}read_only: true\n {2}cap_drop: \[ALL\]\n/,
+    );
+    expect(text).toContain('security_opt: ["no-new-privileges:true"]');
+    expect(text).toContain('restart: unless-stopped');
+    expect([...servicesOf(method).keys()]).toEqual(method === 'custom' ? ['webhook'] : ['webhook', 'tunnel']);
+    for (const [name, service] of servicesOf(method)) {
+      expect(service, name).toContain('<<: *hardened');
+      expect(service, name).toMatch(/healthcheck:\n {6}test: \[CMD/);
+      expect(service, name).toMatch(
+        /^ {4}image: (?:\$\{SVAULT_WEBHOOK_IMAGE:-)?[a-z/-]+:v?\d[\w.]+(?:-alpine)?\}?$/m,
+      );
+      expect(service, name).not.toMatch(/privileged|cap_add|network_mode|latest/);
+    }
+  });
+
+  it('publishes nothing but, for a proxy of one’s own, on this machine alone', () => {
+    const ports = [...servicesOf(method).values()].join('').match(/ports:\n.*\n/g) ?? [];
+    expect(ports).toEqual(
+      method === 'custom' ? ['ports:\n      - "127.0.0.1:${SVAULT_WEBHOOK_PORT:-8090}:8090"\n'] : [],
+    );
+  });
+
+  it('hands secrets over as files that its folder keeps, and has none in its own files', () => {
+    const text = textOf(method, 'compose.yaml');
+    for (const path of secretPaths(method)) {
+      expect(text).toContain(`file: ./${path}\n`);
+      expect(path).toMatch(/^secrets\//);
+    }
+    expect(text).not.toMatch(/^ +[A-Z_]*(?:TOKEN|KEY|SECRET|PASSPHRASE): (?!file:)/m);
+    expect(text.match(/secrets: \[/g)).toHaveLength(servicesOf(method).size);
+    expect(textOf(method, '.env')).not.toMatch(/^[A-Z_]*(?:TOKEN|KEY|SECRET|PASSPHRASE)=/m);
+    for (const folder of privateFolders(method))
+      expect(textOf(method, '.gitignore')).toContain(`/${folder}/\n`);
+  });
+
+  it('lists its files as it writes them', () => {
+    expect(composeProject(method, valuesFor(method)).map(({ path }) => path)).toEqual(projectPaths(method));
+  });
+
+  it('reads its .env back', () => {
+    const values = readEnvFile(textOf(method, '.env'));
+    expect(Object.fromEntries(values)).toEqual({
+      SVAULT_TUNNEL: method,
+      SV_WEBHOOK_URL: valuesFor(method).webhookUrl,
+      SV_WEBHOOK_SERVICE_URL: 'https://svault.example.org/base',
+      COMPOSE_PROJECT_NAME: 'svault-webhook-0a1b2c3d',
+      SVAULT_UID: '1000',
+      SVAULT_GID: '1001',
+      SV_EGRESS_ALLOW: '10.0.0.0/8',
+      ...(method === 'tailscale' && { TS_HOSTNAME: 'hook' }),
+    });
+  });
+
+  it('says who ends TLS and what they could see, and how to start, bind, stop, back up and update', () => {
+    const readme = textOf(method, 'README.md');
+    expect(readme).toMatch(/## Who ends TLS\n\n\*\*.*(?:ends TLS|TLS ends here)/);
+    expect(readme.replaceAll('\n', ' ')).toContain('who learns it can act as the service');
+    for (const said of [
+      'svault webhook up',
+      'svault webhook bind',
+      'svault webhook down',
+      'kill switch',
+      'backup /backups/',
+      'init --force',
+    ])
+      expect(readme).toContain(said);
+    for (const path of secretPaths(method)) expect(readme).toContain(`\`${path}\``);
+  });
+});
+
+it.skipIf(!hasCompose)('is not started by compose where a setting is missing', () => {
+  const folder = written('custom');
+  writeFileSync(join(folder, '.env'), textOf('custom', '.env').replace(/^SV_WEBHOOK_URL=.*$/m, ''));
+  const [status, said] = composeReads(folder);
+  expect(status).not.toBe(0);
+  expect(said).toContain('set SV_WEBHOOK_URL in .env');
+});
+
+it('makes a master key of 32 bytes and a set-up token of more than 128 bits, other ones each time', () => {
+  const [one, two] = [madeSecrets(), madeSecrets()];
+  const texts = [...one, ...two].map(({ secret }) => secret);
+  expect(new Set(texts).size).toBe(4);
+  for (const text of texts) {
+    expect(text).toMatch(/^[A-Za-z0-9_-]{43}\n$/);
+    expect(Buffer.from(text, 'base64url')).toHaveLength(32);
+  }
+});
+
+it('funnels exactly the node’s own name', () => {
+  const serve = JSON.parse(textOf('tailscale', 'tailscale/serve.json')) as object;
+  expect(serve).toEqual({
+    TCP: { '443': { HTTPS: true } },
+    Web: { '${TS_CERT_DOMAIN}:443': { Handlers: { '/': { Proxy: 'http://webhook:8090' } } } },
+    AllowFunnel: { '${TS_CERT_DOMAIN}:443': true },
+  });
+});
+
+it('keeps nothing of what passes in ngrok’s agent, and lets nobody steer it', () => {
+  const text = TUNNELS.ngrok.secret?.fileText('2abc"def_ghijklmnop') ?? '';
+  expect(text).toContain('authtoken: "2abc\\"def_ghijklmnop"\n');
+  for (const line of ['inspect_db_size: -1', 'remote_management: false', 'web_addr: 127.0.0.1:4040'])
+    expect(text).toContain(`  ${line}\n`);
+});

@@ -1,0 +1,133 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tempDir } from '@svault/test-kit/temp-dir';
+import type { Failure } from '../failure.ts';
+import { type WholeProject, writeProject } from './write-project.ts';
+
+let dir: ReturnType<typeof tempDir>;
+let folder: string;
+beforeEach(() => {
+  dir = tempDir();
+  folder = join(dir.path, 'a', 'b');
+});
+afterEach(() => dir.remove());
+
+const project = (more: Partial<WholeProject> = {}): WholeProject => ({
+  folder,
+  files: [
+    { path: 'compose.yaml', text: 'new\n' },
+    { path: 'tunnel/serve.json', text: '{}\n' },
+  ],
+  secrets: [{ path: 'secrets/master.key', secret: 'made\n' }],
+  privateFolders: ['secrets', 'state'],
+  giveTo: undefined,
+  ...more,
+});
+const write = (what: WholeProject, replacing = false, signal = new AbortController().signal): Promise<void> =>
+  writeProject(what, { replacing, signal });
+const modeOf = (path: string): number => statSync(join(folder, path)).mode & 0o777;
+const everything = (): string[] => readdirSync(dir.path, { recursive: true, encoding: 'utf8' }).toSorted();
+const usage = (said: RegExp): Partial<Failure> => ({
+  exit: 'usage',
+  message: expect.stringMatching(said) as string,
+});
+
+describe('writeProject', () => {
+  it('writes all of it, the secrets for their owner alone, whatever the umask', async () => {
+    const before = process.umask(0o077);
+    try {
+      await write(project());
+    } finally {
+      process.umask(before);
+    }
+    expect(everything()).toEqual([
+      'a',
+      'a/b',
+      'a/b/compose.yaml',
+      'a/b/secrets',
+      'a/b/secrets/master.key',
+      'a/b/state',
+      'a/b/tunnel',
+      'a/b/tunnel/serve.json',
+    ]);
+    expect(['.', 'secrets', 'state', 'secrets/master.key'].map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o600]);
+    expect(['tunnel', 'tunnel/serve.json', 'compose.yaml'].map(modeOf)).toEqual([0o755, 0o644, 0o644]);
+  });
+
+  it('writes over no file unless it may, and over no secret at all; leaves nothing of its own then', async () => {
+    await write(project());
+    const before = everything();
+    writeFileSync(join(folder, 'compose.yaml'), 'mine\n');
+    await expect(write(project({ secrets: [] }))).rejects.toMatchObject({ exit: 'failed' });
+    expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe('mine\n');
+    await expect(
+      write(project({ secrets: [{ path: 'secrets/master.key', secret: 'other\n' }] }), true),
+    ).rejects.toMatchObject({
+      exit: 'failed',
+    });
+    expect(readFileSync(join(folder, 'secrets/master.key'), 'utf8')).toBe('made\n');
+    await write(project({ secrets: [] }), true);
+    expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe('new\n');
+    expect(everything()).toEqual(before);
+  });
+
+  it('takes the place of a link instead of writing to where it leads', async () => {
+    const elsewhere = join(dir.path, 'elsewhere');
+    writeFileSync(elsewhere, 'theirs\n');
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(elsewhere, join(folder, 'compose.yaml'));
+    await write(project(), true);
+    expect(readFileSync(elsewhere, 'utf8')).toBe('theirs\n');
+    expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe('new\n');
+  });
+
+  it.each([
+    ['a link', () => symlinkSync(dir.path, join(folder, 'secrets')), /is no folder, or a link to one/],
+    [
+      'open to others',
+      () => mkdirSync(join(folder, 'secrets'), { mode: 0o755 }),
+      /others may look into .*chmod 700/,
+    ],
+  ])('puts no secret into a folder that is %s', async (_what, prepare, said) => {
+    mkdirSync(folder, { recursive: true });
+    prepare();
+    const before = everything();
+    await expect(write(project())).rejects.toMatchObject(usage(said));
+    expect(everything()).toEqual(before);
+  });
+
+  it('makes no project where everybody may change it', async () => {
+    mkdirSync(folder, { recursive: true });
+    chmodSync(folder, 0o777);
+    await expect(write(project())).rejects.toMatchObject(usage(/everybody may change/));
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('leaves nothing, not even folders, where one file cannot be written or Ctrl-C comes', async () => {
+    const impossible = { path: `tunnel/${'x'.repeat(300)}`, text: '' };
+    const failing = project({ files: [{ path: 'compose.yaml', text: '' }, impossible] });
+    mkdirSync(join(dir.path, 'there'));
+    // Its place is taken only in the very last step.
+    mkdirSync(join(dir.path, 'there', 'tunnel', 'serve.json'), { recursive: true });
+    await expect(write(failing)).rejects.toMatchObject({
+      exit: 'failed',
+      message: expect.stringContaining(folder) as string,
+    });
+    await expect(write(project({ folder: join(dir.path, 'there') }))).rejects.toMatchObject({
+      exit: 'failed',
+    });
+    await expect(write(project(), false, AbortSignal.abort())).rejects.toThrow();
+    expect(existsSync(folder)).toBe(false);
+    expect(everything()).toEqual(['there', 'there/tunnel', 'there/tunnel/serve.json']);
+  });
+});

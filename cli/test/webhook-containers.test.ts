@@ -1,0 +1,163 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
+import { fakeCompose } from './fake-compose.ts';
+
+/** As compose 2 prints it. */
+const TABLE = 'NAME  IMAGE  COMMAND  SERVICE  CREATED  STATUS  PORTS';
+const HEALTHY = `case "$*" in
+  "config --services") echo webhook; echo tunnel;;
+  "ps webhook"|"ps tunnel") echo '${TABLE}'; echo "x-$2-1  i  c  $2  1 minute ago  Up 10 seconds (healthy)";;
+  up*) echo 'Container x-webhook-1  Started' >&2;;
+esac`;
+
+let person: CommandLine;
+let folder: string;
+beforeEach(async () => {
+  person = commandLine();
+  folder = join(person.dir, 'project');
+  const set = [
+    '--set',
+    'SV_WEBHOOK_URL=https://hook.example.org',
+    '--set',
+    'SV_WEBHOOK_SERVICE_URL=https://service.test',
+  ];
+  const { code, err } = await person.svault(['webhook', 'init', folder, '--method', 'custom', ...set]);
+  if (code !== 0) throw new Error(err);
+});
+afterEach(() => person.remove());
+
+const withPrograms = (
+  path: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Outcome> => person.svault(['webhook', ...args], { env: { PATH: path, ...env } });
+
+describe('up', () => {
+  test.each([{}, { v1: true }] as const)(
+    'starts the project and waits until it is healthy (%j)',
+    async (options) => {
+      const compose = fakeCompose(person.dir, HEALTHY, options);
+      const { code, out, err } = await withPrograms(compose.path, ['up', folder]);
+      expect({ code, out }).toEqual({ code: 0, out: '' });
+      expect(err).toMatch(
+        /^Container x-webhook-1 {2}Started\n.*https:\/\/hook\.example\.org\n.*svault webhook bind.*\n$/,
+      );
+      expect(compose.calls()).toEqual([
+        'config --quiet',
+        'ps',
+        'up --detach --remove-orphans',
+        'config --services',
+        'ps webhook',
+        'ps tunnel',
+      ]);
+    },
+  );
+
+  test('gives compose neither our secrets nor what would take the place of .env', async () => {
+    const compose = fakeCompose(person.dir, HEALTHY);
+    const env = {
+      SVAULT_KEY: 'svadmin_x',
+      SV_WEBHOOK_URL: 'https://evil.test',
+      COMPOSE_FILE: '/etc/evil.yaml',
+    };
+    await withPrograms(compose.path, ['up', folder], env);
+    expect(compose.calls().filter((line) => line.includes('='))).toEqual([]);
+  });
+
+  test.each([
+    [
+      'an unhealthy service',
+      `case "$*" in "config --services") echo webhook;; "ps webhook") echo 'webhook Up 1 minute (unhealthy)';; esac`,
+      5,
+      /^error: webhook runs, but is not healthy: docker compose logs webhook\n$/,
+    ],
+    [
+      'a start that fails',
+      `case "$1" in up) echo 'pull access denied' >&2; exit 1;; esac`,
+      5,
+      /^pull access denied\nerror: not all of it starts/,
+    ],
+    [
+      'an engine that is away',
+      `case "$1" in ps) echo Traceback; echo 'no such \u001b[31msocket' >&2; exit 1;; esac`,
+      5,
+      /^error: no container engine answers.*\(no such {2}\[31msocket\)\n$/,
+    ],
+    [
+      'a project that is not complete',
+      `case "$1" in config) echo 'set SVAULT_UID in .env' >&2; exit 15;; esac`,
+      2,
+      /^set SVAULT_UID in \.env\nerror: the project in .* is not complete/,
+    ],
+  ])('%s is one clear line', async (_what, script, code, said) => {
+    const { path } = fakeCompose(person.dir, script);
+    const outcome = await withPrograms(path, ['up', folder]);
+    expect(outcome).toEqual({ code, out: '', err: expect.stringMatching(said) as string });
+  });
+
+  test('says where neither version of compose is installed', async () => {
+    const { code, err } = await withPrograms(join(person.dir, 'nothing'), ['up', folder]);
+    expect([code, err]).toEqual([
+      5,
+      expect.stringMatching(/^error: neither docker compose nor docker-compose.*https:\/\/docs\.docker\.com/),
+    ]);
+  });
+
+  test('runs no project that others can change', async () => {
+    const compose = fakeCompose(person.dir, HEALTHY);
+    chmodSync(join(folder, 'compose.yaml'), 0o666);
+    const { code, err } = await withPrograms(compose.path, ['up', folder]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/compose\.yaml belongs to somebody else or can be changed/),
+    ]);
+    expect(() => compose.calls()).toThrow();
+  });
+
+  test('runs no compose file that svault did not write', async () => {
+    const compose = fakeCompose(person.dir, HEALTHY);
+    writeFileSync(join(folder, '.env'), 'A=1\n');
+    const { code, err } = await withPrograms(compose.path, ['up', folder]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/^error: there is no webhook project in .*svault webhook init/),
+    ]);
+  });
+
+  test('Ctrl-C ends compose', async () => {
+    const { path } = fakeCompose(person.dir, `case "$1" in up) exec /bin/sleep 60;; esac`);
+    const interruption = new AbortController();
+    const running = person.svault(['webhook', 'up', folder], {
+      env: { PATH: path },
+      signal: interruption.signal,
+    });
+    setTimeout(() => interruption.abort(), 100);
+    expect(await running).toEqual({ code: 130, out: '', err: '' });
+  });
+
+  test('under --dry-run nothing is run', async () => {
+    const { code, err } = await withPrograms(join(person.dir, 'nothing'), ['up', folder, '--dry-run']);
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/^would run, in .*: docker compose up --detach\n$/),
+    ]);
+  });
+});
+
+describe('down', () => {
+  test('stops the project, keeps its data and says what that means', async () => {
+    const compose = fakeCompose(person.dir, '');
+    const { code, out, err } = await withPrograms(compose.path, ['down', folder]);
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(err).toMatch(/no credential can be delivered/);
+    expect(compose.calls()).toEqual(['config --quiet', 'ps', 'down --remove-orphans']);
+  });
+
+  test('says that credentials may still be delivered where it fails', async () => {
+    const { path } = fakeCompose(person.dir, `case "$1" in down) exit 1;; esac`);
+    const { code, err } = await withPrograms(path, ['down', folder]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: .*may still be delivered/)]);
+  });
+});
