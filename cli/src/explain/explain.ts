@@ -1,49 +1,52 @@
 import { styleText } from 'node:util';
-import { isWebhookErrorCode, WEBHOOK_ERROR_STATUS, type WebhookErrorCode } from '@svault/shared';
-import type { Format } from '../global-flags.ts';
-import type { Run } from '../invocation.ts';
-import { usage } from '../failure.ts';
-import { WEBHOOK_ERRORS } from './webhook-errors.ts';
+import type { Invocation, Run } from '../invocation.ts';
+import { type Shape, printList } from '../output/print.ts';
+import { unique } from '../one-by-one.ts';
+import { EXPLAINED_CODES } from './explained-codes.ts';
+import type { ExplainedCode, Refuser } from './explanation.ts';
+import { findCodes } from './find-codes.ts';
 
-/** `explain CODE`: what an error code of the webhook means and what to do about it. Needs no login and no network. */
-export const run: Run<[code?: string]> = async ({ flags, terminal, color }, [code]) => {
-  const codes = code === undefined ? Object.keys(WEBHOOK_ERRORS).filter(isWebhookErrorCode) : [known(code)];
-  terminal.out(`${print(codes, flags.format, color)}\n`);
+/** `explain [CODE]`: what a code means and what to do about it. Needs no login and no network. */
+export const run: Run<[code?: string]> = async (invocation, [typed]) => {
+  const found = typed === undefined ? EXPLAINED_CODES : findCodes(EXPLAINED_CODES, typed);
+  const codes = unique(found.map(({ code }) => code));
+  const { format } = invocation.flags;
+  const isOneMeaning =
+    typed !== undefined && codes.every((code) => code.toUpperCase() === codes[0]?.toUpperCase());
+  if (format === 'name') return invocation.terminal.out(codes.map((code) => `${code}\n`).join(''));
+  if (isOneMeaning && format !== 'json') return printExplanations(invocation, found);
+  printList(invocation, found, SHAPE);
 };
 
-/** @throws Failure usage that names the codes that look alike */
-function known(typed: string): WebhookErrorCode {
-  const code = typed.toUpperCase().replaceAll('-', '_');
-  if (isWebhookErrorCode(code)) return code;
-  const alike = Object.keys(WEBHOOK_ERROR_STATUS).filter((each) =>
-    code.split('_').some((word) => word !== '' && each.split('_').includes(word)),
-  );
-  const hint = alike.length === 0 ? 'svault explain lists all' : `like it: ${alike.join(', ')}`;
-  throw usage(`there is no code ${typed}; ${hint}`);
+const SAID_BY: Readonly<Record<Refuser, string>> = {
+  service: 'the service',
+  webhook: 'the webhook',
+  oauth: 'OAuth, to MCP clients',
+  'json-rpc': 'JSON-RPC, to MCP clients',
+  svault: 'an exit code of svault',
+};
+
+/** One side after the other, each on three lines. */
+function printExplanations({ terminal, color }: Invocation, found: readonly ExplainedCode[]): void {
+  const block = ({ code, by, statuses, mcpTool, meaning, remedy }: ExplainedCode): string => {
+    const name = color ? styleText('bold', code, { validateStream: false }) : code;
+    const from = [
+      SAID_BY[by],
+      ...(statuses.length > 0 ? [`HTTP ${statuses.join(' or ')}`] : []),
+      ...(mcpTool === true ? ['MCP tools as well'] : []),
+    ];
+    return `${name} (${from.join('; ')})\n${meaning}\n${remedy}\n`;
+  };
+  terminal.out(found.map(block).join('\n'));
 }
 
-function print(codes: readonly WebhookErrorCode[], format: Format, color: boolean): string {
-  const entries = codes.map((code) => ({
-    code,
-    status: WEBHOOK_ERROR_STATUS[code],
-    ...WEBHOOK_ERRORS[code],
-  }));
-  const bold = (text: string): string => (color ? styleText('bold', text, { validateStream: false }) : text);
-  const width = Math.max(...codes.map((code) => code.length));
-  switch (format) {
-    case 'json':
-      return JSON.stringify(entries.length === 1 ? entries[0] : entries, null, 2);
-    case 'name':
-      return codes.join('\n');
-    case 'wide':
-      return entries
-        .map((each) => `${bold(each.code)} (${each.status})\n${each.meaning}\n${each.remedy}`)
-        .join('\n\n');
-    case 'table':
-      return entries.length === 1
-        ? print(codes, 'wide', color)
-        : entries
-            .map(({ code, status, meaning }) => `${bold(code.padEnd(width))}  ${status}  ${meaning}`)
-            .join('\n');
-  }
-}
+const SHAPE: Shape<ExplainedCode> = {
+  columns: [
+    { title: 'code', of: ({ code }) => code, whole: true },
+    { title: 'of', of: ({ by }) => by, whole: true },
+    { title: 'http', of: ({ statuses }) => statuses.join(' '), whole: true },
+    { title: 'meaning', of: ({ meaning }) => meaning },
+    { title: 'what to do', of: ({ remedy }) => remedy, wide: true },
+  ],
+  name: ({ code }) => code,
+};

@@ -1,0 +1,171 @@
+import type { ExplainedCode } from './explanation.ts';
+
+type ServiceError = Omit<ExplainedCode, 'code' | 'by'>;
+
+/** What the service's codes mean to whoever meets them. A test compares them with the service's own list. */
+export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
+  AGENT_INACTIVE: {
+    statuses: [403],
+    meaning: 'The agent is suspended or deleted, so nothing that it asks is answered.',
+    remedy: 'An admin resumes a suspended one: svault agents resume NAME. A deleted one stays deleted.',
+  },
+  AUDIT_UNAVAILABLE: {
+    statuses: [503],
+    meaning: 'The access could not be recorded, and nothing is given out without a record.',
+    remedy: 'Ask again after the seconds in Retry-After; if it stays, look at the service’s database.',
+  },
+  CONFLICT: {
+    statuses: [409],
+    meaning:
+      'It cannot be done to what is there now: it exists already, is deleted, or was changed meanwhile.',
+    remedy: 'Read the message, look at what is there, then decide again.',
+  },
+  FORBIDDEN: {
+    statuses: [403],
+    meaning: 'You are signed in, and your role, or the page that you came from, does not allow this.',
+    remedy: 'Use an admin’s login (svault login, or --context); svault whoami says who acts.',
+  },
+  GRANT_EXPIRED: {
+    statuses: [403],
+    mcpTool: true,
+    meaning: 'The agent had a grant for this service, and its time is over; it is deleted now.',
+    remedy: 'The owner makes a new one: svault grants add AGENT SERVICE.',
+  },
+  INTERNAL: {
+    statuses: [500],
+    meaning: 'The service failed in a way that it does not explain.',
+    remedy: 'Look for the request id in its log.',
+  },
+  INVALID_ARGUMENT: {
+    statuses: [422],
+    mcpTool: true,
+    meaning: 'Something in the request does not fit: a member is missing, unknown, or out of its bounds.',
+    remedy: 'The message names each one. An MCP tool says it where service is missing or no service’s name.',
+  },
+  INVALID_KEY: {
+    statuses: [403],
+    meaning: 'The key is malformed, unknown or revoked.',
+    remedy: 'Sign in with the present key: svault login --key -. The console can reveal it.',
+  },
+  INVALID_REQUEST: {
+    statuses: [400],
+    meaning: 'The body is no JSON object, or the request is cut off.',
+    remedy: 'Send one JSON object in UTF-8. From this client: report it, together with what --debug shows.',
+  },
+  INVALID_SERVICE: {
+    statuses: [400],
+    meaning:
+      'What stands for the service is no name: empty, given twice, longer than 128 characters, or with a “/”.',
+    remedy: 'Mind the spelling; svault ls lists what there is.',
+  },
+  MCP_DISABLED: {
+    statuses: [403],
+    meaning: 'The agent may not use the MCP endpoint.',
+    remedy: 'Let it: svault agents edit NAME --mcp.',
+  },
+  METHOD_NOT_ALLOWED: {
+    statuses: [405],
+    meaning: 'The address does not have that method.',
+    remedy: 'The Allow header names those it has.',
+  },
+  MISSING_KEY: {
+    statuses: [401],
+    meaning: 'The request carries no key; one in the query does not count.',
+    remedy: 'Send it as Authorization: Bearer …, or sign in: svault login --key -.',
+  },
+  NO_ACCOUNT: {
+    statuses: [403],
+    meaning: 'Whoever signed in at the identity provider has no account here.',
+    remedy: 'An admin invites that e-mail address under Members.',
+  },
+  NO_GRANT: {
+    statuses: [404],
+    mcpTool: true,
+    meaning:
+      'The agent has no grant for this service, or there is no such service; which of the two is not said.',
+    remedy: 'svault ls lists what it is granted; the owner adds a grant: svault grants add AGENT SERVICE.',
+  },
+  NOT_FOUND: {
+    statuses: [404],
+    meaning: 'There is nothing by that name or id that you may see.',
+    remedy: 'Mind the spelling, and which service and account you act in: svault whoami.',
+  },
+  POLICY_DENIED: {
+    statuses: [403, 429],
+    mcpTool: true,
+    meaning:
+      'A policy of the agent, the token or the proxy does not allow it: time, place, address or number of uses.',
+    remedy:
+      'The message names policy and rule. With 429, a rate_limit rule lets it through after Retry-After.',
+  },
+  PROVIDER_UNAVAILABLE: {
+    statuses: [503],
+    meaning: 'The identity provider at which people sign in does not answer.',
+    remedy: 'Try again later; logins that are kept go on until they end.',
+  },
+  RATE_LIMITED: {
+    statuses: [429],
+    mcpTool: true,
+    meaning: 'Too many requests; after a limit was passed several times, every further one counts longer.',
+    remedy: 'Wait for the seconds in Retry-After. This client does so by itself where it only reads.',
+  },
+  SIGN_IN_DENIED: {
+    statuses: [403],
+    meaning: 'The identity provider, or whoever sat there, said no.',
+    remedy: 'Sign in again, or ask whoever runs the identity provider.',
+  },
+  SIGN_IN_EXPIRED: {
+    statuses: [400],
+    meaning: 'The sign-in took too long, or was begun in another browser.',
+    remedy: 'Begin it again.',
+  },
+  SIGN_IN_FAILED: {
+    statuses: [400],
+    meaning: 'The identity provider’s answer does not hold.',
+    remedy: 'Begin again; if it stays, compare the provider’s settings and clocks with those of the service.',
+  },
+  TOO_LARGE: {
+    statuses: [413],
+    meaning: 'The body is larger than the service takes.',
+    remedy: 'Send less at once. Secrets go to the webhook, which takes more.',
+  },
+  UNAUTHENTICATED: {
+    statuses: [401],
+    meaning: 'Nobody is signed in: the session has ended, or the key is unknown or revoked.',
+    remedy: 'Sign in again: svault login.',
+  },
+  UNAVAILABLE: {
+    statuses: [503],
+    meaning:
+      'The service cannot do it at this moment: its database does not answer, or something changed meanwhile.',
+    remedy: 'Try again in a few seconds.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    statuses: [415],
+    meaning: 'The body does not say that it is JSON.',
+    remedy: 'Send it with Content-Type: application/json.',
+  },
+  VAULT_LOCKED: {
+    statuses: [423],
+    mcpTool: true,
+    meaning: 'The vault is locked: nothing is given out, and nothing can be changed.',
+    remedy: 'An admin unlocks it: svault vault unlock.',
+  },
+  WEBHOOK_NOT_CONFIGURED: {
+    statuses: [502],
+    mcpTool: true,
+    meaning: 'No webhook is bound to this vault, so there is nobody who has the credentials.',
+    remedy: 'Run one and bind it: svault webhook init, up, bind.',
+  },
+  WEBHOOK_REFUSED: {
+    statuses: [502],
+    meaning: 'The webhook answered, and said no to the service.',
+    remedy: 'The message says why; where it names a code of the webhook, svault explain knows that too.',
+  },
+  WEBHOOK_UNAVAILABLE: {
+    statuses: [503, 502],
+    meaning: 'The webhook does not answer. A proxy says it with 502, everything else with 503.',
+    remedy:
+      'See whether it runs and can be reached: svault webhook status. Taking it away is the kill switch.',
+  },
+};

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExplainedCode } from '../src/explain/explanation.ts';
+import { type CommandLine, commandLine } from './command-line.ts';
+
+let person: CommandLine;
+beforeAll(() => {
+  person = commandLine();
+});
+afterAll(() => person.remove());
+
+async function explained(...args: string[]): Promise<readonly ExplainedCode[]> {
+  const { code, out, err } = await person.svault(['explain', ...args, '--format', 'json']);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out) as ExplainedCode[];
+}
+
+const usualStatuses = async (by: string): Promise<object> =>
+  Object.fromEntries(
+    (await explained()).filter((each) => each.by === by).map(({ code, statuses }) => [code, statuses[0]]),
+  );
+
+/** What stands in the service's sources, which this package must not import. @param pattern of a code and its status */
+function inSources(path: string, pattern: RegExp): Readonly<Record<string, number>> {
+  const source = readFileSync(new URL(`../../control-plane/src/${path}`, import.meta.url), 'utf8');
+  const found = [...source.matchAll(pattern)].map(([, code = '', status = '400']) => [code, Number(status)]);
+  expect(found.length).toBeGreaterThan(5);
+  return Object.fromEntries(found) as Record<string, number>;
+}
+
+test('every code of the service is there, with its status', async () => {
+  expect(await usualStatuses('service')).toEqual(inSources('http/errors.ts', /^ {2}([A-Z_]+): (\d{3}),$/gm));
+});
+
+test('every code of the webhook is there, with its status', async () => {
+  expect(await usualStatuses('webhook')).toEqual(WEBHOOK_ERROR_STATUS);
+});
+
+test('every code of OAuth’s endpoints is there', async () => {
+  const codes = inSources('oauth/oauth-answer.ts', /^ {2}\| '([a-z_]+)';?$/gm);
+  expect(await usualStatuses('oauth')).toMatchObject(codes);
+});
+
+test('the results of MCP tools are marked', async () => {
+  const marked = (await explained()).filter(({ mcpTool }) => mcpTool).map(({ code }) => code);
+  expect(marked).toEqual([
+    'GRANT_EXPIRED',
+    'INVALID_ARGUMENT',
+    'NO_GRANT',
+    'POLICY_DENIED',
+    'RATE_LIMITED',
+    'VAULT_LOCKED',
+    'WEBHOOK_NOT_CONFIGURED',
+  ]);
+});
+
+test('each says what it means and what to do, in whole sentences', async () => {
+  for (const { code, meaning, remedy } of await explained())
+    for (const text of [meaning, remedy]) expect(text, code).toMatch(/^\S.*[.]$/);
+});
+
+test('every side that says a code is explained', async () => {
+  const { out } = await person.svault(['explain', 'not-found']);
+  expect(out).toMatch(
+    /^NOT_FOUND \(the service; HTTP 404\)\n.+\n.+\n\nNOT_FOUND \(the webhook; HTTP 404\)\n.+\n.+\n$/,
+  );
+});
+
+describe('a number is', () => {
+  test('an exit code', async () => {
+    expect(await explained('7')).toEqual([expect.objectContaining({ code: '7', by: 'svault' })]);
+  });
+
+  test('an HTTP status, for all codes that come with it', async () => {
+    const codes = (await explained('429')).map(({ by, code }) => `${by} ${code}`);
+    expect(codes).toEqual([
+      'service POLICY_DENIED',
+      'service RATE_LIMITED',
+      'webhook RATE_LIMITED',
+      'json-rpc -32029',
+    ]);
+  });
+
+  test('a code of JSON-RPC, whose minus would be a flag', async () => {
+    expect(await explained('32029')).toMatchObject([{ code: '-32029' }]);
+  });
+});
+
+test('names are each there once', async () => {
+  const { out } = await person.svault(['explain', '--format', 'name']);
+  const names = out.trim().split('\n');
+  expect(new Set(names).size).toBe(names.length);
+  expect(names).toEqual(expect.arrayContaining(['NOT_FOUND', 'invalid_grant', '-32029', '130']));
+});
+
+test.each([
+  ['TICKET_LOST', 'there is no code TICKET_LOST; like it: TICKET_INVALID'],
+  ['invalid', 'there is no code invalid; like it: INVALID_ARGUMENT, '],
+  ['nonsense', 'there is no code nonsense; svault explain lists all'],
+  ['', 'there is no code ; svault explain lists all'],
+  ['\u001B[31m', 'there is no code  [31m; svault explain lists all'],
+])('%j is none: exit 2', async (typed, said) => {
+  const { code, out, err } = await person.svault(['explain', typed]);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(`error: ${said}`);
+});
