@@ -59,7 +59,9 @@ describe('no service', () => {
   });
 
   test('it speaks something else: exit 1', async () => {
-    const server = createTcpServer((socket) => socket.on('error', () => undefined).end('220 mail ready\r\n'));
+    const server = createTcpServer((socket) =>
+      socket.on('error', () => undefined).write('220 mail ready\r\n'),
+    );
     expectLine(await ask(await at(server as Server)), 1, /does not speak what its address says/);
   });
 

@@ -32,7 +32,10 @@ export interface CommandLine {
   /** The same as a process, for what only a process shows. @param program instead of Node with the sources */
   spawned(
     args: readonly string[],
-    options?: CommandLineOptions & { readonly program?: readonly [string, ...string[]] },
+    options?: CommandLineOptions & {
+      readonly program?: readonly [string, ...string[]];
+      readonly cwd?: string;
+    },
   ): Promise<Outcome>;
   remove(): void;
 }
@@ -58,9 +61,10 @@ export function commandLine(env: Readonly<Record<string, string>> = {}): Command
       });
       return { code, ...said };
     },
-    spawned: (args, { program = [process.execPath, BIN], input = '', env: more, interrupt } = {}) => {
+    spawned: (args, { program = [process.execPath, BIN], input = '', env: more, interrupt, cwd } = {}) => {
       const [command, ...before] = program;
       const child = spawn(command, [...before, ...args], {
+        cwd,
         env: { PATH: process.env['PATH'], HOME: dir.path, NODE_COMPILE_CACHE: COMPILED, ...all, ...more },
       });
       interrupt?.addEventListener('abort', () => child.kill('SIGINT'));

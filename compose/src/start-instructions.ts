@@ -7,8 +7,6 @@ export function startInstructions(running: {
   readonly ownerLink: string;
 }): string {
   const { dir, controlPlaneUrl, webhookUrl, ownerLink } = running;
-  const admin = `-H "Authorization: Bearer $(cat ${inShell(`${dir}/admin.key`)})"`;
-  const json = `-H 'Content-Type: application/json'`;
   return `
 svault is running; its files are in ${dir}
 
@@ -17,23 +15,22 @@ svault is running; its files are in ${dir}
   owner link     ${ownerLink}
                  (signs you in once, within 30 minutes)
 
-1. Make a first agent; the answer shows its key once:
+1. Let the command line act as the owner, in another terminal in this folder (your browser does it too: npx svault login):
 
-  curl -sS -X POST ${controlPlaneUrl}/api/agents ${admin} ${json} -d '{"name":"first"}'
+  export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_KEY=$(cat ${inShell(`${dir}/admin.key`)})
 
-2. Keep its id and key from that answer:
+2. Store a first credential. It asks for the secret, which goes to the webhook alone:
 
-  AGENT=agt_…
-  KEY=svagent_…
+  npx svault add github
 
-3. Store a first credential: name it at the control plane, which answers a ticket, and hand the secret to the webhook:
+3. Make a first agent, whose key is shown once, and let it have the credential for an hour:
 
-  TICKET=$(curl -sS ${controlPlaneUrl}/api/tokens ${admin} ${json} -d '{"serviceName":"github","tokenType":"PlainText"}' | sed 's/.*"ticket":"\\([^"]*\\)".*/\\1/')
-  curl -sS ${webhookUrl}/v1/store -H "Authorization: Bearer $TICKET" ${json} -d '{"tokenType":"PlainText","value":"my first secret"}'
+  KEY=$(npx svault agents create --name first)
+  npx svault grant first github --expires 1h
 
-4. Grant it to the agent for an hour, and fetch it as the agent does:
+4. Fetch it as the agent does; the control plane sends it on to the webhook:
 
-  curl -sS ${controlPlaneUrl}/api/agents/$AGENT/grants ${admin} ${json} -d '{"serviceName":"github","expiresInSeconds":3600}'
+  SVAULT_KEY=$KEY npx svault get github
   curl -sSL "${controlPlaneUrl}/api/agents/credentials?service=github" -H "Authorization: Bearer $KEY"
 
 5. Or give an MCP client this address; it opens a page where you, signed in by the owner link, let it act as the agent:

@@ -14,7 +14,7 @@ const running: Started[] = [];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'svault-test-'));
-  const [port, webhookPort] = [await freePort(), await freePort()];
+  const [port, webhookPort] = await Promise.all([freePort(), freePort()]);
   urls = [port, webhookPort].map((number) => `http://127.0.0.1:${number}`);
   place = { cwd: folder, env: { SVAULT_PORT: String(port), SVAULT_WEBHOOK_PORT: String(webhookPort) } };
 });
@@ -33,8 +33,8 @@ async function start(): Promise<Started> {
 const linesIn = (told: string): readonly string[] =>
   told
     .split('\n')
-    .filter((line) => /^ {2}(?:curl|TICKET=)/.test(line))
-    .map((line) => line.trim());
+    .filter((line) => /^ {2}(?:export|npx|KEY=|SVAULT_KEY=|curl)/.test(line))
+    .map((line) => line.trim().replaceAll('npx svault', 'svault'));
 
 const answers = (url: string): Promise<boolean> =>
   fetch(`${url}/healthz`).then(
@@ -49,20 +49,20 @@ describe('npm start', { timeout: 120_000 }, () => {
     const problem = `svault runs already at ${urls[0]}: use it, or stop it with Ctrl-C where it was started`;
     expect(another).toEqual({ code: 1, out: '', err: `svault: ${problem}\n` });
     expect(first.told.match(/owner link +http\S+\/login\/link\?token=\S+/g)).toHaveLength(1);
-    const [makeAgent = '', ticket = '', store = '', grant = '', fetchIt = ''] = linesIn(first.told);
-    const { agent, apiKey } = JSON.parse(inShell(makeAgent)) as { agent: { id: string }; apiKey: string };
-    inShell(`${ticket}; ${store}`);
-    const variables = { AGENT: agent.id, KEY: apiKey };
-    inShell(grant, variables);
+    const [signIn = '', store = '', makeAgent = '', grant = '', get = '', fetchIt = ''] = linesIn(first.told);
+    inShell(`${signIn}; printf %s 'my first secret' | ${store}`);
+    const KEY = inShell(`${signIn}; ${makeAgent}; printf %s "$KEY"`);
+    inShell(`${signIn}; ${grant}`);
+    expect(inShell(`${signIn}; ${get}`, { KEY })).toBe('my first secret');
     const credential = { token: { accessToken: 'my first secret', serviceName: 'github' } };
-    expect(JSON.parse(inShell(fetchIt, variables))).toMatchObject(credential);
+    expect(JSON.parse(inShell(fetchIt, { KEY }))).toMatchObject(credential);
 
     expect(await first.interrupt()).toEqual({ code: 0, err: '' });
     expect(await Promise.all(urls.map(answers))).toEqual([false, false]);
 
     const second = await start();
     expect(linesIn(second.told)).toEqual(linesIn(first.told));
-    expect(JSON.parse(inShell(fetchIt, variables))).toMatchObject(credential);
+    expect(JSON.parse(inShell(fetchIt, { KEY }))).toMatchObject(credential);
     expect((await second.interrupt()).code).toBe(0);
 
     for (const name of ['SVAULT_PORT', 'SVAULT_WEBHOOK_PORT']) {

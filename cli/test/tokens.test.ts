@@ -1,0 +1,348 @@
+import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
+import { createSealingKey } from '@svault/shared/sealed';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
+
+let people: PairAndPeople;
+let svault: PairAndPeople['admin']['svault'];
+let provider: TokenEndpoint;
+
+beforeAll(async () => {
+  provider = await startTokenEndpoint();
+  provider.register({ id: 'c1', method: 'none' });
+  people = await pairAndPeople();
+  ({ svault } = people.admin);
+});
+afterAll(async () => {
+  await people.close();
+  await provider.close();
+});
+
+const add = async (name: string, ...args: readonly string[]): Promise<void> => {
+  expect(await svault(['add', name, ...args], { input: `secret of ${name}` })).toMatchObject({ code: 0 });
+};
+const json = async (...args: readonly string[]): Promise<any> =>
+  JSON.parse((await svault([...args, '--format', 'json'])).out);
+
+describe('set', () => {
+  test('replaces the secret, and keeps its type', async () => {
+    await add('rotated', '--type', 'RawCredential');
+    const { code, out, err } = await svault(['set', 'rotated'], { input: 'the new one' });
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(err).toMatch(/^rotated is stored at 127\.0\.0\.1:\d+ as version 2\n$/);
+    expect(await json('get', 'rotated')).toMatchObject({
+      accessToken: 'the new one',
+      tokenType: 'RawCredential',
+    });
+  });
+
+  test('fills what was only named', async () => {
+    const named = await svault(['add', 'later', '--empty', '--format', 'name']);
+    expect(named).toEqual({
+      code: 0,
+      out: 'later\n',
+      err: 'later is named and has no secret yet: svault set later stores it\n',
+    });
+    expect(await svault(['get', '--check', 'later'])).toMatchObject({ code: 4, out: '' });
+    expect(await json('tokens', 'up', 'later', '--value', 'x')).toEqual({ serviceName: 'later', version: 1 });
+    expect(await svault(['get', 'later'])).toMatchObject({ code: 0, out: 'x' });
+  });
+
+  test('a name that there is not: says how to make it', async () => {
+    const { code, err } = await svault(['set', 'nobody'], { input: 'x' });
+    expect(code).toBe(4);
+    expect(err).toMatch(/there is no token nobody; svault ls/);
+  });
+
+  test('drops no restriction unless that is said', async () => {
+    await add('strict', '--delivery', 'proxy-only', '--allow-host', 'a.example', '--allow-header', 'x-key');
+    const silent = await svault(['set', 'strict'], { input: 'new' });
+    expect(silent).toMatchObject({ code: 2, out: '' });
+    expect(silent.err).toMatch(/nothing that strict was stored with is carried over: /);
+    expect(silent.err).toMatch(/delivered proxy-only: .*--delivery any; .*a\.example: .*--allow-host none/);
+    const half = await svault(['set', 'strict', '--allow-host', 'a.example', '--delivery', 'any'], {
+      input: 'new',
+    });
+    expect(half).toMatchObject({ code: 2, err: expect.stringMatching(/may put it in x-key/) });
+    expect((await json('show', 'strict')).webhook).toMatchObject({ version: 1, delivery: 'proxy-only' });
+    const said = ['--delivery', 'any', '--allow-host', 'none'];
+    expect(await svault(['set', 'strict', ...said], { input: 'new' })).toMatchObject({ code: 0 });
+    expect((await json('show', 'strict')).webhook).toMatchObject({ version: 2, allowedHosts: [] });
+  });
+
+  test('drops no provider and no recipient unless that is said', async () => {
+    const jwt = ['--type', 'JWT', '--field', 'provider.tokenUrl=https://login.example/t'];
+    await add('with-provider', ...jwt, '--field', 'provider.clientId=c1');
+    const silent = await svault(['set', 'with-provider'], { input: 'new' });
+    expect(silent).toMatchObject({ code: 2, err: expect.stringMatching(/login\.example\/t as c1: /) });
+    const said = await svault(['set', 'with-provider', '--field', 'provider=none'], { input: 'new' });
+    expect(said).toMatchObject({ code: 0 });
+    await add('for-one', '--recipient', JSON.stringify(createSealingKey().publicJwk));
+    expect((await json('show', 'for-one')).webhook).toMatchObject({ delivery: 'sealed' });
+    expect(await svault(['set', 'for-one'], { input: 'new' })).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/give --recipient again, or --delivery any/),
+    });
+  });
+
+  test('--if-version replaces that version and no other', async () => {
+    await add('versions');
+    const other = await svault(['set', 'versions', '--if-version', '7'], { input: 'x' });
+    expect(other).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/nothing is changed.*VERSION_CONFLICT/),
+    });
+    expect(await svault(['set', 'versions', '--if-version', '1'], { input: 'x' })).toMatchObject({ code: 0 });
+    expect(await svault(['set', 'versions', '--if-version', 'one'], { input: 'x' })).toMatchObject({
+      code: 2,
+    });
+  });
+
+  test('a host that is any host is warned of, and wherever it is listed', async () => {
+    const added = await svault(['add', 'anywhere', '--allow-host', '*'], { input: 'x' });
+    expect(added.err).toMatch(/^warning: with \* .*any host on the internet\n/);
+    expect((await svault(['ls'])).err).toMatch(/warning: .*any host on the internet: anywhere\n/);
+    expect((await svault(['show', 'anywhere'])).err).toMatch(/warning: .*any host/);
+  });
+});
+
+describe('list and show', () => {
+  test('name what is there, and show no secret', async () => {
+    await add('listed', '--name', 'Listed one', '--tags', 'a,b', '--notes', 'two\nlines');
+    const table = await svault(['tokens', 'list']);
+    expect(table.out).toMatch(/^NAME +TYPE +SECRET +/);
+    expect(table.out).toMatch(/\nlisted +PlainText +stored +any +a, b\n/);
+    expect((await svault(['ls', '--format', 'name'])).out.split('\n')).toContain('listed');
+    const all = await json('tk', 'list');
+    expect(all.find(({ serviceName }: any) => serviceName === 'listed')).toMatchObject({ tags: ['a', 'b'] });
+    const shown = await svault(['tokens', 'info', 'listed']);
+    expect(shown.out).toMatch(/\nnotes +two\n +lines\n/);
+    for (const { out } of [table, shown]) expect(out).not.toContain('secret of');
+  });
+
+  test('as an agent: what it is granted', async () => {
+    await add('granted');
+    const agent = await people.agent('lister', 'granted');
+    const list = await agent.svault(['ls']);
+    expect(list).toMatchObject({ code: 0, err: '' });
+    expect(list.out).toMatch(/\ngranted +until revoked +none\n/);
+    const one = await agent.svault(['show', 'granted', '--format', 'json']);
+    expect(JSON.parse(one.out)).toMatchObject({ serviceName: 'granted', grantExpiresAt: null });
+    expect(await agent.svault(['show', 'listed'])).toMatchObject({ code: 4, out: '' });
+    const none = await people.agent('nothing-granted');
+    expect(await none.svault(['ls'])).toEqual({
+      code: 0,
+      out: '',
+      err: 'nothing is granted to this agent\n',
+    });
+  });
+});
+
+describe('get as an agent', () => {
+  test('goes past the service, and shows the key to nobody but the service', async () => {
+    await add('for-agents');
+    const agent = await people.agent('getter', 'for-agents');
+    const before = people.pair.recorded().length;
+    expect(await agent.svault(['get', 'for-agents'])).toEqual({
+      code: 0,
+      out: 'secret of for-agents',
+      err: '',
+    });
+    const seen = people.pair.recorded().subarray(before).toString('latin1');
+    expect(seen).toContain('GET /v1/credential?ticket=');
+    expect(seen).not.toContain(agent.key.slice(8));
+    expect(seen).not.toMatch(/\n(?:authorization|cookie|x-agent-key|referer):/i);
+  });
+
+  test('is refused with the service’s code', async () => {
+    await add('not-granted');
+    const agent = await people.agent('refused', 'for-agents');
+    const { code, out, err } = await agent.svault(['get', 'not-granted']);
+    expect({ code, out }).toEqual({ code: 4, out: '' });
+    expect(err).toMatch(/^error: .*\[NO_GRANT: svault explain NO_GRANT\]\n$/);
+    await people.pair.admin.call('POST', `/api/agents/${agent.id}/suspend`);
+    expect(await agent.svault(['get', 'for-agents'])).toMatchObject({ code: 3, out: '' });
+  });
+
+  test('and takes nothing that is an admin’s', async () => {
+    const agent = await people.agent('no-admin', 'for-agents');
+    for (const args of [
+      ['set', 'for-agents'],
+      ['rm', 'for-agents', '--yes'],
+      ['add', 'x'],
+      ['tokens', 'edit', 'for-agents', '--notes', 'x'],
+      ['tokens', 'history', 'for-agents'],
+      ['tokens', 'refresh', 'for-agents'],
+      ['tokens', 'store-ticket', 'for-agents'],
+    ])
+      expect(await agent.svault(args, { input: 'x' })).toMatchObject({ code: 3, out: '' });
+  });
+
+  test('a sealed one says what is missing, to agents and to admins', async () => {
+    await add('sealed', '--recipient', JSON.stringify(createSealingKey().publicJwk));
+    const agent = await people.agent('sealed-for', 'sealed');
+    for (const who of [agent, people.admin]) {
+      const { code, out, err } = await who.svault(['get', 'sealed']);
+      expect({ code, out }).toEqual({ code: 3, out: '' });
+      expect(err).toMatch(/DELIVERY_NOT_ALLOWED/);
+    }
+  });
+});
+
+describe('get --check', () => {
+  test('0 with a value, 6 without, 4 where there is none, and never the value', async () => {
+    await add('checked');
+    expect(await svault(['add', 'blank', '--body', '-'], { input: '{"value":""}' })).toMatchObject({
+      code: 0,
+    });
+    const agent = await people.agent('checker', 'checked', 'blank', 'unheard-of');
+    for (const who of [people.admin, agent]) {
+      expect(await who.svault(['get', '--check', 'checked'])).toEqual({
+        code: 0,
+        out: '',
+        err: 'checked has a value\n',
+      });
+      expect(await who.svault(['tokens', 'get', 'blank', '--check'])).toMatchObject({ code: 6, out: '' });
+      expect(await who.svault(['get', '--check', 'unheard-of'])).toMatchObject({ code: 4, out: '' });
+    }
+    expect(await json('get', '--check', 'checked')).toEqual({ serviceName: 'checked', empty: false });
+    expect(await json('get', '--check', 'blank')).toEqual({ serviceName: 'blank', empty: true });
+    expect(await agent.svault(['get', 'blank'])).toMatchObject({ code: 1, out: '' });
+  });
+
+  test('an admin’s fetches nothing', async () => {
+    await add('unfetched');
+    const before = people.pair.recorded().length;
+    expect(await svault(['get', '--check', 'unfetched'])).toMatchObject({ code: 0 });
+    expect(people.pair.recorded().subarray(before).toString('latin1')).not.toContain('/v1/credential');
+  });
+
+  test('another 422 is no emptiness: a token that has to be authorised anew', async () => {
+    const fields = ['--field', `provider.tokenUrl=${provider.url}`, '--field', 'provider.clientId=c1'];
+    const expired = ['--expires-at', '2020-01-01T00:00:00Z', '--field', 'refreshToken=spent'];
+    await add('spent', '--type', 'JWT', ...fields, ...expired);
+    const agent = await people.agent('too-late', 'spent');
+    expect(await agent.svault(['get', '--check', 'spent'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('REAUTH_NEEDED'),
+    });
+  });
+
+  test('excludes what prints something else', async () => {
+    expect(await svault(['get', 'checked', '--check', '--field', 'x'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('edit, history and store-ticket', () => {
+  test('edit changes what is given and nothing else', async () => {
+    await add('edited', '--name', 'One', '--notes', 'n', '--tags', 'a');
+    const { code, out, err } = await svault(['tokens', 'edit', 'edited', '--name', 'Two', '--tags', '']);
+    expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'edited is changed\n' });
+    expect(await json('show', 'edited')).toMatchObject({ displayName: 'Two', notes: 'n', tags: [] });
+    expect(await svault(['tokens', 'edit', 'edited'])).toMatchObject({ code: 2 });
+    expect(await svault(['tokens', 'edit', 'nobody', '--name', 'x'])).toMatchObject({ code: 4 });
+    const wrong = await svault(['tokens', 'edit', 'edited', '--name', 'two\nlines']);
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/displayName: must be one line/) });
+  });
+
+  test('history lists newest first, to its limit', async () => {
+    await add('with-history');
+    await svault(['get', 'with-history']);
+    const { out } = await svault(['tokens', 'history', 'with-history']);
+    expect(out).toMatch(/^WHEN +WHAT +OUTCOME +BY\n.*OWNER_CREDENTIAL_ACCESS +success/);
+    expect(await json('tokens', 'history', 'with-history', '--limit', '2')).toHaveLength(2);
+    expect(await svault(['tokens', 'history', 'with-history', '--limit', '0'])).toMatchObject({ code: 2 });
+    expect(await svault(['tokens', 'history', 'nobody'])).toMatchObject({ code: 4 });
+  });
+
+  test('store-ticket lets whoever has it store once', async () => {
+    await add('by-others');
+    const { url, ticket } = await json('tokens', 'store-ticket', 'by-others', '--if-version', '1');
+    const store = (): Promise<Response> =>
+      fetch(url, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ticket}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ tokenType: 'PlainText', value: 'by curl' }),
+      });
+    expect((await store()).status).toBe(200);
+    expect((await store()).status).toBe(401);
+    expect((await svault(['get', 'by-others'])).out).toBe('by curl');
+    const { out } = await svault(['tokens', 'store-ticket', 'by-others', '--format', 'name']);
+    expect(out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  });
+});
+
+describe('refresh', () => {
+  test('says what came of it', async () => {
+    const { refreshToken } = provider.grant('c1');
+    const fields = ['--field', `provider.tokenUrl=${provider.url}`, '--field', 'provider.clientId=c1'];
+    await add('refreshed', '--type', 'JWT', ...fields, '--field', `refreshToken=${refreshToken}`);
+    const { code, err } = await svault(['tokens', 'refresh', 'refreshed']);
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/^refreshed is refreshed/) });
+    expect(provider.gave((await svault(['get', 'refreshed'])).out)).toBe(true);
+    await add('unrefreshable');
+    const no = await svault(['tokens', 'refresh', 'unrefreshable', '--format', 'json']);
+    expect(no).toMatchObject({ code: 1, err: expect.stringMatching(/cannot be refreshed/) });
+    expect(JSON.parse(no.out)).toEqual({ outcome: 'not_refreshable' });
+    expect(await svault(['tokens', 'refresh', 'nobody'])).toMatchObject({ code: 4 });
+  });
+});
+
+describe('rm', () => {
+  test('deletes several; one that fails stops none, and its exit code is told', async () => {
+    await add('gone-1');
+    await add('gone-2');
+    const asked = await svault(['rm', 'gone-1']);
+    expect(asked).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+    const { code, out, err } = await svault(['tokens', 'rm', '--yes', 'gone-1', 'nobody', 'gone-2']);
+    expect({ code, out }).toEqual({ code: 4, out: '' });
+    expect(err).toMatch(
+      /gone-1 is deleted; its record at the webhook too, .*\n.*nobody.*\n.*gone-2 is deleted/,
+    );
+    expect(await svault(['get', 'gone-2'])).toMatchObject({ code: 4 });
+    await add('gone-3');
+    expect(await json('rm', '-y', 'gone-3')).toMatchObject([{ serviceName: 'gone-3', webhook: 'deleted' }]);
+  });
+});
+
+describe('while the webhook is away', () => {
+  beforeAll(async () => {
+    await add('kept');
+    await people.pair.stop('webhook');
+  });
+  afterAll(() => people.pair.start('webhook'));
+
+  test('get and --check exit 5, and so does a store, which says that nothing is stored yet', async () => {
+    expect(await svault(['get', 'kept'])).toMatchObject({ code: 5, out: '' });
+    expect(await svault(['get', '--check', 'kept'])).toMatchObject({ code: 5, out: '' });
+    expect(await svault(['set', 'kept'], { input: 'x' })).toMatchObject({ code: 5, out: '' });
+    const added = await svault(['add', 'half'], { input: 'x' });
+    expect(added).toMatchObject({ code: 5, out: '' });
+    expect(added.err).toMatch(
+      /half is named, and its secret may not be stored: .*; svault set half stores it/,
+    );
+    expect((await svault(['ls'])).err).toMatch(/the webhook said nothing of them/);
+  });
+
+  test('rm says that the record is left, and how to delete it', async () => {
+    const { code, err } = await svault(['rm', '--yes', 'half']);
+    expect(code).toBe(5);
+    expect(err).toMatch(/half is deleted; the webhook does not answer.*\n.*svault rm half/);
+  });
+});
+
+describe('while the vault is locked', () => {
+  test('nothing is given out: exit 5', async () => {
+    await people.pair.admin.call('POST', '/api/vault/lock');
+    try {
+      expect(await svault(['get', 'rotated'])).toMatchObject({
+        code: 5,
+        err: expect.stringContaining('VAULT_LOCKED'),
+      });
+      expect(await svault(['add', 'locked'], { input: 'x' })).toMatchObject({ code: 5 });
+    } finally {
+      await people.pair.admin.call('POST', '/api/vault/unlock');
+    }
+  });
+});
