@@ -1,18 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CommandLine } from './command-line.ts';
 import { fakeCompose } from './fake-compose.ts';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 
 let people: PairAndPeople;
 let admin: CommandLine;
-beforeEach(async () => {
+const arrive = async (): Promise<void> => {
   people = await pairAndPeople({ bound: false });
   ({ admin } = people);
-});
-afterEach(() => people.close());
+};
+const leave = (): Promise<void> => people.close();
 
 /** The pair's public address; the people of a test call another one. */
 const PUBLIC = 'http://127.0.0.1:1';
@@ -27,8 +27,11 @@ const parametersOf = (link: string): URLSearchParams => new URL(link).searchPara
 const fingerprintIn = (link: string): string =>
   parametersOf(link).get('hmac_hash')!.slice(0, 16).match(/.{4}/g)!.join(' ');
 
-describe('bind', () => {
-  test('shows service, address and fingerprint, and binds', async () => {
+describe('a webhook that is to be bound', () => {
+  beforeEach(arrive);
+  afterEach(leave);
+
+  test('bind shows service, address and fingerprint, and binds', async () => {
     const link = await freshLink();
     const { code, out, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
     expect({ code, out }).toEqual({ code: 0, out: '' });
@@ -45,7 +48,7 @@ describe('bind', () => {
     });
   });
 
-  test('takes all that bind-link printed on stdin; prints what the service answered for programs', async () => {
+  test('bind takes all that bind-link printed on stdin; prints what the service answered for programs', async () => {
     const link = await freshLink();
     const input = `${link}\n\nFingerprint  ${fingerprintIn(link)}\nExpires      2026-11-20T12:05:00.000Z, works once\n`;
     const { code, out } = await admin.svault(['webhook', 'bind', '-y', '--format', 'json'], { input });
@@ -56,24 +59,7 @@ describe('bind', () => {
     });
   });
 
-  test('binds nothing where nobody says yes', async () => {
-    const { code, err } = await admin.svault(['webhook', 'bind', await freshLink()]);
-    expect([code, err]).toEqual([2, expect.stringMatching(/\nerror: .*fingerprint.*--yes\n$/)]);
-    expect((await admin.svault(['webhook', 'status'])).code).toBe(4);
-  });
-
-  test('refuses a link for another service before the code leaves this machine', async () => {
-    const link = (await freshLink()).replace(people.pair.controlPlaneUrl(), 'https://other.test');
-    const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
-    expect([code, err]).toEqual([
-      2,
-      expect.stringMatching(
-        /^error: that link is for the service at https:\/\/other\.test, and you are signed in at http.*\n$/,
-      ),
-    ]);
-  });
-
-  test('says with whom it is bound already, and what to do', async () => {
+  test('bind says with whom it is bound already, and what to do', async () => {
     await people.pair.bind();
     const link = `${people.pair.controlPlaneUrl()}/vault/webhook-bind?code=x`;
     const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
@@ -83,27 +69,7 @@ describe('bind', () => {
     ]);
   });
 
-  test('passes on what the service says of a link that was used, in one line', async () => {
-    const link = await freshLink();
-    await freshLink();
-    const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
-    expect([code, err]).toEqual([
-      1,
-      expect.stringMatching(/\nerror: The webhook does not know this link.*\[WEBHOOK_REFUSED: .*\n$/),
-    ]);
-  });
-
-  test('under --dry-run asks and sends nothing, and does not show the code', async () => {
-    const link = await freshLink();
-    const { code, out } = await admin.svault(['webhook', 'bind', link, '--dry-run']);
-    expect(code).toBe(0);
-    expect(out).toMatch(/^POST http.*\/api\/webhook\/bind\n/);
-    expect(out).toContain(people.pair.webhookUrl);
-    expect(out).not.toContain(parametersOf(link).get('code'));
-    expect((await admin.svault(['webhook', 'status'])).code).toBe(4);
-  });
-
-  test('without a link asks the project in this folder for one', async () => {
+  test('bind without a link asks the project in this folder for one', async () => {
     const folder = join(admin.dir, 'project');
     const set = ['--set', 'SV_WEBHOOK_URL=https://hook.example.org'];
     expect((await admin.svault(['webhook', 'init', folder, '--method', 'custom', ...set])).code).toBe(0);
@@ -121,33 +87,7 @@ describe('bind', () => {
     expect(compose.calls()).toContain('run --rm --no-deps -T webhook bind-link');
   });
 
-  test('without a link and a project says where to get one', async () => {
-    const folder = join(admin.dir, 'empty');
-    mkdirSync(folder);
-    const { code, err } = await admin.spawned(['webhook', 'bind'], { cwd: folder });
-    expect([code, err]).toEqual([2, expect.stringMatching(/^error: give the link.*bind-link.*\n$/)]);
-  });
-
-  test('is for admins', async () => {
-    const agent = await people.agent('a');
-    const { code, err } = await agent.svault(['webhook', 'bind', 'x', '--yes']);
-    expect([code, err]).toEqual([3, expect.stringMatching(/admin/)]);
-  });
-});
-
-describe('status', () => {
-  test('says that none is bound: exit 4', async () => {
-    const { code, out, err } = await admin.svault(['webhook', 'status']);
-    expect([code, out, err]).toEqual([
-      4,
-      '',
-      expect.stringMatching(/^error: no webhook is bound: svault webhook init.*\n$/),
-    ]);
-    const json = await admin.svault(['webhook', 'status', '--format', 'json']);
-    expect([json.code, JSON.parse(json.out)]).toEqual([4, { bound: false }]);
-  });
-
-  test('shows the one that is bound, in every format; exit 5 where it does not answer', async () => {
+  test('status shows the one that is bound, in every format; exit 5 where it does not answer', async () => {
     await people.pair.bind();
     const { webhookUrl } = people.pair;
     const shown = await admin.svault(['webhook', 'status']);
@@ -168,5 +108,71 @@ describe('status', () => {
       err: expect.stringMatching(/^error: the webhook at http.* does not answer.*\n$/) as string,
     });
     expect(JSON.parse(away.out)).toMatchObject({ bound: true, reachable: false });
+  });
+});
+
+describe('a webhook that stays unbound', () => {
+  beforeAll(arrive);
+  afterAll(leave);
+
+  test('bind does nothing where nobody says yes', async () => {
+    const { code, err } = await admin.svault(['webhook', 'bind', await freshLink()]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/\nerror: .*fingerprint.*--yes\n$/)]);
+    expect((await admin.svault(['webhook', 'status'])).code).toBe(4);
+  });
+
+  test('bind refuses a link for another service before the code leaves this machine', async () => {
+    const link = (await freshLink()).replace(people.pair.controlPlaneUrl(), 'https://other.test');
+    const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: that link is for the service at https:\/\/other\.test, and you are signed in at http.*\n$/,
+      ),
+    ]);
+  });
+
+  test('bind passes on what the service says of a link that was used, in one line', async () => {
+    const link = await freshLink();
+    await freshLink();
+    const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/\nerror: The webhook does not know this link.*\[WEBHOOK_REFUSED: .*\n$/),
+    ]);
+  });
+
+  test('bind --dry-run asks and sends nothing, and does not show the code', async () => {
+    const link = await freshLink();
+    const { code, out } = await admin.svault(['webhook', 'bind', link, '--dry-run']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^POST http.*\/api\/webhook\/bind\n/);
+    expect(out).toContain(people.pair.webhookUrl);
+    expect(out).not.toContain(parametersOf(link).get('code'));
+    expect((await admin.svault(['webhook', 'status'])).code).toBe(4);
+  });
+
+  test('bind without a link and a project says where to get one', async () => {
+    const folder = join(admin.dir, 'empty');
+    mkdirSync(folder);
+    const { code, err } = await admin.spawned(['webhook', 'bind'], { cwd: folder });
+    expect([code, err]).toEqual([2, expect.stringMatching(/^error: give the link.*bind-link.*\n$/)]);
+  });
+
+  test('bind is for admins', async () => {
+    const agent = await people.agent('a');
+    const { code, err } = await agent.svault(['webhook', 'bind', 'x', '--yes']);
+    expect([code, err]).toEqual([3, expect.stringMatching(/admin/)]);
+  });
+
+  test('status says that none is bound: exit 4', async () => {
+    const { code, out, err } = await admin.svault(['webhook', 'status']);
+    expect([code, out, err]).toEqual([
+      4,
+      '',
+      expect.stringMatching(/^error: no webhook is bound: svault webhook init.*\n$/),
+    ]);
+    const json = await admin.svault(['webhook', 'status', '--format', 'json']);
+    expect([json.code, JSON.parse(json.out)]).toEqual([4, { bound: false }]);
   });
 });

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -202,10 +203,14 @@ describe('where something is', () => {
     );
   });
 
-  test('secrets that were lost from a project are made again, and asked for again', async () => {
+  test('a tunnel’s secret that was lost is asked for again', async () => {
     expect((await cloudflared('--set', `TUNNEL_TOKEN=@${tokenFile}`)).code).toBe(0);
-    const { code } = await person.svault(['webhook', 'init', folder, '--force', '--dry-run']);
-    expect(code).toBe(0);
+    rmSync(join(folder, 'secrets/cloudflared.token'));
+    const masterKey = text('secrets/master.key');
+    expect(await init('--force')).toEqual(usageError(/^error: TUNNEL_TOKEN: there is no secret/));
+    const { code, err } = await init('--force', '--set', `TUNNEL_TOKEN=@${tokenFile}`);
+    expect([code, err]).toEqual([0, expect.stringContaining('.gitignore, secrets/cloudflared.token to')]);
+    expect(text('secrets/master.key')).toBe(masterKey);
   });
 
   test('no secret goes through a link, or into a folder that others may look into', async () => {
