@@ -9,15 +9,20 @@ import { unknownContext } from './local-context-store.ts';
  * @throws Failure usage for a name that there is not
  */
 export async function chosenContext(
-  { flags, env }: Pick<Invocation, 'flags' | 'env'>,
+  invocation: Pick<Invocation, 'flags' | 'env'>,
   store: Pick<ContextStore, 'list'>,
 ): Promise<KeptContext | undefined> {
   const { contexts, current } = await store.list();
-  const { SVAULT_CONTEXT: fromEnvironment = '' } = env;
-  const named = flags.ctx ?? (fromEnvironment === '' ? undefined : fromEnvironment);
+  const named = chosenName(invocation);
   const found = contexts.find(({ name }) => name === (named ?? current));
   if (found === undefined && named !== undefined) throw unknownContext(named, contexts);
   return found;
+}
+
+/** The name that `--context` or SVAULT_CONTEXT says. */
+export function chosenName({ flags, env }: Pick<Invocation, 'flags' | 'env'>): string | undefined {
+  const { SVAULT_CONTEXT: fromEnvironment = '' } = env;
+  return flags.ctx ?? (fromEnvironment === '' ? undefined : fromEnvironment);
 }
 
 /** Where nobody is meant. */

@@ -1,6 +1,10 @@
-import { Failure } from '../failure.ts';
 import type { Run } from '../invocation.ts';
+import { jsonText } from '../output/json-text.ts';
+import { actingLogin } from './acting-login.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+/** `context current`: the name of the login that commands act with. */
+export const run: Run = async (invocation) => {
+  const { name, kind, baseUrl } = (await actingLogin(invocation)).context;
+  const { terminal, flags } = invocation;
+  terminal.out(flags.format === 'json' ? jsonText({ name, kind, baseUrl }) : `${name}\n`);
 };

@@ -1,6 +1,23 @@
-import { Failure } from '../failure.ts';
+import { checkedContextName } from '../contexts/context-name.ts';
+import { localContextStore } from '../contexts/local-context-store.ts';
 import type { Run } from '../invocation.ts';
+import { browserLogin } from './browser-login.ts';
+import { keyLogin } from './key-login.ts';
+import { serviceToSignInAt } from './service-to-sign-in-at.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+interface Options {
+  readonly as?: string;
+  readonly key?: string;
+  readonly launchBrowser: boolean;
+  readonly baseUrl?: string;
+}
+
+/** `login` */
+export const run: Run<[], Options> = async (invocation, _operands, { as, key, launchBrowser, baseUrl }) => {
+  const wantedName = as === undefined ? undefined : checkedContextName(as);
+  const store = await localContextStore(invocation);
+  const wanted = { store, wantedName, baseUrl: await serviceToSignInAt(invocation, store, { baseUrl, as }) };
+  await (key === undefined
+    ? browserLogin(invocation, { ...wanted, launchBrowser })
+    : keyLogin(invocation, { ...wanted, key }));
 };

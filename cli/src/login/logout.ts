@@ -1,6 +1,35 @@
-import { Failure } from '../failure.ts';
+import { chosenContext, nobodySignedIn } from '../contexts/chosen-context.ts';
+import { environmentLogin } from '../contexts/environment-login.ts';
+import { forget } from '../contexts/forget.ts';
+import { keptLogin } from '../contexts/kept-login.ts';
+import { localContextStore } from '../contexts/local-context-store.ts';
+import { Failure, usage } from '../failure.ts';
 import type { Run } from '../invocation.ts';
+import { say } from '../output/say.ts';
+import { endSession } from './end-session.ts';
 
-export const run: Run = async () => {
-  throw new Failure('failed', 'not built');
+/** `logout` */
+export const run: Run = async (invocation) => {
+  if (invocation.flags.ctx === undefined && environmentLogin(invocation) !== undefined)
+    throw usage('SVAULT_KEY acts here, and is kept by nobody: unset it, or name a login by --context');
+  const store = await localContextStore(invocation);
+  const context = await chosenContext(invocation, store);
+  if (context === undefined) throw await nobodySignedIn(store);
+  const isSession = await store.secretsOf(context).then(
+    ({ kind }) => kind === 'session',
+    (error: unknown) => {
+      // Those that are gone, or cannot be reached, end nothing; the login is forgotten all the same.
+      if (error instanceof Failure) return false;
+      throw error;
+    },
+  );
+  const left = isSession ? await endSession(invocation, keptLogin(invocation, store, context)) : undefined;
+  await forget(invocation, store, context);
+  const { host } = new URL(context.baseUrl);
+  if (left !== undefined)
+    say(
+      invocation,
+      `its session at ${host} could not be ended and goes on until it ends by itself (${left})`,
+    );
+  else if (!isSession) say(invocation, `its key is still good at ${host}, until an admin revokes it`);
 };

@@ -1,0 +1,150 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { defaultContextName } from '../contexts/context-name.ts';
+import type { AdminContext } from '../contexts/context.ts';
+import { sessionGrantSchema, sessionOf } from '../contexts/session-renewal.ts';
+import { Failure } from '../failure.ts';
+import { DryRunDone, showInstead } from '../http/dry-run.ts';
+import type { OutgoingRequest } from '../http/outgoing-request.ts';
+import { send } from '../http/send.ts';
+import { safeAddress } from '../http/service-address.ts';
+import { understood } from '../http/understood.ts';
+import type { Invocation } from '../invocation.ts';
+import { say } from '../output/say.ts';
+import { readSecret } from '../secret-input/read-secret.ts';
+import { checkNameIsFree, keepLogin } from './keep-login.ts';
+import { type LoopbackListener, listenOnLoopback } from './loopback-listener.ts';
+import { openBrowser } from './open-browser.ts';
+import { newProof } from './pkce.ts';
+import { printLogin } from './print-login.ts';
+import type { WantedLogin } from './wanted-login.ts';
+
+const begunSchema = z.looseObject({
+  requestId: z.string().regex(/^[\w-]{1,100}$/),
+  authorizeUrl: z.string(),
+  userCode: z.string().regex(/^[A-Z0-9-]{4,20}$/),
+  expiresInSeconds: z.number().positive(),
+});
+interface Begun {
+  readonly requestId: string;
+  /** What the person compares. */
+  readonly userCode: string;
+  readonly expiresInSeconds: number;
+  readonly page: URL;
+}
+
+/** As long as the service waits for a person. */
+const LONGEST_WAIT_MS = 10 * 60_000;
+
+/**
+ * Signs a person in: they approve in a browser, which brings a code to this machine (RFC 8252), or shows one to be pasted.
+ * @throws Failure denied where they do not
+ */
+export async function browserLogin(
+  invocation: Invocation,
+  { store, baseUrl, wantedName, launchBrowser }: WantedLogin & { readonly launchBrowser: boolean },
+): Promise<void> {
+  const name = wantedName ?? defaultContextName({ kind: 'admin', baseUrl });
+  await checkNameIsFree(store, { name, kind: 'admin', baseUrl });
+  const { codeVerifier, codeChallenge } = newProof();
+  const { requestId, code } = launchBrowser
+    ? await codeByBrowser(invocation, baseUrl, codeChallenge)
+    : await codeByHand(invocation, baseUrl, codeChallenge);
+  const url = new URL(`${baseUrl}/api/cli/login/exchange`);
+  const askedAt = Date.now();
+  const answer = await send(invocation, { method: 'POST', url, body: { requestId, code, codeVerifier } });
+  const grant = understood(answer, url, sessionGrantSchema);
+  const context: AdminContext = { kind: 'admin', name, baseUrl, email: grant.user.email };
+  await keepLogin(invocation, store, context, sessionOf(grant, askedAt));
+  printLogin(invocation, context);
+}
+
+interface Approved {
+  readonly requestId: string;
+  readonly code: string;
+}
+
+async function codeByHand(invocation: Invocation, baseUrl: string, codeChallenge: string): Promise<Approved> {
+  const begun = await begin(invocation, baseUrl, { codeChallenge });
+  say(invocation, `open ${begun.page.href}`);
+  say(invocation, `it has to show ${begun.userCode}; allow it there, and bring the code here`);
+  const code = await readSecret(invocation, { question: 'Code' });
+  return { requestId: begun.requestId, code: code.trim() };
+}
+
+async function codeByBrowser(
+  invocation: Invocation,
+  baseUrl: string,
+  codeChallenge: string,
+): Promise<Approved> {
+  if (invocation.flags.dryRun === true)
+    await begin(invocation, baseUrl, { codeChallenge, redirectUri: 'http://127.0.0.1:1/callback' });
+  const listener = await listenOnLoopback();
+  try {
+    const { redirectUri } = listener;
+    const begun = await begin(invocation, baseUrl, { codeChallenge, redirectUri });
+    say(invocation, `opening ${begun.page.href}`);
+    say(invocation, `it has to show ${begun.userCode}; allow it there`);
+    openBrowser(invocation, begun.page, () =>
+      say(
+        invocation,
+        'no browser could be opened: open the address yourself, or svault login --no-launch-browser',
+      ),
+    );
+    const answer = await waitForAnswer(invocation, listener, begun);
+    if ('denied' in answer) throw new Failure('denied', 'the sign-in was denied in the browser');
+    return { requestId: begun.requestId, code: answer.code };
+  } finally {
+    listener.close();
+  }
+}
+
+async function waitForAnswer(
+  { signal }: Pick<Invocation, 'signal'>,
+  listener: LoopbackListener,
+  { requestId, expiresInSeconds }: Begun,
+): ReturnType<LoopbackListener['answer']> {
+  const timeout = AbortSignal.timeout(Math.min(expiresInSeconds * 1_000, LONGEST_WAIT_MS));
+  try {
+    return await listener.answer(requestId, AbortSignal.any([signal, timeout]));
+  } catch (error) {
+    if (!timeout.aborted) throw error;
+    throw new Failure('denied', 'nobody decided in the browser in time: svault login', { cause: error });
+  }
+}
+
+async function begin(
+  invocation: Invocation,
+  baseUrl: string,
+  body: { readonly codeChallenge: string; readonly redirectUri?: string },
+): Promise<Begun> {
+  const request: OutgoingRequest = {
+    method: 'POST',
+    url: new URL(`${baseUrl}/api/cli/login/begin`),
+    body: { ...body, client: clientName() },
+  };
+  if (invocation.flags.dryRun === true) {
+    showInstead(invocation, request);
+    throw new DryRunDone();
+  }
+  const { authorizeUrl, requestId, userCode, expiresInSeconds } = understood(
+    await send(invocation, request),
+    request.url,
+    begunSchema,
+  );
+  const page = safeAddress(authorizeUrl);
+  if (page === undefined)
+    throw new Failure(
+      'failed',
+      `${request.url.host} wants an address opened that is neither https nor of this machine`,
+    );
+  return { requestId, userCode, expiresInSeconds, page };
+}
+
+/** What the person who approves reads. */
+function clientName(): string {
+  const machine = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, '')
+    .slice(0, 64);
+  return machine === '' ? 'svault' : `svault on ${machine}`;
+}
