@@ -62,7 +62,7 @@ const NOT_FOR_COMPOSE =
   /^(?:SV_|SVAULT_|TS_|COMPOSE_(?:FILE|PROJECT_NAME|PROFILES|ENV_FILES|DISABLE_ENV_FILE)$)/;
 
 /** What the shell has set, without what belongs to .env and without our own secrets. */
-export const composeEnv = (env: Invocation['env']): Record<string, string> =>
+const composeEnv = (env: Invocation['env']): Record<string, string> =>
   Object.fromEntries(
     Object.entries(env).filter(
       (entry): entry is [string, string] => entry[1] !== undefined && !NOT_FOR_COMPOSE.test(entry[0]),

@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import type { Failure } from '../failure.ts';
-import { type WholeProject, writeProject } from './write-project.ts';
+import type { Failure } from '../src/failure.ts';
+import { type WholeProject, writeProject } from '../src/webhook-project/write-project.ts';
 
 let dir: ReturnType<typeof tempDir>;
 let folder: string;

@@ -3,19 +3,18 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { composeProject, projectPaths } from './compose-project.ts';
-import { type ProjectValues, readEnvFile } from './env-file.ts';
-import { madeSecrets, privateFolders, secretPaths } from './project-secrets.ts';
-import { TUNNEL_METHODS, type TunnelMethod } from './tunnel-methods.ts';
-import { TUNNELS } from './tunnels/tunnels.ts';
+import { composeProject, projectPaths } from '../src/webhook-project/compose-project.ts';
+import { type ProjectValues, readEnvFile } from '../src/webhook-project/env-file.ts';
+import { madeSecrets, privateFolders, secretPaths } from '../src/webhook-project/project-secrets.ts';
+import { TUNNEL_METHODS, type TunnelMethod } from '../src/webhook-project/tunnel-methods.ts';
+import { TUNNELS } from '../src/webhook-project/tunnels/tunnels.ts';
 
 const dir = tempDir();
 afterAll(() => dir.remove());
 
-const compose = spawnSync('docker-compose', ['version'], { encoding: 'utf8' });
-const hasCompose = compose.status === 0;
-if (!hasCompose)
-  console.warn('SKIPPED: docker-compose is missing, so no generated compose.yaml is read by it');
+/** Debian's `docker-compose`; `.ci/run` installs it. */
+const hasCompose = spawnSync('docker-compose', ['version']).status === 0;
+const NO_COMPOSE = hasCompose ? '' : ' (SKIPPED: apt-get install docker-compose)';
 
 const valuesFor = (method: TunnelMethod): ProjectValues => ({
   webhookUrl: method === 'tailscale' ? 'https://hook.tail12.ts.net' : 'https://hook.example.org',
@@ -57,7 +56,7 @@ function servicesOf(method: TunnelMethod): ReadonlyMap<string, string> {
 }
 
 describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
-  it.skipIf(!hasCompose)('is one that compose takes as it is', () => {
+  it.skipIf(!hasCompose)(`is one that compose takes as it is${NO_COMPOSE}`, () => {
     expect(composeReads(written(method))).toEqual([0, '']);
   });
 
@@ -139,7 +138,7 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
   });
 });
 
-it.skipIf(!hasCompose)('is not started by compose where a setting is missing', () => {
+it.skipIf(!hasCompose)(`is not started by compose where a setting is missing${NO_COMPOSE}`, () => {
   const folder = written('custom');
   writeFileSync(join(folder, '.env'), textOf('custom', '.env').replace(/^SV_WEBHOOK_URL=.*$/m, ''));
   const [status, said] = composeReads(folder);
