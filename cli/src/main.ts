@@ -11,8 +11,13 @@ export async function main(): Promise<void> {
     process.exit(EXIT_CODES.failed.code);
   });
   const interruption = new AbortController();
-  // Once: a second Ctrl-C ends a command that does not heed the first.
-  process.once('SIGINT', () => interruption.abort());
+  // Once: a second Ctrl-C ends a command that does not heed the first. It goes on listening while the first is handed round:
+  // the library that holds lock files ends a process in which nobody else listens.
+  const interrupt = (): void => {
+    interruption.abort();
+    setImmediate(() => process.off('SIGINT', interrupt));
+  };
+  process.on('SIGINT', interrupt);
 
   process.exitCode = await run(process.argv.slice(2), {
     terminal: {

@@ -29,12 +29,12 @@ export async function readSecret(invocation: Invocation, source: SecretSource): 
   if (argument !== undefined && file !== undefined)
     throw usage('the secret stands on the command line, and a file is named as well: which is it?');
   if (argument !== undefined) return fromCommandLine(invocation, argument);
-  const { stdin, interactive } = invocation.terminal;
   if (file !== undefined && file !== '-')
     return textOf(await readFileBounded(file, MAX_BYTES + MAX_LINE_BREAK_BYTES), file);
-  if (interactive.in) return checked(await promptSecret(invocation, question), 'the prompt');
+  if (invocation.terminal.interactive.in)
+    return checked(await promptSecret(invocation, question), 'the prompt');
   const limit = MAX_BYTES + MAX_LINE_BREAK_BYTES;
-  return textOf(await readStreamBounded(stdin, limit, invocation.signal), 'stdin');
+  return textOf(await readStreamBounded(invocation.terminal.stdin, limit, invocation.signal), 'stdin');
 }
 
 function fromCommandLine(invocation: Invocation, argument: string): string {
