@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { quickFolder } from './test-kit/src/quick-folder.ts';
 
 const PACKAGES = [
   'shared',
@@ -35,7 +36,14 @@ export function projects(options: {
   readonly onPostgres?: boolean;
 }): TestProjectInlineConfiguration[] {
   const { names, exclude = [], testTimeout, isolate = true } = options;
-  const shared = { testTimeout, isolate, hookTimeout: 60_000, env: { NODE_COMPILE_CACHE: COMPILED } };
+  const shared = {
+    testTimeout,
+    isolate,
+    hookTimeout: 60_000,
+    // A second is soon over on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
+    env: { NODE_COMPILE_CACHE: COMPILED },
+  };
   const ofPackages = PACKAGES.map((name) => ({
     test: {
       ...shared,
@@ -69,15 +77,19 @@ function setupOf(name: string): string {
 const resultsFile = process.env['TEST_RESULTS'];
 
 // Two workers: the tests promise to pass on two cores in any order. Three were no faster there.
-export default defineConfig({
-  test: {
-    maxWorkers: 2,
-    reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
-    projects: projects({
-      names: 'test.ts',
-      exclude: ['**/*.{hard,browser}.test.ts'],
-      testTimeout: 60_000,
-      isolate: false,
-    }),
-  },
+export default defineConfig(() => {
+  // For all that tests start, too. Asked again for each project.
+  process.env['TMPDIR'] = quickFolder();
+  return {
+    test: {
+      maxWorkers: 2,
+      reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
+      projects: projects({
+        names: 'test.ts',
+        exclude: ['**/*.{hard,browser}.test.ts'],
+        testTimeout: 60_000,
+        isolate: false,
+      }),
+    },
+  };
 });
