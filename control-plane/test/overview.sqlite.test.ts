@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addEvents } from './beside-the-service.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { serveOn } from './management-service.ts';
@@ -108,16 +108,16 @@ describe('the overview', () => {
 
   test('says how the webhook is doing, and since when the log waits for it', async () => {
     await service.bind();
-    await vi.waitFor(async () =>
-      expect((await overview()).webhook).toEqual({
+    await expect
+      .poll(async () => (await overview()).webhook)
+      .toEqual({
         bound: true,
         online: true,
         lastSeenAt: '2026-11-20T12:00:00.000Z',
         logBehindSince: null,
-      }),
-    );
+      });
     await service.runJob('audit shipping');
-    await vi.waitFor(() => expect(service.webhook.events.length).toBeGreaterThan(2));
+    await expect.poll(() => service.webhook.events.length).toBeGreaterThan(2);
     await service.webhook.shut();
     await service.agent();
     await service.admin('GET', '/api/webhook');

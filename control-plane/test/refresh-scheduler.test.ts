@@ -74,7 +74,7 @@ describe('with the real webhook and a provider that rotates', () => {
 
     const events = () => log('&eventType=TOKEN_REFRESHED');
     clock.advance(MINUTE_MS);
-    await vi.waitFor(async () => expect(await events()).toHaveLength(3), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await events()).toHaveLength(3), { timeout: 20_000 });
     await endpoint.arrived(3);
     for (const event of await events()) {
       expect(event).toMatchObject({ outcome: 'success', detail: { reason: 'expiring' } });
@@ -87,7 +87,7 @@ describe('with the real webhook and a provider that rotates', () => {
     ]);
     const version = async (name: string): Promise<number> =>
       (await admin('GET', `/api/tokens/${name}`)).json.webhook.version;
-    await vi.waitFor(async () => expect(await version('noticed')).toBe(2));
+    await vi.waitFor(async () => expect(await version('noticed')).toBe(2), { timeout: 20_000 });
     expect([await version('mediated'), await version('ended'), await version('later')]).toEqual([2, 2, 1]);
     expect(endpoint.calls.map(({ outcome }) => outcome)).toEqual(['refreshed', 'refreshed', 'refreshed']);
   });

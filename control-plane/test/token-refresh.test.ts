@@ -261,7 +261,9 @@ describe('while the service may not ask', () => {
     expect([away.status, away.json.code]).toEqual([503, 'WEBHOOK_UNAVAILABLE']);
     expect(away.headers.get('retry-after')).toMatch(/^\d+$/);
     await pair.start('webhook');
-    await vi.waitFor(async () => expect((await refresh('locked')).json.outcome).toBe('refreshed'));
+    await vi.waitFor(async () => expect((await refresh('locked')).json.outcome).toBe('refreshed'), {
+      timeout: 20_000,
+    });
     expect(await events('locked')).toHaveLength(1);
     await admin('DELETE', '/api/webhook');
     const unbound = await refresh('locked');

@@ -24,7 +24,7 @@ describe('an answer that is handed on', () => {
       .egress()
       .stream(callTo(server.port, { headTimeoutMs: SHORT_MS, idleTimeoutMs: 1 }), takerNotAsked);
     expect(await failure(call)).toBe('timeout');
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 20_000 });
     expect(takerNotAsked).not.toHaveBeenCalled();
   });
 
@@ -43,7 +43,7 @@ describe('an answer that is handed on', () => {
       more();
     });
     expect(await failure(opened.egress().stream(callTo(server.port), takerNotAsked))).toBe('protocol');
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 20_000 });
     expect(takerNotAsked).not.toHaveBeenCalled();
   });
 

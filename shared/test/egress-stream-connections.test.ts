@@ -20,11 +20,14 @@ describe('connections of answers that are handed on', () => {
       const { text } = await taken(egress, callTo(server.port, { path: `/${n}` }));
       expect(text).toMatch(`/${n} on`);
     }
-    await vi.waitFor(async () => {
-      const before = server.connections();
-      await taken(egress, callTo(server.port));
-      expect(server.connections()).toBe(before);
-    });
+    await vi.waitFor(
+      async () => {
+        const before = server.connections();
+        await taken(egress, callTo(server.port));
+        expect(server.connections()).toBe(before);
+      },
+      { timeout: 20_000 },
+    );
   });
 
   it('are never shared by partitions, nor by origins', async () => {
@@ -48,11 +51,14 @@ describe('connections of answers that are handed on', () => {
       );
     await round();
     // Until connections are used again.
-    await vi.waitFor(async () => {
-      const before = server.connections();
-      await round();
-      expect(server.connections()).toBe(before);
-    });
+    await vi.waitFor(
+      async () => {
+        const before = server.connections();
+        await round();
+        expect(server.connections()).toBe(before);
+      },
+      { timeout: 20_000 },
+    );
     expect([...partitionsOf.values()].map(({ size }) => size)).toEqual(
       Array.from({ length: server.connections() }, () => 1),
     );
@@ -68,7 +74,7 @@ describe('connections of answers that are handed on', () => {
     const calls = Array.from({ length: MOST }, () =>
       failure(taken(egress, callTo(server.port, { path: '/held' }))),
     );
-    await vi.waitFor(() => expect(held).toHaveLength(MOST));
+    await vi.waitFor(() => expect(held).toHaveLength(MOST), { timeout: 20_000 });
     const caller = new AbortController();
     const leaving = failure(taken(egress, callTo(server.port, { signal: caller.signal })));
     const late = failure(taken(egress, callTo(server.port, { headTimeoutMs: 20 })));
@@ -99,14 +105,14 @@ describe('connections of answers that are handed on', () => {
     const egress = opened.egress();
     await taken(egress, callTo(server.port, { partition: 'idle' }));
     const busy = taken(egress, callTo(server.port, { partition: 'busy', path: '/held' }));
-    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await vi.waitFor(() => expect(held).toHaveLength(1), { timeout: 20_000 });
     for (let n = 0; n < 1_010; n += 101)
       await Promise.all(
         Array.from({ length: 101 }, (_, at) =>
           taken(egress, callTo(server.port, { partition: `other ${n + at}` })),
         ),
       );
-    await vi.waitFor(() => expect(server.open()).toBeLessThanOrEqual(1_001));
+    await vi.waitFor(() => expect(server.open()).toBeLessThanOrEqual(1_001), { timeout: 20_000 });
     held[0]?.socket.write(rawAnswer('still'));
     expect((await busy).text).toBe('still');
   });
@@ -190,16 +196,19 @@ describe('connections of answers that are handed on', () => {
     });
     const egress = opened.egress();
     await taken(egress, callTo(server.port, { path: '/stray' }));
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 20_000 });
     for (let n = 0; n < 30; n += 1) expect((await taken(egress, callTo(server.port))).text).toBe('own');
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 20_000 });
     expect(server.connections()).toBe(31);
     // Other partitions are not held to account for it.
-    await vi.waitFor(async () => {
-      const before = server.connections();
-      await taken(egress, callTo(server.port, { partition: 'two' }));
-      expect(server.connections()).toBe(before);
-    });
+    await vi.waitFor(
+      async () => {
+        const before = server.connections();
+        await taken(egress, callTo(server.port, { partition: 'two' }));
+        expect(server.connections()).toBe(before);
+      },
+      { timeout: 20_000 },
+    );
   });
 
   it('never bring an answer to what an upstream took for a request: the body behind an early answer', async () => {

@@ -106,7 +106,7 @@ describe('a client', () => {
     const { answer } = await ask();
     await rest(text);
     answer.destroy();
-    await vi.waitFor(() => expect(text.ended).toBe(true));
+    await vi.waitFor(() => expect(text.ended).toBe(true), { timeout: 20_000 });
   });
 
   test('that stalls is let go', async () => {

@@ -27,10 +27,13 @@ export async function everythingSteps(connect: ConnectCaller, door: Door): Promi
   const step = async (name: string, call: Promise<unknown>): Promise<void> => {
     steps.set(name, await outcome(call));
   };
-  await vi.waitFor(() => {
-    // It asks for roots on this stream.
-    if (!watched.exchanges().includes('GET 200 text/event-stream')) throw new Error('no stream yet');
-  });
+  await vi.waitFor(
+    () => {
+      // It asks for roots on this stream.
+      if (!watched.exchanges().includes('GET 200 text/event-stream')) throw new Error('no stream yet');
+    },
+    { timeout: 20_000 },
+  );
   steps.set('hello', steady(caller.hello()));
   await step('tools', caller.listTools());
   await step('resources', caller.listResources());

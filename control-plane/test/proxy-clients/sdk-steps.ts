@@ -56,11 +56,14 @@ export async function sdkSteps(connect: ConnectCaller, door: Door): Promise<Run>
     await callTool('echo', { text: 'meanwhile' });
     leaving.abort('enough');
     const left = await waiting;
-    const told = await vi.waitFor(async () => {
-      const answer = JSON.stringify(await callTool('was-cancelled', { key }));
-      if (!answer.includes('true')) throw new Error(answer);
-      return answer;
-    });
+    const told = await vi.waitFor(
+      async () => {
+        const answer = JSON.stringify(await callTool('was-cancelled', { key }));
+        if (!answer.includes('true')) throw new Error(answer);
+        return answer;
+      },
+      { timeout: 20_000 },
+    );
     return { left, told };
   });
   await step('twenty at once', ({ callTool }) =>
@@ -80,13 +83,19 @@ async function sessionSteps(step: Step): Promise<void> {
   await step('asked back', ({ callTool }) => callTool('ask', { question: 'how much?' }));
   await step('announced', async ({ callTool, notifications, watched }) => {
     notifications.splice(0);
-    await vi.waitFor(() => {
-      if (!watched.exchanges().includes('GET 200 text/event-stream')) throw new Error('no stream yet');
-    });
+    await vi.waitFor(
+      () => {
+        if (!watched.exchanges().includes('GET 200 text/event-stream')) throw new Error('no stream yet');
+      },
+      { timeout: 20_000 },
+    );
     const result = await callTool('announce', { text: 'heard' });
-    await vi.waitFor(() => {
-      if (notifications.length === 0) throw new Error('not heard');
-    });
+    await vi.waitFor(
+      () => {
+        if (notifications.length === 0) throw new Error('not heard');
+      },
+      { timeout: 20_000 },
+    );
     return { result, notifications: notifications.splice(0) };
   });
   await step('an answer whose stream the server ends', async ({ callTool, notifications }) => {
@@ -101,13 +110,19 @@ async function sessionSteps(step: Step): Promise<void> {
   await step('a GET stream whose connection is cut', async ({ callTool, notifications, watched }) => {
     watched.cutAt('cut here');
     await callTool('announce', { text: 'cut here' });
-    await vi.waitFor(() => {
-      if (notifications.length < 1) throw new Error('not heard');
-    });
+    await vi.waitFor(
+      () => {
+        if (notifications.length < 1) throw new Error('not heard');
+      },
+      { timeout: 20_000 },
+    );
     await callTool('announce', { text: 'after that' });
-    await vi.waitFor(() => {
-      if (notifications.length < 2) throw new Error('not heard again');
-    });
+    await vi.waitFor(
+      () => {
+        if (notifications.length < 2) throw new Error('not heard again');
+      },
+      { timeout: 20_000 },
+    );
     return { cuts: watched.cuts(), notifications: notifications.splice(0) };
   });
   await step('end of the session', async (caller) => {
