@@ -19,7 +19,7 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
       'failed',
       `the certificate of ${host} does not verify (${code}); for an authority of your own, set NODE_EXTRA_CA_CERTS to its file`,
     );
-  if (code.startsWith('ERR_SSL_') || code.startsWith('HPE_'))
+  if (code.startsWith('ERR_SSL_') || code === 'HTTPParserError')
     return said('failed', `${host} does not speak what its address says (${code}); is the address right?`);
   switch (code) {
     case 'ECONNREFUSED':
@@ -39,7 +39,7 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
 /** The innermost: `fetch failed` says nothing, and an address family that failed stands in an AggregateError. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return error.name;
+  if (error.name === 'TimeoutError' || error.name === 'HTTPParserError') return error.name;
   if ('code' in error && typeof error.code === 'string') return error.code;
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   return error.cause === undefined ? error.message : codeOf(error.cause);

@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { EXIT_CODES } from '../src/exit-codes.ts';
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+test('the README’s table of exit codes names every one', () => {
+  const told = [...readme.matchAll(/^\| (\d+) +\|/gm)].map(([, code]) => Number(code));
+  expect(told).toEqual(Object.values(EXIT_CODES).map(({ code }) => code));
+});
