@@ -1,0 +1,327 @@
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../src/run.ts';
+import type { CommandLine } from './command-line.ts';
+import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
+import { type PersonAtBrowser, personAtBrowser } from './person-at-browser.ts';
+
+let stage: PairAndPeople;
+let ada: PersonAtBrowser;
+beforeAll(async () => {
+  stage = await pairAndPeople();
+  ada = await personAtBrowser(stage.pair);
+});
+afterAll(() => stage.close());
+
+/** A desktop whose browser only notes what it was started with. */
+function desktop(person: CommandLine, exitCode = 0): { readonly path: string; opened(): string } {
+  const path = join(person.dir, 'bin');
+  mkdirSync(path);
+  const notes = join(person.dir, 'opened');
+  for (const name of ['xdg-open', 'open']) {
+    writeFileSync(
+      join(path, name),
+      `#!/bin/sh\n{ echo "$#" "$1"; /usr/bin/env; } >> '${notes}'\nexit ${exitCode}\n`,
+    );
+    chmodSync(join(path, name), 0o755);
+  }
+  return { path, opened: () => readFileSync(notes, 'utf8') };
+}
+
+interface Sitting {
+  readonly done: Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
+  /** What stands behind a word on stderr, as soon as it is there. */
+  shown(pattern: RegExp): Promise<string>;
+  readonly stdin: PassThrough;
+}
+
+/** Runs a command and reads along. */
+function sitting(
+  person: CommandLine,
+  args: readonly string[],
+  { path, signal, env }: { path?: string; signal?: AbortSignal; env?: Record<string, string> } = {},
+): Sitting {
+  let [out, err] = ['', ''];
+  let onText = (): void => undefined;
+  const stdin = new PassThrough();
+  const done = run(args, {
+    terminal: {
+      out: (text) => void (out += Buffer.from(text).toString()),
+      err: (text) => {
+        err += text;
+        onText();
+      },
+      stdin: stdin as Readable,
+      interactive: { in: false, out: false, err: false },
+      columns: undefined,
+    },
+    env: {
+      SVAULT_CONFIG_DIR: person.dir,
+      SVAULT_KEYCHAIN: 'off',
+      SVAULT_BASE_URL: stage.pair.controlPlaneUrl(),
+      PATH: path ?? '/nowhere',
+      ...env,
+    },
+    signal: signal ?? new AbortController().signal,
+  }).then((code) => ({ code, out, err }));
+  return {
+    done,
+    stdin,
+    shown: (pattern) =>
+      new Promise((resolve, reject) => {
+        onText = () => {
+          const found = pattern.exec(err)?.[1];
+          if (found !== undefined) resolve(found);
+        };
+        onText();
+        void done.then((outcome) => reject(new Error(JSON.stringify(outcome))), reject);
+      }),
+  };
+}
+
+const OPENING = /^opening (\S+)\n.*\n/m;
+
+async function signIn(person: CommandLine, name: string): Promise<void> {
+  const login = sitting(person, ['login', '--as', name]);
+  const { location } = await ada.decide(await login.shown(OPENING), 'allow');
+  await fetch(location);
+  expect(await login.done).toMatchObject({ code: 0 });
+}
+
+describe('login by browser', () => {
+  test('opens the page, takes the one right answer, and keeps a session', async () => {
+    const person = stage.stranger();
+    const { path, opened } = desktop(person);
+    const login = sitting(person, ['login'], { path, env: { SVAULT_KEY: stage.pair.adminKey } });
+    const page = await login.shown(OPENING);
+    const { location } = await ada.decide(page, 'allow');
+    const answer = new URL(location);
+    const wrong = [
+      new URL('/', answer),
+      new URL('/callback', answer),
+      new URL(`${answer.pathname}/`, answer),
+      new URL(`${answer.pathname}?state=clr_other&code=x`, answer),
+      new URL(`${answer.pathname}?code=x`, answer),
+      new URL(`${answer.pathname}?state=clr_other&error=access_denied`, answer),
+      new URL(`${answer.href}&code=another`),
+      new URL(`${answer.href}&state=another`),
+    ];
+    for (const url of wrong) expect((await fetch(url)).status, url.href).toBe(404);
+    expect((await fetch(answer, { method: 'POST' })).status).toBe(404);
+    const shown = await fetch(answer);
+    expect(shown.status).toBe(200);
+    expect(shown.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(await shown.text()).not.toContain(answer.searchParams.get('code'));
+
+    const { code, out, err } = await login.done;
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(err).toContain(`signed in at ${answer.host.split(':')[0]}`);
+    expect(err).toContain(ada.email);
+    expect(err).toContain('secrets.json');
+    expect(err).toMatch(/it has to show [A-Z]{4}-[A-Z]{4}; allow it there/);
+    await expect(fetch(answer)).rejects.toThrow();
+
+    expect(opened()).toMatch(new RegExp(`^1 ${page.replaceAll(/[?.]/g, String.raw`\$&`)}\n`));
+    expect(opened()).not.toContain(stage.pair.adminKey);
+    expect(await person.svault(['whoami'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('a session'),
+    });
+    expect(await person.svault(['vault', 'status'])).toMatchObject({ code: 0 });
+  });
+
+  test('a desktop without a browser is told what to do instead', async () => {
+    const person = stage.stranger();
+    const login = sitting(person, ['login'], { path: desktop(person, 3).path });
+    await login.shown(/(no browser could be opened)/);
+    const { location } = await ada.decide(await login.shown(OPENING), 'allow');
+    await fetch(location);
+    expect(await login.done).toMatchObject({ code: 0 });
+  });
+
+  test('denied: exit 3, and nothing is kept', async () => {
+    const person = stage.stranger();
+    const login = sitting(person, ['login']);
+    const { location } = await ada.decide(await login.shown(OPENING), 'deny');
+    expect(await (await fetch(location)).text()).toContain('not signed in');
+    expect(await login.done).toMatchObject({ code: 3, out: '', err: expect.stringContaining('was denied') });
+    expect(readdirSync(person.dir)).toEqual([]);
+  });
+
+  test('Ctrl-C ends the wait, and nothing listens any more', async () => {
+    const interruption = new AbortController();
+    const login = sitting(stage.stranger(), ['login'], { signal: interruption.signal });
+    const { location } = await ada.decide(await login.shown(OPENING), 'allow');
+    interruption.abort();
+    expect(await login.done).toMatchObject({ code: 130, out: '' });
+    await expect(fetch(location)).rejects.toThrow();
+  });
+
+  test('a code that is not the service’s: exit 3', async () => {
+    const login = sitting(stage.stranger(), ['login']);
+    const { location } = await ada.decide(await login.shown(OPENING), 'allow');
+    const forged = new URL(location);
+    forged.searchParams.set('code', 'forged');
+    await fetch(forged);
+    expect(await login.done).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/\nerror: .*UNAUTHENTICATED/),
+    });
+  });
+
+  test.each([
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'http://evil.example/',
+    'https://me@evil.example/',
+    '-a',
+  ])('a service that wants %s opened: exit 1, and nothing is', async (authorizeUrl) => {
+    const server = createServer((_req, res) => {
+      res.setHeader('content-type', 'application/json');
+      res.end(
+        JSON.stringify({ requestId: 'clr_x', authorizeUrl, userCode: 'ABCD-EFGH', expiresInSeconds: 9 }),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const person = stage.stranger();
+    const { path, opened } = desktop(person);
+    try {
+      const SVAULT_BASE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { code, err } = await sitting(person, ['login'], { path, env: { SVAULT_BASE_URL } }).done;
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: expect.stringMatching(/^error: .* neither https nor .*\n$/),
+      });
+      expect(opened).toThrow('ENOENT');
+    } finally {
+      server.close();
+    }
+  });
+});
+
+describe('login --no-launch-browser', () => {
+  test('shows the address, and takes the code that the page shows', async () => {
+    const person = stage.stranger();
+    const { path, opened } = desktop(person);
+    const login = sitting(person, ['login', '--no-launch-browser', '--format', 'json'], { path });
+    const { page } = await ada.decide(await login.shown(/^open (\S+)\n.*\n/m), 'allow');
+    login.stdin.end(`${/<p class="value">([^<]+)</.exec(page)?.[1] ?? ''}\n`);
+    const { code, out } = await login.done;
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual({
+      kind: 'admin',
+      name: expect.stringMatching(/^127\.0\.0\.1-\d+$/),
+      baseUrl: stage.pair.controlPlaneUrl(),
+      email: ada.email,
+    });
+    expect(opened).toThrow('ENOENT');
+  });
+});
+
+test('--dry-run shows the request, and nobody is asked', async () => {
+  const person = stage.stranger();
+  const { path, opened } = desktop(person);
+  const { code, out } = await sitting(person, ['login', '--dry-run', '--format', 'json'], { path }).done;
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({
+    method: 'POST',
+    url: `${stage.pair.controlPlaneUrl()}/api/cli/login/begin`,
+  });
+  expect(opened).toThrow('ENOENT');
+});
+
+describe('a session', () => {
+  const secretsOf = (person: CommandLine): { secrets: Record<string, Record<string, string>> } =>
+    JSON.parse(readFileSync(join(person.dir, 'secrets.json'), 'utf8'));
+  /** Changes what is kept of the only login. */
+  function change(person: CommandLine, changed: Record<string, string>): void {
+    const kept = secretsOf(person);
+    for (const secrets of Object.values(kept.secrets)) Object.assign(secrets, changed);
+    writeFileSync(join(person.dir, 'secrets.json'), JSON.stringify(kept));
+  }
+  const only = (person: CommandLine): Record<string, string> =>
+    Object.values(secretsOf(person).secrets)[0] ?? {};
+  const PAST = { accessExpiresAt: '2020-01-01T00:00:00.000Z' };
+  let person: CommandLine;
+  beforeAll(async () => {
+    person = stage.stranger();
+    await signIn(person, 'work');
+  });
+
+  test('that is about to end is renewed once, by however many commands at once', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const { refreshToken } = only(person);
+      change(person, PAST);
+      const all = await Promise.all(
+        ['whoami', 'whoami', 'ls', 'whoami'].map((command) => person.svault([command])),
+      );
+      expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+      expect(only(person)['refreshToken']).not.toBe(refreshToken);
+      // Later than the service would forgive that one token comes twice.
+      stage.pair.clock.advance(11_000);
+    }
+    expect(await person.svault(['whoami'])).toMatchObject({ code: 0 });
+  });
+
+  test('by two processes as well', async () => {
+    change(person, PAST);
+    const both = await Promise.all([person.spawned(['whoami']), person.spawned(['whoami'])]);
+    expect(both.map(({ code, err }) => ({ code, err }))).toEqual(Array(2).fill({ code: 0, err: '' }));
+    stage.pair.clock.advance(11_000);
+    expect(await person.svault(['whoami'])).toMatchObject({ code: 0 });
+  });
+
+  test('whose access token the service does not know is renewed as well', async () => {
+    change(person, { accessToken: `svcli_${'A'.repeat(43)}` });
+    expect(await person.svault(['whoami'])).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('that the service has ended: exit 3 and how to sign in again; which keeps the name', async () => {
+    const { items } = await stage.pair.admin.call<{ items: { id: string; kind: string }[] }>(
+      'GET',
+      '/api/sessions',
+    );
+    for (const { id, kind } of items)
+      if (kind === 'cli') await stage.pair.admin.call('DELETE', `/api/sessions/${id}`);
+    expect(await person.svault(['whoami'])).toEqual({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^error: the session of work at .* has ended: svault login --as work\n$/),
+    });
+    await signIn(person, 'work');
+    expect((await person.svault(['context', 'list', '--format', 'name'])).out).toBe('work\n');
+  });
+
+  test('is ended at the service by logout, and by the login that takes its place', async () => {
+    const ends = async (action: () => Promise<unknown>): Promise<void> => {
+      const authorization = `Bearer ${only(person)['accessToken']}`;
+      const ask = async (): Promise<number> =>
+        (await fetch(`${stage.pair.controlPlaneUrl()}/api/me`, { headers: { authorization } })).status;
+      expect(await ask()).toBe(200);
+      await action();
+      expect(await ask()).toBe(401);
+    };
+    await ends(() => signIn(person, 'work'));
+    await ends(async () =>
+      expect(await person.svault(['logout'])).toEqual({ code: 0, out: '', err: 'work is forgotten here\n' }),
+    );
+    expect(JSON.stringify(secretsOf(person))).not.toContain('svcli');
+  });
+
+  test('is forgotten though the service is away, which is said', async () => {
+    await signIn(person, 'work');
+    const path = join(person.dir, 'contexts.json');
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replace(stage.pair.controlPlaneUrl(), 'http://127.0.0.1:1'),
+    );
+    const { code, err } = await person.svault(['logout']);
+    expect(code).toBe(0);
+    expect(err).toMatch(/^work is forgotten here\nits session at 127\.0\.0\.1:1 could not be ended /);
+    expect((await person.svault(['whoami'])).code).toBe(3);
+  });
+});
