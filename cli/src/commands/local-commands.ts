@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
+import { SHELLS } from '../completion/shells.ts';
 import type { Action } from '../lazily.ts';
 import { collect } from './repeated-option.ts';
 
@@ -16,7 +17,7 @@ export function localCommands(action: Action): readonly Command[] {
       .action(action(() => import('../exec/exec.ts'))),
     new Command('completion')
       .description('print what makes a shell complete svault’s commands')
-      .argument('<shell>', 'bash, zsh or fish')
+      .addArgument(new Argument('<shell>').choices(SHELLS))
       .action(action(() => import('../completion/completion.ts'))),
     new Command('explain')
       .description('say what an error code means and what to do about it')
