@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { main } from '../src/command.ts';
 import { CHECKS, selectChecks } from '../src/registry.ts';
-import { freePort, isInstalled } from './example-webhook.ts';
+import { isInstalled } from './example-webhook.ts';
+import { freePort } from './free-port.ts';
 import { requirements } from './suite.ts';
 
 const PAGE = fileURLToPath(new URL('../AUTHORING.md', import.meta.url));

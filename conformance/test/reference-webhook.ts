@@ -1,7 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,6 +9,7 @@ import { promisify } from 'node:util';
 import { randomToken } from '@svault/shared';
 import { parseRegistrationLink } from '../src/binding/registration-link.ts';
 import type { WebhookToTest } from '../src/target.ts';
+import { freePort } from './free-port.ts';
 
 /** The reference webhook as anyone runs it: a process, reached over HTTP alone. */
 export interface ReferenceWebhook {
@@ -76,13 +76,4 @@ async function ended(child: ChildProcess): Promise<void> {
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

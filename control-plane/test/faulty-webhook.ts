@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '@svault/compose/free-port';
 import {
   type Clock,
   type SignedMessage,
@@ -86,9 +86,10 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
   const server = createServer((req, res) => void serve(req, res));
   // As a webhook's own: longer than its callers keep a connection, so that none is closed while it is taken.
   server.keepAliveTimeout = 65_000;
-  server.listen(0, '127.0.0.1');
+  // Not one that another program may be given while this one is shut.
+  const port = await freePort();
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   const authority = `127.0.0.1:${port}`;
   let code = '';
 
