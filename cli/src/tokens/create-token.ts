@@ -47,7 +47,7 @@ export const run: Run<[string], Options> = async (invocation, [service], options
       answer: { token },
       name,
     });
-  const stored = await filled(name, () => storeSecret(invocation, store, record));
+  const stored = await filled(name, () => storeSecret(invocation, client, store, record));
   printDone(invocation, {
     said: `${name} is stored at ${new URL(store.url).host}`,
     answer: { token, stored },

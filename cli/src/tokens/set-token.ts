@@ -41,7 +41,7 @@ export const run: Run<[string], Options> = async (invocation, [service], options
     body: which,
     schema: storeAddressSchema,
   });
-  const answer = await replaced(name, () => storeSecret(invocation, address, record));
+  const answer = await replaced(name, () => storeSecret(invocation, client, address, record));
   if (tokenType !== token.tokenType)
     say(invocation, `the service goes on calling ${name} a ${plainLine(token.tokenType)}`);
   printDone(invocation, {

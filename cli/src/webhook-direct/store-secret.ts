@@ -1,5 +1,6 @@
 import { type StoreAnswer, storeAnswerSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
+import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
 import { DryRunDone, showInstead } from '../http/dry-run.ts';
 import type { OutgoingRequest } from '../http/outgoing-request.ts';
@@ -8,6 +9,7 @@ import { safeAddress } from '../http/service-address.ts';
 import { understood } from '../http/understood.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
+import { mustBeKnown } from './known-webhook.ts';
 
 /** Where a secret goes: straight to the webhook, with a ticket of the service, which never sees it (protocol 5.5). */
 export const storeAddressSchema = z.looseObject({
@@ -42,14 +44,15 @@ const SHOWN_MEMBERS = [
  */
 export async function storeSecret(
   invocation: Invocation,
+  { login }: Pick<ApiClient, 'login'>,
   address: StoreAddress,
   record: object,
 ): Promise<StoreAnswer> {
   const url = safeAddress(address.url);
-  if (url === undefined)
+  if (url === undefined || !isStoreEndpoint(url))
     throw new Failure(
       'failed',
-      `the service says that the webhook is at ${plainLine(address.url).slice(0, 200)}, which no secret is sent to: https:// only, or http:// on this machine`,
+      `the service says that the webhook is at ${plainLine(address.url).slice(0, 200)}, which no secret is sent to: https://…${ENDPOINT} only, or http:// on this machine`,
     );
   const request: OutgoingRequest = {
     method: 'POST',
@@ -62,5 +65,10 @@ export async function storeSecret(
     showInstead(invocation, request);
     throw new DryRunDone();
   }
+  await mustBeKnown(invocation, login, url.href.slice(0, -ENDPOINT.length));
   return understood(await send(invocation, request), url, storeAnswerSchema);
 }
+
+/** Protocol 5.5. An address with anything behind it would be another one. */
+const ENDPOINT = '/v1/store';
+const isStoreEndpoint = ({ href }: URL): boolean => href.endsWith(ENDPOINT) && !/[?#]/.test(href);

@@ -4,6 +4,7 @@ import type { Invocation, Run } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { say } from '../output/say.ts';
 import { confirm } from '../secret-input/confirm.ts';
+import { rememberWebhook } from '../webhook-direct/known-webhook.ts';
 import { linkText } from './link-text.ts';
 import { type Registration, fingerprintOf, readRegistration } from './registration.ts';
 import { type WebhookView, webhookSchema } from './webhook-view.ts';
@@ -31,6 +32,7 @@ export const run: Run<[link: string | undefined], Options> = async (invocation, 
     secretMembers: ['code'],
     schema: webhookSchema,
   });
+  await rememberWebhook(invocation, client.login, webhookUrl);
   if (flags.format === 'json') terminal.out(`${JSON.stringify(webhook, null, 2)}\n`);
   if (flags.format === 'name') terminal.out(`${plainLine(webhook.url ?? webhookUrl)}\n`);
   say(invocation, `bound: the credentials of your vault are held by ${webhookUrl}`);

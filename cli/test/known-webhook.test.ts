@@ -1,0 +1,126 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newKey } from '@svault/shared';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
+import { type FakeServer, fakeServer } from './fake-servers.ts';
+
+// The service says where a secret goes. One that was broken into could name a place of its own.
+
+const TICKET = 'the.store.ticket';
+let vault: FakeServer;
+let evil: FakeServer;
+let service: FakeServer;
+let person: CommandLine;
+/** What the service says the webhook's address is. */
+let named: string;
+
+const webhook = (): Promise<FakeServer> =>
+  fakeServer(() => ({ status: 200, body: { serviceName: 'github', version: 1 } }));
+
+beforeEach(async () => {
+  [vault, evil] = await Promise.all([webhook(), webhook()]);
+  service = await fakeServer(({ path }) => ({
+    status: 200,
+    body:
+      path === '/api/me'
+        ? {
+            user: { id: 'usr_1', email: 'o@example.org', role: 'admin' },
+            email: 'o@example.org',
+            role: 'admin',
+          }
+        : { token: {}, store: { url: named, ticket: TICKET, expiresAt: '2026-11-20T12:00:00Z' } },
+  }));
+  named = `${vault.url}/v1/store`;
+  person = commandLine();
+});
+afterEach(async () => {
+  person.remove();
+  for (const server of [vault, evil, service]) await server.close();
+});
+
+const signIn = async (): Promise<void> => {
+  const args = ['login', '--key', '-', '--as', 'me', '--base-url', service.url];
+  expect(await person.svault(args, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
+};
+const store = (env: Record<string, string> = {}): Promise<Outcome> =>
+  person.svault(['add', 'github'], { input: 'the-secret', env });
+
+test('the ticket alone lets a store in, at the address that the service names', async () => {
+  await signIn();
+  expect(await store()).toMatchObject({ code: 0 });
+  expect(vault.received).toMatchObject([
+    {
+      method: 'POST',
+      path: '/v1/store',
+      headers: { authorization: `Bearer ${TICKET}` },
+      body: JSON.stringify({ tokenType: 'PlainText', value: 'the-secret' }),
+    },
+  ]);
+});
+
+test('the first webhook is the right one: another gets no secret', async () => {
+  await signIn();
+  const first = await store();
+  expect(first.err).toMatch(/go to http:\/\/127\.0\.0\.1:\d+ from now on/);
+  const file = join(person.dir, 'webhooks.json');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, 'utf8')).toContain(vault.url);
+  expect((await store()).err).not.toMatch(/from now on/);
+
+  named = `${evil.url}/v1/store`;
+  const { code, out, err } = await store();
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect(err).toMatch(/is at http:\S+ now; secrets went to http:\S+ before\. No secret was sent/);
+  expect(err).not.toContain('the-secret');
+  expect(evil.received).toEqual([]);
+});
+
+test('a person can say that it moved', async () => {
+  await signIn();
+  await store();
+  named = `${evil.url}/v1/store`;
+  expect(await store({ SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 1 });
+  expect(await store({ SVAULT_WEBHOOK_URL: `${evil.url}/` })).toMatchObject({ code: 0 });
+  expect(await store()).toMatchObject({ code: 0 });
+  expect(evil.received).toHaveLength(2);
+});
+
+test('machines say where it is; of their logins nothing is kept', async () => {
+  const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
+  expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });
+  expect(await store({ ...env, SVAULT_WEBHOOK_URL: evil.url })).toMatchObject({ code: 1 });
+  expect(await store({ ...env, SVAULT_WEBHOOK_URL: 'vault' })).toMatchObject({ code: 2 });
+  expect(vault.received).toHaveLength(1);
+  expect(() => statSync(join(person.dir, 'webhooks.json'))).toThrow(/ENOENT/);
+});
+
+test.each([
+  'http://vault.example/v1/store',
+  'file:///v1/store',
+  'https://user@vault.example/v1/store',
+  'https://vault.example/v1/store?x=/v1/store',
+  'https://vault.example/#/v1/store',
+  'https://vault.example/v1/other',
+  'no address',
+])('a secret is not sent to %s', async (address) => {
+  named = address;
+  const { code, out, err } = await store({ SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url });
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect(err).toMatch(/which no secret is sent to/);
+  expect(err).not.toContain('the-secret');
+});
+
+test('no debug output shows the ticket or the secret', async () => {
+  const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
+  const { code, err } = await person.svault(['add', 'github', '--debug'], { input: 'the-secret', env });
+  expect(code).toBe(0);
+  for (const secret of ['the-secret', TICKET, env.SVAULT_KEY.slice(8)]) expect(err).not.toContain(secret);
+});
+
+test('a damaged file is said, and nothing is sent', async () => {
+  await signIn();
+  writeFileSync(join(person.dir, 'webhooks.json'), '{', { mode: 0o600 });
+  expect(await store()).toMatchObject({ code: 1, err: expect.stringMatching(/webhooks\.json is damaged/) });
+  expect(vault.received).toEqual([]);
+});
