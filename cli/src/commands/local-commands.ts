@@ -13,6 +13,16 @@ export function localCommands(action: Action): readonly Command[] {
         'a variable and the credential that fills it; may be repeated',
         collect,
       )
+      .addHelpText(
+        'after',
+        `
+Example:
+  svault exec --with GITHUB_TOKEN=github --with DB_PASSWORD=database -- ./deploy --fast
+
+Ends with the exit code of the command: 128 and the number of the signal that ended it, 127 where there is no such
+command, 126 where it cannot be run. Nothing is started unless all credentials are there.
+`,
+      )
       .argument('<command...>', 'behind --')
       .action(action(() => import('../exec/exec.ts'))),
     new Command('completion')

@@ -36,6 +36,14 @@ export const getToken = (action: Action, name = 'get'): Command =>
     .option('--check', 'print no secret; exit 0 when there is a value and 6 when it is empty')
     .option('--field <name>', 'print another field of it, such as refreshToken, privateKey or expiryTime')
     .option('--credential-process', 'print it as AWS tools read it from a credential_process')
+    .addHelpText(
+      'after',
+      examples(
+        'svault get github | gh auth login --with-token',
+        'svault get tls --field privateKey > key.pem',
+        'svault get deploy --check || svault set deploy',
+      ),
+    )
     .action(action(() => import('../tokens/get-token.ts')));
 
 export const showToken = (action: Action, name = 'show'): Command =>
@@ -51,7 +59,19 @@ export const createToken = (action: Action, name = 'create'): Command =>
         .description('name a token and store its secret at the webhook; asks for the secret, or reads it')
         .argument('<service>')
         .addOption(new Option('--type <type>', 'what it is (default: PlainText)').choices(TOKEN_TYPES)),
-    ).option('--empty', 'name it only; its secret comes later, by set'),
+    )
+      .option('--empty', 'name it only; its secret comes later, by set')
+      .addHelpText(
+        'after',
+        examples(
+          'svault add github                                    # asks for the secret',
+          'svault add shop --type SSHKey --from-file id_ed25519',
+          'svault add login --type TOTP < otpauth-address.txt',
+          'svault add tls --type Certificate --from-file chain.pem --field privateKey=@key.pem',
+          'svault add aws --type RawCredential --field minter.type=aws-sts --field minter.accessKeyId=AKIA…',
+          'svault add api --allow-host api.example.org          # a proxy may send it there',
+        ),
+      ),
   ).action(action(() => import('../tokens/create-token.ts')));
 
 export const setToken = (action: Action, name = 'set'): Command =>
@@ -101,6 +121,10 @@ const storeTicket = (action: Action): Command =>
     .argument('<service>')
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
     .action(action(() => import('../tokens/store-ticket.ts')));
+
+/** Below the flags. */
+const examples = (...lines: readonly string[]): string =>
+  ['', 'Examples:', ...lines.map((line) => `  ${line}`), ''].join('\n');
 
 /** How a token is described. */
 const addDescription = (command: Command): Command =>
