@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { agentsCommand } from './commands/agent-commands.ts';
 import { contextCommands } from './commands/context-commands.ts';
+import { examples } from './commands/examples.ts';
 import { grantsCommand } from './commands/grant-commands.ts';
 import { localCommands } from './commands/local-commands.ts';
 import { shortcutCommands } from './commands/shortcut-commands.ts';
@@ -26,8 +27,18 @@ export function createProgram(surroundings: Surroundings): Command {
       writeErr: (text) => terminal.err(text),
       getOutHasColors: () => terminal.interactive.out && env['NO_COLOR'] === undefined,
     })
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
-    .addHelpText('after', `\n${exitCodeTable()}\n`);
+    .addHelpText(
+      'after',
+      examples(
+        'svault login --base-url https://svault.example.com',
+        'svault add github',
+        'svault agents create --name ci --grants github',
+        'svault agents create --help',
+      ),
+    )
+    .addHelpText('afterAll', `\n${exitCodeTable()}`);
   addGlobalFlags(program);
   const groups: readonly [string, readonly Command[]][] = [
     ['Sign-in:', contextCommands(action)],
@@ -48,7 +59,7 @@ export function createProgram(surroundings: Surroundings): Command {
 
 /** Commander hands its settings to commands that it makes itself, not to those that are added. */
 function inheriting(parent: Command, command: Command): Command {
-  command.copyInheritedSettings(parent);
+  command.copyInheritedSettings(parent).helpCommand(false);
   for (const each of command.commands) inheriting(command, each);
   return command;
 }

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { SHELLS } from '../completion/shells.ts';
 import type { Action } from '../lazily.ts';
+import { examples } from './examples.ts';
 import { collect } from './repeated-option.ts';
 
 /** What is done on this machine. */
@@ -23,15 +24,37 @@ Ends with the exit code of the command: 128 and the number of the signal that en
 command, 126 where it cannot be run. Nothing is started unless all credentials are there.
 `,
       )
-      .argument('<command...>', 'behind --')
+      .argument('<command...>', 'what to run, and its arguments, behind --')
       .action(action(() => import('../exec/exec.ts'))),
     new Command('completion')
-      .description('print what makes a shell complete svault’s commands')
+      .summary('print what makes a shell complete svault’s commands')
+      .description('Print what makes a shell complete svault’s commands, flags, and names of logins.')
       .addArgument(new Argument('<shell>').choices(SHELLS))
+      .addHelpText(
+        'after',
+        examples(
+          'svault completion bash > ~/.local/share/bash-completion/completions/svault',
+          'svault completion zsh > "${fpath[1]}/_svault"',
+          'svault completion fish > ~/.config/fish/completions/svault.fish',
+          'eval "$(svault completion bash)"   # in this shell alone; zsh as well, after compinit',
+        ),
+      )
       .action(action(() => import('../completion/completion.ts'))),
     new Command('explain')
       .description('say what an error code means and what to do about it')
-      .argument('[code]', 'such as TICKET_INVALID; without it, all codes')
+      .argument(
+        '[code]',
+        'such as TICKET_INVALID, an exit code of svault, or an HTTP status; without it, all codes',
+      )
+      .addHelpText(
+        'after',
+        examples(
+          'svault explain NO_GRANT',
+          'svault explain 7',
+          'svault explain 429',
+          'svault explain --format wide',
+        ),
+      )
       .action(action(() => import('../explain/explain.ts'))),
   ];
 }
