@@ -25,6 +25,8 @@ export function createProgram(surroundings: Surroundings): Command {
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
+      // A suggestion stands on a line of its own there.
+      outputError: (text, write) => write(`${text.trimEnd().replaceAll('\n', ' ')}\n`),
       getOutHasColors: () => terminal.interactive.out && env['NO_COLOR'] === undefined,
     })
     .configureHelp({ showGlobalOptions: true })

@@ -44,6 +44,7 @@ describe('exit 2 with one clear line', () => {
     [['explain', 'TICKET_LOST'], /^error: there is no code TICKET_LOST; like it: TICKET_INVALID\n$/],
     [['frobnicate'], /^error: /],
     [['--frobnicate'], /^error: unknown option '--frobnicate'\n$/],
+    [['agents', 'create', '--nam', 'x'], /^error: unknown option '--nam' \(Did you mean --name\?\)\n$/],
     [['--format', 'xml', 'explain'], /^error: option '--format <format>' argument 'xml' is invalid/],
   ])('%j', (args, said) => {
     const { code, out, err } = svault(...args);
