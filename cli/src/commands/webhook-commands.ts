@@ -15,14 +15,14 @@ export function webhookCommand(action: Action): Command {
     .addOption(new Option('--method <method>', 'how the service reaches it').choices(TUNNEL_METHODS))
     .option(
       '--set <KEY=VALUE>',
-      'a value of the project, such as SV_WEBHOOK_URL=https://…; may be repeated',
+      'a value of the project, such as SV_WEBHOOK_URL=https://… or, from a file, TUNNEL_TOKEN=@FILE; may be repeated',
       collect,
     )
     .option('--force', 'write over files that are there; its secrets and .env stay')
     .action(action(() => import('../webhook/init-webhook.ts')));
   webhook
     .command('up')
-    .description('start it')
+    .description('start it, and wait until it is healthy')
     .argument('[folder]', 'of the project', '.')
     .action(action(() => import('../webhook/start-webhook.ts')));
   webhook

@@ -5,6 +5,8 @@ import { type Ended, runProgram } from './run-program.ts';
 
 /** Docker's compose, as it is on this machine, for the project in one folder. */
 export interface ComposeEngine {
+  /** As people call it. */
+  readonly name: string;
   /** Runs a command of compose; all that it says goes to stderr. */
   show(...args: readonly string[]): Promise<Ended>;
   /** Runs one and gives what it wrote to stdout; what it says besides goes to stderr. */
@@ -21,7 +23,7 @@ const COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
  */
 export async function composeEngine(invocation: Invocation, folder: string): Promise<ComposeEngine> {
   const surroundings = { cwd: folder, env: composeEnv(invocation.env), signal: invocation.signal };
-  const { terminal } = invocation;
+  const { terminal, flags } = invocation;
   const toStderr = (line: string): void => terminal.err(`${plainLine(line)}\n`);
   for (const command of COMMANDS) {
     const [program, ...before] = command;
@@ -34,9 +36,11 @@ export async function composeEngine(invocation: Invocation, folder: string): Pro
       onLine = toStderr,
     ): Promise<Ended> => {
       const told = { ...surroundings, onLine, onOut };
+      if (flags.debug === true) toStderr(`> ${[...command, ...args].join(' ')}`);
       return (await runProgram([program, ...before, '--ansi', 'never', ...args], told)) ?? { code: 127 };
     };
     return {
+      name: command.join(' '),
       show: (...args) => run(args, toStderr),
       read: async (...args) => {
         const lines: string[] = [];

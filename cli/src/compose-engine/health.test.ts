@@ -24,6 +24,7 @@ describe('untilHealthy', () => {
   const composeOf = (...states: string[]): ComposeEngine => {
     const said = async (out: string) => ({ code: 0, out });
     return {
+      name: 'docker compose',
       show: async () => ({ code: 0 }),
       try: async () => ({ code: 0, lastLine: '' }),
       read: (command) =>

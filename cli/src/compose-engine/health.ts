@@ -4,6 +4,8 @@ import type { ComposeEngine } from './compose-engine.ts';
 
 /** Health checks of the project run every ten seconds; a tunnel may need some of them. */
 export const PATIENCE_MS = 120_000;
+/** What ends again and again right after its start has had several tries by then. */
+const PATIENCE_WITH_STOPPED_MS = 20_000;
 const PAUSE_MS = 1_000;
 
 export type ServiceState = 'healthy' | 'starting' | 'unhealthy' | 'stopped';
@@ -27,13 +29,15 @@ export async function untilHealthy(
   { signal, patienceMs }: { readonly signal: AbortSignal; readonly patienceMs: number },
 ): Promise<void> {
   const services = (await compose.read('config', '--services')).out.split('\n').filter((name) => name !== '');
-  const deadline = performance.now() + patienceMs;
+  const startedAt = performance.now();
   for (const service of services)
     for (;;) {
       const state = stateIn((await compose.read('ps', service)).out);
       if (state === 'healthy') break;
-      if (state === 'unhealthy' || performance.now() > deadline)
-        throw new Failure('unavailable', `${service} ${SAID[state]}: docker compose logs ${service}`);
+      const waitedMs = performance.now() - startedAt;
+      const longest = state === 'stopped' ? Math.min(PATIENCE_WITH_STOPPED_MS, patienceMs) : patienceMs;
+      if (state === 'unhealthy' || waitedMs > longest)
+        throw new Failure('unavailable', `${service} ${SAID[state]}: ${compose.name} logs ${service}`);
       await sleep(PAUSE_MS, undefined, { signal });
     }
 }

@@ -1,6 +1,7 @@
 import { apiClient } from '../api/api-client.ts';
 import { Failure, usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
+import { jsonText } from '../output/json-text.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { say } from '../output/say.ts';
 import { confirm } from '../secret-input/confirm.ts';
@@ -22,7 +23,7 @@ export const run: Run<[link: string | undefined], Options> = async (invocation, 
   const registration = readRegistration(await linkText(invocation, link));
   mustBeFor(registration, baseUrl);
   show(invocation, registration, baseUrl);
-  await confirm(invocation, 'Is it the fingerprint that the webhook shows? Then bind it?', options);
+  await confirm(invocation, 'Does the webhook show the same fingerprint, and shall it be bound?', options);
 
   const { code, webhookUrl, hmacHash } = registration;
   const webhook = await client.change({
@@ -33,7 +34,7 @@ export const run: Run<[link: string | undefined], Options> = async (invocation, 
     schema: webhookSchema,
   });
   await rememberWebhook(invocation, client.login, webhookUrl);
-  if (flags.format === 'json') terminal.out(`${JSON.stringify(webhook, null, 2)}\n`);
+  if (flags.format === 'json') terminal.out(jsonText(webhook));
   if (flags.format === 'name') terminal.out(`${plainLine(webhook.url ?? webhookUrl)}\n`);
   say(invocation, `bound: the credentials of your vault are held by ${webhookUrl}`);
   if (webhook.reachable !== true)

@@ -4,6 +4,8 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
+import { jsonText } from '../output/json-text.ts';
+import { exactLine } from '../output/plain-line.ts';
 import { say } from '../output/say.ts';
 import { ENV_FILE, composeProject, projectPaths } from '../webhook-project/compose-project.ts';
 import { type Project, projectIn } from '../webhook-project/project-folder.ts';
@@ -98,8 +100,8 @@ function tell(
 ): void {
   const { flags, terminal } = invocation;
   const { folder, files } = written;
-  if (flags.format === 'json') terminal.out(`${JSON.stringify(written, null, 2)}\n`);
-  if (flags.format === 'name') terminal.out(`${folder}\n`);
+  if (flags.format === 'json') terminal.out(jsonText(written));
+  if (flags.format === 'name') terminal.out(`${exactLine(folder)}\n`);
   say(invocation, `wrote ${files.join(', ')} to ${folder}`);
   say(
     invocation,

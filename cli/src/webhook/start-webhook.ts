@@ -21,7 +21,7 @@ export const run: Run<[folder: string]> = async (invocation, [name]) => {
   if (code !== 0)
     throw new Failure(
       'unavailable',
-      'not all of it starts; what compose says stands above (docker compose logs says more)',
+      `not all of it starts; what compose says stands above (${compose.name} logs says more)`,
     );
   await untilHealthy(compose, { signal, patienceMs: PATIENCE_MS });
   say(invocation, `the webhook runs, and is reached at ${values.get('SV_WEBHOOK_URL') ?? 'its address'}`);
