@@ -15,7 +15,7 @@ export interface PairedService extends ServiceSteps {
 }
 
 export async function startPairedService(
-  options: Pick<PairOptions, 'bound' | 'logLevel'> = {},
+  options: Pick<PairOptions, 'bound' | 'logLevel' | 'startJob'> = {},
 ): Promise<PairedService> {
   const pair = await startPair({ logLevel: 'silent', ...options });
   const url = pair.controlPlaneUrl();

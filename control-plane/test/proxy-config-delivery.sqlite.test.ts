@@ -1,4 +1,5 @@
 import { type Id, newId } from '@svault/shared';
+import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import {
   type DeliverableProxy,
@@ -16,11 +17,13 @@ import { type ProcessBeside, processBeside } from './process-beside.ts';
 
 const UPSTREAM = 'https://mcp.example.com/mcp';
 
+// By themselves they would find out that the webhook is away, and take away what a test wants to.
+const jobs = jobsByHand();
 let service: PairedService;
 let beside: ProcessBeside;
 let delivery: ProxyConfigDelivery;
 beforeAll(async () => {
-  service = await startPairedService();
+  service = await startPairedService({ startJob: jobs.startJob });
   beside = await processBeside(service.pair);
   const { stores, unitOfWork } = beside.database;
   const { webhook } = beside;
@@ -86,7 +89,6 @@ const soon = (holds: () => Promise<void>, work = removal().run): Promise<void> =
     },
     { timeout: 20_000 },
   );
-const noWork = (): Promise<void> => Promise.resolve();
 const puts = () => beside.sent.filter(({ op }) => op === 'proxies.put');
 
 /** Lets a call wait until it is told to go. */
@@ -224,8 +226,8 @@ test.each(['revoked', 'deleted'])('of a %s proxy nothing is left at the webhook'
   await (how === 'deleted'
     ? service.admin('DELETE', `/api/proxies/${id}`)
     : service.admin('POST', `/api/proxies/${id}/revoke`));
-  // A job of the service does it, which looks every second.
-  const job = how === 'deleted' ? noWork : undefined;
+  // One of them by the service's own job.
+  const job = how === 'deleted' ? () => jobs.run('proxy removals') : undefined;
   await soon(async () => expect(await isAtWebhook(id)).toBe(false), job);
 });
 
