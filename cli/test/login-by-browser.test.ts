@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from '
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../src/run.ts';
 import type { CommandLine } from './command-line.ts';
@@ -55,7 +55,7 @@ function sitting(
         err += text;
         onText();
       },
-      stdin: stdin as Readable,
+      stdin,
       interactive: { in: false, out: false, err: false },
       columns: undefined,
     },

@@ -18,7 +18,7 @@ export const shownContext = ({ secrets, ...context }: KeptContext, current: bool
 });
 
 /** Whom a login acts as. */
-export const whoActs = (context: Context): string =>
+const whoActs = (context: Context): string =>
   context.kind === 'admin' ? context.email : context.keyPrefix;
 
 export const contextsShape: Shape<ShownContext> = {

@@ -21,9 +21,13 @@ const CTRL_D = '\u0004';
 const CTRL_U = '\u0015';
 const CTRL_W = '\u0017';
 
-/** A control sequence (ECMA-48), such as an arrow key’s; a lone Escape goes with what follows; else one character. */
-// oxlint-disable-next-line no-control-regex
-const PIECE = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b[^[]|\r\n|[^\u001b]/suy;
+/**
+ * A control sequence (ECMA-48), such as an arrow key’s; or one character, with the Escape before it. What began as a sequence and
+ * goes on as none does not take a control character with it, so that Ctrl-C always counts.
+ */
+const PIECE =
+  // oxlint-disable-next-line no-control-regex
+  /\u001b\[[0-?]*[ -/]*(?:[@-~]|(?<=[ -/])[0-?]|(?=[^ -~]))|\u001bO(?:[ -~]|(?=[^ -~]))|\u001b(?:[^[O\p{Cc}]|(?=\p{Cc}))|\r\n|[^\u001b]/suy;
 
 /** Goes on with what a terminal in raw mode sent; a pure function. */
 export function typedOn(line: HiddenLine, sent: string): HiddenLine {

@@ -20,9 +20,10 @@ export async function promptSecret({ terminal, signal }: Invocation, question: s
   const shown = plainLine(question);
   if (!interactive.in || !interactive.err || !isKeyboard(stdin))
     throw usage(`“${shown}” cannot be asked here: send it to stdin, or name a file`);
-  err(`${shown}: ${TELL_PASTES}`);
+  // First this, and the question then: who answers quickly is not shown either.
   stdin.setRawMode(true);
   try {
+    err(`${shown}: ${TELL_PASTES}`);
     return await typedSecret(stdin, signal);
   } finally {
     stdin.setRawMode(false);
