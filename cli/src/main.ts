@@ -28,7 +28,8 @@ export async function main(): Promise<void> {
         return process.stdin;
       },
       interactive: { in: isatty(0), out: isatty(1), err: isatty(2) },
-      columns: process.stdout.columns,
+      // A terminal that nobody gave a size says 0.
+      columns: process.stdout.columns > 0 ? process.stdout.columns : undefined,
     },
     env: process.env,
     signal: interruption.signal,

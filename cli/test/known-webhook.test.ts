@@ -124,3 +124,20 @@ test('a damaged file is said, and nothing is sent', async () => {
   expect(await store()).toMatchObject({ code: 1, err: expect.stringMatching(/webhooks\.json is damaged/) });
   expect(vault.received).toEqual([]);
 });
+
+test('Ctrl-C in the middle of a store says what may be left to do', async () => {
+  const stop = new AbortController();
+  const slow = await fakeServer(() => {
+    stop.abort();
+    return { status: 200, body: {} };
+  });
+  named = `${slow.url}/v1/store`;
+  const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
+  const outcome = await person.svault(['add', 'github'], { input: 'x', env, signal: stop.signal });
+  await slow.close();
+  expect(outcome).toEqual({
+    code: 130,
+    out: '',
+    err: 'github is named, and its secret may not be stored; svault set github stores it\n',
+  });
+});

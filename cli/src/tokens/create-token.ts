@@ -5,6 +5,7 @@ import type { SecretOptions } from '../commands/secret-options.ts';
 import { Failure, usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { printDone } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { type StoreAddress, storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
 import { checkedRecord } from './checked-record.ts';
 import { type TokenType, missingSecret } from './main-secret.ts';
@@ -47,7 +48,7 @@ export const run: Run<[string], Options> = async (invocation, [service], options
       answer: { token },
       name,
     });
-  const stored = await filled(name, () => storeSecret(invocation, client, store, record));
+  const stored = await filled(invocation, name, () => storeSecret(invocation, client, store, record));
   printDone(invocation, {
     said: `${name} is stored at ${new URL(store.url).host}`,
     answer: { token, stored },
@@ -89,16 +90,17 @@ async function named<T>(name: string, create: () => Promise<T>): Promise<T> {
   }
 }
 
-async function filled<T>(name: string, store: () => Promise<T>): Promise<T> {
+async function filled<T>(invocation: Invocation, name: string, store: () => Promise<T>): Promise<T> {
   try {
     return await store();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const { exit, message, code } = error;
-    throw new Failure(
-      exit,
-      `${name} is named, and its secret may not be stored: ${message}; svault set ${name} stores it`,
-      { code, cause: error },
-    );
+    const named = `${name} is named, and its secret may not be stored`;
+    const advice = `svault set ${name} stores it`;
+    // After Ctrl-C nothing else is said.
+    if (exit === 'interrupted' || invocation.signal.aborted) say(invocation, `${named}; ${advice}`);
+    if (exit === 'interrupted') throw error;
+    throw new Failure(exit, `${named}: ${message}; ${advice}`, { code, cause: error });
   }
 }

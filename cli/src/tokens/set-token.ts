@@ -1,7 +1,7 @@
 import { apiClient } from '../api/api-client.ts';
 import type { SecretOptions } from '../commands/secret-options.ts';
 import { Failure, usage } from '../failure.ts';
-import type { Run } from '../invocation.ts';
+import type { Invocation, Run } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
@@ -41,7 +41,7 @@ export const run: Run<[string], Options> = async (invocation, [service], options
     body: which,
     schema: storeAddressSchema,
   });
-  const answer = await replaced(name, () => storeSecret(invocation, client, address, record));
+  const answer = await replaced(invocation, name, () => storeSecret(invocation, client, address, record));
   if (tokenType !== token.tokenType)
     say(invocation, `the service goes on calling ${name} a ${plainLine(token.tokenType)}`);
   printDone(invocation, {
@@ -51,12 +51,15 @@ export const run: Run<[string], Options> = async (invocation, [service], options
   });
 };
 
-async function replaced<T>(name: string, store: () => Promise<T>): Promise<T> {
+async function replaced<T>(invocation: Invocation, name: string, store: () => Promise<T>): Promise<T> {
   try {
     return await store();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const { exit, message, code } = error;
+    if (exit === 'interrupted') throw error;
+    // After Ctrl-C nothing else is said.
+    if (invocation.signal.aborted) say(invocation, whatIsThere(name));
     const advice = code === undefined ? whatIsThere(name) : adviceOn(code, name);
     throw advice === undefined ? error : new Failure(exit, `${message}; ${advice}`, { code, cause: error });
   }

@@ -3,6 +3,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
 import { safeAddress } from '../http/service-address.ts';
 import { plainLine } from '../output/plain-line.ts';
+import { aboutToken } from '../tokens/read-token.ts';
 import { tokenPath } from '../tokens/service-name.ts';
 
 /** A ticket has at most 4096 characters (protocol section 4), and a webhook's address 2048. */
@@ -44,11 +45,7 @@ async function redirectFor(client: ApiClient, name: string, host: string): Promi
 
 /** No `jkt`: an admin’s login keeps no key that would open what is sealed. */
 async function ticketFor(client: ApiClient, name: string): Promise<string> {
-  const { url } = await client.change({
-    method: 'POST',
-    path: `${tokenPath(name)}/credential-ticket`,
-    body: {},
-    schema: ticketSchema,
-  });
-  return url;
+  const path = `${tokenPath(name)}/credential-ticket`;
+  const change = { method: 'POST', path, body: {}, schema: ticketSchema } as const;
+  return (await aboutToken(name, () => client.change(change))).url;
 }

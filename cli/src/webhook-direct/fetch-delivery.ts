@@ -62,7 +62,11 @@ async function fetchOnce(
   if (answer.status === 200) return { answer, from };
   const refused = refusalOf(answer, from);
   if (refused.retryAfterSeconds !== undefined && isTemporary(refused)) return { later: refused };
-  throw refused;
+  if (refused.code !== 'NOT_FOUND') throw refused;
+  throw new Failure('notFound', `the webhook holds nothing for ${name}; svault set ${name} stores it`, {
+    code: refused.code,
+    cause: refused,
+  });
 }
 
 /** Protocol section 5.4: what the same request may be answered otherwise, a little later. */
