@@ -1,4 +1,5 @@
 import { EXIT_CODES, type ExitName } from './exit-codes.ts';
+import { plainLine } from './output/plain-line.ts';
 
 /**
  * Why a command could not do what it was asked. `message` is one line for a person, without a stack and without a secret;
@@ -35,9 +36,9 @@ export class Failure extends Error {
   }
 }
 
-/** What a person reads of it: one line, which names where a code is explained. */
+/** What a person reads of it: one line, which names where a code is explained, and is harmless whoever wrote parts of it. */
 export const failureLine = ({ message, code }: Failure): string =>
-  `error: ${code === undefined ? message : `${message} [${code}: svault explain ${code}]`}\n`;
+  `error: ${plainLine(message)}${code === undefined ? '' : ` [${code}: svault explain ${code}]`}\n`;
 
 /** A command line that cannot be meant as it is; the message says what would be right. */
 export const usage = (message: string): Failure => new Failure('usage', message);

@@ -12,6 +12,7 @@ import { webhookCommand } from './commands/webhook-commands.ts';
 import { exitCodeTable } from './exit-codes.ts';
 import { addGlobalFlags } from './global-flags.ts';
 import { lazily, type Surroundings } from './lazily.ts';
+import { plainLine } from './output/plain-line.ts';
 
 /** The whole command line, as the specification's section "Command-line client" has it. */
 export function createProgram(surroundings: Surroundings): Command {
@@ -26,7 +27,7 @@ export function createProgram(surroundings: Surroundings): Command {
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
       // A suggestion stands on a line of its own there.
-      outputError: (text, write) => write(`${text.trimEnd().replaceAll('\n', ' ')}\n`),
+      outputError: (text, write) => write(`${plainLine(text.trimEnd())}\n`),
       getOutHasColors: () => terminal.interactive.out && env['NO_COLOR'] === undefined,
     })
     .configureHelp({ showGlobalOptions: true })

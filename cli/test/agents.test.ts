@@ -29,6 +29,25 @@ async function made(name: string): Promise<string> {
   return agent.id;
 }
 
+const OTHER = { id: 'agt_1', name: 'other' };
+const LAST = { id: 'agt_2', name: 'last' };
+
+/** A service whose list of agents has these pages, by their cursors. */
+async function listing(
+  pages: Readonly<Record<string, object>>,
+): Promise<AsyncDisposable & { readonly env: Readonly<Record<string, string>> }> {
+  const server = createServer(({ url = '' }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    const page = pathname === '/api/agents' ? pages[searchParams.get('cursor') ?? ''] : { items: [] };
+    response.end(JSON.stringify(page));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    env: { SVAULT_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
 describe('agents create', () => {
   test('prints the key alone on stdout, and an agent that asks with it', async () => {
     const { code, out, err } = await svault(
@@ -142,17 +161,20 @@ describe('an agent is meant', () => {
   });
 
   test('by a name on a later page', async () => {
-    const service = createServer(({ url = '' }, response) => {
-      const page = url.includes('cursor=next%3F')
-        ? { items: [{ id: 'agt_2', name: 'last' }] }
-        : { items: [{ id: 'agt_1', name: 'other' }], nextCursor: 'next?' };
-      response.end(JSON.stringify(url.startsWith('/api/agents?') ? page : { items: [] }));
-    });
-    await using _closed = service;
-    await once(service.listen(0, '127.0.0.1'), 'listening');
-    const env = { SVAULT_BASE_URL: `http://127.0.0.1:${(service.address() as AddressInfo).port}` };
-    const { err } = await people.admin.svault(['grants', 'list', 'last', '--debug'], { env });
+    const pages = { '': { items: [OTHER], nextCursor: 'next?' }, 'next?': { items: [LAST] } };
+    await using service = await listing(pages);
+    const { err } = await people.admin.svault(['grants', 'list', 'last', '--debug'], service);
     expect(err).toMatch(/^> GET \S+\/api\/agents\/agt_2\/grants\?/m);
+  });
+
+  test('not where the list of a service goes round', async () => {
+    await using service = await listing({
+      '': { items: [OTHER], nextCursor: 'a' },
+      a: { items: [LAST], nextCursor: 'a' },
+    });
+    const { code, out, err } = await people.admin.svault(['grants', 'list', 'last'], service);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^error: 127\.0\.0\.1:\d+ gives a list that does not end\n$/);
   });
 
   test.each([

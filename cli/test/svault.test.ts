@@ -45,6 +45,7 @@ describe('exit 2 with one clear line', () => {
     [['frobnicate'], /^error: /],
     [['--frobnicate'], /^error: unknown option '--frobnicate'\n$/],
     [['agents', 'create', '--nam', 'x'], /^error: unknown option '--nam' \(Did you mean --name\?\)\n$/],
+    [['\u001B[31m\nfrob'], /^error: unknown command ' \[31m frob'\n$/],
     [['--format', 'xml', 'explain'], /^error: option '--format <format>' argument 'xml' is invalid/],
   ])('%j', (args, said) => {
     const { code, out, err } = svault(...args);

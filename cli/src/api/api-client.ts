@@ -39,6 +39,8 @@ export interface Change<T> {
 export const nothingSchema = z.undefined();
 
 const PAGE_ITEMS = 100;
+/** More than any account has. */
+const MAX_PAGES = 1_000;
 
 /**
  * @param who 'admin' refuses an agent's login before anything is sent
@@ -90,7 +92,11 @@ export async function apiClient(
     readAll: async (path, itemSchema, limit = Infinity) => {
       const pageSchema = z.object({ items: z.array(itemSchema), nextCursor: z.string().optional() });
       const items: z.output<typeof itemSchema>[] = [];
+      const cursors = new Set<string | undefined>();
       for (let cursor: string | undefined; ;) {
+        if (cursors.has(cursor) || cursors.size === MAX_PAGES)
+          throw new Failure('failed', `${urlOf(path).host} gives a list that does not end`);
+        cursors.add(cursor);
         const url = urlOf(path);
         url.searchParams.set('limit', String(Math.min(PAGE_ITEMS, limit - items.length)));
         if (cursor !== undefined) url.searchParams.set('cursor', cursor);
