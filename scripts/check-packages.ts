@@ -8,13 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installPackages } from './packing/consumer.ts';
 import { lintPackage } from './packing/lint-package.ts';
-import { pack, PUBLISHED, readManifest } from './packing/pack.ts';
+import { pack, PUBLISHED, readManifest, readPublishedManifest } from './packing/pack.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'svault-packages-'));
 try {
   const packages = PUBLISHED.map((folder) => ({
     tarball: pack(folder, work),
     manifest: readManifest(folder),
+    installed: readPublishedManifest(folder),
   }));
   for (const { tarball } of packages) await lintPackage(tarball);
   const project = join(work, 'project');

@@ -2,11 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from './pack.ts';
-import type { Manifest } from './manifest.ts';
+import type { Manifest, PublishedManifest } from './manifest.ts';
 
 interface Packed {
   readonly tarball: string;
   readonly manifest: Manifest;
+  /** What the tarball has instead. */
+  readonly installed: PublishedManifest;
 }
 
 /** An empty project with the packed packages in it, as a stranger would have it. Each method throws on failure. */
@@ -80,13 +82,13 @@ export function installPackages(project: string, packages: readonly Packed[]): C
 
 /**
  * Each package gets the dependencies that it declares, peers among them, and no other package's: a forgotten one must
- * show.
+ * show. Optional ones are left out, as where there is none for the platform: everything works without.
  */
 function linkThirdParty(modules: string, packages: readonly Packed[]): void {
   const own = new Set(packages.map(({ manifest }) => manifest.name));
-  for (const { manifest } of packages)
-    for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }))
-      if (!own.has(name)) link(name, join(modules, manifest.name, 'node_modules'));
+  for (const { installed } of packages)
+    for (const name of Object.keys({ ...installed.dependencies, ...installed.peerDependencies }))
+      if (!own.has(name)) link(name, join(modules, installed.name, 'node_modules'));
   // What a TypeScript user of Node has anyway.
   link('@types/node', modules);
 }

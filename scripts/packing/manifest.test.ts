@@ -26,3 +26,17 @@ test('every entry points at compiled code, and what the workspace alone needs is
     dependencies: { zod: '1' },
   });
 });
+
+test('a package that has its dependencies in its own files installs none but the optional ones', () => {
+  const manifest = {
+    name: 'a',
+    version: '1.0.0',
+    dependencies: { zod: '1' },
+    optionalDependencies: { b: '1' },
+  };
+  expect(publishedManifest(manifest, { bundled: true })).toEqual({
+    name: 'a',
+    version: '1.0.0',
+    optionalDependencies: { b: '1' },
+  });
+});

@@ -7,6 +7,7 @@ export interface Manifest {
   readonly files?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: unknown;
   readonly scripts?: unknown;
 }
@@ -22,12 +23,18 @@ const compiled = (source: string, extension: '.js' | '.d.ts'): string =>
 /**
  * Maps a workspace's manifest to the published one: `./src/x.ts` becomes `./dist/x.js` and its types, since Node
  * strips no types under `node_modules`. What only the workspace needs is left out.
+ *
+ * @param options.bundled the compiled code has the dependencies in it, and they are not installed
  */
-export function publishedManifest(manifest: Manifest): PublishedManifest {
-  const { exports, bin, devDependencies: _dev, scripts: _scripts, ...rest } = manifest;
+export function publishedManifest(
+  manifest: Manifest,
+  options: { readonly bundled: boolean } = { bundled: false },
+): PublishedManifest {
+  const { exports, bin, dependencies, devDependencies: _dev, scripts: _scripts, ...rest } = manifest;
   const isSource = (path: string): boolean => path.endsWith('.ts');
   return {
     ...rest,
+    ...(dependencies && !options.bundled && { dependencies }),
     ...(bin && {
       bin: Object.fromEntries(Object.entries(bin).map(([name, path]) => [name, compiled(path, '.js')])),
     }),

@@ -2,16 +2,23 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { publishedManifest, type Manifest } from './manifest.ts';
+import { publishedManifest, type Manifest, type PublishedManifest } from './manifest.ts';
 
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** Folders of the packages that are published; the others run from the repository or from an image. */
 export const PUBLISHED = ['shared', 'conformance', 'cli'] as const;
 export type PublishedFolder = (typeof PUBLISHED)[number];
+/** Folders of packages that carry their dependencies in their own files, and the script that makes these. */
+const BUNDLED: Partial<Record<PublishedFolder, string>> = { cli: 'cli/scripts/build-package.ts' };
 
 /** Reads the manifest of a workspace by its folder. */
 export function readManifest(folder: PublishedFolder): Manifest {
   return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest;
+}
+
+/** The manifest that a workspace is published with. */
+export function readPublishedManifest(folder: PublishedFolder): PublishedManifest {
+  return publishedManifest(readManifest(folder), { bundled: folder in BUNDLED });
 }
 
 /**
@@ -37,12 +44,18 @@ function stage(folder: PublishedFolder, staged: string): void {
   const manifest = readManifest(folder);
   const source = join(ROOT, folder);
   mkdirSync(staged, { recursive: true });
-  writeFileSync(join(staged, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`);
+  writeFileSync(join(staged, 'package.json'), `${JSON.stringify(readPublishedManifest(folder), null, 2)}\n`);
   cpSync(join(ROOT, 'LICENSE'), join(staged, 'LICENSE'));
   for (const file of [...(manifest.files ?? []), 'README.md'])
     if (file !== 'dist' && existsSync(join(source, file)))
       cpSync(join(source, file), join(staged, file), { recursive: true });
-  // By the sources, not by what lies in dist: a file that was renamed leaves its old output there.
+  const bundler = BUNDLED[folder];
+  if (bundler === undefined) stageCompiled(source, staged);
+  else execFileSync('node', [join(ROOT, bundler), staged], { cwd: ROOT, stdio: 'inherit' });
+}
+
+/** By the sources, not by what lies in dist: a file that was renamed leaves its old output there. */
+function stageCompiled(source: string, staged: string): void {
   for (const file of globSync('src/**/*.ts', { cwd: source })) {
     if (/\.(test|contract)\.ts$/.test(file)) continue;
     for (const extension of ['.js', '.d.ts']) {

@@ -2,21 +2,21 @@ import { chmodSync, lstatSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { compiledCodeFolder } from './compiled-code.ts';
+import { privateCacheFolder } from '../src/private-cache-folder.ts';
 
 let dir: ReturnType<typeof tempDir>;
 beforeEach(() => void (dir = tempDir()));
 afterEach(() => dir.remove());
 
 test('it is a folder of this user alone, below XDG_CACHE_HOME', () => {
-  const folder = compiledCodeFolder({ XDG_CACHE_HOME: dir.path });
+  const folder = privateCacheFolder({ XDG_CACHE_HOME: dir.path }, 'compiled');
   expect(folder).toBe(join(dir.path, 'svault', 'compiled'));
   expect(lstatSync(folder!).mode & 0o777).toBe(0o700);
-  expect(compiledCodeFolder({ XDG_CACHE_HOME: dir.path })).toBe(folder);
+  expect(privateCacheFolder({ XDG_CACHE_HOME: dir.path }, 'compiled')).toBe(folder);
 });
 
 test('a relative XDG_CACHE_HOME does not count, as its specification has it', () => {
-  expect(compiledCodeFolder({ XDG_CACHE_HOME: 'here', HOME: dir.path })).toMatch(dir.path);
+  expect(privateCacheFolder({ XDG_CACHE_HOME: 'here', HOME: dir.path }, 'compiled')).toMatch(dir.path);
 });
 
 test.each([
@@ -27,11 +27,11 @@ test.each([
   ['there is a file in its place', () => symlinkSync('/etc/passwd', join(dir.path, 'svault'))],
 ])('none where %s', (_, spoil) => {
   spoil();
-  expect(compiledCodeFolder({ XDG_CACHE_HOME: dir.path })).toBeUndefined();
+  expect(privateCacheFolder({ XDG_CACHE_HOME: dir.path }, 'compiled')).toBeUndefined();
 });
 
 test('none where nothing can be written, and no error', () => {
-  expect(compiledCodeFolder({ XDG_CACHE_HOME: '/dev/null' })).toBeUndefined();
+  expect(privateCacheFolder({ XDG_CACHE_HOME: '/dev/null' }, 'compiled')).toBeUndefined();
 });
 
 function madeWith(mode: number): void {

@@ -1,0 +1,43 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Metafile } from 'esbuild';
+
+/**
+ * The licenses of the packages that a bundle has code of, as they ask for: each with its name, version and text.
+ *
+ * @param folder that the bundle's paths are relative to
+ * @throws Error where a package comes without a license
+ */
+export function noticesOf({ inputs }: Metafile, folder: string): string {
+  const packages = new Set(
+    Object.keys(inputs)
+      .filter((path) => path.includes('node_modules/'))
+      .map((path) => packageFolder(resolve(folder, path))),
+  );
+  const notices = [...packages].map((path) => {
+    const { name, version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
+      name: string;
+      version: string;
+    };
+    return `${name} ${version}\n\n${licenseIn(path)}`;
+  });
+  return notices.toSorted().join(`\n${'-'.repeat(78)}\n\n`);
+}
+
+/** The text of every license in a package's folder. @throws Error where there is none */
+export function licenseIn(folder: string): string {
+  const files = globSync('{LICENSE,LICENCE,License,license}*', { cwd: folder });
+  const texts = [...new Set(files.map((file) => readFileSync(join(folder, file), 'utf8')))];
+  if (texts.length === 0) throw new Error(`${folder} has no license to pass on`);
+  return texts.map((text) => `${text.trimEnd()}\n`).join('\n');
+}
+
+/** Some packages have a package.json in their subfolders as well, without a name. */
+function packageFolder(file: string): string {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json');
+    if (existsSync(manifest) && 'version' in (JSON.parse(readFileSync(manifest, 'utf8')) as object))
+      return folder;
+  }
+  throw new Error(`${file} is in no package`);
+}

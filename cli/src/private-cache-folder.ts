@@ -1,0 +1,38 @@
+import { lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { Invocation } from './invocation.ts';
+
+/**
+ * A folder for what can be made anew, which nobody but this user can write to: code is loaded from there. Makes it where it is
+ * missing.
+ *
+ * @returns undefined where there is none that is this user's alone
+ */
+export function privateCacheFolder(env: Invocation['env'], name: string): string | undefined {
+  try {
+    const caches = cachesOf(env);
+    const ours = join(caches, 'svault');
+    const folder = join(ours, name);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Who could write to one above could put another in its place. Only the first may be a link: it is the user's choice.
+    const safe =
+      isOwn(statSync(caches), 0o022) && isOwn(lstatSync(ours), 0o077) && isOwn(lstatSync(folder), 0o077);
+    return safe ? folder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** XDG Base Directory Specification; on macOS, where its programs keep what they can make anew. */
+function cachesOf(env: Invocation['env']): string {
+  const named = env['XDG_CACHE_HOME'];
+  if (named !== undefined && isAbsolute(named)) return named;
+  const { HOME = '' } = env;
+  const home = isAbsolute(HOME) ? HOME : homedir();
+  return process.platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
+}
+
+/** @param forbidden permissions that nobody may have on it; false on Windows, where none of this can be seen */
+const isOwn = (found: Stats, forbidden: number): boolean =>
+  found.isDirectory() && found.uid === process.getuid?.() && (found.mode & forbidden) === 0;

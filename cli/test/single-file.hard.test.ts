@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { builtSingleFile } from './built-single-file.ts';
+import type { CommandLine, CommandLineOptions, Outcome } from './command-line.ts';
+import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
+
+let program: readonly [string, ...string[]];
+let people: PairAndPeople;
+
+beforeAll(async () => {
+  [program, people] = await Promise.all([builtSingleFile(), pairAndPeople()]);
+});
+afterAll(() => people.close());
+
+const svault = (
+  who: CommandLine,
+  args: readonly string[],
+  options: CommandLineOptions = {},
+): Promise<Outcome> => who.spawned(args, { ...options, program });
+
+test('it knows its version and its commands, and needs neither Node nor anything else on the path', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  const stranger = people.stranger();
+  const env = { PATH: '/nonexistent' };
+  expect(await svault(stranger, ['--version'], { env })).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  const { code, out } = await svault(stranger, ['--help'], { env });
+  expect(code).toBe(0);
+  expect(out).toContain('Exit codes:');
+});
+
+test('a secret goes in by stdin and comes out as it was, for an agent with a grant alone', async () => {
+  const { admin } = people;
+  const secret = randomBytes(16).toString('hex');
+  const created = await svault(admin, ['tokens', 'create', 'mail'], { input: secret });
+  expect({ ...created, err: '' }).toEqual({ code: 0, out: '', err: '' });
+  const [reader, other] = await Promise.all([people.agent('reader', 'mail'), people.agent('other')]);
+  expect(await svault(reader, ['get', 'mail'])).toEqual({ code: 0, out: secret, err: '' });
+  expect(await svault(reader, ['get', 'mail', '--check'])).toMatchObject({ code: 0, out: '' });
+  expect((await svault(other, ['get', 'mail'])).code).not.toBe(0);
+  const listed = await svault(admin, ['ls', '--format', 'name']);
+  expect(listed).toEqual({ code: 0, out: 'mail\n', err: '' });
+});
+
+test('exec hands a credential to a command', async () => {
+  await svault(people.admin, ['tokens', 'create', 'build'], { input: 'of-the-build' });
+  const agent = await people.agent('builder', 'build');
+  const args = ['exec', '--with', 'TOKEN=build', '--', '/bin/sh', '-c', 'printf "<%s>" "$TOKEN"'];
+  expect(await svault(agent, args)).toMatchObject({ code: 0, out: '<of-the-build>' });
+});
+
+test('what is wrong is one line and an exit code', async () => {
+  const stranger = people.stranger();
+  for (const [args, exit] of [
+    [['frobnicate'], 2],
+    [['explain', 'NO_SUCH_CODE'], 2],
+    [['whoami'], 3],
+  ] as const) {
+    const { code, out, err } = await svault(stranger, args);
+    expect({ code, out }).toEqual({ code: exit, out: '' });
+    expect(err).toMatch(/^error: [^\n]+\n$/);
+  }
+});
+
+test('the keychain’s code is unpacked to a folder of this user alone, and mended where it is not as built', async () => {
+  const stranger = people.stranger();
+  const signIn = async (): Promise<Outcome> =>
+    svault(stranger, ['login', '--key', '-', '--base-url', people.pair.controlPlaneUrl()], {
+      input: people.pair.adminKey,
+      env: { SVAULT_KEYCHAIN: '', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' },
+    });
+  const folder = join(stranger.dir, '.cache/svault/keyring');
+  // There is no keychain here, so the secrets go to a file; that takes the code that asks for one.
+  expect((await signIn()).code).toBe(0);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  expect(readdirSync(folder)).toEqual(['keyring.node']);
+  const file = join(folder, 'keyring.node');
+  const built = readFileSync(file);
+  writeFileSync(file, 'something else');
+  expect((await signIn()).code).toBe(0);
+  expect(readFileSync(file).equals(built)).toBe(true);
+});
+
+test('a cache folder that others can write to is not used, and nothing fails', async () => {
+  const stranger = people.stranger();
+  const caches = join(stranger.dir, 'shared');
+  mkdirSync(join(caches, 'svault'), { recursive: true, mode: 0o777 });
+  const signedIn = await svault(
+    stranger,
+    ['login', '--key', '-', '--base-url', people.pair.controlPlaneUrl()],
+    { input: people.pair.adminKey, env: { SVAULT_KEYCHAIN: '', XDG_CACHE_HOME: caches } },
+  );
+  expect(signedIn.code).toBe(0);
+  expect(readdirSync(join(caches, 'svault'), { recursive: true })).not.toContain('keyring/keyring.node');
+});
