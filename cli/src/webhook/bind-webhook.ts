@@ -1,8 +1,8 @@
 import { apiClient } from '../api/api-client.ts';
 import { Failure, usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
-import { jsonText } from '../output/json-text.ts';
 import { plainLine } from '../output/plain-line.ts';
+import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
 import { confirm } from '../secret-input/confirm.ts';
 import { rememberWebhook } from '../webhook-direct/known-webhook.ts';
@@ -16,7 +16,7 @@ interface Options {
 
 /** `webhook bind`: what the service's bind page does, without a browser. */
 export const run: Run<[link: string | undefined], Options> = async (invocation, [link], options) => {
-  const { flags, terminal } = invocation;
+  const { flags } = invocation;
   const client = await apiClient(invocation);
   const { baseUrl } = client.login.context;
   if (flags.dryRun !== true) mustBeFree(await client.read('/api/webhook', webhookSchema));
@@ -34,9 +34,8 @@ export const run: Run<[link: string | undefined], Options> = async (invocation, 
     schema: webhookSchema,
   });
   await rememberWebhook(invocation, client.login, webhookUrl);
-  if (flags.format === 'json') terminal.out(jsonText(webhook));
-  if (flags.format === 'name') terminal.out(`${plainLine(webhook.url ?? webhookUrl)}\n`);
-  say(invocation, `bound: the credentials of your vault are held by ${webhookUrl}`);
+  const said = `bound: the credentials of your vault are held by ${webhookUrl}`;
+  printDone(invocation, { said, answer: webhook, name: webhook.url ?? webhookUrl });
   if (webhook.reachable !== true)
     say(invocation, 'it has not answered under its new key yet: svault webhook status shows whether it does');
 };

@@ -4,8 +4,7 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
-import { jsonText } from '../output/json-text.ts';
-import { exactLine } from '../output/plain-line.ts';
+import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
 import { ENV_FILE, composeProject, projectPaths } from '../webhook-project/compose-project.ts';
 import { type Project, projectIn } from '../webhook-project/project-folder.ts';
@@ -98,11 +97,9 @@ function tell(
     readonly files: readonly string[];
   },
 ): void {
-  const { flags, terminal } = invocation;
   const { folder, files } = written;
-  if (flags.format === 'json') terminal.out(jsonText(written));
-  if (flags.format === 'name') terminal.out(`${exactLine(folder)}\n`);
-  say(invocation, `wrote ${files.join(', ')} to ${folder}`);
+  const said = `wrote ${files.join(', ')} to ${folder}`;
+  printDone(invocation, { said, answer: written, name: folder });
   say(
     invocation,
     `who could see what passes, and what is to be done before the first start: ${join(folder, 'README.md')}`,

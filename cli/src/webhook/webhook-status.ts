@@ -9,8 +9,7 @@ import { webhookSchema, webhookShape } from './webhook-view.ts';
 export const run: Run<[]> = async (invocation) => {
   const client = await apiClient(invocation);
   const webhook = await client.read('/api/webhook', webhookSchema);
-  if (webhook.bound || invocation.flags.format === 'json')
-    printOne(invocation, webhook, webhookShape(Date.now()));
+  if (webhook.bound || invocation.flags.format === 'json') printOne(invocation, webhook, webhookShape);
   if (!webhook.bound) throw new Failure('notFound', 'no webhook is bound: svault webhook init, up and bind');
   if (webhook.reachable !== true)
     throw new Failure(

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { timeAndDistance } from '../output/shown-time.ts';
 import type { Shape } from '../output/print.ts';
 
 /** Answer of `GET /api/webhook` and of a binding. */
@@ -17,15 +16,18 @@ export const webhookSchema = z.looseObject({
 });
 export type WebhookView = z.infer<typeof webhookSchema>;
 
-/** @param nowMs by which times are told */
-export const webhookShape = (nowMs: number): Shape<WebhookView> => ({
+export const webhookShape: Shape<WebhookView> = {
   name: ({ url = '' }) => url,
   columns: [
     { title: 'Webhook', of: ({ url = '' }) => url },
-    { title: 'Answers', of: ({ reachable }) => (reachable === true ? 'yes' : 'no') },
+    {
+      title: 'Answers',
+      of: ({ reachable }) => (reachable === true ? 'yes' : 'no'),
+      tone: ({ reachable }) => (reachable === true ? 'green' : 'red'),
+    },
     { title: 'Latency', of: ({ latencyMs }) => (latencyMs === undefined ? '' : `${latencyMs} ms`) },
-    { title: 'Last seen', of: ({ lastSeenAt }) => told(lastSeenAt, nowMs) },
-    { title: 'Bound', of: ({ boundAt }) => told(boundAt, nowMs) },
+    { title: 'Last seen', of: ({ lastSeenAt }, { time }) => time(lastSeenAt) },
+    { title: 'Bound', of: ({ boundAt }, { time }) => time(boundAt) },
     { title: 'Id', of: ({ webhookId = '' }) => webhookId },
     {
       title: 'Key',
@@ -34,7 +36,4 @@ export const webhookShape = (nowMs: number): Shape<WebhookView> => ({
     },
     { title: 'Can', of: ({ capabilities = [] }) => capabilities.join(', ') },
   ],
-});
-
-const told = (time: string | undefined, nowMs: number): string =>
-  time === undefined ? '' : timeAndDistance(time, nowMs);
+};
