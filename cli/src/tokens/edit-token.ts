@@ -2,7 +2,7 @@ import { apiClient } from '../api/api-client.ts';
 import { usage } from '../failure.ts';
 import type { Run } from '../invocation.ts';
 import { printDone } from '../output/print.ts';
-import { aboutToken } from './read-token.ts';
+import { aboutToken } from './about-token.ts';
 import { serviceNameFrom, tokenPath } from './service-name.ts';
 import { type DescriptionOptions, describedBy } from './token-description.ts';
 import { tokenSchema } from './token.ts';

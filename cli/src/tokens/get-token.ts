@@ -5,8 +5,6 @@ import { jsonText } from '../output/json-text.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { fetchCredential } from '../webhook-direct/fetch-credential.ts';
 import type { DeliveredToken } from '../webhook-direct/open-delivery.ts';
-import { checkToken } from './check-token.ts';
-import { credentialProcessLine } from './credential-process.ts';
 import { printValue } from './print-value.ts';
 import { serviceNameFrom } from './service-name.ts';
 
@@ -16,13 +14,14 @@ interface Options {
   readonly credentialProcess?: true;
 }
 
+/** `tokens get SERVICE`. What the flags need is loaded with them: without, it is to start at once. */
 export const run: Run<[string], Options> = async (invocation, [service], options) => {
   const { check, field, credentialProcess } = options;
   if ([check, field, credentialProcess].filter((each) => each !== undefined).length > 1)
     throw usage('--check, --field and --credential-process each print something else: give one of them');
   const name = serviceNameFrom(service);
   const client = await apiClient(invocation, 'anybody');
-  if (check === true) return checkToken(invocation, client, name);
+  if (check === true) return (await import('./check-token.ts')).checkToken(invocation, client, name);
   const token = await fetchCredential(invocation, client, name);
   if (credentialProcess === true) return printForAws(invocation, token);
   print(invocation, token, field);
@@ -45,7 +44,11 @@ function valueOf(token: DeliveredToken, field: string): unknown {
   throw new Failure('notFound', `${token.serviceName} comes without ${plainLine(field)}; it has ${names}`);
 }
 
-function printForAws({ terminal }: Invocation, { accessToken, serviceName }: DeliveredToken): void {
+async function printForAws(
+  { terminal }: Invocation,
+  { accessToken, serviceName }: DeliveredToken,
+): Promise<void> {
+  const { credentialProcessLine } = await import('./credential-process.ts');
   const line = credentialProcessLine(accessToken);
   if (line === undefined)
     throw new Failure(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
+import { aboutToken } from './about-token.ts';
 import { tokenPath } from './service-name.ts';
 import { type Token, tokenSchema } from './token.ts';
 
@@ -35,20 +36,3 @@ async function webhookOf(client: ApiClient): Promise<z.infer<typeof webhookSchem
 /** A token, with what the webhook says of it at once. @throws Failure notFound */
 export const tokenOf = (client: ApiClient, name: string): Promise<Token> =>
   aboutToken(name, () => client.read(tokenPath(name), tokenSchema));
-
-/**
- * Has a call of the service that is about a token, and says more where there is none: the service says the same of whatever is
- * not there.
- * @throws Failure
- */
-export async function aboutToken<T>(name: string, call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'NOT_FOUND') throw error;
-    throw new Failure('notFound', `there is no token ${name}; svault ls lists those there are`, {
-      code: error.code,
-      cause: error,
-    });
-  }
-}

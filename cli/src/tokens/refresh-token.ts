@@ -5,7 +5,7 @@ import type { Run } from '../invocation.ts';
 import { jsonText } from '../output/json-text.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { printDone } from '../output/print.ts';
-import { aboutToken } from './read-token.ts';
+import { aboutToken } from './about-token.ts';
 import { serviceNameFrom, tokenPath } from './service-name.ts';
 
 const refreshSchema = z.looseObject({ outcome: z.string(), expiryTime: z.string().optional() });

@@ -6,7 +6,7 @@ import { oneByOne, unique } from '../one-by-one.ts';
 import { printAnswers } from '../output/print.ts';
 import { say } from '../output/say.ts';
 import { confirm } from '../secret-input/confirm.ts';
-import { aboutToken } from './read-token.ts';
+import { aboutToken } from './about-token.ts';
 import { serviceNameFrom, tokenPath } from './service-name.ts';
 
 const removalSchema = z.looseObject({ serviceName: z.string(), webhook: z.string() });

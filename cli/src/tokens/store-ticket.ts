@@ -3,7 +3,7 @@ import type { Run } from '../invocation.ts';
 import { printOne, type Shape } from '../output/print.ts';
 import { type StoreAddress, storeAddressSchema } from '../webhook-direct/store-secret.ts';
 import { versionToReplace } from './if-version.ts';
-import { aboutToken } from './read-token.ts';
+import { aboutToken } from './about-token.ts';
 import { serviceNameFrom, tokenPath } from './service-name.ts';
 
 /** `tokens store-ticket SERVICE` */

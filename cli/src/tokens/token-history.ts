@@ -3,7 +3,7 @@ import { apiClient } from '../api/api-client.ts';
 import { usage } from '../failure.ts';
 import type { Run } from '../invocation.ts';
 import { printList, type Shape } from '../output/print.ts';
-import { aboutToken } from './read-token.ts';
+import { aboutToken } from './about-token.ts';
 import { serviceNameFrom, tokenPath } from './service-name.ts';
 
 const eventSchema = z.looseObject({

@@ -3,7 +3,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
 import { safeAddress } from '../http/service-address.ts';
 import { plainLine } from '../output/plain-line.ts';
-import { aboutToken } from '../tokens/read-token.ts';
+import { aboutToken } from '../tokens/about-token.ts';
 import { tokenPath } from '../tokens/service-name.ts';
 
 /** A ticket has at most 4096 characters (protocol section 4), and a webhook's address 2048. */
