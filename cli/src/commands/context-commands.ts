@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Action } from '../lazily.ts';
+import { examples } from './examples.ts';
 
 /** Sign-in, and the logins that are kept. */
 export function contextCommands(action: Action): readonly Command[] {
@@ -15,6 +16,14 @@ const login = (action: Action): Command =>
     .option(
       '--base-url <url>',
       'where the service is (default: SVAULT_BASE_URL, else that of the current login)',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'svault login --base-url https://svault.example.com',
+        'svault login --no-launch-browser                # on a machine without one',
+        'svault login --as ci --key - < key.txt          # an agent’s; its sealing key is printed',
+      ),
     )
     .action(action(() => import('../login/login.ts')));
 
@@ -32,25 +41,30 @@ const whoami = (action: Action): Command =>
 const use = (action: Action): Command =>
   new Command('use')
     .description('make a login the current one')
-    .argument('<name>')
+    .argument('<name>', LOGIN)
     .action(action(() => import('../contexts/use-context.ts')));
 
 function contexts(action: Action): Command {
-  const context = new Command('context').alias('ctx').description('logins that are kept');
+  const context = new Command('context')
+    .alias('ctx')
+    .summary('logins that are kept')
+    .description('Contexts: logins that are kept on this machine under a name, of an admin or an agent.');
   context
     .command('list')
     .alias('ls')
-    .description('list them')
+    .description('list the logins that are kept')
     .action(action(() => import('../contexts/list-contexts.ts')));
   context.addCommand(use(action));
   context
     .command('current')
-    .description('name the current one')
+    .description('print the name of the current login')
     .action(action(() => import('../contexts/show-current-context.ts')));
   context
     .command('rm')
-    .description('forget one here; at the service it goes on until it ends (see logout)')
-    .argument('<name>')
+    .description('forget a login here; at the service it goes on until it ends (see logout)')
+    .argument('<name>', LOGIN)
     .action(action(() => import('../contexts/remove-context.ts')));
   return context;
 }
+
+const LOGIN = 'of a login that is kept; svault context list shows them';

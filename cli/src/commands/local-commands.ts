@@ -14,17 +14,21 @@ export function localCommands(action: Action): readonly Command[] {
         'a variable and the credential that fills it; may be repeated',
         collect,
       )
+      .argument('<command...>', 'what to run, and its arguments, behind --')
+      .addHelpText(
+        'after',
+        examples(
+          'svault exec --with GITHUB_TOKEN=github -- gh repo list',
+          'svault exec --with A=aws --with DB_PASSWORD=database -- ./deploy --fast',
+        ),
+      )
       .addHelpText(
         'after',
         `
-Example:
-  svault exec --with GITHUB_TOKEN=github --with DB_PASSWORD=database -- ./deploy --fast
-
-Ends with the exit code of the command: 128 and the number of the signal that ended it, 127 where there is no such
-command, 126 where it cannot be run. Nothing is started unless all credentials are there.
-`,
+Nothing is started unless all credentials are there. It ends with the exit code of the
+command: 128 and the number of the signal that ended it, 127 where there is no such command,
+126 where it cannot be run.`,
       )
-      .argument('<command...>', 'what to run, and its arguments, behind --')
       .action(action(() => import('../exec/exec.ts'))),
     new Command('completion')
       .summary('print what makes a shell complete svault’s commands')

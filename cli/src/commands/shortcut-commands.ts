@@ -5,11 +5,11 @@ import { createToken, getToken, listTokens, removeTokens, setToken, showToken } 
 
 /** Shortcuts for the `tokens` and `grants` commands. */
 export const shortcutCommands = (action: Action): readonly Command[] => [
-  listTokens(action, 'ls').summary('tokens list'),
-  getToken(action).summary('tokens get'),
-  createToken(action, 'add').summary('tokens create'),
-  setToken(action).summary('tokens set'),
-  showToken(action).summary('tokens show'),
-  removeTokens(action).summary('tokens rm'),
-  addGrants(action, 'grant').summary('grants add'),
+  listTokens(action, 'ls').summary('list tokens: tokens list'),
+  getToken(action).summary('print a credential: tokens get'),
+  createToken(action, 'add').summary('name a token and store its secret: tokens create'),
+  setToken(action).summary('replace a secret: tokens set'),
+  showToken(action).summary('show what is known of a token: tokens show'),
+  removeTokens(action).summary('delete tokens: tokens rm'),
+  addGrants(action, 'grant').summary('let an agent have credentials: grants add'),
 ];

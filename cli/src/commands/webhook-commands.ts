@@ -7,12 +7,15 @@ import { collect } from './repeated-option.ts';
 export function webhookCommand(action: Action): Command {
   const webhook = new Command('webhook')
     .alias('wh')
-    .description('the webhook: where the credentials are, on a machine of yours');
+    .summary('the webhook: where the credentials are, on a machine of yours')
+    .description(
+      'The webhook: where the credentials are, on a machine of yours. Taken away, it stops every delivery.',
+    );
   webhook
     .command('init')
-    .description('write a compose project that runs it, into this folder or another')
+    .description('write a compose project that runs the webhook, into this folder or another')
     .argument('[folder]', 'where to', 'svault-webhook')
-    .addOption(new Option('--method <method>', 'how the service reaches it').choices(TUNNEL_METHODS))
+    .addOption(new Option('--method <method>', 'how the service reaches the webhook').choices(TUNNEL_METHODS))
     .option(
       '--set <KEY=VALUE>',
       'a value of the project, such as SV_WEBHOOK_URL=https://… or, from a file, TUNNEL_TOKEN=@FILE; may be repeated',
@@ -22,12 +25,12 @@ export function webhookCommand(action: Action): Command {
     .action(action(() => import('../webhook/init-webhook.ts')));
   webhook
     .command('up')
-    .description('start it, and wait until it is healthy')
+    .description('start the webhook, and wait until it is healthy')
     .argument('[folder]', 'of the project', '.')
     .action(action(() => import('../webhook/start-webhook.ts')));
   webhook
     .command('bind')
-    .description('bind it by its registration link, without a browser (admin)')
+    .description('bind the webhook by its registration link, without a browser (admin)')
     .argument(
       '[link]',
       'what bind-link printed; else it is read from stdin, or asked of the project in this folder',
@@ -36,11 +39,11 @@ export function webhookCommand(action: Action): Command {
     .action(action(() => import('../webhook/bind-webhook.ts')));
   webhook
     .command('status')
-    .description('say which one is bound and whether it answers (admin)')
+    .description('say which webhook is bound and whether it answers (admin)')
     .action(action(() => import('../webhook/webhook-status.ts')));
   webhook
     .command('down')
-    .description('stop it: then no credential can be delivered')
+    .description('stop the webhook: then no credential can be delivered')
     .argument('[folder]', 'of the project', '.')
     .action(action(() => import('../webhook/stop-webhook.ts')));
   return webhook;
