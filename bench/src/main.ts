@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only rates|proxy|starts --rounds N --seconds N --connections N]`: measures what performance targets
+ * `npm run bench [-- --only rates|proxy|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
  * exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the run under
  * `bench/results/`. `--only` may stand several times.
  */
@@ -11,12 +11,13 @@ import { type Pair, startPair } from '@svault/compose/pair';
 import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { type Row, table, writeResults } from './report.ts';
+import { clientStarts } from './rows/client-start.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { startContenders } from './rows/rate-contenders.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 
-const SECTIONS = ['rates', 'proxy', 'starts'] as const;
+const SECTIONS = ['rates', 'proxy', 'starts', 'cli'] as const;
 
 const { values } = parseArgs({
   options: {
@@ -64,6 +65,12 @@ try {
     rows.push(
       ...(await withPair('starts', { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) }, (pair) =>
         startAndIdleMemory(pair, rounds),
+      )),
+    );
+  if (values.only.includes('cli'))
+    rows.push(
+      ...(await withPair('cli', { 'control-plane': servers, webhook: servers }, (pair) =>
+        clientStarts(pair, join(dir, 'client'), rounds),
       )),
     );
   console.log(`\n${table(rows)}`);
