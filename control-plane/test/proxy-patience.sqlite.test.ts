@@ -18,7 +18,10 @@ import { createTickets } from '../src/webhook-link/tickets.ts';
 // becomes of a call that needs a refresh first (protocol.md 5.6).
 
 const [vaultId, proxyId, agentId] = ['vlt_1' as Id<'vlt'>, 'prx_1' as Id<'prx'>, 'agt_1' as Id<'agt'>];
-const TIMEOUTS = { headMs: 30, idleMs: 30 };
+const PATIENT = { headMs: 60_000, idleMs: 60_000 };
+/** Long enough for a request to arrive on a busy machine. */
+const HEAD_LATE = { ...PATIENT, headMs: 250 };
+const REST_LATE = { ...PATIENT, idleMs: 30 };
 const keys = {
   wrap: () => ({ id: 'k1', wrapped: '' }),
   open: () => ({ id: 'k1', secret: new Uint8Array(32) }),
@@ -58,7 +61,7 @@ async function listening(made: Server): Promise<Server> {
 }
 
 /** What came of one exchange, and what its taker was given. */
-async function exchange(use: ProxyUse) {
+async function exchange(use: ProxyUse, timeouts = PATIENT) {
   const clock = new ManualClock();
   const forward = createForward({
     egress,
@@ -72,7 +75,7 @@ async function exchange(use: ProxyUse) {
     status,
     clock,
     logger: silentLogger,
-    timeouts: TIMEOUTS,
+    timeouts,
   });
   const taker = new PassThrough();
   taker.on('error', () => undefined).resume();
@@ -109,14 +112,14 @@ const toUpstream = (): ProxyUse => ({
 
 it('a webhook that does not answer in time is offline, and is not asked twice', async () => {
   answering = () => undefined;
-  const { refused } = await exchange(toWebhook());
+  const { refused } = await exchange(toWebhook(), HEAD_LATE);
   expect(refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds: 15 });
   expect([requests, status.offlineForSeconds(vaultId)]).toEqual([1, 15]);
 });
 
 it('an upstream that does not answer in time is the upstream’s affair', async () => {
   answering = () => undefined;
-  const { refused } = await exchange(toUpstream());
+  const { refused } = await exchange(toUpstream(), HEAD_LATE);
   expect(refused).toMatchObject({ status: 504, code: 'UPSTREAM_TIMEOUT' });
   expect(requests).toBe(1);
 });
@@ -129,7 +132,7 @@ it.each([
     res.writeHead(200, { 'sv-proxy-origin': 'upstream' });
     res.write('half');
   };
-  const { refused, head, broken } = await exchange(use());
+  const { refused, head, broken } = await exchange(use(), REST_LATE);
   expect([refused, head?.status, broken, requests]).toEqual([undefined, 200, true, 1]);
   expect(status.offlineForSeconds(vaultId)).toBe(0);
 });
