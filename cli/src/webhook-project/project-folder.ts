@@ -1,5 +1,6 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { getegid, geteuid } from 'node:process';
 import { usage } from '../failure.ts';
 import { COMPOSE_FILE, ENV_FILE } from './compose-project.ts';
 import { readEnvFile } from './env-file.ts';
@@ -13,15 +14,21 @@ export interface Project {
   readonly values: ReadonlyMap<string, string>;
 }
 
+/** Numbers of this process's user; without a look into the list of users, since those of containers are often in none. */
+export const currentUser = (): { readonly uid: number; readonly gid: number } => ({
+  uid: geteuid?.() ?? 0,
+  gid: getegid?.() ?? 0,
+});
+
 const MAX_ENV_CHARACTERS = 64 * 1_024;
 
 /**
  * The project in a folder.
- * @param uid of whoever asks: what somebody else put there is not run
  * @returns undefined where none is
- * @throws Failure usage for one that cannot be trusted
+ * @throws Failure usage for one that somebody else put there or can change: it is not run
  */
-export async function projectIn(folder: string, uid: number): Promise<Project | undefined> {
+export async function projectIn(folder: string): Promise<Project | undefined> {
+  const { uid } = currentUser();
   for (const name of [COMPOSE_FILE, ENV_FILE]) {
     const about = await lstat(join(folder, name)).catch(() => undefined);
     if (about === undefined || !about.isFile()) return undefined;
@@ -38,8 +45,8 @@ export async function projectIn(folder: string, uid: number): Promise<Project | 
 }
 
 /** @throws Failure usage where no project is */
-export async function requireProject(folder: string, uid: number): Promise<Project> {
-  const project = await projectIn(folder, uid);
+export async function requireProject(folder: string): Promise<Project> {
+  const project = await projectIn(folder);
   if (project !== undefined) return project;
   throw usage(`there is no webhook project in ${folder}: svault webhook init writes one`);
 }

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
 import { ENV_FILE, composeProject, projectPaths } from '../webhook-project/compose-project.ts';
-import { type Project, projectIn } from '../webhook-project/project-folder.ts';
+import { type Project, currentUser, projectIn } from '../webhook-project/project-folder.ts';
 import { madeSecrets, privateFolders, secretPaths } from '../webhook-project/project-secrets.ts';
 import { readPairs } from '../webhook-project/project-settings.ts';
 import type { TunnelMethod } from '../webhook-project/tunnel-methods.ts';
@@ -28,8 +27,8 @@ const NAME_BYTES = 4;
 export const run: Run<[folder: string], Options> = async (invocation, [name], options) => {
   const { flags, signal } = invocation;
   const folder = resolve(name);
-  const { uid, gid } = userInfo();
-  const before = await projectIn(folder, uid);
+  const { uid, gid } = currentUser();
+  const before = await projectIn(folder);
   if (before !== undefined) mustFit(before, options);
   const method = before?.method ?? (await chooseMethod(invocation, options.method));
   const there = await existing(folder, [...projectPaths(method), ...secretPaths(method)]);

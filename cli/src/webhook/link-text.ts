@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { composeEngine } from '../compose-engine/compose-engine.ts';
 import { mustAnswer, mustBeWhole } from '../compose-engine/preconditions.ts';
@@ -25,7 +24,7 @@ export async function linkText(invocation: Invocation, argument: string | undefi
     if (text.trim() !== '' || argument === '-') return text;
   }
   const folder = resolve('.');
-  if ((await projectIn(folder, userInfo().uid)) === undefined)
+  if ((await projectIn(folder)) === undefined)
     throw usage(
       'give the link that the webhook’s bind-link printed, as the argument or on stdin; or run this in the folder of its project',
     );

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { composeEngine } from '../compose-engine/compose-engine.ts';
 import { PATIENCE_MS, untilHealthy } from '../compose-engine/health.ts';
@@ -12,7 +11,7 @@ import { requireProject } from '../webhook-project/project-folder.ts';
 export const run: Run<[folder: string]> = async (invocation, [name]) => {
   const { flags, signal } = invocation;
   const folder = resolve(name);
-  const { values } = await requireProject(folder, userInfo().uid);
+  const { values } = await requireProject(folder);
   if (flags.dryRun === true) return say(invocation, `would run, in ${folder}: docker compose up --detach`);
   const compose = await composeEngine(invocation, folder);
   await mustBeWhole(compose, folder);

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { composeEngine } from '../compose-engine/compose-engine.ts';
 import { mustAnswer, mustBeWhole } from '../compose-engine/preconditions.ts';
@@ -10,7 +9,7 @@ import { requireProject } from '../webhook-project/project-folder.ts';
 /** `webhook down`: the kill switch. The data stays. */
 export const run: Run<[folder: string]> = async (invocation, [name]) => {
   const folder = resolve(name);
-  await requireProject(folder, userInfo().uid);
+  await requireProject(folder);
   if (invocation.flags.dryRun === true)
     return say(invocation, `would run, in ${folder}: docker compose down`);
   const compose = await composeEngine(invocation, folder);
