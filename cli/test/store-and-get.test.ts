@@ -147,7 +147,7 @@ describe('each type', () => {
       ['add', 'app', '--type', 'RawCredential', ...fields.flatMap((field) => ['--field', field])],
       { input: RSA_PEM },
     );
-    expect(added).toMatchObject({ code: 0 });
+    expect(added).toMatchObject({ code: 0, err: expect.not.stringContaining('warning') });
     const broken = await svault(
       ['add', 'app-2', '--type', 'RawCredential', ...fields.flatMap((field) => ['--field', field])],
       { input: 'not a key' },

@@ -48,9 +48,12 @@ export function fieldArgument(argument: string): FieldArgument {
 
 const isName = (text: string): boolean => /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(text);
 
+/** As they stand in a record; `provider` is an object that can have a secret in it. */
+const SHOWING = [...SECRET_FIELD_NAMES, 'provider'].map((name) => name.toLowerCase());
+
 /** Whether the text of such a field on the command line shows a secret to other users of the machine. */
 export const isSecretField = ({ path }: FieldArgument): boolean =>
-  path.some((name) => SECRET_FIELD_NAMES.some((secret) => secret.toLowerCase() === name.toLowerCase()));
+  SHOWING.includes((path.at(-1) ?? '').toLowerCase());
 
 /**
  * What a field's text stands for.
