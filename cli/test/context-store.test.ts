@@ -8,6 +8,7 @@ import {
   renameSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -121,6 +122,15 @@ describe('logins', () => {
     for (const context of contexts) expect(await store.secretsOf(context)).toMatchObject({ kind: 'key' });
     expect(readdirSync(folder).toSorted()).toEqual(['contexts.json', 'secrets.json']);
   });
+});
+
+test('a process that was killed while it wrote holds nobody up', async () => {
+  await store.save(agent('a'), keyOf());
+  const lock = join(folder, '.contexts.lock');
+  mkdirSync(lock);
+  utimesSync(lock, new Date(0), new Date(0));
+  await store.save(agent('b'), keyOf());
+  expect((await store.list()).contexts).toHaveLength(2);
 });
 
 describe('files', () => {

@@ -179,6 +179,9 @@ describe('login by browser', () => {
     'http://evil.example/',
     'https://me@evil.example/',
     '-a',
+    'https://a.example/$(id)',
+    'https://a.example/;id',
+    `https://a.example/${'a'.repeat(2_000)}`,
   ])('a service that wants %s opened: exit 1, and nothing is', async (authorizeUrl) => {
     const server = createServer((_req, res) => {
       res.setHeader('content-type', 'application/json');
@@ -194,7 +197,7 @@ describe('login by browser', () => {
       const { code, err } = await sitting(person, ['login'], { path, env: { SVAULT_BASE_URL } }).done;
       expect({ code, err }).toEqual({
         code: 1,
-        err: expect.stringMatching(/^error: .* neither https nor .*\n$/),
+        err: expect.stringMatching(/^error: .* no plain https .*\n$/),
       });
       expect(opened).toThrow('ENOENT');
     } finally {

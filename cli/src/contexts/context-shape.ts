@@ -18,8 +18,7 @@ export const shownContext = ({ secrets, ...context }: KeptContext, current: bool
 });
 
 /** Whom a login acts as. */
-const whoActs = (context: Context): string =>
-  context.kind === 'admin' ? context.email : context.keyPrefix;
+const whoActs = (context: Context): string => (context.kind === 'admin' ? context.email : context.keyPrefix);
 
 export const contextsShape: Shape<ShownContext> = {
   columns: [

@@ -5,6 +5,7 @@ import { plainLine } from '../output/plain-line.ts';
 
 /** What svault's entries are filed under. */
 const SERVICE = 'svault';
+const MAX_REASON = 100;
 
 /** There is no keychain here, or it does not open. `message` says why. */
 export class KeychainAway extends Error {
@@ -30,12 +31,7 @@ export function systemKeychain({ env }: Pick<Invocation, 'env'>): Keychain {
       // Without this a Linux without Secret Service would use the kernel's keyring, which forgets when the machine stops.
       return await action(new Entry(SERVICE, account, { linux: { store: 'secret-service' } }));
     } catch (error) {
-      throw new KeychainAway(
-        plainLine(error instanceof Error ? error.message : String(error)).slice(0, 200),
-        {
-          cause: error,
-        },
-      );
+      throw new KeychainAway(reasonOf(error), { cause: error });
     }
   };
   return {
@@ -43,4 +39,10 @@ export function systemKeychain({ env }: Pick<Invocation, 'env'>): Keychain {
     write: (account, secret) => withEntry(account, (entry) => entry.setPassword(secret)),
     remove: (account) => withEntry(account, async (entry) => void (await entry.deletePassword())),
   };
+}
+
+/** What the keychain's library says; it may be long. */
+function reasonOf(error: unknown): string {
+  const text = plainLine(error instanceof Error ? error.message : String(error));
+  return text.length > MAX_REASON ? `${text.slice(0, MAX_REASON - 1)}…` : text;
 }

@@ -11,7 +11,7 @@ export const sessionGrantSchema = z.looseObject({
   accessToken: z.string().regex(/^[\x21-\x7e]{1,1024}$/),
   refreshToken: z.string().regex(/^[\x21-\x7e]{1,1024}$/),
   expiresInSeconds: z.number().nonnegative(),
-  user: z.looseObject({ email: z.string() }),
+  user: z.looseObject({ email: z.string().max(320) }),
 });
 type SessionGrant = z.infer<typeof sessionGrantSchema>;
 

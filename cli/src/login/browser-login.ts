@@ -33,6 +33,9 @@ interface Begun {
   readonly page: URL;
 }
 
+/** What opens browsers is a shell's script here and there: nothing that means something to a shell gets into it. */
+const OPENABLE = /^https?:[\w:/?&=.~%[\]-]{1,2000}$/;
+
 /** As long as the service waits for a person. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
@@ -133,11 +136,8 @@ async function begin(
     begunSchema,
   );
   const page = safeAddress(authorizeUrl);
-  if (page === undefined)
-    throw new Failure(
-      'failed',
-      `${request.url.host} wants an address opened that is neither https nor of this machine`,
-    );
+  if (page === undefined || !OPENABLE.test(page.href))
+    throw new Failure('failed', `${request.url.host} wants an address opened that is no plain https address`);
   return { requestId, userCode, expiresInSeconds, page };
 }
 

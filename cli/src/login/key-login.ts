@@ -13,7 +13,7 @@ import { printLogin } from './print-login.ts';
 import { agentSealingKey, saySealingKey } from './sealing-key-of-login.ts';
 import type { WantedLogin } from './wanted-login.ts';
 
-const meSchema = z.looseObject({ email: z.string() });
+const meSchema = z.looseObject({ email: z.string().max(320) });
 const grantsSchema = z.looseObject({ grants: z.array(z.unknown()) });
 
 /** Signs in with a key of an agent or of an admin, which the service has to know. @param wanted.key `-`: stdin */

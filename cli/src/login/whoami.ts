@@ -39,7 +39,7 @@ export const run: Run = async (invocation) => {
   const { context } = client.login;
   if (context.kind === 'admin') {
     const me = await client.read('/api/me', meSchema);
-    return printOne(invocation, { ...me, ...ofLogin(context) }, adminShape);
+    return printOne(invocation, { ...ofLogin(context), ...me, ...ofLogin(context) }, adminShape);
   }
   const { grants } = await client.read('/api/agents/credentials', grantsSchema);
   const { keyPrefix } = context;
