@@ -98,9 +98,11 @@ export function createConnections(
       if (!open.has(client)) return;
       if (distrusted || (retired && waiting.size === 0)) return drop(client);
       resting.add(client);
-      setTimeout(() => {
+      const rest = (): void => {
         if (resting.delete(client)) serve(client);
-      }, REST_MS).unref();
+      };
+      // Where this program was held up, its timers are due before it reads what came meanwhile: that is given its turn.
+      setTimeout(() => setImmediate(rest), REST_MS).unref();
     },
     drop,
     retire: () => {
