@@ -1,7 +1,7 @@
+const MINUTE_MS = 60_000;
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
-  ['min', 60_000],
 ] as const;
 /** Beyond it a date says more than a number of days. */
 const LONGEST_MS = 60 * 86_400_000;
@@ -15,9 +15,9 @@ export function distance(time: string, nowMs: number): string {
   if (Number.isNaN(atMs)) return time;
   const apartMs = Math.abs(atMs - nowMs);
   if (apartMs > LONGEST_MS) return new Date(atMs).toISOString().slice(0, 10);
-  const unit = UNITS.find(([, ms]) => apartMs >= ms);
-  if (unit === undefined) return 'now';
-  const [name, ms] = unit;
+  if (apartMs < MINUTE_MS) return 'now';
+  // One day and 23 hours are no day: a larger unit begins with two of it.
+  const [name, ms] = UNITS.find(([, unitMs]) => apartMs >= 2 * unitMs) ?? ['min', MINUTE_MS];
   const count = `${Math.floor(apartMs / ms)} ${name}`;
   return atMs > nowMs ? `in ${count}` : `${count} ago`;
 }

@@ -20,6 +20,8 @@ export interface Table {
 const GAP = 2;
 /** A cell that is cut keeps at least this much. */
 const READABLE = 8;
+/** What tells rows apart keeps more. */
+const READABLE_FIRST = 20;
 
 /**
  * Columns as wide as their widest cell.
@@ -33,7 +35,7 @@ export function renderTable(
     const natural = Math.max(
       ...[title, ...rows.map((row) => row[index]?.text ?? '')].map((each) => stringWidth(each)),
     );
-    const readable = Math.min(natural, Math.max(READABLE, stringWidth(title)));
+    const readable = Math.min(natural, Math.max(index === 0 ? READABLE_FIRST : READABLE, stringWidth(title)));
     return { natural, least: whole === true ? natural : readable };
   });
   const widths =
