@@ -1,13 +1,17 @@
 import { Command, Option } from 'commander';
 import { TOKEN_TYPES } from '../tokens/token-vocabulary.ts';
 import type { Action } from '../lazily.ts';
+import { examples } from './examples.ts';
 import { addSecretOptions } from './secret-options.ts';
 
 /** `tokens` and all below it. Those of its commands that have a shortcut are made by a function each. */
 export function tokensCommand(action: Action): Command {
   const tokens = new Command('tokens')
     .alias('tk')
-    .description('tokens: what credentials are called, and their secrets');
+    .summary('tokens: what credentials are called, and their secrets')
+    .description(
+      'Tokens: what credentials are called and how they are described, which the service knows; and their secrets, which the webhook alone has.',
+    );
   for (const command of [
     listTokens(action),
     getToken(action),
@@ -26,13 +30,13 @@ export function tokensCommand(action: Action): Command {
 
 export const listTokens = (action: Action, name = 'list'): Command =>
   new Command(name)
-    .description('list them; as an agent, what it is granted')
+    .description('list the tokens; as an agent, what it is granted')
     .action(action(() => import('../tokens/list-tokens.ts')));
 
 export const getToken = (action: Action, name = 'get'): Command =>
   new Command(name)
-    .description('print the credential: the value alone, with no newline added where stdout is no terminal')
-    .argument('<service>')
+    .description('print a credential: the value alone, with no newline added where stdout is no terminal')
+    .argument('<service>', SERVICE)
     .option('--check', 'print no secret; exit 0 when there is a value and 6 when it is empty')
     .option('--field <name>', 'print another field of it, such as refreshToken, privateKey or expiryTime')
     .option('--credential-process', 'print it as AWS tools read it from a credential_process')
@@ -48,8 +52,8 @@ export const getToken = (action: Action, name = 'get'): Command =>
 
 export const showToken = (action: Action, name = 'show'): Command =>
   new Command(name)
-    .description('show how it is described and what the webhook says of it; never the secret')
-    .argument('<service>')
+    .description('show how a token is described and what the webhook says of it; never the secret')
+    .argument('<service>', SERVICE)
     .action(action(() => import('../tokens/show-token.ts')));
 
 export const createToken = (action: Action, name = 'create'): Command =>
@@ -57,7 +61,7 @@ export const createToken = (action: Action, name = 'create'): Command =>
     addSecretOptions(
       new Command(name)
         .description('name a token and store its secret at the webhook; asks for the secret, or reads it')
-        .argument('<service>')
+        .argument('<service>', SERVICE)
         .addOption(new Option('--type <type>', 'what it is (default: PlainText)').choices(TOKEN_TYPES)),
     )
       .option('--empty', 'name it only; its secret comes later, by set')
@@ -78,9 +82,9 @@ export const setToken = (action: Action, name = 'set'): Command =>
   addSecretOptions(
     new Command(name)
       .description(
-        'replace its secret at the webhook (admin); what the old one was stored with is not carried over',
+        'replace the secret of a token at the webhook (admin); what the old one was stored with is not carried over',
       )
-      .argument('<service>')
+      .argument('<service>', SERVICE)
       .addOption(new Option('--type <type>', 'what it is (default: as it was)').choices(TOKEN_TYPES)),
   )
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
@@ -89,47 +93,45 @@ export const setToken = (action: Action, name = 'set'): Command =>
 const editToken = (action: Action): Command =>
   addDescription(
     new Command('edit')
-      .description('change how it is described (admin); what is not given stays')
-      .argument('<service>'),
+      .description('change how a token is described (admin); what is not given stays')
+      .argument('<service>', SERVICE),
   ).action(action(() => import('../tokens/edit-token.ts')));
 
 export const removeTokens = (action: Action, name = 'rm'): Command =>
   new Command(name)
-    .description('delete them, every grant for them, and their records at the webhook (admin)')
-    .argument('<service...>')
+    .description('delete tokens, every grant for them, and their records at the webhook (admin)')
+    .argument('<service...>', SERVICE)
     .option('-y, --yes', 'do not ask')
     .action(action(() => import('../tokens/remove-tokens.ts')));
 
 const refreshToken = (action: Action): Command =>
   new Command('refresh')
-    .description('have the webhook refresh it at its provider (admin)')
-    .argument('<service>')
+    .description('have the webhook refresh a token at its provider (admin)')
+    .argument('<service>', SERVICE)
     .action(action(() => import('../tokens/refresh-token.ts')));
 
 const tokenHistory = (action: Action): Command =>
   new Command('history')
-    .description('list what happened with it, newest first')
-    .argument('<service>')
+    .description('list what happened with a token, newest first')
+    .argument('<service>', SERVICE)
     .option('--limit <count>', 'how many', '50')
     .action(action(() => import('../tokens/token-history.ts')));
 
 const storeTicket = (action: Action): Command =>
   new Command('store-ticket')
     .description(
-      'print an address and a ticket with which its secret can be stored once, by whoever has them',
+      'print an address and a ticket with which the secret of a token can be stored once, by whoever has them',
     )
-    .argument('<service>')
+    .argument('<service>', SERVICE)
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
     .action(action(() => import('../tokens/store-ticket.ts')));
-
-/** Below the flags. */
-const examples = (...lines: readonly string[]): string =>
-  ['', 'Examples:', ...lines.map((line) => `  ${line}`), ''].join('\n');
 
 /** How a token is described. */
 const addDescription = (command: Command): Command =>
   command
     .option('--name <name>', 'what people call it')
-    .option('--description <text>')
-    .option('--notes <text>')
+    .option('--description <text>', 'what it is for; agents see it')
+    .option('--notes <text>', 'what else is to be known')
     .option('--tags <tags>', 'separated by commas; an empty text: none');
+
+const SERVICE = 'what the token is called';
