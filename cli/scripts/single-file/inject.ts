@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** Both are Node's ("Single executable applications"): what it looks for in itself, and what tells it that there is something. */
 const RESOURCE = 'NODE_SEA_BLOB';
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const MACH_O_SEGMENT = 'NODE_SEA';
 
-const POSTJECT = createRequire(import.meta.url).resolve('postject/dist/cli.js');
+const POSTJECT = fileURLToPath(import.meta.resolve('postject/dist/cli.js'));
 
 export interface Ingredients {
   /** CommonJS. */
