@@ -17,6 +17,8 @@ type SessionGrant = z.infer<typeof sessionGrantSchema>;
 
 /** Before its end a session is renewed already, so that no request is on its way meanwhile. */
 const MARGIN_MS = 30_000;
+/** How long a service may take for an answer that nobody waits for any more. */
+const GRACE_MS = 500;
 
 /** @param askedAt when the answer was asked for, by this machine's clock, ms */
 export const sessionOf = (grant: SessionGrant, askedAt: number): SessionSecrets => ({
@@ -35,23 +37,33 @@ export const endsSoon = ({ accessExpiresAt }: SessionSecrets, nowMs: number): bo
  * @throws Failure denied where the session is over
  */
 export async function renewSession(
-  invocation: Pick<Invocation, 'terminal' | 'flags'>,
+  invocation: Pick<Invocation, 'terminal' | 'signal' | 'flags'>,
   { name, baseUrl }: Context,
   { refreshToken }: SessionSecrets,
 ): Promise<SessionSecrets> {
   const url = new URL(`${baseUrl}/api/cli/login/refresh`);
   const askedAt = Date.now();
-  // Ctrl-C does not end it half-way: the service may have put the next pair in the place of this one by then.
-  const uninterrupted = { ...invocation, signal: new AbortController().signal };
-  const answer = await sendTwice(uninterrupted, {
-    method: 'POST',
-    url,
-    body: { refreshToken },
-    secretMembers: true,
-  });
+  const answer = await sendTwice(
+    { ...invocation, signal: soonAfter(invocation.signal) },
+    {
+      method: 'POST',
+      url,
+      body: { refreshToken },
+      secretMembers: true,
+    },
+  );
   if (answer.status === 401)
     throw new Failure('denied', `the session of ${name} at ${url.host} has ended: svault login --as ${name}`);
   return sessionOf(understood(answer, url, sessionGrantSchema), askedAt);
+}
+
+/** Ctrl-C does not end it half-way: the service may have put the next pair in the place of this one, and says so at once. */
+function soonAfter(signal: AbortSignal): AbortSignal {
+  const later = new AbortController();
+  const abortLater = (): void => void setTimeout(() => later.abort(), GRACE_MS).unref();
+  if (signal.aborted) abortLater();
+  else signal.addEventListener('abort', abortLater, { once: true });
+  return later.signal;
 }
 
 /** The answer may have been lost on the way: for some seconds the service gives the same one again. */
@@ -61,7 +73,8 @@ async function sendTwice(
 ): Promise<IncomingAnswer> {
   try {
     return await send(invocation, request);
-  } catch {
+  } catch (error) {
+    if (invocation.signal.aborted) throw error;
     return send(invocation, request);
   }
 }

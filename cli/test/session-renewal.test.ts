@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { type RequestListener, type Server, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
+
+// What a renewal makes of a service that does not answer as it should; login-by-browser.test.ts has one that does.
+
+let person: CommandLine;
+let server: Server;
+let asked: string[];
+let handle: RequestListener;
+let interruption: AbortController;
+
+beforeEach(async () => {
+  person = commandLine();
+  asked = [];
+  interruption = new AbortController();
+  server = createServer((req, res) => {
+    asked.push(`${req.method} ${req.url}`);
+    handle(req, res);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const secrets = { home: 'file', id: 'one' };
+  keep('contexts.json', {
+    current: 'work',
+    contexts: { work: { kind: 'admin', email: 'a', baseUrl, secrets } },
+  });
+  const session = { kind: 'session', accessToken: 'old', accessExpiresAt: '2020', refreshToken: 'old' };
+  keep('secrets.json', { secrets: { one: session } });
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+  person.remove();
+});
+
+const keep = (name: string, document: object): void =>
+  writeFileSync(join(person.dir, name), JSON.stringify({ version: 1, ...document }), { mode: 0o600 });
+const kept = (): string => readFileSync(join(person.dir, 'secrets.json'), 'utf8');
+const whoami = (): Promise<Outcome> => person.svault(['whoami'], { signal: interruption.signal });
+const grant = (more: object = {}): string =>
+  JSON.stringify({
+    accessToken: 'new',
+    refreshToken: 'newer',
+    expiresInSeconds: 900,
+    user: { email: 'a' },
+    ...more,
+  });
+const RENEWAL = 'POST /api/cli/login/refresh';
+
+describe('Ctrl-C during a renewal', () => {
+  test('keeps the next pair that the service gave meanwhile: exit 130', async () => {
+    handle = (_req, res) => {
+      interruption.abort();
+      setTimeout(() => res.end(grant()), 50);
+    };
+    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
+    expect(kept()).toContain('"newer"');
+    expect(asked).toEqual([RENEWAL]);
+  });
+
+  test('ends soon though the service never answers: exit 130', async () => {
+    handle = () => interruption.abort();
+    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
+    expect(kept()).toContain('"old"');
+    expect(asked).toEqual([RENEWAL]);
+  });
+});
+
+test('a connection that broke is tried once more', async () => {
+  handle = (req, res) => {
+    if (asked.length === 1) return void req.socket.destroy();
+    res.end(req.url === '/api/me' ? '{}' : grant());
+  };
+  await whoami();
+  expect(asked).toEqual([RENEWAL, RENEWAL, 'GET /api/me']);
+  expect(kept()).toContain('"newer"');
+});
+
+test.each([
+  [200, '{}', 1],
+  [200, '<html>', 1],
+  [200, grant({ accessToken: 'a b' }), 1],
+  [200, grant({ refreshToken: 'a\r\nb' }), 1],
+  [200, grant({ user: { email: 'a'.repeat(1_000) } }), 1],
+  [302, '', 1],
+  [401, JSON.stringify({ error: 'This session has ended.', code: 'UNAUTHENTICATED' }), 3],
+  [429, JSON.stringify({ error: 'Later.', code: 'RATE_LIMITED', retryAfter: 9 }), 7],
+  [502, '<html>', 5],
+])('%i %.20j: one line, exit code %i, and what is kept stays', async (status, body, exitCode) => {
+  const before = kept();
+  handle = (_req, res) => void res.writeHead(status, { location: 'http://127.0.0.1:1/' }).end(body);
+  const { code, out, err } = await whoami();
+  expect({ code, out }).toEqual({ code: exitCode, out: '' });
+  expect(err).toMatch(/^error: \P{Cc}+\n$/u);
+  expect(kept()).toBe(before);
+  expect(asked).toEqual([RENEWAL]);
+  expect(readdirSync(person.dir).toSorted()).toEqual(['contexts.json', 'secrets.json']);
+});
