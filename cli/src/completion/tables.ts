@@ -8,7 +8,7 @@ export interface Case {
 }
 
 /** A list of values as the scripts know it; the words of one have no spaces. */
-export const kindOf = (values: Values): string =>
+const kindOf = (values: Values): string =>
   typeof values === 'string' ? values : `one of ${values.join(' ')}`;
 
 /** `AT/WORD` → the command that it leads to. */

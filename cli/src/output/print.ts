@@ -117,7 +117,7 @@ export function printAnswers<T>(
 }
 
 /** A text in a tone. */
-export const toned = (text: string, tone: Tone | undefined): string =>
+const toned = (text: string, tone: Tone | undefined): string =>
   tone === undefined ? text : styleText(tone, text, { validateStream: false });
 
 /** A command behind a pipe gets the name as it is: without its invisible characters it could be the name of another thing. */
