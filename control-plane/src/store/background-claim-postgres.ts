@@ -6,12 +6,14 @@ import type { Schema } from './schema.ts';
 /** Twice the call that must not outlast it: a claim that is given has at least half of this left. */
 const HELD_FOR = sql.lit('30 s');
 const LEFT_AT_LEAST = sql.lit('15 s');
+/** Who asks sees an end by the time at which its statement began, which may be some seconds before the claim was taken. */
+const NO_END_BEYOND = sql.lit('60 s');
 
 const OWNER_BYTES = 16;
 
 /**
  * A row that says whose turn it is (migrations/113). What others have locked is skipped and not waited for: they are
- * taking it. An end beyond the longest one is of a clock that was set back since, and holds nobody off.
+ * taking it. An end far beyond the longest one is of a clock that was set back since, and holds nobody off.
  *
  * A process that is killed is followed within 30 seconds, one that stops at once.
  */
@@ -23,7 +25,7 @@ export function createBackgroundClaim(db: Kysely<Schema>): BackgroundClaim {
       WITH due AS (
         SELECT work FROM background_claims
         WHERE work = 'all' AND NOT (${own})
-          AND (owner = ${owner} OR held_until NOT BETWEEN now() AND now() + interval ${HELD_FOR})
+          AND (owner = ${owner} OR held_until NOT BETWEEN now() AND now() + interval ${NO_END_BEYOND})
         FOR UPDATE SKIP LOCKED
       ), taken AS (
         UPDATE background_claims SET owner = ${owner}, held_until = now() + interval ${HELD_FOR}

@@ -76,6 +76,17 @@ it('is held off by no end that only a clock set back can explain', async () => {
   expect(await left()).toBeLessThanOrEqual(30);
 });
 
+it('is not given to who began to ask a moment before another took it', async () => {
+  const [one] = processes(1);
+  await database.kysely.transaction().execute(async (earlier) => {
+    // Its time of day is that of its beginning.
+    await sql`SELECT now()`.execute(earlier);
+    expect(await one?.hold()).toBe(true);
+    expect(await createBackgroundClaim(earlier).hold()).toBe(false);
+  });
+  expect(await one?.hold()).toBe(true);
+});
+
 it('waits for nobody who is taking it', async () => {
   const [one, other] = processes(2);
   await database.kysely.transaction().execute(async (transaction) => {
