@@ -64,7 +64,7 @@ describe.skipIf(!hasKeychain)(`with a keychain${WITHOUT}`, () => {
     await expect(left && store.secretsOf(left)).rejects.toMatchObject({
       exit: 'failed',
       message:
-        'the secrets of left are in the system’s keychain, which does not open (SVAULT_KEYCHAIN is off): unlock it, or svault login --as left',
+        'the secrets of left are in the system’s keychain, which does not open (SVAULT_KEYCHAIN is off): unlock it, or sign in by another name',
     });
     expect(await store.remove('left')).toBe('SVAULT_KEYCHAIN is off');
     expect((await store.list()).contexts).toEqual([]);

@@ -93,7 +93,7 @@ async function reached<T>({ name }: KeptContext, action: () => Promise<T>): Prom
     if (!(error instanceof KeychainAway)) throw error;
     throw new Failure(
       'failed',
-      `the secrets of ${name} are in the system’s keychain, which does not open (${error.message}): unlock it, or svault login --as ${name}`,
+      `the secrets of ${name} are in the system’s keychain, which does not open (${error.message}): unlock it, or sign in by another name`,
       { cause: error },
     );
   }

@@ -32,8 +32,13 @@ async function keySecretsOf(store: ContextStore, context: KeptContext): Promise<
     const secrets = await store.secretsOf(context);
     return secrets.kind === 'key' ? secrets : undefined;
   } catch (error) {
-    if (error instanceof Failure && error.exit === 'denied') return undefined;
-    throw error;
+    if (!(error instanceof Failure)) throw error;
+    if (error.exit === 'denied') return undefined;
+    throw new Failure(
+      error.exit,
+      `${error.message}; its sealing key is there as well, and svault context rm ${context.name} gives it up`,
+      { cause: error },
+    );
   }
 }
 
