@@ -1,6 +1,7 @@
 import type { ExitName } from './exit-codes.ts';
 import { Failure, failureLine } from './failure.ts';
 import { DryRunDone } from './http/dry-run.ts';
+import { Interrupted } from './interrupted.ts';
 import type { Invocation } from './invocation.ts';
 
 /** What came of doing the same for several things. */
@@ -16,13 +17,13 @@ const HOPELESS: readonly ExitName[] = ['interrupted', 'denied', 'unavailable', '
 
 /**
  * Does the same for several things, in their order. One that fails is said on stderr, and the others go on. A single one that
- * fails is the failure itself. Under `--dry-run` each shows its requests.
+ * fails is the failure itself. Ctrl-C ends it. Under `--dry-run` each shows its requests.
  *
  * @param named how a line on stderr names it
  * @throws whatever is no Failure
  */
 export async function oneByOne<I, T>(
-  { terminal }: Pick<Invocation, 'terminal'>,
+  { terminal, signal }: Pick<Invocation, 'terminal' | 'signal'>,
   items: readonly I[],
   { act, named }: { readonly act: (item: I) => Promise<T>; readonly named: (item: I) => string },
 ): Promise<Outcomes<T>> {
@@ -33,6 +34,7 @@ export async function oneByOne<I, T>(
       done.push(await act(item));
     } catch (error) {
       if (error instanceof DryRunDone) continue;
+      if (signal.aborted) return { done, failure: new Interrupted() };
       if (!(error instanceof Failure)) throw error;
       failures.push(error);
       if (items.length === 1) break;

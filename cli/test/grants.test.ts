@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 import type { Outcome } from './command-line.ts';
@@ -141,6 +144,35 @@ describe('several of which some fail', () => {
       await people.pair.admin.call('POST', '/api/vault/unlock');
     }
   });
+});
+
+test('Ctrl-C leaves the rest alone, and what was done is printed', async () => {
+  const interruption = new AbortController();
+  const grant = {
+    id: 'grt_1',
+    serviceName: 'github',
+    status: 'active',
+    grantExpiresAt: null,
+    refreshPolicy: 'none',
+    sourceGroupId: null,
+    createdAt: '2026-11-20T12:00:00.000Z',
+  };
+  let posts = 0;
+  await using service = createServer(({ method }, response) => {
+    if (method === 'GET') return response.end(JSON.stringify({ items: [{ id: 'agt_1', name: 'kim' }] }));
+    posts += 1;
+    if (posts === 1) return response.writeHead(201).end(JSON.stringify(grant));
+    return interruption.abort();
+  });
+  await once(service.listen(0, '127.0.0.1'), 'listening');
+  const SVAULT_BASE_URL = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  expect(
+    await people.admin.svault(['grants', 'add', 'kim', 'github', 'npm', 'pypi', '--format', 'name'], {
+      env: { SVAULT_BASE_URL },
+      signal: interruption.signal,
+    }),
+  ).toEqual({ code: 130, out: 'github\n', err: 'kim may have github until it is revoked\n' });
+  expect(posts).toBe(2);
 });
 
 test('--dry-run shows each request and sends none', async () => {

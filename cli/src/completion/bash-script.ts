@@ -7,7 +7,7 @@ import { type Case, flagged, operands, parents, steps, valuedFlags } from './tab
  */
 export const bashScript = (tree: CommandTree): string => `# Completion of svault for bash.
 _svault() {
-  local rest=\${COMP_LINE:0:COMP_POINT} bare word cur head='' at='' takes='' kind candidates=''
+  local IFS=$' \\t\\n' rest=\${COMP_LINE:0:COMP_POINT} bare word cur head='' at='' takes='' kind candidates=''
   local -i index=0 operands=0 only_operands=0
   local -a typed
   typed=()

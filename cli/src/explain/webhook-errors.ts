@@ -76,7 +76,7 @@ export const WEBHOOK_ERRORS: Readonly<Record<WebhookErrorCode, Explanation>> = {
   },
   EMPTY_TOKEN: {
     meaning: 'The record exists and holds no value.',
-    remedy: 'Store one with a store ticket.',
+    remedy: 'Store one: svault set NAME.',
   },
   MINT_FAILED: {
     meaning: 'A short-lived credential could not be made from the stored one.',
