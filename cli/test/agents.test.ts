@@ -156,8 +156,11 @@ describe('an agent is meant', () => {
 
   test('by its id before another that is called so', async () => {
     const id = await made('first');
-    await made(id);
+    const other = await made(id);
     expect(await json('agents', 'show', id)).toMatchObject({ id, name: 'first' });
+    const { out } = await svault('agents', 'list', '--format', 'name');
+    expect(out.split('\n')).toContain(other);
+    expect(out.split('\n')).not.toContain(id);
   });
 
   test('by a name on a later page', async () => {

@@ -8,12 +8,12 @@ const TONES: Readonly<Record<string, Tone>> = { suspended: 'yellow', deleted: 'r
  * @param agents among which a name has to be one agent's
  */
 export function agentsShape(agents: readonly Agent[]): Shape<Agent> {
-  const known = new Set<string>();
+  const taken = new Set(agents.map(({ id }) => id));
   const ambiguous = new Set<string>();
-  for (const { id, name } of agents) {
+  for (const { name } of agents) {
     const form = name.normalize();
-    if (known.has(form)) ambiguous.add(form);
-    known.add(form).add(id);
+    if (taken.has(form)) ambiguous.add(form);
+    taken.add(form);
   }
   return {
     columns: [

@@ -59,6 +59,12 @@ command: 128 and the number of the signal that ended it, 127 where there is no s
           'svault explain --format wide',
         ),
       )
+      .addHelpText(
+        'after',
+        `
+What a webhook refuses to a proxy arrives with HTTP 502, whatever is shown here; 413, 429 and
+504 stay as they are.`,
+      )
       .action(action(() => import('../explain/explain.ts'))),
   ];
 }
