@@ -36,7 +36,7 @@ const written = async (): Promise<string[]> => {
 const expectAll = async (): Promise<void> => {
   const { state } = service.place;
   const unshipped = () => state.value('SELECT head_seq - shipped_seq FROM audit_chains');
-  await expect.poll(unshipped, { timeout: 15_000 }).toBe(0);
+  await expect.poll(unshipped).toBe(0);
   expect(service.webhook.received).toEqual(await written());
 };
 

@@ -11,7 +11,7 @@ describe('shipping the log to the webhook', () => {
   });
   afterEach(() => service.stop());
 
-  const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 15_000, interval: 50 });
+  const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
 
   /** Ids in the order in which they were written, which is the order in which they must arrive. */
   const written = async (): Promise<string[]> => (await service.log()).toReversed().map(({ id }) => id);

@@ -146,7 +146,7 @@ describe.runIf(inject('redis') !== undefined)(`two services (${NO_REDIS})`, () =
         one.clock.advance(1_000);
         expect(webhook.events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
       },
-      { timeout: 15_000, interval: 50 },
+      { timeout: 30_000, interval: 50 },
     );
   });
 
