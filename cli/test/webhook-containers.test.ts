@@ -105,15 +105,31 @@ describe('up', () => {
     ]);
   });
 
-  test('runs no project that others can change', async () => {
+  test.each([
+    ['compose.yaml', 0o666],
+    ['.env', 0o660],
+    // Whoever may write there puts another file in its place, or one beside it that compose adds to it.
+    ['.', 0o770],
+    ['compose.override.yaml', 0o664],
+    ['docker-compose.override.yml', 0o646],
+  ])('runs no project where others can change %s', async (name, mode) => {
     const compose = fakeCompose(person.dir, HEALTHY);
-    chmodSync(join(folder, 'compose.yaml'), 0o666);
+    const path = join(folder, name);
+    if (name.includes('override')) writeFileSync(path, 'services: {}\n');
+    chmodSync(path, mode);
     const { code, err } = await withPrograms(compose.path, ['up', folder]);
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/compose\.yaml belongs to somebody else or can be changed/),
+      expect.stringMatching(/^error: \S+ belongs to somebody else or can be changed by others/),
     ]);
+    expect(err).toContain(`${path} `);
     expect(() => compose.calls()).toThrow();
+  });
+
+  test('runs a project with additions of its owner’s', async () => {
+    writeFileSync(join(folder, 'compose.override.yaml'), 'services: {}\n', { mode: 0o644 });
+    const compose = fakeCompose(person.dir, HEALTHY);
+    expect(await withPrograms(compose.path, ['up', folder])).toMatchObject({ code: 0 });
   });
 
   test('runs no compose file that svault did not write', async () => {

@@ -106,10 +106,10 @@ describe('writeProject', () => {
     expect(everything()).toEqual(before);
   });
 
-  it('makes no project where everybody may change it', async () => {
+  it.each([0o777, 0o770])('makes no project where others may change it (mode %o)', async (mode) => {
     mkdirSync(folder, { recursive: true });
-    chmodSync(folder, 0o777);
-    await expect(write(project())).rejects.toMatchObject(usage(/everybody may change/));
+    chmodSync(folder, mode);
+    await expect(write(project())).rejects.toMatchObject(usage(/changed by others \(chmod go-w /));
     expect(readdirSync(folder)).toEqual([]);
   });
 

@@ -1,9 +1,10 @@
-import { lstat, readFile } from 'node:fs/promises';
+import { lstat, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getegid, geteuid } from 'node:process';
 import { usage } from '../failure.ts';
 import { COMPOSE_FILE, ENV_FILE } from './compose-project.ts';
 import { readEnvFile } from './env-file.ts';
+import { mustNotBeOfOthers } from './not-of-others.ts';
 import { TUNNEL_METHODS, type TunnelMethod } from './tunnel-methods.ts';
 
 /** A project that `init` wrote. */
@@ -21,6 +22,11 @@ export const currentUser = (): { readonly uid: number; readonly gid: number } =>
 });
 
 const MAX_ENV_CHARACTERS = 64 * 1_024;
+/** Compose adds what these say to compose.yaml, unasked. */
+const OVERRIDES = ['compose.override', 'docker-compose.override'].flatMap((name) => [
+  `${name}.yaml`,
+  `${name}.yml`,
+]);
 
 /**
  * The project in a folder.
@@ -28,14 +34,14 @@ const MAX_ENV_CHARACTERS = 64 * 1_024;
  * @throws Failure usage for one that somebody else put there or can change: it is not run
  */
 export async function projectIn(folder: string): Promise<Project | undefined> {
-  const { uid } = currentUser();
   for (const name of [COMPOSE_FILE, ENV_FILE]) {
     const about = await lstat(join(folder, name)).catch(() => undefined);
     if (about === undefined || !about.isFile()) return undefined;
-    if ((about.uid !== uid && about.uid !== 0 && uid !== 0) || (about.mode & 0o022) !== 0)
-      throw usage(
-        `${join(folder, name)} belongs to somebody else or can be changed by others; it is not used`,
-      );
+    mustNotBeOfOthers(join(folder, name), about);
+  }
+  for (const path of [folder, ...OVERRIDES.map((name) => join(folder, name))]) {
+    const about = await stat(path).catch(() => undefined);
+    if (about !== undefined) mustNotBeOfOthers(path, about);
   }
   const text = await readFile(join(folder, ENV_FILE), 'utf8');
   if (text.length > MAX_ENV_CHARACTERS) return undefined;

@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 import { Failure, usage } from '../failure.ts';
+import { mustNotBeOfOthers } from './not-of-others.ts';
 import type { ProjectFile, SecretFile } from './project-file.ts';
 
 export interface WholeProject {
@@ -65,8 +66,7 @@ export async function writeProject(
     await makeFolder(folder, 0o700);
     const about = await stat(folder);
     if (!about.isDirectory()) throw usage(`${folder} is no folder`);
-    if ((about.mode & 0o002) !== 0)
-      throw usage(`everybody may change what is in ${folder}: choose another folder`);
+    mustNotBeOfOthers(folder, about);
     for (const name of privateFolders) await makePrivateFolder(join(folder, name), giveTo, makeFolder);
     const staged: Staged[] = [];
     for (const { path, secret } of secrets) {
