@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { run } from '../src/run.ts';
 import type { CommandLine } from './command-line.ts';
@@ -277,6 +278,25 @@ describe('a session', () => {
     expect(both.map(({ code, err }) => ({ code, err }))).toEqual(Array(2).fill({ code: 0, err: '' }));
     stage.pair.clock.advance(11_000);
     expect(await person.svault(['whoami'])).toMatchObject({ code: 0 });
+  });
+
+  test('is not renewed where the next one could not be kept: with the used one it would be over', async () => {
+    change(person, PAST);
+    const bin = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
+    // As on a full disk: no file can have a byte, and a program that goes on is told so.
+    const full = ['/bin/sh', '-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath] as const;
+    const goingOn = ['--import', "data:text/javascript,process.on('SIGXFSZ', () => undefined)"];
+    const { code, err } = await person.spawned(['whoami'], {
+      program: [...full, ...goingOn, bin],
+      env: { NODE_DISABLE_COMPILE_CACHE: '1' },
+    });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringMatching(/^error: \S+secrets\.json cannot be written: [^\n]+\n$/),
+    });
+    expect(readdirSync(person.dir)).toEqual(['contexts.json', 'secrets.json']);
+    stage.pair.clock.advance(11_000);
+    expect(await person.svault(['whoami'])).toMatchObject({ code: 0, err: '' });
   });
 
   test('whose access token the service does not know is renewed as well', async () => {

@@ -14,6 +14,8 @@ export interface KeptSecrets {
   add(name: string, secrets: ContextSecrets): Promise<KeptContext['secrets'] & { readonly note: string }>;
   /** @throws Failure */
   read(context: KeptContext): Promise<ContextSecrets>;
+  /** Before those that are kept become worthless. @throws Failure where no others could be put in their place now */
+  rehearse(context: KeptContext): Promise<void>;
   /** Only under the folder's lock. @throws Failure */
   replace(context: KeptContext, secrets: ContextSecrets, inUse: readonly KeptContext[]): Promise<void>;
   /** Takes those of the file that are not in use out of it, and adds. Only under the folder's lock. */
@@ -54,6 +56,9 @@ export function keptSecrets(keychain: Keychain, file: SecretsFile): KeptSecrets 
         'denied',
         `the secrets of ${context.name} are not in ${where} any more: svault login --as ${context.name}`,
       );
+    },
+    rehearse: async ({ secrets: { home } }) => {
+      if (home === 'file') await file.rehearse();
     },
     replace: async (context, secrets, inUse) => {
       if (context.secrets.home === 'file') return writeFile(inUse, new Map([[context.secrets.id, secrets]]));

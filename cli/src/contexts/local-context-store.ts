@@ -81,6 +81,7 @@ export async function localContextStore(
     replaceSecrets: (context, next) =>
       locked(`secrets-${context.secrets.id}`, async () => {
         const present = await secrets.read(context);
+        await secrets.rehearse(context);
         const replaced = await next(present);
         if (replaced === present) return present;
         await changing(async ({ contexts }) => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { geteuid } from 'node:process';
 import { Failure } from '../failure.ts';
@@ -54,13 +54,32 @@ async function checkPrivate(file: FileHandle, path: string): Promise<void> {
   if (found.size > MAX_BYTES) refused('is larger than svault ever writes it: delete it, and sign in again');
 }
 
+/** Of a text that is about to grow. */
+const SPARE_BYTES = 4 * 1024;
+
+/**
+ * Finds out whether a file could be written now, a little longer than it is.
+ * @throws Failure where it could not, such as on a disk that is full
+ */
+export async function rehearsePrivateFile(path: string): Promise<void> {
+  const rehearsed = besides(path);
+  try {
+    const { size } = await stat(path);
+    await writeFile(rehearsed, Buffer.alloc(size + SPARE_BYTES), { flag: 'wx', mode: PRIVATE_MODE });
+  } catch (error) {
+    throw cannotBeWritten(path, error);
+  } finally {
+    await rm(rehearsed, { force: true }).catch(() => undefined);
+  }
+}
+
 /**
  * Writes a file for this user alone, whole or not at all, whenever the power fails.
  * @throws Failure where it cannot be written
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const folder = dirname(path);
-  const next = join(folder, `.${basename(path)}.${randomBytes(8).toString('hex')}`);
+  const next = besides(path);
   try {
     {
       await using file = await open(next, 'wx', PRIVATE_MODE);
@@ -72,6 +91,13 @@ export async function writePrivateFile(path: string, text: string): Promise<void
     await opened.sync();
   } catch (error) {
     await rm(next, { force: true }).catch(() => undefined);
-    throw new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });
+    throw cannotBeWritten(path, error);
   }
 }
+
+/** Where what is to take a file's place is written first. */
+const besides = (path: string): string =>
+  join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}`);
+
+const cannotBeWritten = (path: string, error: unknown): Failure =>
+  new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { contextSecretsSchema } from './context-secrets-schema.ts';
 import type { ContextSecrets } from './context.ts';
 import { keptDocument } from './kept-document.ts';
+import { rehearsePrivateFile } from './private-file.ts';
 
 const documentSchema = z.object({ secrets: z.record(z.string(), contextSecretsSchema) });
 
@@ -10,6 +11,8 @@ const documentSchema = z.object({ secrets: z.record(z.string(), contextSecretsSc
 export interface SecretsFile {
   readonly path: string;
   read(id: string): Promise<ContextSecrets | undefined>;
+  /** @throws Failure where nothing could be written now */
+  rehearse(): Promise<void>;
   /** Changes it, and forgets whatever is not in use any more. Only under the folder's lock. */
   write(changed: ReadonlyMap<string, ContextSecrets>, inUse: ReadonlySet<string>): Promise<void>;
 }
@@ -22,6 +25,7 @@ export function secretsFile(folder: string): SecretsFile {
       const { secrets = {} } = (await file.read()) ?? {};
       return Object.hasOwn(secrets, id) ? secrets[id] : undefined;
     },
+    rehearse: () => rehearsePrivateFile(file.path),
     write: async (changed, inUse) => {
       const present = Object.entries((await file.read())?.secrets ?? {});
       const kept = [...present, ...changed].filter(([id]) => inUse.has(id));
