@@ -45,6 +45,36 @@ test('a secret goes in by stdin and comes out as it was, for an agent with a gra
   expect(listed).toEqual({ code: 0, out: 'mail\n', err: '' });
 });
 
+test('a sample of the table ends as it does with Node', async () => {
+  const { admin, pair } = people;
+  await pair.admin.call('POST', '/api/agents', { name: 'sampler' });
+  const project = join(admin.dir, 'project');
+  const set = ['--set', 'SV_WEBHOOK_URL=https://vault.example.org'];
+  for (const [args, exit, shown] of [
+    [['ag', 'list'], 0, /sampler/],
+    [['agents', 'show', 'sampler', '--format', 'json'], 0, /"status": "active"/],
+    [['gr', 'add', 'sampler', 'anything', '--expires', '1h'], 0, /^$/],
+    [['grants', 'list', 'sampler'], 0, /anything/],
+    [['gr', 'rm', 'sampler', 'anything'], 0, /^$/],
+    [['ag', 'off', 'sampler'], 0, /^$/],
+    [['vault', 'stat'], 0, /unlocked/],
+    [['wh', 'status'], 0, /127\.0\.0\.1/],
+    [['wh', 'init', project, '--method', 'custom', ...set], 0, /^$/],
+    [['wh', 'up', admin.dir], 2, /^$/],
+    [['tk', 'info', 'nothing-of-that-name'], 4, /^$/],
+    [['rm', 'nothing-of-that-name', '--dry-run', '--yes'], 0, /^DELETE /],
+    [['completion', 'fish'], 0, /complete/],
+    [['explain', 'NO_GRANT'], 0, /^NO_GRANT/],
+  ] as const) {
+    const said = await svault(admin, args);
+    expect([args.join(' '), said.code, said.out]).toEqual([
+      args.join(' '),
+      exit,
+      expect.stringMatching(shown),
+    ]);
+  }
+});
+
 test('exec hands a credential to a command', async () => {
   await svault(people.admin, ['tokens', 'create', 'build'], { input: 'of-the-build' });
   const agent = await people.agent('builder', 'build');

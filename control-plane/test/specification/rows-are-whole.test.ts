@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ACCOUNT_PLAYS } from './account-plays.ts';
 import { ADDRESS_PLAYS } from './address-plays.ts';
+import { CLIENT_CONTEXT_PLAYS, CLIENT_PLAYS } from './client-plays.ts';
 import { ENDPOINT_PLAYS } from './endpoint-plays.ts';
 import { ENDPOINT_ROWS } from './endpoint-rows.ts';
 import { ERROR_PLAYS } from './error-plays.ts';
@@ -9,7 +10,6 @@ import { ENVELOPE_PLAYS } from './envelope-plays.ts';
 import { EVENT_PLAYS, VERSION_PLAYS } from './event-plays.ts';
 import { EVENT_ROWS, VERSION_ROWS } from './event-rows.ts';
 import { FLOOR_PLAYS } from './floor-plays.ts';
-import { LATER_COMMANDS, LATER_CONTEXTS } from './later-commands.ts';
 import { LIMIT_ROWS } from './limit-rows.ts';
 import { MCP_AUTH_PLAYS } from './mcp-auth-plays.ts';
 import { MCP_ERROR_PLAYS } from './mcp-error-plays.ts';
@@ -40,7 +40,7 @@ const sections = [
     LIMIT_ROWS,
     [FLOOR_PLAYS, ACCOUNT_PLAYS, ADDRESS_PLAYS, OTHER_PLAYS, MCP_LIMIT_PLAYS, PROXY_LIMIT_PLAYS],
   ],
-  ['Errors', ERROR_ROWS, [ERROR_PLAYS, MCP_ERROR_PLAYS, PROXY_ERROR_PLAYS, LATER_COMMANDS]],
+  ['Errors', ERROR_ROWS, [ERROR_PLAYS, MCP_ERROR_PLAYS, PROXY_ERROR_PLAYS, CLIENT_PLAYS]],
   [
     'The MCP endpoint, its tools and its authentication',
     MCP_ROWS,
@@ -48,7 +48,7 @@ const sections = [
   ],
   ['The MCP proxy and its key', PROXY_ROWS, [PROXY_PLAYS]],
   ['Other service endpoints', ENDPOINT_ROWS, [ENDPOINT_PLAYS]],
-  ['Service to webhook', SERVICE_ROWS, [SERVICE_PLAYS, LATER_CONTEXTS]],
+  ['Service to webhook', SERVICE_ROWS, [SERVICE_PLAYS, CLIENT_CONTEXT_PLAYS]],
   ['ABAC policy', POLICY_ROWS, [POLICY_PLAYS]],
   ['Webhook endpoints', WEBHOOK_ROWS, [WEBHOOK_PLAYS]],
   ['Credential envelope and token types', ENVELOPE_ROWS, [ENVELOPE_PLAYS]],
