@@ -1,13 +1,13 @@
 import { isatty } from 'node:tty';
 import { EXIT_CODES } from './exit-codes.ts';
-import { run } from './run.ts';
+import { run, told } from './run.ts';
 
 /** Runs the command line of this process; the only place that knows of one. */
 export async function main(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
   // What no command foresaw is one line as well; its stack would say nothing to whoever reads it.
   process.once('uncaughtException', (error) => {
-    process.stderr.write(`error: ${process.argv.includes('--debug') ? error.stack : error.message}\n`);
+    process.stderr.write(told(error, process.argv.includes('--debug')));
     process.exit(EXIT_CODES.failed.code);
   });
   const interruption = new AbortController();

@@ -3,6 +3,7 @@ import { Failure, failureLine } from './failure.ts';
 import { DryRunDone } from './http/dry-run.ts';
 import { Interrupted } from './interrupted.ts';
 import type { Invocation } from './invocation.ts';
+import { say } from './output/say.ts';
 
 /** What came of doing the same for several things. */
 export interface Outcomes<T> {
@@ -42,7 +43,7 @@ export async function oneByOne<I, T>(
       terminal.err(failureLine(new Failure(exit, `${named(item)}: ${error.message}`, { code })));
       const left = items.slice(index + 1).map(named);
       if (!HOPELESS.includes(exit)) continue;
-      if (left.length > 0) terminal.err(`not tried: ${left.join(', ')}\n`);
+      if (left.length > 0) say({ terminal }, `not tried: ${left.join(', ')}`);
       break;
     }
   }

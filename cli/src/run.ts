@@ -6,6 +6,7 @@ import type { GlobalFlags } from './global-flags.ts';
 import { DryRunDone } from './http/dry-run.ts';
 import { Interrupted } from './interrupted.ts';
 import type { Invocation } from './invocation.ts';
+import { plainLine, plainLines } from './output/plain-line.ts';
 import { createProgram } from './program.ts';
 
 /**
@@ -33,8 +34,13 @@ export async function run(
   }
 }
 
-function told(error: unknown, debug: boolean): string {
-  if (!(error instanceof Error)) return `error: ${String(error)}\n`;
-  if (debug) return `error: ${error.stack ?? error.message}\n`;
+/**
+ * What a person reads of an error: one line, harmless whoever wrote parts of it.
+ * @param debug with where it comes from
+ */
+export function told(error: unknown, debug: boolean): string {
+  if (!(error instanceof Error)) return `error: ${plainLine(String(error))}\n`;
+  // Others wrote parts of the message that it begins with.
+  if (debug) return `error: ${plainLines(error.stack ?? error.message).join('\n')}\n`;
   return failureLine(error instanceof Failure ? error : new Failure('failed', error.message));
 }

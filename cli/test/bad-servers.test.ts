@@ -190,3 +190,14 @@ describe('an address that a key must not be sent to: exit 2', () => {
     expect(err).toMatch(/^error: [^\n]*\n$/);
   });
 });
+
+test.each([[], ['--debug']])(
+  'no error moves the cursor, whoever wrote parts of it (%j)',
+  async (...debug) => {
+    const name = 'a\u001b[31m\u202eb\u009bc';
+    const { code, err } = await person.svault(['ls', '--context', name, ...debug]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/there is no login a \[31mb c, /);
+    expect(err.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  },
+);
