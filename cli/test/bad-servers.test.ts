@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { newKey } from '@svault/shared';
 import { generate } from 'selfsigned';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
 
 // Services that are none, or mean harm, or are not there: one clear line, the right exit code, no stack, and no key for others.
@@ -37,7 +37,7 @@ const ask = (baseUrl: string, ...args: string[]): Promise<Outcome> =>
 /** One line on stderr that says it; nothing on stdout. */
 const expectLine = ({ code, out, err }: Outcome, exitCode: number, said: RegExp): void => {
   expect({ code, out }).toEqual({ code: exitCode, out: '' });
-  expect(err).toMatch(/^error: [^\n]*\n$/);
+  expect(err).toMatch(/^error: [^\p{Cc}]*\n$/u);
   expect(err).toMatch(said);
   expect(err).not.toContain(KEY);
   expect(err).not.toMatch(/^\s+at /m);
@@ -94,7 +94,10 @@ describe('a server that is no svault: exit 1', () => {
       'a refusal with a code of its own making',
       (_req, res) => void res.writeHead(400).end('{"error":"x","code":"\\u001b[2J"}'),
     ],
-    ['a redirect', (_req, res) => void res.writeHead(302, { location: 'https://elsewhere.example/' }).end()],
+    [
+      'a redirect',
+      (_req, res) => void res.writeHead(302, { location: 'https://elsewhere.example/' }).end('{"grants":[]}'),
+    ],
   ];
   test.each(cases)('%s', async (_what, listener) => {
     expectLine(await ask(await answering(listener)), 1, /svault|is the address right/);
@@ -118,6 +121,44 @@ describe('a server that is no svault: exit 1', () => {
       /answered 502/,
     );
   });
+});
+
+test('a service that says nothing is not waited for without an end: exit 5', async () => {
+  const timeout = vi
+    .spyOn(AbortSignal, 'timeout')
+    .mockImplementation(() => AbortSignal.abort(new DOMException('late', 'TimeoutError')));
+  try {
+    expectLine(await ask(await answering(() => undefined)), 5, /did not answer in time/);
+    expect(timeout).toHaveBeenCalledWith(60_000);
+  } finally {
+    timeout.mockRestore();
+  }
+});
+
+test('what a policy says is told, and not twice', async () => {
+  const refusal = { code: 'POLICY_DENIED', error: 'Denied: not at night.', policy: 'nights', rule: 'time' };
+  for (const [reason, said] of [
+    [
+      'not at night',
+      'error: Denied: not at night. (policy nights) [POLICY_DENIED: svault explain POLICY_DENIED]\n',
+    ],
+    [
+      'late',
+      'error: Denied: not at night. (policy nights; late) [POLICY_DENIED: svault explain POLICY_DENIED]\n',
+    ],
+  ]) {
+    const body = JSON.stringify({ ...refusal, reason });
+    expect(await ask(await answering((_req, res) => void res.writeHead(403).end(body)))).toEqual({
+      code: 3,
+      out: '',
+      err: said,
+    });
+  }
+});
+
+test('an address may end in slashes', async () => {
+  const said = await ask('https://svault.example.org//', 'context', 'current', '--format', 'json');
+  expect(JSON.parse(said.out)).toMatchObject({ baseUrl: 'https://svault.example.org' });
 });
 
 test('what another machine says moves no cursor and adds no line', async () => {
@@ -152,6 +193,16 @@ describe('429', () => {
     expect(said.err).toContain('too many requests; again in');
   });
 
+  test('the wait ends at Ctrl-C: exit 130', async () => {
+    const stop = new AbortController();
+    const url = await answering((_req, res) => {
+      res.writeHead(429, { 'retry-after': '60' }).end();
+      setTimeout(() => stop.abort(), 50);
+    });
+    const said = await person.svault(['ls'], { env: { SVAULT_BASE_URL: url }, signal: stop.signal });
+    expect(said).toMatchObject({ code: 130, out: '' });
+  });
+
   test('a wait that is too long for a person is theirs to decide about: exit 7, once', async () => {
     let seen = 0;
     const url = await answering((_req, res) => {
@@ -181,7 +232,9 @@ describe('an address that a key must not be sent to: exit 2', () => {
     'ftp://127.0.0.1',
     'file:///etc/passwd',
     'https://user:word@svault.example.org',
+    'https://:word@svault.example.org',
     'https://svault.example.org/?a=1',
+    'https://svault.example.org/#a',
     'svault.example.org',
     '',
   ])('%s', async (baseUrl) => {

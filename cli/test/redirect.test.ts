@@ -174,6 +174,19 @@ describe('a webhook that lies', () => {
     expect(err).toMatch(/^error: [^\n]*\n$/);
   });
 
+  test.each([
+    [401, 'TICKET_INVALID', 1],
+    [502, 'WEBHOOK_REFUSED', 1],
+    [403, 'DELIVERY_NOT_ALLOWED', 3],
+    [404, 'NOT_FOUND', 4],
+    [422, 'EMPTY_TOKEN', 1],
+  ])('%i %s: exit %i, since it says nothing of who is signed in', async (status, code, exit) => {
+    const { service } = await pairThatAnswers({ status, body: { error: 'no', code } });
+    const said = await someone(service.url).svault(['get', 'github']);
+    expect({ code: said.code, out: said.out }).toEqual({ code: exit, out: '' });
+    expect(said.err).toContain(`[${code}: svault explain ${code}]`);
+  });
+
   test('cannot move the cursor by what it refuses with', async () => {
     const error = '\u001b[2J\u001b]0;title\u0007 \u202e no\nerror: second line';
     const { service } = await pairThatAnswers({ status: 403, body: { error, code: 'DELIVERY_NOT_ALLOWED' } });

@@ -19,16 +19,24 @@ export async function sendPatiently(
 ): Promise<IncomingAnswer> {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send(invocation, request);
-    if (request.method !== 'GET' || answer.status !== 429 || attempt === TRIES) return answer;
-    const pauseMs = pauseAfter(answer, attempt);
-    if (pauseMs > LONGEST_PAUSE_MS) return answer;
+    const pauseMs = request.method === 'GET' ? pauseAfter(answer, attempt) : undefined;
+    if (pauseMs === undefined) return answer;
     invocation.terminal.err(`too many requests; again in ${Math.ceil(pauseMs / 1_000)} s\n`);
     await sleep(pauseMs, undefined, { signal: invocation.signal });
   }
 }
 
-function pauseAfter({ headers }: IncomingAnswer, attempt: number): number {
+/**
+ * How long to wait before a GET is sent again, in milliseconds; undefined where its answer is final.
+ * @param attempt how often it was sent, from 1 on
+ */
+export function pauseAfter(
+  { status, headers }: Pick<IncomingAnswer, 'status' | 'headers'>,
+  attempt: number,
+): number | undefined {
+  if (status !== 429 || attempt >= TRIES) return undefined;
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  const pauseMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.max(seconds * 1_000, pauseMs) : pauseMs;
+  const ownMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
+  const pauseMs = Number.isFinite(seconds) && seconds >= 0 ? Math.max(seconds * 1_000, ownMs) : ownMs;
+  return pauseMs > LONGEST_PAUSE_MS ? undefined : pauseMs;
 }
