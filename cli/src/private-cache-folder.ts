@@ -1,6 +1,6 @@
-import { lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { Invocation } from './invocation.ts';
 
 /**
@@ -17,7 +17,10 @@ export function privateCacheFolder(env: Invocation['env'], name: string): string
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     // Who could write to one above could put another in its place. Only the first may be a link: it is the user's choice.
     const safe =
-      isOwn(statSync(caches), 0o022) && isOwn(lstatSync(ours), 0o077) && isOwn(lstatSync(folder), 0o077);
+      isOwn(statSync(caches), 0o022) &&
+      isOwn(lstatSync(ours), 0o077) &&
+      isOwn(lstatSync(folder), 0o077) &&
+      [...above(caches), ...above(realpathSync(caches))].every((each) => isOfNobodyElse(statSync(each)));
     return safe ? folder : undefined;
   } catch {
     return undefined;
@@ -36,3 +39,16 @@ function cachesOf(env: Invocation['env']): string {
 /** @param forbidden permissions that nobody may have on it; false on Windows, where none of this can be seen */
 const isOwn = (found: Stats, forbidden: number): boolean =>
   found.isDirectory() && found.uid === process.getuid?.() && (found.mode & forbidden) === 0;
+
+/** Whether nobody but this user and root can put something else in the place of what of this user's is in it. */
+const isOfNobodyElse = ({ uid, mode }: Stats): boolean =>
+  (uid === 0 || uid === process.getuid?.()) && ((mode & 0o022) === 0 || (mode & STICKY) !== 0);
+
+/** There, as in /tmp, others may add, and neither move nor remove what is not theirs. */
+const STICKY = 0o1000;
+
+/** All folders that it is in. */
+const above = (path: string): string[] => {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...above(parent)];
+};

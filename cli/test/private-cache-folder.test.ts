@@ -30,6 +30,24 @@ test.each([
   expect(privateCacheFolder({ XDG_CACHE_HOME: dir.path }, 'compiled')).toBeUndefined();
 });
 
+test.each([
+  ['a folder above it', (caches: string) => caches],
+  ['a folder above what a link leads to', (caches: string) => linkTo(caches)],
+  ['the folder that such a link is in', (caches: string) => linkTo(caches)],
+])('none where others may write to %s, and put another in its place', (what, named) => {
+  const above = join(dir.path, 'shared');
+  const caches = join(above, 'mine');
+  mkdirSync(caches, { recursive: true });
+  const XDG_CACHE_HOME = named(caches);
+  expect(privateCacheFolder({ XDG_CACHE_HOME }, 'compiled')).toBe(join(XDG_CACHE_HOME, 'svault/compiled'));
+  const open = what.startsWith('the folder') ? join(dir.path, 'links') : above;
+  chmodSync(open, 0o777);
+  expect(privateCacheFolder({ XDG_CACHE_HOME }, 'compiled')).toBeUndefined();
+  // As /tmp: they may add to it, and move nothing of others.
+  chmodSync(open, 0o1777);
+  expect(privateCacheFolder({ XDG_CACHE_HOME }, 'compiled')).toBeDefined();
+});
+
 test('none where nothing can be written, and no error', () => {
   expect(privateCacheFolder({ XDG_CACHE_HOME: '/dev/null' }, 'compiled')).toBeUndefined();
 });
@@ -38,4 +56,11 @@ function madeWith(mode: number): void {
   const folder = join(dir.path, 'svault');
   mkdirSync(folder);
   chmodSync(folder, mode);
+}
+
+function linkTo(target: string): string {
+  const links = join(dir.path, 'links');
+  mkdirSync(links);
+  symlinkSync(target, join(links, 'here'));
+  return join(links, 'here');
 }
