@@ -81,6 +81,22 @@ test('a connection that broke is tried once more', async () => {
   expect(kept()).toContain('"newer"');
 });
 
+test('a session that is refused is renewed once, and no more than once: exit 3', async () => {
+  const accessExpiresAt = new Date(Date.now() + 600_000).toISOString();
+  const session = { kind: 'session', accessToken: 'old', accessExpiresAt, refreshToken: 'old' };
+  keep('secrets.json', { secrets: { one: session } });
+  const used: (string | undefined)[] = [];
+  handle = (req, res) => {
+    if (req.method === 'POST') return void res.end(grant());
+    used.push(req.headers.authorization);
+    res.writeHead(401).end(JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' }));
+  };
+  expect(await whoami()).toMatchObject({ code: 3, out: '' });
+  expect(asked).toEqual(['GET /api/me', RENEWAL, 'GET /api/me']);
+  expect(used).toEqual(['Bearer old', 'Bearer new']);
+  expect(kept()).toContain('"newer"');
+});
+
 test.each([
   [200, '{}', 1],
   [200, '<html>', 1],

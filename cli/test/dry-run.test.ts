@@ -1,0 +1,79 @@
+import { readdirSync } from 'node:fs';
+import { newKey } from '@svault/shared';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CommandLine, commandLine } from './command-line.ts';
+import { type FakeServer, fakeServer } from './fake-servers.ts';
+
+let service: FakeServer;
+const people: CommandLine[] = [];
+beforeAll(async () => {
+  service = await fakeServer(() => ({ status: 200, body: {} }));
+});
+afterAll(async () => {
+  await service.close();
+  for (const person of people) person.remove();
+});
+
+const AGENT = 'svagent' as const;
+const ADMIN = 'svadmin' as const;
+
+test.each([
+  [ADMIN, 'whoami', 'GET /api/me'],
+  [ADMIN, 'ls', 'GET /api/tokens?limit=100'],
+  [ADMIN, 'get github', 'POST /api/tokens/github/credential-ticket\n{}'],
+  [ADMIN, 'get github --check', 'GET /api/tokens/github'],
+  [ADMIN, 'show github', 'GET /api/tokens/github'],
+  [ADMIN, 'set github', 'GET /api/tokens/github'],
+  [ADMIN, 'tokens edit github --notes=x', 'PATCH /api/tokens/github\n{"notes":"x"}'],
+  [ADMIN, 'tokens refresh github', 'POST /api/tokens/github/refresh'],
+  [ADMIN, 'tokens history github', 'GET /api/tokens/github/history?limit=50'],
+  [ADMIN, 'tokens store-ticket github --if-version 0', 'POST /api/tokens/github/store-ticket\n{"ifv":0}'],
+  [ADMIN, 'rm a b', 'DELETE /api/tokens/a\nDELETE /api/tokens/b'],
+  [ADMIN, 'agents list', 'GET /api/agents?limit=100'],
+  [ADMIN, 'agents show ci', 'GET /api/agents/ci'],
+  [ADMIN, 'agents edit ci --no-mcp', 'PATCH /api/agents/ci\n{"mcpEnabled":false}'],
+  [ADMIN, 'agents suspend ci', 'POST /api/agents/ci/suspend'],
+  [ADMIN, 'agents resume ci', 'POST /api/agents/ci/resume'],
+  [ADMIN, 'agents rm ci', 'DELETE /api/agents/ci'],
+  [ADMIN, 'grants list ci', 'GET /api/agents/ci/grants?limit=100'],
+  [
+    ADMIN,
+    'grant ci a b --expires 1h --refresh-policy auto',
+    'POST /api/agents/ci/grants\n{"serviceName":"a","expiresInSeconds":3600,"refreshPolicy":"auto"}\n' +
+      'POST /api/agents/ci/grants\n{"serviceName":"b","expiresInSeconds":3600,"refreshPolicy":"auto"}',
+  ],
+  [ADMIN, 'grants rm ci a ä', 'DELETE /api/agents/ci/grants/a\nDELETE /api/agents/ci/grants/%C3%A4'],
+  [ADMIN, 'vault status', 'GET /api/vault'],
+  [ADMIN, 'vault lock', 'POST /api/vault/lock'],
+  [ADMIN, 'vault unlock', 'POST /api/vault/unlock'],
+  [ADMIN, 'webhook status', 'GET /api/webhook'],
+  [AGENT, 'whoami', 'GET /api/agents/credentials'],
+  [AGENT, 'ls', 'GET /api/agents/credentials'],
+  [AGENT, 'show github', 'GET /api/agents/credentials'],
+  [AGENT, 'get github', 'GET /api/agents/credentials?service=github'],
+  [AGENT, 'get github --check', 'GET /api/agents/credentials?service=github'],
+  [AGENT, 'exec --with A=github -- false', 'GET /api/agents/credentials?service=github'],
+])(
+  '%s %s --dry-run shows what it would send, sends nothing and keeps nothing',
+  async (kind, words, shown) => {
+    const person = commandLine({ SVAULT_BASE_URL: service.url, SVAULT_KEY: newKey(kind) });
+    people.push(person);
+    const [command = '', ...args] = words.split(' ');
+    const { code, out, err } = await person.svault([command, '--dry-run', '--format', 'json', ...args], {
+      input: 'a secret',
+    });
+    const requests = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { method: string; url: string; body?: object })
+      .map(({ method, url, body }) =>
+        [
+          `${method} ${url.replace(service.url, '')}`,
+          ...(body === undefined ? [] : [JSON.stringify(body)]),
+        ].join('\n'),
+      );
+    expect({ code, err, shown: requests.join('\n') }).toEqual({ code: 0, err: '', shown });
+    expect(service.received).toEqual([]);
+    expect(readdirSync(person.dir)).toEqual([]);
+  },
+);
