@@ -121,6 +121,7 @@ export function createApp(context: Context): Express {
   );
   app.use(
     createSignInPages({
+      baseUrl: config.baseUrl,
       stores,
       unitOfWork,
       limits,

@@ -47,8 +47,9 @@ describe('the way in', () => {
     const decision = await decide(browser, login);
     const target = new URL(decision.headers.get('location') ?? '');
     expect([decision.status, target.origin + target.pathname]).toEqual([303, LOOPBACK]);
-    expect([...target.searchParams.keys()]).toEqual(['code', 'state']);
+    expect([...target.searchParams.keys()]).toEqual(['code', 'state', 'iss']);
     expect(target.searchParams.get('state')).toBe(login.requestId);
+    expect(target.searchParams.get('iss')).toBe(BASE_URL);
 
     const { requestId, codeVerifier } = login;
     const granted = await exchange(service, { requestId, code: codeIn(decision), codeVerifier });
@@ -209,7 +210,9 @@ describe('the request', () => {
     for (const decision of ['deny', '', 'Allow']) {
       const login = await beginLogin(service);
       const { headers } = await decide(browser, login, decision);
-      expect(headers.get('location')).toBe(`${LOOPBACK}?error=access_denied&state=${login.requestId}`);
+      expect(headers.get('location')).toBe(
+        `${LOOPBACK}?error=access_denied&state=${login.requestId}&iss=${encodeURIComponent(BASE_URL)}`,
+      );
       expect((await decide(browser, login)).status).toBe(404);
     }
   });

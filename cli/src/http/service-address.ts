@@ -7,12 +7,11 @@ import { usage } from '../failure.ts';
 export function safeAddress(text: string): URL | undefined {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') return undefined;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
-    ? url
-    : undefined;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isOnThisMachine(url)) ? url : undefined;
 }
 
-const isLoopback = (hostname: string): boolean =>
+/** Whether an address leads nowhere else. */
+export const isOnThisMachine = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 
 /**

@@ -17,6 +17,7 @@ import { type LoopbackListener, listenOnLoopback } from './loopback-listener.ts'
 import { openBrowser } from './open-browser.ts';
 import { newProof } from './pkce.ts';
 import { printLogin } from './print-login.ts';
+import { isAnswerOf, isPageOf } from './service-identity.ts';
 import type { WantedLogin } from './wanted-login.ts';
 
 const begunSchema = z.looseObject({
@@ -96,6 +97,11 @@ async function codeByBrowser(
     );
     const answer = await waitForAnswer(invocation, listener, begun);
     if ('denied' in answer) throw new Failure('denied', 'the sign-in was denied in the browser');
+    if (!isAnswerOf(answer.issuer, baseUrl))
+      throw new Failure(
+        'failed',
+        `what was allowed in the browser is a sign-in at ${answer.issuer ?? 'a service that does not say its address'}, and not at ${baseUrl}: it was not passed on`,
+      );
     return { requestId: begun.requestId, code: answer.code };
   } finally {
     listener.close();
@@ -138,6 +144,11 @@ async function begin(
   const page = safeAddress(authorizeUrl);
   if (page === undefined || !OPENABLE.test(page.href))
     throw new Failure('failed', `${request.url.host} wants an address opened that is no plain https address`);
+  if (!isPageOf(page, baseUrl))
+    throw new Failure(
+      'failed',
+      `${request.url.host} wants a page of ${page.origin} opened, which is not opened; if that is the service’s own address, sign in there by --base-url`,
+    );
   return { requestId, userCode, expiresInSeconds, page };
 }
 

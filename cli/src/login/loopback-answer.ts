@@ -1,5 +1,7 @@
 /** What a person decided, as the browser brings it. */
-export type LoopbackAnswer = { readonly code: string } | { readonly denied: true };
+export type LoopbackAnswer =
+  /** `issuer`: whose code it is, as the answer says (RFC 9207). */
+  { readonly code: string; readonly issuer: string | undefined } | { readonly denied: true };
 
 const CODE_FORM = /^[\x21-\x7e]{1,1024}$/;
 
@@ -15,5 +17,7 @@ export function loopbackAnswer(query: URLSearchParams, state: string): LoopbackA
   if (only('state') !== state) return undefined;
   if (only('error') === 'access_denied' && !query.has('code')) return { denied: true };
   const code = only('code');
-  return code !== undefined && CODE_FORM.test(code) && !query.has('error') ? { code } : undefined;
+  return code !== undefined && CODE_FORM.test(code) && !query.has('error')
+    ? { code, issuer: only('iss') }
+    : undefined;
 }

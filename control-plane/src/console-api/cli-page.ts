@@ -17,12 +17,14 @@ import { signInBefore } from './sign-in-page-html.ts';
  * decides, from this page only.
  */
 export function createCliPage(options: {
+  /** What the service calls itself in its answers. */
+  readonly baseUrl: string;
   readonly stores: Pick<Stores, 'cliLogins' | 'users'>;
   readonly clock: Clock;
   readonly pageSession: PageSession;
   readonly https: boolean;
 }): Router {
-  const { stores, clock, pageSession, https } = options;
+  const { baseUrl, stores, clock, pageSession, https } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { request } = req.query;
@@ -47,12 +49,13 @@ export function createCliPage(options: {
     if (decision !== 'allow') {
       const denied = await stores.cliLogins.deny(login.id);
       if (!denied) return sendPage(res, 404, gonePage);
-      return answer(res, login, { error: 'access_denied', state: login.id }, deniedPage);
+      return answer(res, login, { error: 'access_denied', state: login.id, iss: baseUrl }, deniedPage);
     }
     const allow = pageSession.changeOf(actor, 'answers');
     const code = await allow((inside) => approveCliLogin(inside, actor, login.id, clock));
     if (code === undefined) return sendPage(res, 404, gonePage);
-    answer(res, login, { code, state: login.id }, pastePage(code));
+    // Whose code it is (RFC 9207): another service may have led the person here, and is not to get it.
+    answer(res, login, { code, state: login.id, iss: baseUrl }, pastePage(code));
   };
 
   return Router({ caseSensitive: true, strict: true })

@@ -17,6 +17,7 @@ import { createSignInPage } from './sign-in-page.ts';
 
 /** Every page by which people come in, whichever way. */
 export function createSignInPages(options: {
+  readonly baseUrl: string;
   readonly stores: Pick<Stores, 'cliLogins' | 'loginLinks' | 'passwords' | 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
