@@ -1,7 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { newKey } from '@svault/shared';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { run } from '../src/run.ts';
 import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
 import { type FakeServer, fakeServer } from './fake-servers.ts';
 
@@ -86,11 +88,74 @@ test('a person can say that it moved', async () => {
   expect(evil.received).toHaveLength(2);
 });
 
+test.each([
+  ['y', 0, 1],
+  ['n', 130, 0],
+  ['', 130, 0],
+])('a person who is asked whether it moved, and answers %j: exit %i', async (answer, exit, stores) => {
+  await signIn();
+  await store();
+  named = `${evil.url}/v1/store`;
+  const file = join(person.dir, 'secret');
+  writeFileSync(file, 'the-secret');
+  const stdin = new PassThrough();
+  let err = '';
+  const code = await run(['add', 'github', '--from-file', file], {
+    terminal: {
+      out: () => undefined,
+      err: (text) => {
+        err += text;
+        if (text.includes('[y/N]')) stdin.write(`${answer}\n`);
+      },
+      stdin,
+      interactive: { in: true, out: true, err: true },
+      columns: 80,
+    },
+    env: { SVAULT_CONFIG_DIR: person.dir, SVAULT_KEYCHAIN: 'off' },
+    signal: new AbortController().signal,
+  });
+  expect({ code, sent: evil.received.length }).toEqual({ code: exit, sent: stores });
+  expect(err).toMatch(/is at http:\S+ now; secrets went to http:\S+ before/);
+});
+
+test('each service has its own webhook', async () => {
+  await signIn();
+  await store();
+  const other = await fakeServer(({ path }) =>
+    path === '/api/me'
+      ? { status: 200, body: { email: 'o@example.org' } }
+      : {
+          status: 200,
+          body: {
+            token: {},
+            store: { url: `${evil.url}/v1/store`, ticket: TICKET, expiresAt: '2026-11-20T12:00:00Z' },
+          },
+        },
+  );
+  try {
+    const args = ['login', '--key', '-', '--as', 'other', '--base-url', other.url];
+    expect(await person.svault(args, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
+    for (const [login, to] of [
+      ['other', evil],
+      ['me', vault],
+      ['other', evil],
+    ] as const) {
+      const before = to.received.length;
+      const add = person.svault(['add', 'github', '--context', login], { input: 'x' });
+      expect(await add).toMatchObject({ code: 0 });
+      expect(to.received).toHaveLength(before + 1);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
 test('machines say where it is; of their logins nothing is kept', async () => {
   const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
   expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });
   expect(await store({ ...env, SVAULT_WEBHOOK_URL: evil.url })).toMatchObject({ code: 1 });
-  expect(await store({ ...env, SVAULT_WEBHOOK_URL: 'vault' })).toMatchObject({ code: 2 });
+  for (const wrong of ['vault', 'http://vault.example', `${vault.url}/?x`, `${vault.url}/#x`])
+    expect(await store({ ...env, SVAULT_WEBHOOK_URL: wrong })).toMatchObject({ code: 2 });
   expect(vault.received).toHaveLength(1);
   expect(() => statSync(join(person.dir, 'webhooks.json'))).toThrow(/ENOENT/);
 });
