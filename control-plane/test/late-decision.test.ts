@@ -46,7 +46,10 @@ beforeAll(async () => {
     cookieName: 'svault',
     ownOrigin: OWN,
   });
-  server.on('request', express().use(createCliPage({ stores, clock, pageSession, https: false })));
+  server.on(
+    'request',
+    express().use(createCliPage({ baseUrl: OWN, stores, clock, pageSession, https: false })),
+  );
   await once(server.listen(0, '127.0.0.1'), 'listening');
 });
 afterAll(async () => {
