@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { geteuid } from 'node:process';
 import { newKey } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Context, ContextSecrets, SessionSecrets } from '../src/contexts/context.ts';
 import type { ContextStore, KeptContext } from '../src/contexts/context-store.ts';
 import { localContextStore } from '../src/contexts/local-context-store.ts';
@@ -133,6 +133,35 @@ test('a process that was killed while it wrote holds nobody up', async () => {
   expect((await store.list()).contexts).toHaveLength(2);
 });
 
+describe('while another process writes', () => {
+  let lock: string;
+  beforeEach(async () => {
+    await store.save(agent('a'), keyOf());
+    lock = join(folder, '.contexts.lock');
+    mkdirSync(lock);
+  });
+
+  test('Ctrl-C ends the wait, and nothing is written', async () => {
+    const signal = AbortSignal.abort();
+    const env = { SVAULT_CONFIG_DIR: folder, SVAULT_KEYCHAIN: 'off' };
+    const interrupted = await localContextStore({ env, signal });
+    await expect(interrupted.save(agent('b'), keyOf())).rejects.toMatchObject({ name: 'AbortError' });
+    expect((await store.list()).contexts.map(({ name }) => name)).toEqual(['a']);
+    expect(readdirSync(folder)).toContain('.contexts.lock');
+  });
+
+  test('it is not waited for without an end', async () => {
+    utimesSync(lock, new Date('2100-01-01'), new Date('2100-01-01'));
+    let now = Date.now();
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => (now += 60_000));
+    try {
+      await expect(store.use('a')).rejects.toThrow('another svault is still writing');
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});
+
 describe('files', () => {
   test('are for this user alone, whatever the umask; secrets are in one of them only', async () => {
     const secrets = keyOf();
@@ -164,6 +193,7 @@ describe('files', () => {
       }
       chmodSync(path, 0o600);
       const damaged = ['', '{', '[]', 'null', '{}', '{"version":1}', '{"version":"1"}', '\0'];
+      damaged.push(right.replace('"version": 1', '"version": 0'));
       if (file === 'contexts.json') damaged.push(right.replace('"a": {', '"../a": {'));
       for (const text of damaged) {
         writeFileSync(path, text);
@@ -203,8 +233,10 @@ describe('files', () => {
 
   test('a folder that others may write into', async () => {
     await store.save(agent('a'), keyOf());
-    chmodSync(folder, 0o777);
-    await expect(store.list()).rejects.toThrow(`others may write into ${folder}: chmod 700 ${folder}`);
+    for (const mode of [0o777, 0o770, 0o702]) {
+      chmodSync(folder, mode);
+      await expect(store.list()).rejects.toThrow(`others may write into ${folder}: chmod 700 ${folder}`);
+    }
     await expect(store.save(agent('b'), keyOf())).rejects.toMatchObject({ exit: 'failed' });
   });
 

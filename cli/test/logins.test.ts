@@ -176,6 +176,7 @@ describe('the login to act with', () => {
     expect(await current(person, [], { SVAULT_CONTEXT: 'admin' })).toBe('admin\n');
     expect(await current(person, [], env)).toBe('env\n');
     expect(await current(person, ['--ctx', 'admin'], env)).toBe('admin\n');
+    expect(await current(person, ['--ctx', 'reader'], { SVAULT_CONTEXT: 'admin' })).toBe('reader\n');
   });
 
   test.each([

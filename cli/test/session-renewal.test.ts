@@ -3,6 +3,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { newKey } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
 
@@ -95,6 +96,15 @@ test('a session that is refused is renewed once, and no more than once: exit 3',
   expect(asked).toEqual(['GET /api/me', RENEWAL, 'GET /api/me']);
   expect(used).toEqual(['Bearer old', 'Bearer new']);
   expect(kept()).toContain('"newer"');
+});
+
+test('a key that is refused is not asked with again: exit 3', async () => {
+  keep('secrets.json', { secrets: { one: { kind: 'key', key: newKey('svadmin') } } });
+  handle = (_req, res) => {
+    res.writeHead(401).end(JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' }));
+  };
+  expect(await whoami()).toMatchObject({ code: 3, out: '' });
+  expect(asked).toEqual(['GET /api/me']);
 });
 
 test.each([
