@@ -4,6 +4,7 @@ import { agentsCommand } from './commands/agent-commands.ts';
 import { contextCommands } from './commands/context-commands.ts';
 import { examples } from './commands/examples.ts';
 import { grantsCommand } from './commands/grant-commands.ts';
+import { helpCommand } from './commands/help-command.ts';
 import { localCommands } from './commands/local-commands.ts';
 import { shortcutCommands } from './commands/shortcut-commands.ts';
 import { tokensCommand } from './commands/token-commands.ts';
@@ -12,7 +13,7 @@ import { webhookCommand } from './commands/webhook-commands.ts';
 import { exitCodeTable } from './exit-codes.ts';
 import { addGlobalFlags } from './global-flags.ts';
 import { lazily, type Surroundings } from './lazily.ts';
-import { plainLine } from './output/plain-line.ts';
+import { wrongCommandLine } from './wrong-command-line.ts';
 
 /** The whole command line, as the specification's section "Command-line client" has it. */
 export function createProgram(surroundings: Surroundings): Command {
@@ -26,8 +27,6 @@ export function createProgram(surroundings: Surroundings): Command {
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      // A suggestion stands on a line of its own there.
-      outputError: (text, write) => write(`${plainLine(text.trimEnd())}\n`),
       getOutHasColors: () => terminal.interactive.out && env['NO_COLOR'] === undefined,
     })
     .configureHelp({ showGlobalOptions: true })
@@ -43,6 +42,7 @@ export function createProgram(surroundings: Surroundings): Command {
     )
     .addHelpText('afterAll', `\n${exitCodeTable()}`);
   addGlobalFlags(program);
+  leadingOn(program);
   const groups: readonly [string, readonly Command[]][] = [
     ['Sign-in:', contextCommands(action)],
     ['Shortcuts:', shortcutCommands(action)],
@@ -51,7 +51,7 @@ export function createProgram(surroundings: Surroundings): Command {
       [tokensCommand(action), agentsCommand(action), grantsCommand(action), vaultCommand(action)],
     ],
     ['Webhook:', [webhookCommand(action)]],
-    ['Here:', localCommands(action)],
+    ['Here:', [...localCommands(action), helpCommand(program)]],
   ];
   for (const [heading, commands] of groups) {
     program.commandsGroup(heading);
@@ -62,7 +62,12 @@ export function createProgram(surroundings: Surroundings): Command {
 
 /** Commander hands its settings to commands that it makes itself, not to those that are added. */
 function inheriting(parent: Command, command: Command): Command {
-  command.copyInheritedSettings(parent).helpCommand(false);
+  leadingOn(command.copyInheritedSettings(parent)).helpCommand(false);
   for (const each of command.commands) inheriting(command, each);
   return command;
 }
+
+const leadingOn = (command: Command): Command =>
+  command.configureOutput({
+    outputError: (said, write) => write(`${wrongCommandLine(said, command)}\n`),
+  });

@@ -43,13 +43,41 @@ describe('exit 2 with one clear line', () => {
   test.each([
     [['explain', 'TICKET_LOST'], /^error: there is no code TICKET_LOST; like it: TICKET_INVALID\n$/],
     [['frobnicate'], /^error: /],
-    [['--frobnicate'], /^error: unknown option '--frobnicate'\n$/],
+    [['--frobnicate'], /^error: unknown option '--frobnicate': svault --help\n$/],
     [['agents', 'create', '--nam', 'x'], /^error: unknown option '--nam' \(Did you mean --name\?\)\n$/],
-    [['\u001B[31m\nfrob'], /^error: unknown command ' \[31m frob'\n$/],
+    [['\u001B[31m\nfrob'], /^error: unknown command ' \[31m frob': svault --help\n$/],
+    [['tokens', 'get'], /^error: missing required argument 'service': svault tokens get --help\n$/],
+    [['tokens', 'help'], /^error: unknown command 'help': svault tokens --help\n$/],
+    [
+      ['get', '-x'],
+      /^error: unknown option '-x': svault get --help; a name that begins with - stands behind --\n$/,
+    ],
+    [['help', 'tokens', 'frob'], /^error: unknown command 'frob': svault tokens --help\n$/],
     [['--format', 'xml', 'explain'], /^error: option '--format <format>' argument 'xml' is invalid/],
   ])('%j', (args, said) => {
     const { code, out, err } = svault(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toMatch(said);
   });
+});
+
+describe('what may be a secret is not said again', () => {
+  test.each([
+    ['as one operand too many', ['set', 'github', 'hunter2']],
+    ['over several lines', ['set', 'github', 'hunter2: a\nhunter2']],
+    ['behind a flag that there is not', ['set', 'github', "--secret=it's hunter2\nhunter2"]],
+  ])('%s', (_, args) => {
+    const { code, err } = svault(...args);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^error: .*svault set --help.*\n$/);
+    expect(err).not.toContain('hunter2');
+  });
+});
+
+test('help of a command is what --help behind it says', () => {
+  for (const words of [[], ['tk', 'info']]) {
+    const help = svault('help', ...words);
+    expect(help).toEqual(svault(...words, '--help'));
+    expect(help.code).toBe(0);
+  }
 });
