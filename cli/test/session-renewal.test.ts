@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -64,12 +64,91 @@ describe('Ctrl-C during a renewal', () => {
     expect(asked).toEqual([RENEWAL]);
   });
 
+  test('keeps it though another process writes just then', async () => {
+    const lock = join(person.dir, '.contexts.lock');
+    handle = (_req, res) => {
+      interruption.abort();
+      mkdirSync(lock);
+      res.end(grant(), () => setTimeout(() => rmdirSync(lock), 100));
+    };
+    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
+    expect(kept()).toContain('"newer"');
+  });
+
   test('ends soon though the service never answers: exit 130', async () => {
     handle = () => interruption.abort();
     expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
     expect(kept()).toContain('"old"');
     expect(asked).toEqual([RENEWAL]);
   });
+});
+
+describe('logout', () => {
+  const logout = (...more: string[]): Promise<Outcome> => person.svault(['logout', ...more]);
+  beforeEach(() => {
+    const accessExpiresAt = new Date(Date.now() + 600_000).toISOString();
+    const session = { kind: 'session', accessToken: 'live', accessExpiresAt, refreshToken: 'r' };
+    keep('secrets.json', { secrets: { one: session } });
+  });
+
+  test.each([[204], [401]])(
+    'says nothing of a session that the service ends, or has ended: %i',
+    async (status) => {
+      handle = (_req, res) => void res.writeHead(status).end();
+      expect(await logout()).toEqual({ code: 0, out: '', err: 'work is forgotten here\n' });
+      expect(asked).toEqual(['POST /api/logout']);
+    },
+  );
+
+  test('nor of one that cannot be renewed any more', async () => {
+    keep('secrets.json', {
+      secrets: { one: { kind: 'session', accessToken: 'a', accessExpiresAt: '2020', refreshToken: 'r' } },
+    });
+    handle = (_req, res) => void res.writeHead(401).end('{"error":"Over.","code":"UNAUTHENTICATED"}');
+    expect(await logout()).toEqual({ code: 0, out: '', err: 'work is forgotten here\n' });
+    expect(asked).toEqual([RENEWAL]);
+  });
+
+  test('says that it goes on where the service does not end it', async () => {
+    handle = (_req, res) => void res.writeHead(500).end();
+    const { code, err } = await logout();
+    expect(code).toBe(0);
+    expect(err).toMatch(/^work is forgotten here\nits session at \S+ could not be ended and goes on/);
+  });
+
+  test('--dry-run shows what it would send, and sends and forgets nothing', async () => {
+    const { code, out } = await logout('--dry-run');
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^POST http:\S+\/api\/logout\n$/) });
+    expect(asked).toEqual([]);
+    expect(kept()).toContain('"live"');
+  });
+});
+
+test('login by browser takes no name from an agent’s login: exit 2, and nobody is asked', async () => {
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const secrets = { home: 'file', id: 'one' };
+  keep('contexts.json', {
+    current: 'work',
+    contexts: { work: { kind: 'agent', keyPrefix: 'svagent_abcd…', baseUrl, secrets } },
+  });
+  const before = kept();
+  expect(await person.svault(['login', '--as', 'work'])).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('work is an agent’s login'),
+  });
+  expect(asked).toEqual([]);
+  expect(kept()).toBe(before);
+});
+
+test('a key that takes the place of a key ends no session', async () => {
+  const key = newKey('svadmin');
+  keep('secrets.json', { secrets: { one: { kind: 'key', key } } });
+  handle = (_req, res) => void res.end('{"email":"a"}');
+  expect(await person.svault(['login', '--as', 'work', '--key', '-'], { input: key })).toMatchObject({
+    code: 0,
+  });
+  expect(asked).toEqual(['GET /api/me']);
 });
 
 test('a connection that broke is tried once more', async () => {
@@ -96,6 +175,21 @@ test('a session that is refused is renewed once, and no more than once: exit 3',
   expect(asked).toEqual(['GET /api/me', RENEWAL, 'GET /api/me']);
   expect(used).toEqual(['Bearer old', 'Bearer new']);
   expect(kept()).toContain('"newer"');
+});
+
+test('several commands whose session is refused renew it once among them', async () => {
+  const accessExpiresAt = new Date(Date.now() + 600_000).toISOString();
+  const session = { kind: 'session', accessToken: 'old', accessExpiresAt, refreshToken: 'old' };
+  keep('secrets.json', { secrets: { one: session } });
+  handle = (req, res) => {
+    if (req.method === 'POST') return void res.end(grant());
+    if (req.headers.authorization === 'Bearer new')
+      return void res.end('{"email":"a","role":"admin","via":"session","vaultId":"v"}');
+    res.writeHead(401).end(JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' }));
+  };
+  const all = await Promise.all([whoami(), whoami(), whoami()]);
+  expect(all.map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect(asked.filter((line) => line === RENEWAL)).toHaveLength(1);
 });
 
 test('a key that is refused is not asked with again: exit 3', async () => {
