@@ -12,6 +12,7 @@ import type { Invocation } from './invocation.ts';
 export function privateCacheFolder(env: Invocation['env'], name: string): string | undefined {
   try {
     const caches = cachesOf(env);
+    if (!isAbsolute(caches)) return undefined;
     const ours = join(caches, 'svault');
     const folder = join(ours, name);
     mkdirSync(folder, { recursive: true, mode: 0o700 });

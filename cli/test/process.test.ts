@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -57,4 +59,22 @@ test('Ctrl-C while a service takes its time: exit 130, and no more than that', a
     server.closeAllConnections();
     server.close();
   }
+});
+
+test('nothing is left in the folder where a command happens to be run', () => {
+  const cwd = join(person.dir, 'somewhere');
+  mkdirSync(cwd);
+  const env = { SVAULT_KEYCHAIN: 'off', HOME: '', XDG_CONFIG_HOME: 'here' };
+  const args = ['login', '--key', '-', '--base-url', 'http://127.0.0.1:1'];
+  const { status, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+    cwd,
+    env,
+    input: newKey('svagent'),
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^error: HOME or XDG_CONFIG_HOME says .* set SVAULT_CONFIG_DIR\n$/),
+  ]);
+  expect(readdirSync(cwd)).toEqual([]);
 });

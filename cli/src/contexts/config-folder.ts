@@ -1,7 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { geteuid } from 'node:process';
-import { Failure } from '../failure.ts';
+import { Failure, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { systemCode, systemReason } from '../system-reason.ts';
 
@@ -10,12 +10,18 @@ const WRITABLE_BY_OTHERS = 0o022;
 /**
  * Where this user's logins are: SVAULT_CONFIG_DIR, else a folder of the platform's (`~/.config/svault` on Linux,
  * `~/Library/Preferences/svault` on macOS). It may not be there yet.
+ * @throws Failure usage where that is no whole path
  */
 export async function configFolder({ env }: Pick<Invocation, 'env'>): Promise<string> {
   const { SVAULT_CONFIG_DIR: chosen } = env;
   if (chosen !== undefined && chosen !== '') return resolve(chosen);
   const { default: paths } = await import('env-paths');
-  return paths('svault', { suffix: '' }).config;
+  const { config } = paths('svault', { suffix: '' });
+  // Else secrets would be left in whatever folder a command is run in, and one that somebody else made would count.
+  if (isAbsolute(config)) return config;
+  throw usage(
+    `HOME or XDG_CONFIG_HOME says that logins are at ${config}, wherever you are: give them a whole path, or set SVAULT_CONFIG_DIR`,
+  );
 }
 
 /**
