@@ -214,6 +214,9 @@ describe('the login to act with', () => {
     const { out } = await person.svault(['ctx', 'ls']);
     expect(out).toMatch(/admin +admin .*owner@example\.org/);
     expect(out).toMatch(/reader +\* +agent .*svagent_.{4}…/);
+    const chosen = await person.svault(['ctx', 'ls'], { env: { SVAULT_CONTEXT: 'admin' } });
+    expect(chosen.out).toMatch(/admin +\* +admin /);
+    expect(chosen.out).toMatch(/reader +agent /);
     const all = JSON.parse((await person.svault(['ctx', 'ls', '--format', 'json'])).out);
     expect(all[1]).toEqual({
       name: 'reader',
@@ -244,6 +247,7 @@ describe('the login to act with', () => {
     const person = await both();
     const env = { SVAULT_CONTEXT: 'reader' };
     expect((await person.svault(['use', 'admin'], { env })).err).toContain('SVAULT_CONTEXT is set');
+    expect((await person.svault(['use', 'reader'], { env })).err).not.toContain('SVAULT_CONTEXT');
     const key = { SVAULT_KEY: agent.key, SVAULT_BASE_URL: base };
     expect((await person.svault(['use', 'admin'], { env: key })).err).toContain('SVAULT_KEY is set');
     expect(await person.svault(['logout'], { env: key })).toMatchObject({ code: 2 });

@@ -109,6 +109,14 @@ describe('logout', () => {
     expect(asked).toEqual([RENEWAL]);
   });
 
+  test('forgets a login whose secrets are gone', async () => {
+    keep('secrets.json', { secrets: {} });
+    const { code, err } = await logout();
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/^work is forgotten here\n/) });
+    expect(await whoami()).toMatchObject({ code: 3 });
+    expect(asked).toEqual([]);
+  });
+
   test('says that it goes on where the service does not end it', async () => {
     handle = (_req, res) => void res.writeHead(500).end();
     const { code, err } = await logout();
