@@ -17,7 +17,7 @@ export function wrongCommandLine(said: string, command: Command): string {
   );
   if (/\(Did you mean |Allowed choices/.test(shown)) return shown;
   const dash = shown.startsWith('error: unknown option') && command.registeredArguments.length > 0;
-  return `${shown}: ${wordsOf(command)} --help${dash ? '; a name that begins with - stands behind --' : ''}`;
+  return `${shown}: ${wordsOf(command)} --help${dash ? '; what begins with - and is no flag stands behind --' : ''}`;
 }
 
 const wordsOf = (command: Command): string =>

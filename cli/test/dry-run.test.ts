@@ -16,21 +16,28 @@ afterAll(async () => {
 
 const AGENT = 'svagent' as const;
 const ADMIN = 'svadmin' as const;
+const DELIVERY = 'GET https://webhook.invalid/v1/credential?ticket=…';
+const STORE = 'POST https://webhook.invalid/v1/store';
 
 test.each([
   [ADMIN, 'whoami', 'GET /api/me'],
   [ADMIN, 'ls', 'GET /api/tokens?limit=100'],
-  [ADMIN, 'get github', 'POST /api/tokens/github/credential-ticket\n{}'],
+  [ADMIN, 'get github', `POST /api/tokens/github/credential-ticket\n{}\n${DELIVERY}`],
   [ADMIN, 'get github --check', 'GET /api/tokens/github'],
   [ADMIN, 'show github', 'GET /api/tokens/github'],
-  [ADMIN, 'set github', 'GET /api/tokens/github'],
+  [
+    ADMIN,
+    'set github --if-version 3',
+    `GET /api/tokens/github\nPOST /api/tokens/github/store-ticket\n{"ifv":3}\n${STORE}\n{"tokenType":"PlainText","value":"…"}`,
+    'what github holds is not asked for: shown as of type PlainText, without restrictions\n',
+  ],
   [ADMIN, 'tokens edit github --notes=x', 'PATCH /api/tokens/github\n{"notes":"x"}'],
   [ADMIN, 'tokens refresh github', 'POST /api/tokens/github/refresh'],
   [ADMIN, 'tokens history github', 'GET /api/tokens/github/history?limit=50'],
   [ADMIN, 'tokens store-ticket github --if-version 0', 'POST /api/tokens/github/store-ticket\n{"ifv":0}'],
   [ADMIN, 'rm a b', 'DELETE /api/tokens/a\nDELETE /api/tokens/b'],
   [ADMIN, 'agents list', 'GET /api/agents?limit=100'],
-  [ADMIN, 'agents show ci', 'GET /api/agents/ci'],
+  [ADMIN, 'agents show ci', 'GET /api/agents/ci\nGET /api/agents/ci/grants?limit=100'],
   [ADMIN, 'agents edit ci --no-mcp', 'PATCH /api/agents/ci\n{"mcpEnabled":false}'],
   [ADMIN, 'agents suspend ci', 'POST /api/agents/ci/suspend'],
   [ADMIN, 'agents resume ci', 'POST /api/agents/ci/resume'],
@@ -50,12 +57,17 @@ test.each([
   [AGENT, 'whoami', 'GET /api/agents/credentials'],
   [AGENT, 'ls', 'GET /api/agents/credentials'],
   [AGENT, 'show github', 'GET /api/agents/credentials'],
-  [AGENT, 'get github', 'GET /api/agents/credentials?service=github'],
-  [AGENT, 'get github --check', 'GET /api/agents/credentials?service=github'],
-  [AGENT, 'exec --with A=github -- false', 'GET /api/agents/credentials?service=github'],
+  [AGENT, 'get github', `GET /api/agents/credentials?service=github\n${DELIVERY}`],
+  [AGENT, 'get github --check', `GET /api/agents/credentials?service=github\n${DELIVERY}`],
+  [
+    AGENT,
+    'exec --with A=github -- false',
+    `GET /api/agents/credentials?service=github\n${DELIVERY}`,
+    'would run false\n',
+  ],
 ])(
   '%s %s --dry-run shows what it would send, sends nothing and keeps nothing',
-  async (kind, words, shown) => {
+  async (kind, words, shown, said = '') => {
     const person = commandLine({ SVAULT_BASE_URL: service.url, SVAULT_KEY: newKey(kind) });
     people.push(person);
     const [command = '', ...args] = words.split(' ');
@@ -72,7 +84,7 @@ test.each([
           ...(body === undefined ? [] : [JSON.stringify(body)]),
         ].join('\n'),
       );
-    expect({ code, err, shown: requests.join('\n') }).toEqual({ code: 0, err: '', shown });
+    expect({ code, err, shown: requests.join('\n') }).toEqual({ code: 0, err: said, shown });
     expect(service.received).toEqual([]);
     expect(readdirSync(person.dir)).toEqual([]);
   },

@@ -87,20 +87,13 @@ describe('exec', () => {
     expect(err).toMatch(/^error: [^\n]*\n$/);
   });
 
-  test('shows requests under --dry-run, and starts nothing', async () => {
-    const { code, out } = await agent.svault([
-      '--dry-run',
-      'exec',
-      '--with',
-      'A=one',
-      '--',
-      'echo',
-      'started',
-    ]);
-    expect({ code, out }).toEqual({
-      code: 0,
-      out: expect.stringMatching(/^GET .*credentials\?service=one\n$/),
-    });
+  test('shows the requests for each credential under --dry-run, and starts nothing', async () => {
+    const wanted = ['--with', 'A=one', '--with', 'B=two', '--with', 'C=one'];
+    const { code, out, err } = await agent.svault(['--dry-run', 'exec', ...wanted, '--', 'echo', 'started']);
+    expect({ code, err }).toEqual({ code: 0, err: 'would run echo\n' });
+    expect(out).toMatch(
+      /^GET .*credentials\?service=one\nGET .*\/v1\/credential\?.*\nGET .*service=two\nGET .*\n$/,
+    );
   });
 });
 

@@ -14,12 +14,12 @@ export interface ApiClient {
   readonly login: ActingLogin;
   /** Whether nothing is sent (`--dry-run`). */
   readonly dryRun: boolean;
-  /** GET. Under `--dry-run` it is shown, and the command ends. */
-  read<T>(path: string, schema: z.ZodType<T>): Promise<T>;
+  /** GET. Under `--dry-run` it is shown, and `dryAnswer` stands for the answer; without it, the command ends there. */
+  read<T>(path: string, schema: z.ZodType<T>, dryAnswer?: T): Promise<T>;
   /** GET of a list, page by page, to its end or to `limit` items. */
   readAll<T>(path: string, itemSchema: z.ZodType<T>, limit?: number): Promise<T[]>;
-  /** GET whose answer may be a redirect, which is not followed. */
-  readRaw(path: string): Promise<IncomingAnswer>;
+  /** GET whose answer is a redirect, which is not followed. Under `--dry-run` it is shown, and leads to `dryLocation`. */
+  readRedirect(path: string, dryLocation: string): Promise<Pick<IncomingAnswer, 'status' | 'headers'>>;
   /** Sends a change. Under `--dry-run` it is shown, and `dryAnswer` stands for the answer. */
   change<T>(change: Change<T>): Promise<T>;
 }
@@ -70,21 +70,22 @@ export async function apiClient(
     schema: z.ZodType<T>,
   ): Promise<T> => understood(await ask(request), request.url, schema);
   const urlOf = (path: string): URL => new URL(baseUrl + path);
-  const shownInstead = (request: OutgoingRequest): never => {
+  const shownInstead = <T>(request: OutgoingRequest, dryAnswer?: T): T => {
     showInstead(invocation, request);
-    throw new DryRunDone();
+    if (dryAnswer === undefined) throw new DryRunDone();
+    return dryAnswer;
   };
 
   return {
     login,
     dryRun: dry,
-    read: (path, schema) => {
+    read: async (path, schema, dryAnswer) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
-      return dry ? shownInstead(request) : answered(request, schema);
+      return dry ? shownInstead(request, dryAnswer) : answered(request, schema);
     },
-    readRaw: async (path) => {
+    readRedirect: async (path, location) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
-      if (dry) shownInstead(request);
+      if (dry) return shownInstead(request, { status: 307, headers: new Headers({ location }) });
       const answer = await ask(request);
       if (answer.status >= 400) throw refusalOf(answer, request.url);
       return answer;
@@ -101,7 +102,9 @@ export async function apiClient(
         url.searchParams.set('limit', String(Math.min(PAGE_ITEMS, limit - items.length)));
         if (cursor !== undefined) url.searchParams.set('cursor', cursor);
         const request = { method: 'GET', url } as const;
-        const page = dry ? shownInstead(request) : await answered(request, pageSchema);
+        const page = dry
+          ? shownInstead<z.infer<typeof pageSchema>>(request)
+          : await answered(request, pageSchema);
         items.push(...page.items);
         cursor = page.nextCursor;
         if (cursor === undefined || items.length >= limit) return items.slice(0, limit);
@@ -109,10 +112,7 @@ export async function apiClient(
     },
     change: async ({ method, path, body, secretMembers, schema, dryAnswer }) => {
       const request = { method, url: urlOf(path), body, secretMembers };
-      if (!dry) return answered(request, schema);
-      showInstead(invocation, request);
-      if (dryAnswer === undefined) throw new DryRunDone();
-      return dryAnswer;
+      return dry ? shownInstead(request, dryAnswer) : answered(request, schema);
     },
   };
 }

@@ -1,6 +1,9 @@
 import { type ApiClient, apiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
+import { DryRunDone } from '../http/dry-run.ts';
 import type { Invocation, Run } from '../invocation.ts';
+import { unique } from '../one-by-one.ts';
+import { say } from '../output/say.ts';
 import { fetchCredential } from '../webhook-direct/fetch-credential.ts';
 import { type Assignment, assignments } from './assignment.ts';
 import { CommandEnded } from './command-ended.ts';
@@ -17,6 +20,7 @@ export const run: Run<[readonly string[]], { readonly with?: readonly string[] }
 ) => {
   const wanted = assignments(options.with ?? []);
   const client = await apiClient(invocation, 'anybody');
+  if (client.dryRun) return wouldFetch(invocation, client, wanted, command);
   const credentials = await fetched(invocation, client, wanted);
   const env = { ...without(invocation.env, OWN_VARIABLES), ...credentials };
   throw new CommandEnded(await runCommand(invocation, { command, args, env }));
@@ -38,6 +42,20 @@ async function fetched(
     filled.push([variable, value]);
   }
   return Object.fromEntries(filled);
+}
+
+/** Shows what each credential would be asked for with. */
+async function wouldFetch(
+  invocation: Invocation,
+  client: ApiClient,
+  wanted: readonly Assignment[],
+  command: string,
+): Promise<void> {
+  for (const token of unique(wanted.map((each) => each.token)))
+    await fetchCredential(invocation, client, token).catch((error: unknown) => {
+      if (!(error instanceof DryRunDone)) throw error;
+    });
+  say(invocation, `would run ${command}`);
 }
 
 const without = (env: Invocation['env'], names: readonly string[]): Invocation['env'] =>

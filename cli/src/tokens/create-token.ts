@@ -6,7 +6,7 @@ import { Failure, usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
-import { type StoreAddress, storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
+import { SOME_STORE, storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
 import { checkedRecord } from './checked-record.ts';
 import { type TokenType, missingSecret } from './main-secret.ts';
 import { type GivenRecord, givenRecord, withMissingSecret } from './record-from-options.ts';
@@ -20,9 +20,6 @@ interface Options extends SecretOptions, DescriptionOptions {
 }
 
 const createdSchema = z.looseObject({ token: z.looseObject({}), store: storeAddressSchema });
-
-/** Stands for the answer under `--dry-run`. */
-const SOMEWHERE: StoreAddress = { url: 'https://webhook.invalid/v1/store', ticket: '-', expiresAt: '' };
 
 export const run: Run<[string], Options> = async (invocation, [service], options) => {
   const name = serviceNameFrom(service);
@@ -39,7 +36,7 @@ export const run: Run<[string], Options> = async (invocation, [service], options
       path: '/api/tokens',
       body: { serviceName: name, tokenType, ...describedBy(options) },
       schema: createdSchema,
-      ...(record !== undefined && { dryAnswer: { token: {}, store: SOMEWHERE } }),
+      ...(record !== undefined && { dryAnswer: { token: {}, store: SOME_STORE } }),
     }),
   );
   if (record === undefined)

@@ -1,11 +1,11 @@
-import { apiClient } from '../api/api-client.ts';
+import { type ApiClient, apiClient } from '../api/api-client.ts';
 import type { SecretOptions } from '../commands/secret-options.ts';
 import { Failure, usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
-import { storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
+import { SOME_STORE, storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
 import { checkedRecord } from './checked-record.ts';
 import { droppedRestrictions } from './dropped-restrictions.ts';
 import { versionToReplace } from './if-version.ts';
@@ -13,6 +13,7 @@ import { type TokenType, missingSecret } from './main-secret.ts';
 import { readToken } from './read-token.ts';
 import { givenRecord, withMissingSecret } from './record-from-options.ts';
 import { serviceNameFrom, tokenPath } from './service-name.ts';
+import { type Token, tokenSchema } from './token.ts';
 import { tokenTypeOf } from './token-type.ts';
 
 interface Options extends SecretOptions {
@@ -25,7 +26,9 @@ export const run: Run<[string], Options> = async (invocation, [service], options
   const which = versionToReplace(options.ifVersion);
   const client = await apiClient(invocation);
   const given = await givenRecord(invocation, options);
-  const token = await readToken(client, name);
+  const token = await (client.dryRun
+    ? supposed(invocation, client, name, options.type ?? given.members['tokenType'])
+    : readToken(client, name));
   const held = token.webhook;
   const dropped = held === undefined ? [] : droppedRestrictions(held, given);
   if (dropped.length > 0)
@@ -40,6 +43,7 @@ export const run: Run<[string], Options> = async (invocation, [service], options
     path: `${tokenPath(name)}/store-ticket`,
     body: which,
     schema: storeAddressSchema,
+    dryAnswer: SOME_STORE,
   });
   const answer = await replaced(invocation, name, () => storeSecret(invocation, client, address, record));
   if (tokenType !== token.tokenType)
@@ -50,6 +54,21 @@ export const run: Run<[string], Options> = async (invocation, [service], options
     name,
   });
 };
+
+/** Under `--dry-run` nobody is asked what is held: that may have another type, or restrictions that have to be said again. */
+function supposed(
+  invocation: Invocation,
+  client: ApiClient,
+  name: string,
+  said: unknown,
+): Promise<Pick<Token, 'tokenType' | 'webhook'>> {
+  const tokenType = typeof said === 'string' ? said : 'PlainText';
+  say(
+    invocation,
+    `what ${name} holds is not asked for: shown as of type ${plainLine(tokenType)}, without restrictions`,
+  );
+  return client.read<Pick<Token, 'tokenType' | 'webhook'>>(tokenPath(name), tokenSchema, { tokenType });
+}
 
 async function replaced<T>(invocation: Invocation, name: string, store: () => Promise<T>): Promise<T> {
   try {

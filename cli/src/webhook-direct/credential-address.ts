@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
+import { SOME_WEBHOOK } from '../http/dry-run.ts';
 import { safeAddress } from '../http/service-address.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { aboutToken } from '../tokens/about-token.ts';
@@ -9,6 +10,9 @@ import { tokenPath } from '../tokens/service-name.ts';
 /** A ticket has at most 4096 characters (protocol section 4), and a webhook's address 2048. */
 const MAX_CHARACTERS = 8_192;
 const SHOWN_CHARACTERS = 100;
+
+/** Stands for the address under `--dry-run`. */
+const SOMEWHERE = `${SOME_WEBHOOK}/v1/credential?ticket=-`;
 
 const ticketSchema = z.looseObject({ url: z.string() });
 
@@ -33,7 +37,10 @@ export async function credentialAddress(client: ApiClient, name: string): Promis
 }
 
 async function redirectFor(client: ApiClient, name: string, host: string): Promise<string> {
-  const answer = await client.readRaw(`/api/agents/credentials?service=${encodeURIComponent(name)}`);
+  const answer = await client.readRedirect(
+    `/api/agents/credentials?service=${encodeURIComponent(name)}`,
+    SOMEWHERE,
+  );
   const location = answer.headers.get('location');
   // Any other redirect would be one of somebody in between.
   if (answer.status === 307 && location !== null) return location;
@@ -46,6 +53,12 @@ async function redirectFor(client: ApiClient, name: string, host: string): Promi
 /** No `jkt`: an admin’s login keeps no key that would open what is sealed. */
 async function ticketFor(client: ApiClient, name: string): Promise<string> {
   const path = `${tokenPath(name)}/credential-ticket`;
-  const change = { method: 'POST', path, body: {}, schema: ticketSchema } as const;
+  const change = {
+    method: 'POST',
+    path,
+    body: {},
+    schema: ticketSchema,
+    dryAnswer: { url: SOMEWHERE },
+  } as const;
   return (await aboutToken(name, () => client.change(change))).url;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
+import { DryRunDone, showInstead } from '../http/dry-run.ts';
 import type { IncomingAnswer } from '../http/outgoing-request.ts';
 import { refusalOf } from '../http/refusal.ts';
 import { send } from '../http/send.ts';
@@ -24,7 +25,7 @@ const SHORTEST_PAUSE_MS = 250;
  * Fetches a credential from the webhook, with a ticket of the service. A ticket works once, so an answer that says "later" takes
  * both steps again; the webhook gets the ticket alone, no key and no cookie.
  *
- * @throws Failure for whatever is no delivery
+ * @throws Failure for whatever is no delivery; under `--dry-run` DryRunDone, both steps shown
  */
 export async function fetchDelivery(
   invocation: Invocation,
@@ -58,7 +59,12 @@ async function fetchOnce(
       return { later: error };
     throw error;
   }
-  const answer = await send(invocation, { method: 'GET', url: from });
+  const request = { method: 'GET', url: from } as const;
+  if (client.dryRun) {
+    showInstead(invocation, request);
+    throw new DryRunDone();
+  }
+  const answer = await send(invocation, request);
   if (answer.status === 200) return { answer, from };
   const refused = refusalOf(answer, from);
   if (refused.retryAfterSeconds !== undefined && isTemporary(refused)) return { later: refused };

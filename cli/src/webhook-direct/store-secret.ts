@@ -2,7 +2,7 @@ import { type StoreAnswer, storeAnswerSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import { Failure } from '../failure.ts';
-import { DryRunDone, showInstead } from '../http/dry-run.ts';
+import { DryRunDone, SOME_WEBHOOK, showInstead } from '../http/dry-run.ts';
 import type { OutgoingRequest } from '../http/outgoing-request.ts';
 import { send } from '../http/send.ts';
 import { safeAddress } from '../http/service-address.ts';
@@ -18,6 +18,9 @@ export const storeAddressSchema = z.looseObject({
   expiresAt: z.string(),
 });
 export type StoreAddress = z.infer<typeof storeAddressSchema>;
+
+/** Stands for the answer of the service under `--dry-run`. */
+export const SOME_STORE: StoreAddress = { url: `${SOME_WEBHOOK}/v1/store`, ticket: '-', expiresAt: '' };
 
 /** Members that may be shown. Whatever else a record has is as good as a secret. */
 const SHOWN_MEMBERS = [
