@@ -162,6 +162,16 @@ describe('while another process writes', () => {
   });
 });
 
+test('what a process that was killed had begun to write is forgotten as well', async () => {
+  await store.save(agent('a'), keyOf());
+  const left = ['.secrets.json.0123456789abcdef', '.contexts.json.fedcba9876543210'];
+  const others = ['.secrets.json.00000000000000aa', '.secrets.json.old', 'secrets.json.0123456789abcdef'];
+  for (const name of [...left, ...others]) writeFileSync(join(folder, name), 'svagent_', { mode: 0o600 });
+  for (const name of [...left, ...others.slice(1)]) utimesSync(join(folder, name), new Date(0), new Date(0));
+  await store.remove('a');
+  expect(readdirSync(folder).toSorted()).toEqual([...others, 'contexts.json', 'secrets.json'].toSorted());
+});
+
 describe('files', () => {
   test('are for this user alone, whatever the umask; secrets are in one of them only', async () => {
     const secrets = keyOf();

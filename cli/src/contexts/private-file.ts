@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { geteuid } from 'node:process';
 import { Failure } from '../failure.ts';
@@ -89,6 +89,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
     await rename(next, path);
     await using opened = await open(folder, 'r');
     await opened.sync();
+    await removeLeftovers(path);
   } catch (error) {
     await rm(next, { force: true }).catch(() => undefined);
     throw cannotBeWritten(path, error);
@@ -98,6 +99,22 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 /** Where what is to take a file's place is written first. */
 const besides = (path: string): string =>
   join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}`);
+const BESIDES = /^\.[0-9a-f]{16}$/;
+
+/** Longer than anything takes to be written. */
+const LEFT_OVER_AFTER_MS = 60_000;
+
+/** A process that was killed left secrets there that nobody would ever forget. */
+async function removeLeftovers(path: string): Promise<void> {
+  const folder = dirname(path);
+  const start = `.${basename(path)}`;
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(start) || !BESIDES.test(name.slice(start.length))) continue;
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > LEFT_OVER_AFTER_MS)
+      await rm(join(folder, name), { force: true }).catch(() => undefined);
+  }
+}
 
 const cannotBeWritten = (path: string, error: unknown): Failure =>
   new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });
