@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts';
 export interface Invocation {
   readonly flags: GlobalFlags;
   readonly terminal: Terminal;
-  /** Whether stdout shows colours: a terminal, no `--no-color`, no NO_COLOR. */
+  /** Whether stdout shows colours: a terminal that knows them, no `--no-color`, no NO_COLOR. */
   readonly color: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborted by Ctrl-C. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { GlobalFlags } from './global-flags.ts';
 import type { Invocation, Run } from './invocation.ts';
+import { wantsColor } from './output/wants-color.ts';
 
 /** What of an invocation is known before the command line is read. */
 export type Surroundings = Pick<Invocation, 'terminal' | 'env' | 'signal'>;
@@ -17,8 +18,7 @@ export function lazily(surroundings: Surroundings): Action {
       // Commander hands over the operands, then the options, then the command.
       const command = given.at(-1) as Command;
       const flags = command.optsWithGlobals<GlobalFlags>();
-      const color =
-        flags.color && surroundings.env['NO_COLOR'] === undefined && surroundings.terminal.interactive.out;
+      const color = flags.color && wantsColor(surroundings);
       const { run } = await load();
       await run({ ...surroundings, flags, color }, given.slice(0, -2) as never, given.at(-2) as never);
     };

@@ -13,11 +13,12 @@ import { webhookCommand } from './commands/webhook-commands.ts';
 import { exitCodeTable } from './exit-codes.ts';
 import { addGlobalFlags } from './global-flags.ts';
 import { lazily, type Surroundings } from './lazily.ts';
+import { wantsColor } from './output/wants-color.ts';
 import { wrongCommandLine } from './wrong-command-line.ts';
 
 /** The whole command line, as the specification's section "Command-line client" has it. */
 export function createProgram(surroundings: Surroundings): Command {
-  const { terminal, env } = surroundings;
+  const { terminal } = surroundings;
   const action = lazily(surroundings);
   const program = new Command('svault')
     .description('Command-line client of svault, which controls how software agents obtain credentials.')
@@ -27,7 +28,7 @@ export function createProgram(surroundings: Surroundings): Command {
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      getOutHasColors: () => terminal.interactive.out && env['NO_COLOR'] === undefined,
+      getOutHasColors: () => wantsColor(surroundings),
     })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
