@@ -9,7 +9,7 @@ export const EXIT_CODES = {
   denied: { code: 3, meaning: 'not signed in, or not allowed' },
   notFound: { code: 4, meaning: 'there is no such thing, or no grant for it' },
   unavailable: { code: 5, meaning: 'the vault is locked, or the service or the webhook does not answer' },
-  empty: { code: 6, meaning: 'tokens get --check: the token has no value' },
+  empty: { code: 6, meaning: 'the token has no value (get --check)' },
   rateLimited: { code: 7, meaning: 'too many requests (HTTP 429), after the retries' },
   interrupted: { code: 130, meaning: 'ended by Ctrl-C' },
 } as const;

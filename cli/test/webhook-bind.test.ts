@@ -65,7 +65,7 @@ describe('a webhook that is to be bound', () => {
     const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/^error: a webhook is bound already: http:\/\/127.*unbind it.*unseal-bind.*\n$/),
+      expect.stringMatching(/^error: a webhook is bound already: http:\/\/127.*unbind it.*DELETE \/api\/webhook.*unseal-bind.*\n$/),
     ]);
   });
 
@@ -91,8 +91,8 @@ describe('a webhook that is to be bound', () => {
     await people.pair.bind();
     const { webhookUrl } = people.pair;
     const shown = await admin.svault(['webhook', 'status']);
-    expect(shown).toEqual({ code: 0, err: '', out: expect.stringMatching(/^Webhook {4}http/) as string });
-    for (const line of [/^Answers +yes$/m, /^Latency +\d+ ms$/m, /^Bound +2026-/m, /^Can +storage, /m])
+    expect(shown).toEqual({ code: 0, err: '', out: expect.stringMatching(/^webhook {4}http/) as string });
+    for (const line of [/^answers +yes$/m, /^latency +\d+ ms$/m, /^bound +2026-/m, /^can +storage, /m])
       expect(shown.out).toMatch(line);
     expect((await admin.svault(['webhook', 'status', '--format', 'wide'])).out).toBe(shown.out);
     expect(await admin.svault(['webhook', 'status', '--format', 'name'])).toEqual({

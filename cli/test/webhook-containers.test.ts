@@ -138,7 +138,7 @@ describe('up', () => {
     const { code, err } = await withPrograms(compose.path, ['up', folder]);
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/^error: there is no webhook project in .*svault webhook init/),
+      expect.stringMatching(/^error: there is no webhook project in .*: name the folder.*svault webhook init/),
     ]);
   });
 

@@ -13,8 +13,8 @@ export function webhookCommand(action: Action): Command {
     );
   webhook
     .command('init')
-    .description('write a compose project that runs the webhook, into this folder or another')
-    .argument('[folder]', 'where to', 'svault-webhook')
+    .description('write a compose project that runs the webhook')
+    .argument('[folder]', 'where to; it is made where it is missing', 'svault-webhook')
     .addOption(new Option('--method <method>', 'how the service reaches the webhook').choices(TUNNEL_METHODS))
     .option(
       '--set <KEY=VALUE>',

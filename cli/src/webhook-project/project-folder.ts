@@ -54,5 +54,7 @@ export async function projectIn(folder: string): Promise<Project | undefined> {
 export async function requireProject(folder: string): Promise<Project> {
   const project = await projectIn(folder);
   if (project !== undefined) return project;
-  throw usage(`there is no webhook project in ${folder}: svault webhook init writes one`);
+  throw usage(
+    `there is no webhook project in ${folder}: name the folder that has one, or write one with svault webhook init`,
+  );
 }

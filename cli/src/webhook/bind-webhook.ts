@@ -45,7 +45,7 @@ function mustBeFree({ bound, url = 'an address that is not known' }: WebhookView
   if (!bound) return;
   throw new Failure(
     'failed',
-    `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it in the console first (and run unseal-bind on its machine to use it again)`,
+    `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it first by DELETE /api/webhook (and run unseal-bind on its machine to use it again)`,
   );
 }
 

@@ -19,21 +19,21 @@ export type WebhookView = z.infer<typeof webhookSchema>;
 export const webhookShape: Shape<WebhookView> = {
   name: ({ url = '' }) => url,
   columns: [
-    { title: 'Webhook', of: ({ url = '' }) => url },
+    { title: 'webhook', of: ({ url = '' }) => url },
     {
-      title: 'Answers',
+      title: 'answers',
       of: ({ reachable }) => (reachable === true ? 'yes' : 'no'),
       tone: ({ reachable }) => (reachable === true ? 'green' : 'red'),
     },
-    { title: 'Latency', of: ({ latencyMs }) => (latencyMs === undefined ? '' : `${latencyMs} ms`) },
-    { title: 'Last seen', of: ({ lastSeenAt }, { time }) => time(lastSeenAt) },
-    { title: 'Bound', of: ({ boundAt }, { time }) => time(boundAt) },
-    { title: 'Id', of: ({ webhookId = '' }) => webhookId },
+    { title: 'latency', of: ({ latencyMs }) => (latencyMs === undefined ? '' : `${latencyMs} ms`) },
+    { title: 'last seen', of: ({ lastSeenAt }, { time }) => time(lastSeenAt) },
+    { title: 'bound', of: ({ boundAt }, { time }) => time(boundAt) },
+    { title: 'id', of: ({ webhookId = '' }) => webhookId },
     {
-      title: 'Key',
+      title: 'key',
       of: ({ keyId = '', rotationPending }) =>
         rotationPending === true ? `${keyId} (being replaced)` : keyId,
     },
-    { title: 'Can', of: ({ capabilities = [] }) => capabilities.join(', ') },
+    { title: 'can', of: ({ capabilities = [] }) => capabilities.join(', ') },
   ],
 };
