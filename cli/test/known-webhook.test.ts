@@ -150,6 +150,26 @@ test('each service has its own webhook', async () => {
   }
 });
 
+test('two logins at one service may be of two vaults: each is asked about once, and keeps to its own', async () => {
+  await signIn();
+  await store();
+  const args = ['login', '--key', '-', '--as', 'second', '--base-url', service.url];
+  expect(await person.svault(args, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
+  const storedBy = (login: string, at: FakeServer, env = {}): Promise<Outcome> => {
+    named = `${at.url}/v1/store`;
+    return person.svault(['add', 'github', '--context', login], { input: 'the-secret', env });
+  };
+  expect(await storedBy('second', evil)).toMatchObject({ code: 1 });
+  expect(await storedBy('second', evil, { SVAULT_WEBHOOK_URL: evil.url })).toMatchObject({ code: 0 });
+  expect(await storedBy('me', vault)).toMatchObject({ code: 0 });
+  expect(await storedBy('second', evil)).toMatchObject({ code: 0 });
+  expect(await storedBy('me', evil)).toMatchObject({ code: 1 });
+
+  const third = ['login', '--key', '-', '--as', 'third', '--base-url', service.url];
+  expect(await person.svault(third, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
+  expect((await storedBy('third', vault)).err).toMatch(/^github is stored at [^\n]+\n$/);
+});
+
 test('machines say where it is; of their logins nothing is kept', async () => {
   const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
   expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ActingLogin } from '../contexts/acting-login.ts';
+import type { Context } from '../contexts/context.ts';
 import { configFolder, makeFolder } from '../contexts/config-folder.ts';
 import { ENVIRONMENT_NAME } from '../contexts/environment-login.ts';
 import { whileLocked } from '../contexts/folder-lock.ts';
@@ -11,7 +12,7 @@ import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
 import { confirm } from '../secret-input/confirm.ts';
 
-/** By the address of the service: where its webhook is. */
+/** By login and address of its service: where its webhook is. Two logins at one service may be of two vaults. */
 const documentSchema = z.object({ webhooks: z.record(z.string(), z.string()) });
 type KnownWebhooks = z.infer<typeof documentSchema>;
 const FILE = 'webhooks.json';
@@ -37,34 +38,51 @@ export async function mustBeKnown(
       `the service says that the webhook is at ${webhookUrl}, and SVAULT_WEBHOOK_URL that it is at ${said}; no secret was sent`,
     );
   if (name === ENVIRONMENT_NAME) return;
-  const known = await knownAt(invocation, baseUrl);
-  if (known === webhookUrl) return;
-  if (known !== undefined && said === undefined) await askAbout(invocation, known, webhookUrl);
+  const { own, others } = await knownTo(invocation, login.context);
+  if (own === webhookUrl) return;
+  const known = own ?? others.find((each) => each === webhookUrl) ?? others[0];
+  if (known !== undefined && known !== webhookUrl && said === undefined)
+    await askAbout(invocation, known, webhookUrl);
   await rememberWebhook(invocation, login, webhookUrl);
   if (known === undefined && said === undefined)
     say(invocation, `secrets of ${baseUrl} go to ${webhookUrl} from now on, and nowhere else unasked`);
 }
 
-/** Takes a webhook for the one of a login's service: somebody has looked at it. @throws Failure */
+/** Takes a webhook for the one of a login: somebody has looked at it. @throws Failure */
 export async function rememberWebhook(
   invocation: Invocation,
-  { context: { name, baseUrl } }: ActingLogin,
+  { context }: ActingLogin,
   webhookUrl: string,
 ): Promise<void> {
-  if (name === ENVIRONMENT_NAME) return;
+  if (context.name === ENVIRONMENT_NAME) return;
   const folder = await configFolder(invocation);
   await makeFolder(folder);
   const file = fileIn(folder);
   await whileLocked({ folder, name: 'webhooks', signal: invocation.signal }, async () => {
     const { webhooks = {} } = (await file.read()) ?? {};
-    await file.write({ webhooks: { ...webhooks, [baseUrl]: webhookUrl } });
+    await file.write({ webhooks: { ...webhooks, [keyOf(context)]: webhookUrl } });
   });
 }
 
-async function knownAt(invocation: Invocation, baseUrl: string): Promise<string | undefined> {
-  const { webhooks = {} } = (await fileIn(await configFolder(invocation)).read()) ?? {};
-  return Object.hasOwn(webhooks, baseUrl) ? webhooks[baseUrl] : undefined;
+interface Known {
+  /** Of the login itself. */
+  readonly own: string | undefined;
+  /** Of other logins at its service. */
+  readonly others: readonly string[];
 }
+
+async function knownTo(invocation: Invocation, context: Context): Promise<Known> {
+  const { webhooks = {} } = (await fileIn(await configFolder(invocation)).read()) ?? {};
+  const key = keyOf(context);
+  const ofService = Object.entries(webhooks).filter(([each]) => each.endsWith(` ${context.baseUrl}`));
+  return {
+    own: Object.hasOwn(webhooks, key) ? webhooks[key] : undefined,
+    others: ofService.map(([, url]) => url),
+  };
+}
+
+/** A name has no spaces. */
+const keyOf = ({ name, baseUrl }: Context): string => `${name} ${baseUrl}`;
 
 const fileIn = (folder: string): KeptDocument<KnownWebhooks> =>
   keptDocument(join(folder, FILE), documentSchema);
