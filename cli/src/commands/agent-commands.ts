@@ -30,7 +30,7 @@ export function agentsCommand(action: Action): Command {
       'after',
       examples(
         'svault agents create --name ci --grants github,npm',
-        'svault agents create --name ci | ssh build svault login --key -',
+        'svault agents create --name ci | ssh build svault login --key - --base-url https://svault.example.com',
         'svault agents create --name ci --format json',
       ),
     )

@@ -21,7 +21,7 @@ export const addSecretOptions = (command: Command): Command =>
   command
     .option(
       '--from-file <file>',
-      'read the secret from a file; - is stdin, as is a stdin that is no terminal',
+      'read the secret from a file, without a line break at its end; - is stdin, as is a stdin that is no terminal',
     )
     .option(
       '--value <secret>',
