@@ -1,5 +1,7 @@
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
 import { newKey } from '@svault/shared';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type CommandLine, commandLine } from './command-line.ts';
 import { type Answer, type FakeServer, type Received, fakeServer } from './fake-servers.ts';
 
@@ -151,6 +153,24 @@ describe('R13: the 307', () => {
   });
 });
 
+test('get --check of what came sealed: there is a value, and no key is needed to say so', async () => {
+  const answer = { status: 200, body: 'a..b.c.d', headers: { 'content-type': 'application/jose' } };
+  const { service } = await pairThatAnswers(answer);
+  expect(await someone(service.url).svault(['get', 'github', '--check'])).toEqual({
+    code: 0,
+    out: '',
+    err: 'github has a value\n',
+  });
+});
+
+test('get --field of what is no text prints JSON', async () => {
+  const token = { ...TOKEN, scopes: ['read', 'write'], more: { a: 1 } };
+  const { service } = await pairThatAnswers({ status: 200, body: { token } });
+  const agent = someone(service.url);
+  expect((await agent.svault(['get', 'github', '--field', 'more'])).out).toBe('{"a":1}');
+  expect((await agent.svault(['get', 'github', '--field', 'scopes'])).out).toBe('["read","write"]');
+});
+
 describe('a webhook that lies', () => {
   const wrong = (body: unknown, headers = {}): Answer => ({ status: 200, body, headers });
   test.each<[string, Answer, RegExp]>([
@@ -221,6 +241,24 @@ describe('an answer that says later', () => {
     const { service, webhook } = await pairThatAnswers({ ...LATER, status, body: { error: 'e', code } });
     expect((await someone(service.url).svault(['get', 'github'])).code).toBe(exit);
     expect(webhook.received).toHaveLength(3);
+  });
+
+  test.each([
+    ['0', 250],
+    ['7', 7_000],
+    ['30', 30_000],
+  ])('Retry-After: %s is heeded', async (seconds, pauseMs) => {
+    const pause = vi.spyOn(timers, 'setTimeout').mockResolvedValue(undefined);
+    syncBuiltinESMExports();
+    try {
+      const later = { ...LATER, headers: { 'retry-after': seconds } };
+      const { service } = await pairThatAnswers(later, { status: 200, body: { token: TOKEN } });
+      expect(await someone(service.url).svault(['get', 'github'])).toMatchObject({ out: 'the-credential' });
+      expect(pause.mock.calls).toEqual([[pauseMs, undefined, { signal: expect.any(AbortSignal) }]]);
+    } finally {
+      pause.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 
   test('much later is for the caller to wait', async () => {

@@ -42,6 +42,14 @@ describe('set', () => {
     });
   });
 
+  test('keeps the type that the webhook holds, where the service goes on saying another', async () => {
+    await add('retyped');
+    const { err } = await svault(['set', 'retyped', '--type', 'RawCredential'], { input: 'second' });
+    expect(err).toContain('the service goes on calling retyped a PlainText');
+    await svault(['set', 'retyped'], { input: 'third' });
+    expect(await json('get', 'retyped')).toMatchObject({ accessToken: 'third', tokenType: 'RawCredential' });
+  });
+
   test('fills what was only named', async () => {
     const named = await svault(['add', 'later', '--empty', '--format', 'name']);
     expect(named).toEqual({
