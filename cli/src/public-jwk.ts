@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { type Recipient, recipientSchema } from '@svault/shared/schemas';
 import { usage } from './failure.ts';
+import { jsonIn } from './json-in.ts';
 import { readFileBounded } from './secret-input/read-bounded.ts';
 
 const MAX_BYTES = 4_096;
@@ -12,7 +13,7 @@ const MAX_BYTES = 4_096;
  */
 export async function publicJwk(text: string): Promise<Recipient> {
   const file = text.startsWith('@') ? text.slice(1) : undefined;
-  const jwk = parsed(
+  const jwk = jsonIn(
     file === undefined ? text : Buffer.from(await readFileBounded(file, MAX_BYTES)).toString(),
   );
   if (jwk instanceof Object && 'd' in jwk)
@@ -22,14 +23,6 @@ export async function publicJwk(text: string): Promise<Recipient> {
   throw usage(
     'that is no public JWK of an EC P-256 key; svault login --key prints one for the agent that it signs in',
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The webhook refuses a point that is none, after it has used up the ticket. */

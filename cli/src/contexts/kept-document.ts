@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Failure } from '../failure.ts';
+import { jsonIn } from '../json-in.ts';
 import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
 /** Of what is kept; a later one may mean something else. */
@@ -37,12 +38,4 @@ export function keptDocument<T extends object>(path: string, schema: z.ZodType<T
     write: (document) =>
       writePrivateFile(path, `${JSON.stringify({ version: VERSION, ...document }, null, 2)}\n`),
   };
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../failure.ts';
+import { jsonIn } from '../json-in.ts';
 import { contextSecretsSchema } from './context-secrets-schema.ts';
 import type { KeptContext } from './context-store.ts';
 import type { ContextSecrets } from './context.ts';
@@ -101,13 +102,5 @@ async function reached<T>({ name }: KeptContext, action: () => Promise<T>): Prom
       `the secrets of ${name} are in the system’s keychain, which does not open (${error.message}): unlock it, or sign in by another name`,
       { cause: error },
     );
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { ExitName } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { jsonIn } from '../json-in.ts';
+import { plainLine } from '../output/plain-line.ts';
 import type { IncomingAnswer } from './outgoing-request.ts';
 
 const bodySchema = z.object({
@@ -11,6 +13,9 @@ const bodySchema = z.object({
   reason: z.string().optional(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
+
+/** Characters of what another machine said. */
+const MAX_MESSAGE = 1_000;
 
 const EXIT_OF_STATUS: Readonly<Record<number, ExitName>> = {
   401: 'denied',
@@ -36,7 +41,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitName>> = {
  * @param from who answered, for one that is no svault at all
  */
 export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL): Failure {
-  const body = bodySchema.safeParse(parsed(text)).data;
+  const body = bodySchema.safeParse(jsonIn(text)).data;
   if (body === undefined) {
     const exit = status >= 502 && status <= 504 ? 'unavailable' : 'failed';
     return new Failure(exit, `${from.host} answered ${status} as no svault does; is the address right?`);
@@ -49,7 +54,8 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
     ...(retryAfter === undefined ? [] : [`again in ${retryAfter} s`]),
   ];
   const message = details.length === 0 ? error : `${error} (${details.join('; ')})`;
-  return new Failure(EXIT_OF_CODE[code] ?? EXIT_OF_STATUS[status] ?? 'failed', oneLine(message), {
+  const exit = EXIT_OF_CODE[code] ?? EXIT_OF_STATUS[status] ?? 'failed';
+  return new Failure(exit, plainLine(message).slice(0, MAX_MESSAGE), {
     code,
     retryAfterSeconds: retryAfter ?? secondsIn(headers.get('retry-after')),
   });
@@ -57,15 +63,3 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
 
 const secondsIn = (header: string | null): number | undefined =>
   header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What another machine said, fit for a terminal: no control character moves the cursor, and no line is added. */
-const oneLine = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 1_000);

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Failure } from '../failure.ts';
+import { jsonIn } from '../json-in.ts';
 import type { IncomingAnswer } from './outgoing-request.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -15,12 +16,4 @@ export function understood<T>(answer: IncomingAnswer, from: URL, schema: z.ZodTy
   throw new Failure('failed', `${from.host} does not answer as a svault does; is the address right?`, {
     cause: read.error,
   });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,0 +1,8 @@
+/** What a text says in JSON; undefined where it is none. The reason is not passed on: it could quote a secret. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
