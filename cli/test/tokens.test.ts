@@ -50,6 +50,16 @@ describe('set', () => {
     expect(await json('get', 'retyped')).toMatchObject({ accessToken: 'third', tokenType: 'RawCredential' });
   });
 
+  test('of what the webhook would refuse is refused before a ticket is asked for', async () => {
+    await add('kept-as-it-was');
+    const { code, out, err } = await svault(['set', 'kept-as-it-was', '--allow-host', 'no host'], {
+      input: 'x',
+    });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/^error: this cannot be stored: allowedHosts[^\n]*\n$/);
+    expect(await svault(['get', 'kept-as-it-was'])).toMatchObject({ out: 'secret of kept-as-it-was' });
+  });
+
   test('fills what was only named', async () => {
     const named = await svault(['add', 'later', '--empty', '--format', 'name']);
     expect(named).toEqual({
