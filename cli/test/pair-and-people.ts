@@ -1,3 +1,4 @@
+import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { type TestPair, type PairOptions, startPair } from '@svault/test-kit/pair';
 import { type CommandLine, commandLine } from './command-line.ts';
 
@@ -17,7 +18,9 @@ export interface PairAndPeople {
 }
 
 export async function pairAndPeople(options: PairOptions = {}): Promise<PairAndPeople> {
-  const pair = await startPair({ logLevel: 'warn', ...options });
+  // No job calls the webhook: one that met a busy machine would note it as away, on a clock that stands still.
+  const { startJob } = jobsByHand();
+  const pair = await startPair({ logLevel: 'warn', startJob, ...options });
   const lines: CommandLine[] = [];
   const person = (env: Readonly<Record<string, string>> = {}): CommandLine => {
     const line = commandLine(env);

@@ -1,3 +1,4 @@
+import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, test } from 'vitest';
 import { type PairedService, startPairedService } from '../paired-service.ts';
@@ -8,7 +9,7 @@ import { SERVICE_ROWS } from './webhook-rows.ts';
 let service: PairedService;
 const home = tempDir();
 beforeAll(async () => {
-  service = await startPairedService();
+  service = await startPairedService({ startJob: jobsByHand().startJob });
 });
 afterAll(async () => {
   await service.stop();
