@@ -154,6 +154,15 @@ describe('an agent is meant', () => {
     expect(out).not.toContain('twin');
   });
 
+  test('by its id where several have its name: so it is named afterwards too', async () => {
+    const [id] = [await made('triplet'), await made('triplet')];
+    for (const words of [['show'], ['edit', '--mcp'], ['suspend'], ['resume'], ['rm', '--yes']]) {
+      const { code, out, err } = await svault('agents', ...words, '--format', 'name', '--', id);
+      expect({ code, out }).toEqual({ code: 0, out: `${id}\n` });
+      if (words[0] === 'suspend') expect(err).toContain(`svault agents resume ${id}\n`);
+    }
+  });
+
   test('by its id before another that is called so', async () => {
     const id = await made('first');
     const other = await made(id);

@@ -35,5 +35,6 @@ export const run: Run<[agent: string], Options> = async (invocation, [reference]
     schema: agentSchema,
   });
   const called = answer.name === agent.name ? agent.name : `${agent.name}, now ${answer.name},`;
-  printDone(invocation, { said: `${called} is changed`, answer, name: answer.name });
+  const isRenamed = name !== undefined && reference !== agent.id;
+  printDone(invocation, { said: `${called} is changed`, answer, name: isRenamed ? answer.name : reference });
 };

@@ -16,5 +16,5 @@ export const run: Run<[agent: string], { readonly yes?: true }> = async (
   await confirm(invocation, `Delete the agent ${name} (${id}), its key and its grants, for good?`, options);
   await client.change({ method: 'DELETE', path: agentPath(id), schema: nothingSchema });
   const said = `${name} (${id}) is deleted, with its key and its grants`;
-  printDone(invocation, { said, answer: { id, name, status: 'deleted' }, name });
+  printDone(invocation, { said, answer: { id, name, status: 'deleted' }, name: reference });
 };

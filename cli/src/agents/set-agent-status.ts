@@ -19,7 +19,8 @@ export async function setAgentStatus(
   });
   const said =
     verb === 'suspend'
-      ? `${name} is suspended: all its requests are refused until svault agents resume ${name}`
+      ? `${name} is suspended: all its requests are refused until svault agents resume ${reference}`
       : `${name} is active: it gets what it is granted`;
-  printDone(invocation, { said, answer, name });
+  // As it was given: the name may be several agents'.
+  printDone(invocation, { said, answer, name: reference });
 }

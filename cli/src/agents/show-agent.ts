@@ -17,8 +17,8 @@ export const run: Run<[agent: string]> = async (invocation, [reference]) => {
     client.read(agentPath(id), agentSchema),
     client.readAll(grantsPath(id), grantSchema),
   ]);
-  const { columns, name } = agentsShape([agent]);
-  printOne(invocation, { ...agent, grants }, { columns: [...columns, GRANTS], name });
+  const { columns } = agentsShape([agent]);
+  printOne(invocation, { ...agent, grants }, { columns: [...columns, GRANTS], name: () => reference });
 };
 
 const GRANTS: Column<AgentWithGrants> = {
