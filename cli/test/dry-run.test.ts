@@ -35,7 +35,7 @@ test.each([
   [ADMIN, 'tokens refresh github', 'POST /api/tokens/github/refresh'],
   [ADMIN, 'tokens history github', 'GET /api/tokens/github/history?limit=50'],
   [ADMIN, 'tokens store-ticket github --if-version 0', 'POST /api/tokens/github/store-ticket\n{"ifv":0}'],
-  [ADMIN, 'rm a b', 'DELETE /api/tokens/a\nDELETE /api/tokens/b'],
+  [ADMIN, 'rm a b a', 'DELETE /api/tokens/a\nDELETE /api/tokens/b'],
   [ADMIN, 'agents list', 'GET /api/agents?limit=100'],
   [ADMIN, 'agents show ci', 'GET /api/agents/ci\nGET /api/agents/ci/grants?limit=100'],
   [ADMIN, 'agents edit ci --no-mcp', 'PATCH /api/agents/ci\n{"mcpEnabled":false}'],
@@ -89,3 +89,33 @@ test.each([
     expect(readdirSync(person.dir)).toEqual([]);
   },
 );
+
+test.each([
+  ['RawCredential', { minter: { type: 'aws-sts', accessKeyId: 'hidden', secretAccessKey: 'hidden' } }],
+  ['JWT', { accessToken: 'hidden', refreshToken: 'hidden' }],
+  ['Certificate', { certificate: 'hidden', privateKey: 'hidden' }],
+  ['TOTP', { secret: 'HIDDENHIDDENHIDDEN' }],
+  ['SSHKey', { privateKey: 'hidden' }],
+])('of a %s it shows the names of members, and no secret', async (tokenType, members) => {
+  const person = commandLine({ SVAULT_BASE_URL: service.url, SVAULT_KEY: newKey(ADMIN) });
+  people.push(person);
+  const { code, out, err } = await person.svault(['add', 'x', '--body', '-', '--dry-run'], {
+    input: JSON.stringify({ tokenType, ...members }),
+  });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  for (const name of Object.keys(members)) expect(out).toContain(`"${name}": "…"`);
+  expect(out).not.toMatch(/hidden/i);
+  expect(service.received).toEqual([]);
+});
+
+test('a secret in a field on the command line is warned of', async () => {
+  const person = commandLine({ SVAULT_BASE_URL: service.url, SVAULT_KEY: newKey(ADMIN) });
+  people.push(person);
+  const args = ['add', 'x', '--type', 'SSHKey', '--field', 'privateKey=seen', '--dry-run'];
+  const { code, out, err } = await person.svault(args);
+  expect({ code, err }).toEqual({
+    code: 0,
+    err: expect.stringMatching(/^warning: [^\n]*--field privateKey[^\n]*\n$/),
+  });
+  expect(out).not.toContain('seen');
+});

@@ -184,6 +184,8 @@ describe('a webhook that lies', () => {
     ['half a pair', wrong(JSON.stringify({ token: TOKEN }).replace('the-', '\\ud800')), /is no credential/],
     ['more than anybody stores', wrong('x'.repeat(9 * 1024 * 1024)), /more than a svault would/],
     ['what is sealed, to nobody', wrong('a..b.c.d', { 'content-type': 'application/jose' }), /came sealed/],
+    ['what is sealed, in capitals', wrong('a', { 'content-type': 'Application/JOSE; x=y' }), /came sealed/],
+    ['what is nearly sealed', wrong('a', { 'content-type': 'application/jose+json' }), /is no credential/],
     ['another success', { status: 204 }, /answered 204/],
     ['no refusal of its own', { status: 418, body: 'teapot' }, /answered 418/],
   ])('%s is no credential', async (_what, answer, said) => {
@@ -205,6 +207,7 @@ describe('a webhook that lies', () => {
     const said = await someone(service.url).svault(['get', 'github']);
     expect({ code: said.code, out: said.out }).toEqual({ code: exit, out: '' });
     expect(said.err).toContain(`[${code}: svault explain ${code}]`);
+    if (status === 404) expect(said.err).toContain('the webhook holds nothing for github');
   });
 
   test('cannot move the cursor by what it refuses with', async () => {
@@ -214,6 +217,22 @@ describe('a webhook that lies', () => {
     expect(code).toBe(3);
     expect(err).toMatch(/^[^\p{Cc}\p{Cf}]*\n$/u);
   });
+});
+
+test('a name is one parameter, whatever is in it', async () => {
+  const { service } = await pairThatAnswers({ status: 200, body: { token: TOKEN } });
+  await someone(service.url).svault(['get', 'a b&service=c#d%20']);
+  expect(service.received.map(({ path }) => path)).toEqual([
+    '/api/agents/credentials?service=a%20b%26service%3Dc%23d%2520',
+  ]);
+});
+
+test('exec fetches once what fills two variables', async () => {
+  const { service, webhook } = await pairThatAnswers({ status: 200, body: { token: TOKEN } });
+  const command = ['--with', 'A=github', '--with', 'B=github', '--', 'sh', '-c', 'test "$A$B" = "$C"'];
+  const env = { PATH: process.env['PATH'] ?? '', C: 'the-credentialthe-credential', B: 'another' };
+  expect(await someone(service.url).svault(['exec', ...command], { env })).toMatchObject({ code: 0 });
+  expect(webhook.received).toHaveLength(1);
 });
 
 describe('an answer that says later', () => {
@@ -259,6 +278,13 @@ describe('an answer that says later', () => {
       pause.mockRestore();
       syncBuiltinESMExports();
     }
+  });
+
+  test('a refusal is final, though it says when to come back', async () => {
+    const answer = { ...LATER, status: 403, body: { error: 'e', code: 'DELIVERY_NOT_ALLOWED' } };
+    const { service, webhook } = await pairThatAnswers(answer);
+    expect(await someone(service.url).svault(['get', 'github'])).toMatchObject({ code: 3 });
+    expect(webhook.received).toHaveLength(1);
   });
 
   test('much later is for the caller to wait', async () => {
