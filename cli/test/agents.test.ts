@@ -105,6 +105,7 @@ describe('agents create', () => {
 
   test.each([
     [[], 'an agent needs a name: --name'],
+    [['--name', ''], 'an agent needs a name: --name'],
     [['--name', 'x', '--grants', 'github,a/b'], '“a/b” is no name of a token'],
     [['--name', 'x', '--sealing-key', 'none'], 'that is no public JWK'],
   ])('makes nothing with %j', async (args, said) => {

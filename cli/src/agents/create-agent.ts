@@ -26,7 +26,7 @@ type Made = z.infer<typeof madeSchema>;
 /** `agents create`: the key, once, on stdout, whatever becomes of the grants that follow. */
 export const run: Run<[], Options> = async (invocation, _, options) => {
   const { name, grants, description, mcp, sealingKey } = options;
-  if (name === undefined) throw usage('an agent needs a name: --name');
+  if (name === undefined || name.trim() === '') throw usage('an agent needs a name: --name');
   const services = grants === undefined ? [] : servicesIn(grants);
   const body = {
     name,

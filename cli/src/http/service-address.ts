@@ -22,8 +22,14 @@ export const isOnThisMachine = ({ hostname }: URL): boolean =>
 export function parseBaseUrl(text: string): string {
   const url = safeAddress(text);
   if (url === undefined)
-    throw usage(`${text} is no address of a service: https://… is, and http:// on this machine alone`);
+    throw usage(
+      `${withoutSecrets(text)} is no address of a service: https://… is, and http:// on this machine alone`,
+    );
   if (url.search !== '' || url.hash !== '')
-    throw usage(`${text} has more behind it than a service’s address may`);
+    throw usage(`${withoutSecrets(text)} has more behind it than a service’s address may`);
   return url.href.replace(/\/+$/, '');
 }
+
+/** What a message may say of an address that somebody typed: no user and password, and no query. */
+const withoutSecrets = (text: string): string =>
+  text.replace(/^(\w+:\/\/)?.*@/s, '$1…@').replace(/[?#].*$/s, '…');
