@@ -351,6 +351,12 @@ describe('here', () => {
     expect((await admin.svault(as('tcsh'))).code).toBe(2);
   });
 
+  everyWay('help', async (as) => {
+    expectDone(await admin.svault(as()), /^Usage: svault /);
+    expectDone(await admin.svault(as('tokens', 'get')), /^Usage: svault tokens get /);
+    expect((await admin.svault(as('frobnicate'))).code).toBe(2);
+  });
+
   everyWay('explain', async (as) => {
     expectDone(await admin.svault(as('NO_GRANT')), /^NO_GRANT/);
     expect((await admin.svault(as('NO_SUCH_CODE'))).code).toBe(2);
