@@ -32,6 +32,7 @@ test.each([
     'what github holds is not asked for: shown as of type PlainText, without restrictions\n',
   ],
   [ADMIN, 'tokens edit github --notes=x', 'PATCH /api/tokens/github\n{"notes":"x"}'],
+  [ADMIN, 'show Zoe\u0308', 'GET /api/tokens/Zo%C3%AB'],
   [ADMIN, 'tokens refresh github', 'POST /api/tokens/github/refresh'],
   [ADMIN, 'tokens history github', 'GET /api/tokens/github/history?limit=50'],
   [ADMIN, 'tokens store-ticket github --if-version 0', 'POST /api/tokens/github/store-ticket\n{"ifv":0}'],

@@ -14,7 +14,7 @@ const wanted: AgentContext = {
   keyPrefix: 'svagent_abcd…',
 };
 const former = createSealingKey();
-const secrets: ContextSecrets = { kind: 'key', key: KEY, sealingKey: { ...former.privateJwk.reveal() } };
+const secrets = { kind: 'key', key: KEY, sealingKey: { ...former.privateJwk.reveal() } } as const;
 
 /** A store with one login. */
 const storeOf = (
@@ -66,6 +66,6 @@ test('none is made where the former one may still be there: what is sealed to it
     exit: 'failed',
     message: expect.stringMatching(/does not open; its sealing key is there as well.*context rm reader/),
   });
-  const damaged = storeOf({}, async () => ({ ...secrets, sealingKey: { kty: 'EC' } }) as ContextSecrets);
+  const damaged = storeOf({}, async () => ({ ...secrets, sealingKey: { kty: 'EC' } }));
   await expect(agentSealingKey(damaged, wanted, KEY)).rejects.toThrow('the sealing key of reader is damaged');
 });
