@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newKey } from '@svault/shared';
@@ -25,6 +26,21 @@ test.each([['--value'], ['--from-file']])(
     expect(err).not.toContain('another');
   },
 );
+
+test('a minter’s key that is too short to sign with is refused here', async () => {
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 1_024,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const minter = { type: 'github-app', appId: '1', installationId: '2', privateKey };
+  const input = JSON.stringify({ tokenType: 'RawCredential', minter });
+  expect(await admin.svault(['add', 'x', '--body', '-'], { input })).toEqual({
+    code: 2,
+    out: '',
+    err: 'error: this cannot be stored: minter.privateKey: not an RSA key of 2048 to 8192 bits in PEM\n',
+  });
+});
 
 test('a field’s file that is no text is named', async () => {
   const file = join(admin.dir, 'binary');
