@@ -65,7 +65,9 @@ describe('a webhook that is to be bound', () => {
     const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/^error: a webhook is bound already: http:\/\/127.*unbind it.*DELETE \/api\/webhook.*unseal-bind.*\n$/),
+      expect.stringMatching(
+        /^error: a webhook is bound already: http:\/\/127.*unbind it.*DELETE \/api\/webhook.*unseal-bind.*\n$/,
+      ),
     ]);
   });
 
