@@ -55,6 +55,14 @@ describe('up', () => {
     },
   );
 
+  test('what compose says goes to stderr, and moves no cursor', async () => {
+    const noisy = `${HEALTHY}\ncase "$1" in up) printf 'on stdout \\033[2J\\n'; printf 'on stderr \\033[2J\\n' >&2;; esac`;
+    const { code, out, err } = await withPrograms(fakeCompose(person.dir, noisy).path, ['up', folder]);
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    for (const said of ['on stdout  [2J\n', 'on stderr  [2J\n']) expect(err).toContain(said);
+    expect(err).not.toContain('\u001b');
+  });
+
   test('gives compose neither our secrets nor what would take the place of .env', async () => {
     const compose = fakeCompose(person.dir, HEALTHY);
     const env = {
@@ -138,7 +146,9 @@ describe('up', () => {
     const { code, err } = await withPrograms(compose.path, ['up', folder]);
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/^error: there is no webhook project in .*: name the folder.*svault webhook init/),
+      expect.stringMatching(
+        /^error: there is no webhook project in .*: name the folder.*svault webhook init/,
+      ),
     ]);
   });
 
