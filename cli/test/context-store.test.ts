@@ -241,6 +241,12 @@ describe('files', () => {
     }
   });
 
+  test('no folder, where a file is in its way: it says which setting names another', async () => {
+    writeFileSync(folder, '');
+    store = await openStore({ SVAULT_CONFIG_DIR: join(folder, 'svault') });
+    await expect(store.list()).rejects.toThrow(/cannot be read: not a directory; set SVAULT_CONFIG_DIR/);
+  });
+
   test('a folder that others may write into', async () => {
     await store.save(agent('a'), keyOf());
     for (const mode of [0o777, 0o770, 0o702]) {

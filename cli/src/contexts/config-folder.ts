@@ -6,6 +6,7 @@ import type { Invocation } from '../invocation.ts';
 import { systemCode, systemReason } from '../system-reason.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
+const CHOOSE_ANOTHER = 'set SVAULT_CONFIG_DIR to a folder of yours';
 
 /**
  * Where this user's logins are: SVAULT_CONFIG_DIR, else a folder of the platform's (`~/.config/svault` on Linux,
@@ -33,17 +34,16 @@ export async function checkFolder(path: string): Promise<boolean> {
   try {
     const { uid, mode } = await stat(path);
     if (uid !== (geteuid?.() ?? uid))
-      throw new Failure(
-        'failed',
-        `${path} belongs to another user: set SVAULT_CONFIG_DIR to a folder of yours`,
-      );
+      throw new Failure('failed', `${path} belongs to another user: ${CHOOSE_ANOTHER}`);
     if ((mode & WRITABLE_BY_OTHERS) !== 0)
       throw new Failure('failed', `others may write into ${path}: chmod 700 ${path}`);
     return true;
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (systemCode(error) === 'ENOENT') return false;
-    throw new Failure('failed', `${path} cannot be read: ${systemReason(error)}`, { cause: error });
+    throw new Failure('failed', `${path} cannot be read: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, {
+      cause: error,
+    });
   }
 }
 
@@ -53,6 +53,8 @@ export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new Failure('failed', `${path} cannot be made: ${systemReason(error)}`, { cause: error });
+    throw new Failure('failed', `${path} cannot be made: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, {
+      cause: error,
+    });
   }
 }
