@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, expect, test } from 'vitest';
-import { readFileBounded, readStreamBounded } from './read-bounded.ts';
+import { readFileBounded, readStreamBounded } from '../src/secret-input/read-bounded.ts';
 
 const dir = tempDir();
 afterAll(() => dir.remove());
