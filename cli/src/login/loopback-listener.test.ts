@@ -30,10 +30,12 @@ test('it listens on 127.0.0.1 and on no other address of this machine', async ()
   await expect(once(socket, 'connect')).rejects.toThrow(/ECONNREFUSED|EADDRNOTAVAIL|ETIMEDOUT/);
 });
 
-test('a page of another host, whose name leads here, cannot answer', async () => {
+test('a page of another host, whose name leads here, cannot answer, nor who does not know the path', async () => {
   const answer = listener.answer('mine', new AbortController().signal);
   const url = `${listener.redirectUri}?state=mine&code=x`;
   expect((await ask(url, { host: 'evil.example' })).statusCode).toBe(404);
+  for (const path of ['/', '/callback', '/callback/other'])
+    expect((await ask(new URL(`${path}?state=mine&code=forged`, url).href)).statusCode).toBe(404);
   expect((await ask(url)).statusCode).toBe(200);
   expect(await answer).toEqual({ code: 'x' });
 });
