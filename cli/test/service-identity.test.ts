@@ -1,5 +1,11 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Server, createServer, globalAgent } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { generate } from 'selfsigned';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loopbackAnswer } from '../src/login/loopback-answer.ts';
 import { isAnswerOf, isPageOf } from '../src/login/service-identity.ts';
 import { type CommandLine, commandLine } from './command-line.ts';
@@ -47,51 +53,73 @@ describe('the answer of a browser', () => {
 });
 
 describe('a sign-in at a service elsewhere', () => {
-  const onWire = globalThis.fetch;
+  const HOST = 'svault.example.org';
   let person: CommandLine;
-  afterEach(() => {
-    vi.unstubAllGlobals();
-    person.remove();
-  });
-
+  let service: Server;
+  let baseUrl: string;
+  let authorizeUrl: string;
   /** What the service was sent, in order: it begins sign-ins, with this page, and takes nothing else. */
-  function serviceWithPage(authorizeUrl: string): { path: string; redirectUri?: string }[] {
-    const sent: { path: string; redirectUri?: string }[] = [];
-    vi.stubGlobal('fetch', async ({ pathname }: URL, { body }: { body: string }) => {
-      sent.push({ path: pathname, ...(JSON.parse(body) as { redirectUri?: string }) });
-      return Response.json({ requestId: 'clr_x', authorizeUrl, userCode: 'ABCD-EFGH', expiresInSeconds: 60 });
+  let sent: { path: string; redirectUri?: string }[];
+
+  beforeAll(async () => {
+    const { private: key, cert } = await generate([{ name: 'commonName', value: HOST }], {
+      extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: HOST }] }],
     });
-    return sent;
-  }
+    const begin = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+      const { redirectUri } = (await json(req)) as { redirectUri?: string };
+      sent.push({ path: req.url ?? '', ...(redirectUri !== undefined && { redirectUri }) });
+      const begun = { requestId: 'clr_x', authorizeUrl, userCode: 'ABCD-EFGH', expiresInSeconds: 60 };
+      res.end(JSON.stringify(begun));
+    };
+    service = createServer({ key, cert }, (req, res) => void begin(req, res)).listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    baseUrl = `https://${HOST}:${(service.address() as AddressInfo).port}`;
+    // As if a name server and an authority knew it.
+    Object.assign(globalAgent.options, {
+      ca: cert,
+      lookup: (_host: string, _options: object, found: (error: null, addresses: object[]) => void) =>
+        found(null, [{ address: '127.0.0.1', family: 4 }]),
+    });
+  });
+  beforeEach(() => {
+    sent = [];
+  });
+  afterEach(() => person.remove());
+  afterAll(() => {
+    delete globalAgent.options.ca;
+    delete globalAgent.options.lookup;
+    globalAgent.destroy();
+    service.close();
+  });
   const login = (...args: string[]): ReturnType<CommandLine['svault']> => {
-    person = commandLine({ PATH: '/nowhere', SVAULT_BASE_URL: SERVICE });
+    person = commandLine({ PATH: '/nowhere', SVAULT_BASE_URL: baseUrl });
     return person.svault(['login', ...args]);
   };
 
   test.each([[[]], [['--no-launch-browser']]])('opens no page of another one (%j)', async (args) => {
-    const sent = serviceWithPage('https://other.example/login/cli?request=clr_x');
+    authorizeUrl = 'https://other.example/login/cli?request=clr_x';
     expect(await login(...args)).toEqual({
       code: 1,
       out: '',
       err: expect.stringMatching(
-        /^error: svault\.example\.org wants a page of https:\/\/other\.example opened, [^\n]*\n$/,
+        /^error: svault\.example\.org:\d+ wants a page of https:\/\/other\.example opened, [^\n]*\n$/,
       ),
     });
     expect(sent).toHaveLength(1);
   });
 
   test.each(['', '&iss=https%3A%2F%2Fother.example'])('gets no code of another one (“%s”)', async (iss) => {
-    const sent = serviceWithPage(`${SERVICE}/login/cli?request=clr_x`);
+    authorizeUrl = `${baseUrl}/login/cli?request=clr_x`;
     const done = login();
     while (sent.length === 0) await nextTurn();
     const answered = async (): Promise<boolean> =>
-      (await onWire(`${sent[0]?.redirectUri ?? ''}?state=clr_x&code=c${iss}`)).ok;
+      (await fetch(`${sent[0]?.redirectUri ?? ''}?state=clr_x&code=c${iss}`)).ok;
     while (!(await answered())) await nextTurn();
     const { code, err } = await done;
     expect({ code, said: err.split('\n').at(-2) }).toEqual({
       code: 1,
       said: expect.stringMatching(
-        /^error: what was allowed in the browser is a sign-in at .*, and not at https:\/\/svault\.example\.org: /,
+        /^error: what was allowed in the browser is a sign-in at .*, and not at https:\/\/svault\.example\.org:\d+: /,
       ),
     });
     expect(sent.map(({ path }) => path)).toEqual(['/api/cli/login/begin']);

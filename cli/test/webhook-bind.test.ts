@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -57,6 +57,15 @@ describe('a webhook that is to be bound', () => {
       bound: true,
       capabilities: expect.arrayContaining(['storage']) as string[],
     });
+  });
+
+  test('bind makes it the one that this login’s secrets go to', async () => {
+    const person = people.stranger();
+    const args = ['login', '--key', '-', '--as', 'me', '--base-url', people.pair.controlPlaneUrl()];
+    expect((await person.svault(args, { input: people.pair.adminKey })).code).toBe(0);
+    expect((await person.svault(['webhook', 'bind', await freshLink(), '--yes'])).code).toBe(0);
+    const kept = readFileSync(join(person.dir, 'webhooks.json'), 'utf8');
+    expect(kept).toContain(JSON.stringify(new URL(people.pair.webhookUrl).host).slice(1, -1));
   });
 
   test('bind says with whom it is bound already, and what to do', async () => {

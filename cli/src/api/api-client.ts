@@ -85,7 +85,7 @@ export async function apiClient(
     },
     readRedirect: async (path, location) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
-      if (dry) return shownInstead(request, { status: 307, headers: new Headers({ location }) });
+      if (dry) return shownInstead(request, { status: 307, headers: new Map([['location', location]]) });
       const answer = await ask(request);
       if (answer.status >= 400) throw refusalOf(answer, request.url);
       return answer;

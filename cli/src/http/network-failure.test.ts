@@ -3,9 +3,7 @@ import { networkFailure } from './network-failure.ts';
 
 const HOST = new URL('https://svault.example:8443/');
 
-/** As `fetch` throws it: the reason is inside. */
-const fetchFailed = (code: string): Error =>
-  new TypeError('fetch failed', { cause: Object.assign(new Error('inner'), { code }) });
+const failed = (code: string): Error => Object.assign(new Error('as Node says it'), { code });
 
 test.each([
   ['CERT_HAS_EXPIRED', 'failed', /does not verify \(CERT_HAS_EXPIRED\).*NODE_EXTRA_CA_CERTS/],
@@ -14,13 +12,15 @@ test.each([
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'failed', /does not verify/],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'failed', /does not verify/],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'failed', /is the address right/],
-  ['UND_ERR_HEADERS_OVERFLOW', 'failed', /more than a svault would/],
+  ['EPROTO', 'failed', /is the address right/],
+  ['HPE_INVALID_CONSTANT', 'failed', /is the address right/],
+  ['HPE_HEADER_OVERFLOW', 'failed', /more than a svault would/],
   ['ECONNREFUSED', 'unavailable', /nothing listens at svault\.example:8443/],
   ['ENOTFOUND', 'unavailable', /no address/],
   ['EAI_AGAIN', 'unavailable', /no address/],
   ['ETIMEDOUT', 'unavailable', /cannot be reached \(ETIMEDOUT\)/],
 ])('%s: %s', (code, exit, message) => {
-  expect(networkFailure(fetchFailed(code), HOST)).toMatchObject({
+  expect(networkFailure(failed(code), HOST)).toMatchObject({
     exit,
     message: expect.stringMatching(message),
   });
@@ -28,6 +28,7 @@ test.each([
 
 test('a host with several addresses: what is said of the first of them', () => {
   const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
-  const error = new TypeError('fetch failed', { cause: new AggregateError([refused, refused]) });
-  expect(networkFailure(error, HOST).message).toBe('nothing listens at svault.example:8443');
+  expect(networkFailure(new AggregateError([refused, refused]), HOST).message).toBe(
+    'nothing listens at svault.example:8443',
+  );
 });

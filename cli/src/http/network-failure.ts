@@ -9,7 +9,7 @@ const CERTIFICATE_CODES = [
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ];
 
-/** Why there is no answer, in one line. @param error what `fetch` threw */
+/** Why there is no answer, in one line. @param error of the request or of its answer */
 export function networkFailure(error: unknown, { host }: URL): Failure {
   const code = codeOf(error);
   const said = (exit: 'failed' | 'unavailable', message: string): Failure =>
@@ -19,7 +19,7 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
       'failed',
       `the certificate of ${host} does not verify (${code}); for an authority of your own, set NODE_EXTRA_CA_CERTS to its file`,
     );
-  if (code.startsWith('ERR_SSL_') || code === 'HTTPParserError')
+  if (/^(?:ERR_SSL_|EPROTO$|HPE_(?!HEADER_OVERFLOW))/.test(code))
     return said('failed', `${host} does not speak what its address says (${code}); is the address right?`);
   switch (code) {
     case 'ECONNREFUSED':
@@ -27,7 +27,7 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return said('unavailable', `there is no address for ${host}; are you online?`);
-    case 'UND_ERR_HEADERS_OVERFLOW':
+    case 'HPE_HEADER_OVERFLOW':
       return said('failed', `${host} answers more than a svault would`);
     case 'TimeoutError':
       return said('unavailable', `${host} did not answer in time`);
@@ -36,10 +36,10 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
   }
 }
 
-/** The innermost: `fetch failed` says nothing, and an address family that failed stands in an AggregateError. */
+/** The innermost: an address family that failed stands in an AggregateError. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError' || error.name === 'HTTPParserError') return error.name;
+  if (error.name === 'TimeoutError') return error.name;
   if ('code' in error && typeof error.code === 'string') return error.code;
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   return error.cause === undefined ? error.message : codeOf(error.cause);

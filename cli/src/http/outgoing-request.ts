@@ -13,7 +13,8 @@ export interface OutgoingRequest {
 /** What came back, whole. */
 export interface IncomingAnswer {
   readonly status: number;
-  readonly headers: Headers;
+  /** By their names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
   /** What `text` was read from, for whom it matters that it is UTF-8. */
   readonly bytes: Uint8Array;

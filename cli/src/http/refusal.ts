@@ -61,5 +61,5 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
   });
 }
 
-const secondsIn = (header: string | null): number | undefined =>
-  header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
+const secondsIn = (header: string | undefined): number | undefined =>
+  header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;

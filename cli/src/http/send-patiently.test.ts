@@ -4,7 +4,7 @@ import { pauseAfter } from './send-patiently.ts';
 const pauses = (retryAfter?: string, status = 429): (number | undefined)[] =>
   [1, 2, 3, 4].map((attempt) =>
     pauseAfter(
-      { status, headers: new Headers(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) },
+      { status, headers: new Map(retryAfter === undefined ? [] : [['retry-after', retryAfter]]) },
       attempt,
     ),
   );

@@ -1,3 +1,4 @@
+import type { IncomingMessage, request as requestOf } from 'node:http';
 import { Failure } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { networkFailure } from './network-failure.ts';
@@ -17,36 +18,53 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
  */
 export async function send(
   { terminal, signal, flags }: Pick<Invocation, 'terminal' | 'signal' | 'flags'>,
-  { method, url, authorization, body }: OutgoingRequest,
+  request: OutgoingRequest,
 ): Promise<IncomingAnswer> {
+  const { method, url } = request;
   const trace = flags.debug === true ? terminal.err : () => undefined;
   const startedAt = performance.now();
+  const patience = AbortSignal.timeout(PATIENCE_MS);
   trace(`> ${method} ${shownUrl(url)}\n`);
   try {
-    const answer = await fetch(url, {
-      method,
-      redirect: 'manual',
-      headers: {
-        accept: 'application/json',
-        ...(authorization !== undefined && { authorization }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
-    });
+    // Node's own, and not `fetch`: that takes longer to load than both of a get's requests do.
+    const { request: open } =
+      url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+    const answer = await answerTo(request, open, AbortSignal.any([signal, patience]));
     const bytes = await readWhole(answer, url);
-    trace(`< ${answer.status} in ${Math.round(performance.now() - startedAt)} ms\n`);
-    return { status: answer.status, headers: answer.headers, text: bytes.toString('utf8'), bytes };
+    const { statusCode: status = 0 } = answer;
+    trace(`< ${status} in ${Math.round(performance.now() - startedAt)} ms\n`);
+    return { status, headers: headersOf(answer), text: bytes.toString('utf8'), bytes };
   } catch (error) {
     trace(`< nothing in ${Math.round(performance.now() - startedAt)} ms\n`);
-    throw error instanceof Failure ? error : networkFailure(error, url);
+    throw error instanceof Failure ? error : networkFailure(patience.aborted ? patience.reason : error, url);
   }
 }
 
-async function readWhole({ body }: Response, url: URL): Promise<Buffer> {
+function answerTo(
+  { method, url, authorization, body }: OutgoingRequest,
+  open: typeof requestOf,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const headers = {
+    accept: 'application/json',
+    ...(authorization !== undefined && { authorization }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  };
+  return new Promise((resolve, reject) => {
+    open(url, { method, headers, signal })
+      .once('response', resolve)
+      .once('error', reject)
+      .end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+const headersOf = ({ headers }: IncomingMessage): ReadonlyMap<string, string> =>
+  new Map(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]));
+
+async function readWhole(answer: IncomingMessage, url: URL): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > MAX_ANSWER_BYTES) throw new Failure('failed', `${url.host} answers more than a svault would`);
     chunks.push(chunk);

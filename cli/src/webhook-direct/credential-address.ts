@@ -43,7 +43,7 @@ async function redirectFor(client: ApiClient, name: string, host: string): Promi
   );
   const location = answer.headers.get('location');
   // Any other redirect would be one of somebody in between.
-  if (answer.status === 307 && location !== null) return location;
+  if (answer.status === 307 && location !== undefined) return location;
   throw new Failure(
     'failed',
     `${host} answers ${answer.status} where a svault redirects; is the address right?`,
