@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createProgram } from '../src/program.ts';
 import type { CommandLine, Outcome } from './command-line.ts';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
+import { programToLookAt } from './program.ts';
 import { spellings } from './spellings.ts';
 
 // The specification's table "Command-line client": every command, by each of its names, against a real pair: stdout, stderr, exit code.
@@ -371,16 +370,6 @@ function spelledBy(command: Command, before: readonly string[] = ['']): readonly
 }
 
 test('every command is played, by each of its names', () => {
-  const program = createProgram({
-    terminal: {
-      out: () => undefined,
-      err: () => undefined,
-      stdin: Readable.from([]),
-      interactive: { in: false, out: false, err: false },
-      columns: undefined,
-    },
-    env: {},
-    signal: new AbortController().signal,
-  });
+  const program = programToLookAt();
   expect(played.toSorted()).toEqual(program.commands.flatMap((each) => spelledBy(each)).toSorted());
 });

@@ -1,9 +1,8 @@
-import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exitCodeTable } from '../src/exit-codes.ts';
-import { createProgram } from '../src/program.ts';
 import { type CommandLine, commandLine } from './command-line.ts';
+import { programToLookAt } from './program.ts';
 
 let person: CommandLine;
 beforeAll(() => {
@@ -11,17 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => person.remove());
 
-const program = createProgram({
-  terminal: {
-    out: () => undefined,
-    err: () => undefined,
-    stdin: Readable.from([]),
-    interactive: { in: false, out: false, err: false },
-    columns: undefined,
-  },
-  env: {},
-  signal: new AbortController().signal,
-});
+const program = programToLookAt();
 
 interface Page {
   readonly words: readonly string[];
