@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { freePort } from '@svault/compose/free-port';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { BASELINES, type Revision } from './conformance-baseline.ts';
 import { type KeyAddingProxy, startKeyAddingProxy } from './key-adding-proxy.ts';
 import { type OutsideService, startOutsideService } from './outside-service.ts';
@@ -48,6 +50,8 @@ describe('the public conformance suite', () => {
       [...words, '--resource', service.mcpUrl, '--port', String(port)],
       async (suite) => {
         const [address] = await suite.says(/^http\S+\/authorize\?\S+$/m);
+        // It says so before it listens for what comes back.
+        await vi.waitFor(() => connected(port), { timeout: 20_000 });
         expect(await service.allowAndFollow(address)).toBe(200);
       },
     );
@@ -67,6 +71,13 @@ describe('the public conformance suite', () => {
     }
   });
 });
+
+/** @throws the connection's error where nobody listens */
+async function connected(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.destroy();
+}
 
 async function registered(redirectUri: string): Promise<{ client_id: string }> {
   const response = await fetch(`${service.url}/api/mcp-oauth/register`, {
