@@ -12,7 +12,7 @@ export const PACKAGE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   webhook: ['server-kit', 'shared'],
   'control-plane': ['server-kit', 'shared'],
   conformance: ['shared'],
-  cli: ['shared'],
+  cli: ['compose', 'shared'],
   compose: ['shared'],
   'test-kit': ['compose', 'control-plane', 'server-kit', 'shared', 'webhook'],
   bench: ['compose', 'shared', 'test-kit'],

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Action } from '../lazily.ts';
-import { TUNNEL_METHODS } from '../webhook-project/tunnel-methods.ts';
+import { TUNNEL_METHODS } from '@svault/compose/webhook-project/tunnel-methods';
 import { collect } from './repeated-option.ts';
 
 /** `webhook` and all below it. */

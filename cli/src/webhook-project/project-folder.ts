@@ -2,10 +2,10 @@ import { lstat, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getegid, geteuid } from 'node:process';
 import { usage } from '../failure.ts';
-import { COMPOSE_FILE, ENV_FILE } from './compose-project.ts';
-import { readEnvFile } from './env-file.ts';
+import { COMPOSE_FILE, ENV_FILE } from '@svault/compose/webhook-project/compose-project';
+import { readEnvFile } from '@svault/compose/webhook-project/env-file';
 import { mustNotBeOfOthers } from './not-of-others.ts';
-import { TUNNEL_METHODS, type TunnelMethod } from './tunnel-methods.ts';
+import { TUNNEL_METHODS, type TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
 
 /** A project that `init` wrote. */
 export interface Project {

@@ -2,9 +2,9 @@ import { parseWebhookUrl } from '@svault/shared';
 import { usage } from '../failure.ts';
 import { parseBaseUrl, safeAddress } from '../http/service-address.ts';
 import { plainLine } from '../output/plain-line.ts';
-import { moreSettings } from './env-file.ts';
-import type { TunnelMethod } from './tunnel-methods.ts';
-import { TUNNELS } from './tunnels/tunnels.ts';
+import { moreSettings } from '@svault/compose/webhook-project/env-file';
+import type { TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
+import { TUNNELS } from '@svault/compose/webhook-project/tunnels/tunnels';
 
 /** In .env these begin a comment, a variable, a quotation or an escape. */
 const HARMLESS = /^[\x21-\x7e]*$/;

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 import { Failure, usage } from '../failure.ts';
 import { mustNotBeOfOthers } from './not-of-others.ts';
-import type { ProjectFile, SecretFile } from './project-file.ts';
+import type { ProjectFile, SecretFile } from '@svault/compose/webhook-project/project-file';
 
 export interface WholeProject {
   readonly folder: string;

@@ -5,11 +5,11 @@ import { usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
-import { ENV_FILE, composeProject, projectPaths } from '../webhook-project/compose-project.ts';
+import { ENV_FILE, composeProject, projectPaths } from '@svault/compose/webhook-project/compose-project';
 import { type Project, currentUser, projectIn } from '../webhook-project/project-folder.ts';
-import { madeSecrets, privateFolders, secretPaths } from '../webhook-project/project-secrets.ts';
+import { madeSecrets, privateFolders, secretPaths } from '@svault/compose/webhook-project/project-secrets';
 import { readPairs } from '../webhook-project/project-settings.ts';
-import type { TunnelMethod } from '../webhook-project/tunnel-methods.ts';
+import type { TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
 import { writeProject } from '../webhook-project/write-project.ts';
 import { chooseMethod, gatherAnswers, gatherSecret } from './project-answers.ts';
 

@@ -3,12 +3,12 @@ import { Failure, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { askLine } from '../secret-input/ask-line.ts';
 import { readSecret } from '../secret-input/read-secret.ts';
-import { moreSettings } from '../webhook-project/env-file.ts';
-import type { SecretFile } from '../webhook-project/project-file.ts';
+import { moreSettings } from '@svault/compose/webhook-project/env-file';
+import type { SecretFile } from '@svault/compose/webhook-project/project-file';
 import type { Project } from '../webhook-project/project-folder.ts';
 import { readOther, readServiceUrl, readWebhookUrl } from '../webhook-project/project-settings.ts';
-import { TUNNEL_METHODS, type TunnelMethod } from '../webhook-project/tunnel-methods.ts';
-import { TUNNELS } from '../webhook-project/tunnels/tunnels.ts';
+import { TUNNEL_METHODS, type TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
+import { TUNNELS } from '@svault/compose/webhook-project/tunnels/tunnels';
 
 /** What `init` has to know before it writes. */
 export interface Asked {
