@@ -53,8 +53,12 @@ import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-han
 import { type OfferConfig, createOfferConfig } from './proxies/offer-config.ts';
 import { createDescribeGrants } from './tokens/describe-grants.ts';
 
-/** All middleware in the order in which a request meets it. */
-export function createApp(context: Context): Express {
+/**
+ * All middleware in the order in which a request meets it.
+ *
+ * @param leaving aborted once the program is to stop
+ */
+export function createApp(context: Context, leaving?: AbortSignal): Express {
   const { config, clock, logger, stores, unitOfWork } = context;
   const https = config.baseUrl.startsWith('https:');
   const ownOrigin = new URL(config.baseUrl).origin;
@@ -107,7 +111,11 @@ export function createApp(context: Context): Express {
   );
   app.use(apiHeaders({ https }));
   app.use(
-    createHealthRoutes({ databaseAnswers: context.database.answers, isDegraded: context.limitsAreAlone }),
+    createHealthRoutes({
+      databaseAnswers: context.database.answers,
+      isDegraded: context.limitsAreAlone,
+      isLeaving: () => leaving?.aborted === true,
+    }),
   );
   app.use(
     mountRoutes(managementRoutes(context), {

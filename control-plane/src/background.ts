@@ -44,7 +44,8 @@ export const startJob: StartJob = (name, work, { pauseMs, logger }) => {
     try {
       await work();
     } catch (error) {
-      logger.error({ err: error, job: name }, 'a background job failed; it goes on');
+      // One that outlasts a stop finds the database closed.
+      if (!stopped) logger.error({ err: error, job: name }, 'a background job failed; it goes on');
     }
     schedule();
   };

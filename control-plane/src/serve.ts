@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '@svault/shared';
 import { type Listener, listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
@@ -12,6 +13,9 @@ import type { Wait } from './webhook-link/linked-webhook.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 import type { Patience } from './patience.ts';
 
+/** Who reads figures can read them again. */
+const METRICS_GRACE_MS = 500;
+
 export interface RunningControlPlane {
   /** The address it listens on, with the port that was really taken. */
   readonly url: string;
@@ -19,7 +23,10 @@ export interface RunningControlPlane {
   readonly metricsUrl: string | undefined;
   /** A one-time link that signs the owner in; only from the start that made the account. */
   readonly ownerLink: string | undefined;
-  /** Lets requests in hand finish, then gives everything back. */
+  /**
+   * Says that it is not ready any more and goes on for `SV_DRAIN_SECONDS`, lets requests in hand finish, then gives everything
+   * back.
+   */
   close(): Promise<void>;
 }
 
@@ -50,23 +57,31 @@ export async function startControlPlane(
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
   const undo: (() => Promise<void> | void)[] = [];
-  const close = async (): Promise<void> => {
+  const giveBack = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step();
+  };
+  const leaving = new AbortController();
+  const close = async (): Promise<void> => {
+    leaving.abort();
+    logger.info({ drainSeconds: config.drainSeconds }, 'control plane stops');
+    await delay(config.drainSeconds * 1000);
+    await giveBack();
   };
   try {
     const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
-    undo.push(() => metricsListener?.close());
+    undo.push(() => metricsListener?.close(METRICS_GRACE_MS));
     const context = await createContext(config, { clock, logger, metrics, waitToRepeat, patience });
     undo.push(() => context.close());
     const ownerLink = await bootstrap(context);
     const jobs = context.startJobs(startJob);
     undo.push(() => jobs.stop());
-    const listener = await listen(createApp(context), config.listen);
+    const { signal } = leaving;
+    const listener = await listen(createApp(context, signal), { ...config.listen, leaving: signal });
     undo.push(() => listener.close());
     sayWhatRuns(context, listener.url);
     return { url: listener.url, metricsUrl: metricsListener?.url, ownerLink, close };
   } catch (error) {
-    await close();
+    await giveBack();
     throw error;
   }
 }

@@ -5,8 +5,9 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { AddressInfo } from 'node:net';
+import { refuseBrokenRequest } from './broken-request.ts';
+import { trackConnections } from './connections.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { ListenAddress } from './settings.ts';
 
@@ -26,13 +27,21 @@ export interface Listener {
   readonly url: string;
   readonly port: number;
   readonly server: Server;
-  /** Stops accepting, lets requests in hand finish for the grace time, then ends what is left. */
+  /**
+   * Stops accepting and lets requests in hand finish for the grace time, 5 s unless given. A stream of events that stands for
+   * nothing in particular ends at once, another one at the end of that time; then what is left is torn down.
+   */
   close(graceMs?: number): Promise<void>;
 }
 
 export interface ListenOptions extends ListenAddress {
   readonly headersTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
+  /**
+   * Aborted once the program is to stop: from then on each answer says `Connection: close`, while requests are still taken,
+   * on new connections too.
+   */
+  readonly leaving?: AbortSignal;
 }
 
 /**
@@ -54,17 +63,15 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       requireHostHeader: false,
     },
     (req, res) => {
+      if (!connections.takes(req, res)) return;
       if (namesOneHost(req)) handler(req, res);
       else refuseHost(res);
     },
   );
   server.maxHeadersCount = 0;
   server.on('clientError', refuseBrokenRequest);
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const connections = trackConnections(server);
+  options.leaving?.addEventListener('abort', connections.leave, { once: true });
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(explainListenError(error, options));
     server.once('error', failed);
@@ -79,7 +86,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     url: `http://${host}:${port}`,
     port,
     server,
-    close: (graceMs) => closeServer(server, sockets, graceMs),
+    close: connections.close,
   };
 }
 
@@ -93,83 +100,15 @@ function explainListenError(error: NodeJS.ErrnoException, { host, port }: Listen
   return new Error(what, { cause: error });
 }
 
-const BROKEN: Readonly<Record<string, { status: string; code: string; error: string }>> = {
-  HPE_HEADER_OVERFLOW: {
-    status: '431 Request Header Fields Too Large',
-    code: 'TOO_LARGE',
-    error: 'the request header is too large',
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    status: '408 Request Timeout',
-    code: 'INVALID_REQUEST',
-    error: 'the request did not arrive in time',
-  },
-};
-const MALFORMED = {
-  status: '400 Bad Request',
-  code: 'INVALID_REQUEST',
-  error: 'the request is no valid HTTP/1.1',
-};
-
 /** RFC 9112 section 3.2: what a request of HTTP/1.1 must do; of two, Node shows the first alone. */
 function namesOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
   return headers.host === undefined ? httpVersion !== '1.1' : !occursTwice(rawHeaders, 'host');
 }
 
 function refuseHost(res: ServerResponse): void {
-  const body = JSON.stringify({ error: 'the request must have one Host', code: MALFORMED.code });
+  const body = JSON.stringify({ error: 'the request must have one Host', code: 'INVALID_REQUEST' });
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
   res
     .writeHead(400, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })
     .end(body);
-}
-
-/** How long a refused client may take to read its answer before the connection is torn down. */
-const LINGER_MS = 1_000;
-const refused = new WeakSet<Duplex>();
-
-/**
- * What Node's parser refuses never reaches a handler; it gets the same JSON shape as every other refusal. What the
- * client still sends is dropped for a moment: tearing down at once would lose the answer on its way.
- */
-function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (refused.has(socket)) return;
-  if (error.code === 'ECONNRESET' || !socket.writable || answerBegun(socket)) return void socket.destroy();
-  refused.add(socket);
-  const { status, code, error: message } = BROKEN[error.code ?? ''] ?? MALFORMED;
-  const body = JSON.stringify({ error: message, code });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
-  );
-  const teardown = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(teardown));
-}
-
-/** A half-written answer cannot be followed by another one. Node hangs the answer in hand on its socket. */
-function answerBegun(socket: Duplex): boolean {
-  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
-  return answer?.headersSent === true;
-}
-
-/** How often a server that closes looks for connections on which nothing is in hand any more. */
-const CLOSE_IDLE_INTERVAL_MS = 50;
-
-/** Lets what is in hand finish; a connection whose request has finished, or that never sent one, is not waited for. */
-function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs = 5_000): Promise<void> {
-  const closeIdle = (): void => {
-    server.closeIdleConnections();
-    // Node takes a new connection for a slow request until its first byte, which has had its time to come by now.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  };
-  return new Promise((resolve) => {
-    const idle = setInterval(closeIdle, CLOSE_IDLE_INTERVAL_MS);
-    const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearInterval(idle);
-      clearTimeout(deadline);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

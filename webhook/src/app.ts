@@ -37,8 +37,12 @@ const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {
 /** Of one proxy. The service holds at most 64 (protocol section 2) in each of its processes. */
 const MAX_OPEN_STREAMS = 256;
 
-/** Everything a request passes, in order. */
-export function createApp(context: Context, metrics: Registry): Express {
+/**
+ * Everything a request passes, in order.
+ *
+ * @param leaving aborted once the program is to stop
+ */
+export function createApp(context: Context, metrics: Registry, leaving?: AbortSignal): Express {
   const { config, clock, logger, vault, audit, commit, door, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
   const { binding, desk, isFresh } = door;
@@ -98,7 +102,7 @@ export function createApp(context: Context, metrics: Registry): Express {
   app.use(createRefreshNotifyRoute({ authenticateRequest, notifyRefresh: refreshing.notify }));
   app.use(createRefreshRoute({ authenticateRequest, leases: refreshing.leases }));
   app.use(createHealthRoute({ authenticateRequest, binding, clock }));
-  app.use(createProbeRoutes({ isReady: context.isReady }));
+  app.use(createProbeRoutes({ isReady: context.isReady, isLeaving: () => leaving?.aborted === true }));
   app.use(createBindRoutes({ desk: door.bindDesk, serviceUrl, webhookUrl }));
   app.use(
     createExchangeRoute({

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { startCheckpoints } from '@svault/server-kit/checkpoint';
 import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
@@ -15,10 +16,15 @@ export interface RunningWebhook {
   readonly metricsUrl: string | undefined;
   /** What the bind page asks for, where this start made it; it can be read nowhere later. */
   readonly firstSetupToken: string | undefined;
-  /** Lets requests in hand finish, then closes the database. */
+  /**
+   * Says that it is not ready any more and goes on for `SV_DRAIN_SECONDS`, lets requests in hand finish, then closes the
+   * database.
+   */
   close(): Promise<void>;
 }
 
+/** Who reads figures can read them again. */
+const METRICS_GRACE_MS = 500;
 /** How often a running serve looks whether the master key was rotated beside it. */
 const KEY_WATCH_INTERVAL_MS = 500;
 /** How often keys, codes and claims whose time is over are erased. */
@@ -47,7 +53,7 @@ export async function startWebhook(
   );
   const { door, keyring, vault, refreshing, mint } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
-  const close = async (): Promise<void> => {
+  const giveBack = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) {
       try {
         await stop();
@@ -56,6 +62,13 @@ export async function startWebhook(
         logger.error({ err: error }, 'something could not be stopped in order');
       }
     }
+  };
+  const leaving = new AbortController();
+  const close = async (): Promise<void> => {
+    leaving.abort();
+    logger.info({ drainSeconds: config.drainSeconds }, 'the webhook stops');
+    await delay(config.drainSeconds * 1000);
+    await giveBack();
   };
   try {
     const checkpoints = startCheckpoints(context.path);
@@ -75,14 +88,16 @@ export async function startWebhook(
 
     const registry = createMetrics('webhook');
     const metrics = config.metricsListen && (await serveMetrics(registry, config.metricsListen));
-    if (metrics !== undefined) stops.push(() => metrics.close());
-    const listener = await listen(createApp(context, registry), config.listen);
+    if (metrics !== undefined) stops.push(() => metrics.close(METRICS_GRACE_MS));
+    const { signal } = leaving;
+    const app = createApp(context, registry, signal);
+    const listener = await listen(app, { ...config.listen, leaving: signal });
     stops.push(() => listener.close());
     const { webhookUrl, egressAllow } = config;
     logger.info({ url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
     return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken, close };
   } catch (error) {
-    await close();
+    await giveBack();
     throw error;
   }
 }

@@ -6,9 +6,12 @@ import { startControlPlane } from '../serve.ts';
 export const serve: Subcommand = {
   summary: 'run the service',
   operands: 0,
-  run: async (_operands, { env, out }) => {
-    const running = await startControlPlane(controlPlaneConfig(env));
-    onStop(() => running.close());
+  run: async (_operands, { env, out, err }) => {
+    const config = controlPlaneConfig(env);
+    const starting = startControlPlane(config);
+    // Before it is up: as the first process of a container it would not hear of a stop otherwise.
+    onStop(async () => (await starting).close(), { drainSeconds: config.drainSeconds, err });
+    const running = await starting;
     // Printed, not logged: the log masks it, as it masks every key.
     if (running.ownerLink !== undefined)
       out(`Sign in as the owner, once and within 30 minutes: ${running.ownerLink}\n`);

@@ -5,6 +5,7 @@ import { type DatabaseAddress, databaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
 import { isLoopbackHost } from './loopback.ts';
 import { OIDC_SETTINGS, type OidcConfig, oidcConfig } from './oidc-settings.ts';
+import { drainSeconds } from '@svault/server-kit/drain-setting';
 import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
@@ -45,6 +46,8 @@ export interface ControlPlaneConfig {
   readonly limitOverrides: ReturnType<typeof limitOverrides>;
   /** Undefined: the log is kept whole. */
   readonly auditRetentionDays: number | undefined;
+  /** For so long it goes on taking requests once it is told to stop. */
+  readonly drainSeconds: number;
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -81,6 +84,7 @@ const SETTINGS = {
     ),
   ),
   ...LIMIT_SETTINGS,
+  SV_DRAIN_SECONDS: drainSeconds,
   SV_METRICS_LISTEN: optional(listenAddress({ description: 'address of GET /metrics' })),
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { default: 'info', description: 'least severe level that is logged' }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
@@ -119,6 +123,7 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
     redisUrl: values.SV_REDIS_URL,
     limitOverrides: limitOverrides(values),
     auditRetentionDays: values.SV_AUDIT_RETENTION_DAYS,
+    drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,

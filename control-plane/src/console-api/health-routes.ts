@@ -2,18 +2,21 @@ import { Router } from 'express';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 
 /**
- * `/healthz`: the process is up. `/readyz`: it can do its job, which is to say that the database answers; a
- * status without details. `degraded` is still ready, and 200: agents are served, and taking the process out of service
+ * `/healthz`: the process is up. `/readyz`: it can do its job, which is to say that the database answers, and is not
+ * about to stop; a status without details. `degraded` is still ready, and 200: agents are served, and taking the process out of service
  * would help nobody.
  */
 export function createHealthRoutes({
   databaseAnswers,
   isDegraded,
+  isLeaving,
 }: {
   /** Rejects where it does not. */
   readonly databaseAnswers: () => Promise<void>;
   /** The job is done without something that was to help with it. */
   readonly isDegraded: () => boolean;
+  /** The program is to stop: whoever shares requests out is to give it no more. */
+  readonly isLeaving: () => boolean;
 }): Router {
   const allow = methodNotAllowed(['GET', 'HEAD']);
   return Router()
@@ -22,6 +25,8 @@ export function createHealthRoutes({
     .get(
       '/readyz',
       route(async (_req, res) => {
+        if (isLeaving())
+          return void res.status(503).json({ error: 'this process is about to stop', code: 'UNAVAILABLE' });
         await databaseAnswers();
         res.json({ status: isDegraded() ? 'degraded' : 'ok' });
       }),

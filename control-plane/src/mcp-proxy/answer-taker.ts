@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
+import { noteEventStream } from '@svault/server-kit/event-stream';
 import { ClientWriter } from './client-writer.ts';
 
 /** protocol.md 5.6: on every answer of an upstream, whatever it says itself; no page, no script, no cache. */
@@ -29,6 +30,7 @@ export const createAnswerTaker =
       ([name]) => !OUR_NAMES.has(name) && !(status === 204 && name === 'content-length'),
     );
     res.writeHead(status, [...theirs, ...OURS].flat());
+    noteEventStream(res, theirs, res.req.method === 'GET' ? 'standing' : 'answering');
     const writer = new ClientWriter(res, stalledMs);
     // In one piece with the first bytes, where those came with it.
     setImmediate(() => writer.begin());

@@ -22,8 +22,8 @@ export class ClientWriter extends Writable {
     this.#stalledMs = stalledMs;
     // A client that leaves is no error of anybody's; what feeds this is ended by it.
     res.once('close', () => {
-      // After a whole answer it closes as well, and what fed it was not broken off.
-      if (!res.writableFinished) this.destroy();
+      // After a whole answer it closes as well, and what fed it was not broken off; unless a stop ended the answer.
+      if (!res.writableFinished || !this.writableEnded) this.destroy();
     });
     res.on('error', () => this.destroy());
     this.on('error', () => undefined);

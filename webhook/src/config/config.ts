@@ -1,5 +1,6 @@
 import { type Secret, parseWebhookUrl } from '@svault/shared';
 import { parseAllowList } from '@svault/shared/egress';
+import { drainSeconds } from '@svault/server-kit/drain-setting';
 import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { CONTROL_PLANE_SETTINGS, LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
@@ -39,6 +40,7 @@ const SETTINGS = {
   SV_AWS_STS_ENDPOINT: optional(
     checked(url({ description: 'an STS endpoint other than the public ones' }), stsEndpointProblem),
   ),
+  SV_DRAIN_SECONDS: drainSeconds,
   SV_METRICS_LISTEN: optional(listenAddress({ description: 'HOST:PORT of the metrics listener' })),
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, { description: 'the least level that is logged', default: 'info' }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { description: 'json or pretty', default: 'json' }),
@@ -62,6 +64,8 @@ export interface WebhookConfig {
   readonly egressAllow: readonly string[];
   /** Instead of the region's public endpoint; without a slash at the end. */
   readonly awsStsEndpoint: string | undefined;
+  /** For so long it goes on taking requests once it is told to stop. */
+  readonly drainSeconds: number;
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -107,6 +111,7 @@ export function webhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
     setupToken: values.SV_WEBHOOK_SETUP_TOKEN,
     egressAllow: values.SV_EGRESS_ALLOW,
     awsStsEndpoint: values.SV_AWS_STS_ENDPOINT,
+    drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,

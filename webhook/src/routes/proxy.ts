@@ -1,5 +1,6 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import { Router } from 'express';
+import { noteEventStream } from '@svault/server-kit/event-stream';
 import { goneSignal } from '@svault/server-kit/gone-signal';
 import { readBody } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
@@ -50,7 +51,10 @@ export function createProxyRoute(deps: {
       const { ticket } = verified;
       const { useNow } = signed;
       const fields = headerPairs(req.rawHeaders);
-      const refused = await call({ ticket, useNow, fields, body, signal }, (head) => begin(res, head));
+      const refused = await call({ ticket, useNow, fields, body, signal }, (head) => {
+        noteEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
+        return begin(res, head);
+      });
       if (refused !== undefined) throw requests.refuse(req, refused.unusable);
     }),
   );
