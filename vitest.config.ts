@@ -86,7 +86,7 @@ export default defineConfig(() => {
       reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
       projects: projects({
         names: 'test.ts',
-        exclude: ['**/*.{hard,browser}.test.ts'],
+        exclude: ['**/*.{hard,browser,container}.test.ts'],
         testTimeout: 60_000,
         isolate: false,
       }),

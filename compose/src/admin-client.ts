@@ -10,16 +10,19 @@ export class AdminRefused extends Error {
   }
 }
 
+export type Send = typeof globalThis.fetch;
+
 /** The management routes with an admin key, as automation uses them. */
 export interface AdminClient {
   /** @throws AdminRefused for any answer that is no 2xx */
   call<T = unknown>(method: string, path: string, body?: object): Promise<T>;
 }
 
-export function createAdminClient(baseUrl: string, adminKey: string): AdminClient {
+/** @param send in place of the global `fetch`, for a service that is reached in another way */
+export function createAdminClient(baseUrl: string, adminKey: string, send: Send = fetch): AdminClient {
   return {
     call: async <T>(method: string, path: string, body?: object): Promise<T> => {
-      const response = await fetch(baseUrl + path, {
+      const response = await send(baseUrl + path, {
         method,
         headers: {
           authorization: `Bearer ${adminKey}`,
@@ -46,18 +49,19 @@ export async function storeCredential(
   admin: AdminClient,
   serviceName: string,
   credential: { readonly tokenType: string } & Record<string, unknown>,
+  send: Send = fetch,
 ): Promise<void> {
   const { tokenType } = credential;
   const { store } = await admin.call<{ store: StoreTicket }>('POST', '/api/tokens', {
     serviceName,
     tokenType,
   });
-  await putSecret(store, credential);
+  await putSecret(store, credential, send);
 }
 
 /** @throws Error when the webhook does not take it */
-export async function putSecret(store: StoreTicket, credential: object): Promise<void> {
-  const response = await fetch(store.url, {
+export async function putSecret(store: StoreTicket, credential: object, send: Send = fetch): Promise<void> {
+  const response = await send(store.url, {
     method: 'POST',
     headers: { authorization: `Bearer ${store.ticket}`, 'content-type': 'application/json' },
     body: JSON.stringify(credential),

@@ -17,11 +17,23 @@ export function parseRegistrationLink(text: string): Registration {
   return { code, webhookUrl: Buffer.from(webhookUrl, 'base64url').toString('utf8'), hmacHash };
 }
 
-/** The address of the webhook that the service is bound to already. */
-export async function boundTo(admin: AdminClient): Promise<string | undefined> {
-  return (await admin.call<{ readonly url?: string }>('GET', '/api/webhook')).url;
-}
-
 export async function bind(admin: AdminClient, registration: Registration): Promise<void> {
   await admin.call('POST', '/api/webhook/bind', registration);
+}
+
+/**
+ * Binds the webhook unless it is bound already.
+ *
+ * @param makeLink prints a registration link of that webhook
+ * @throws Error where the service is bound to another address
+ */
+export async function ensureBound(
+  admin: AdminClient,
+  webhookUrl: string,
+  makeLink: () => Promise<string>,
+): Promise<void> {
+  const { url: bound } = await admin.call<{ readonly url?: string }>('GET', '/api/webhook');
+  if (bound === undefined) await bind(admin, parseRegistrationLink(await makeLink()));
+  else if (bound !== webhookUrl)
+    throw new Error(`the control plane is bound to ${bound}, but the webhook is at ${webhookUrl}`);
 }

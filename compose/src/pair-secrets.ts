@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newKey, randomToken } from '@svault/shared';
 
@@ -13,23 +13,32 @@ export interface PairSecrets {
 
 const KEY_BYTES = 32;
 
-/** Each secret is a file of mode 0600 in a folder of mode 0700, as the programs' `…_FILE` settings read it. */
-export function pairSecrets(dir: string): PairSecrets {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const keep = (name: string, make: () => string): string => {
-    const path = join(dir, name);
+/**
+ * Each secret is a file of mode 0600 in a folder of mode 0700, as the programs' `…_FILE` settings read it.
+ *
+ * @param webhookDir where those of the webhook are, if the control plane is not to find them beside its own
+ */
+export function pairSecrets(dir: string, webhookDir = dir): PairSecrets {
+  for (const each of [dir, webhookDir]) mkdirSync(each, { recursive: true, mode: 0o700 });
+  const keep = (folder: string, name: string, make: () => string): string => {
+    const path = join(folder, name);
+    const whole = join(folder, `.${randomToken(8)}.tmp`);
+    writeFileSync(whole, `${make()}\n`, { mode: 0o600, flag: 'wx', flush: true });
     try {
-      writeFileSync(path, `${make()}\n`, { mode: 0o600, flag: 'wx' });
+      // It is there with all it holds or not at all, and the one that was there first stays.
+      linkSync(whole, path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      unlinkSync(whole);
     }
     return path;
   };
-  const adminKeyFile = keep('admin.key', () => newKey('svadmin'));
+  const adminKeyFile = keep(dir, 'admin.key', () => newKey('svadmin'));
   return {
-    masterKeyFile: keep('control-plane.key', () => randomToken(KEY_BYTES)),
-    webhookMasterKeyFile: keep('webhook.key', () => randomToken(KEY_BYTES)),
-    setupTokenFile: keep('webhook-setup.token', () => randomToken(KEY_BYTES)),
+    masterKeyFile: keep(dir, 'control-plane.key', () => randomToken(KEY_BYTES)),
+    webhookMasterKeyFile: keep(webhookDir, 'webhook.key', () => randomToken(KEY_BYTES)),
+    setupTokenFile: keep(webhookDir, 'webhook-setup.token', () => randomToken(KEY_BYTES)),
     adminKeyFile,
     adminKey: readFileSync(adminKeyFile, 'utf8').trimEnd(),
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type AdminClient, createAdminClient } from './admin-client.ts';
-import { bind, boundTo, parseRegistrationLink } from './binding.ts';
+import { ensureBound } from './binding.ts';
 import { freePort } from './free-port.ts';
 import { pairSecrets } from './pair-secrets.ts';
 import {
@@ -95,12 +95,7 @@ export async function startPair(options: PairOptions): Promise<Pair> {
     // Both are waited for, also where one fails: what did start must be known to `stop`.
     const starts = await Promise.allSettled([start('control-plane'), start('webhook')]);
     for (const started of starts) if (started.status === 'rejected') throw started.reason;
-    const bound = await boundTo(admin);
-    if (bound === undefined) await bind(admin, parseRegistrationLink(await run('webhook', 'bind-link')));
-    else if (bound !== env['SV_WEBHOOK_URL'])
-      throw new Error(
-        `the control plane is bound to ${bound}, but the webhook is at ${env['SV_WEBHOOK_URL']}`,
-      );
+    await ensureBound(admin, env['SV_WEBHOOK_URL'] ?? '', () => run('webhook', 'bind-link'));
   } catch (error) {
     await stop();
     throw error;

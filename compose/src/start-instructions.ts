@@ -1,14 +1,28 @@
-/** What `npm start` prints once both programs run: where they are, and lines to copy for the first credential. */
-export function startInstructions(running: {
-  /** Absolute, so that the lines work from any folder. */
-  readonly dir: string;
-  readonly controlPlaneUrl: string;
-  readonly webhookUrl: string;
-  readonly ownerLink: string;
-}): string {
-  const { dir, controlPlaneUrl, webhookUrl, ownerLink } = running;
+/** Where a pair keeps its files, and how its owner gets at them. */
+export interface PairPlace {
+  /** Ends "its files are in". */
+  readonly files: string;
+  /** A command of the shell that prints the admin key. */
+  readonly showAdminKey: string;
+  /** How it is stopped, as a sentence. */
+  readonly stopping: string;
+}
+
+/** The pair that `npm start` runs. @param dir absolute, so that the lines work from any folder */
+export const pairInFolder = (dir: string): PairPlace => ({
+  files: dir,
+  showAdminKey: `cat ${inShell(`${dir}/admin.key`)}`,
+  stopping: 'Ctrl-C stops both; the next start goes on with the same files.',
+});
+
+/** What is printed once both programs run: where they are, and lines to copy for the first credential. */
+export function startInstructions(
+  place: PairPlace,
+  running: { readonly controlPlaneUrl: string; readonly webhookUrl: string; readonly ownerLink: string },
+): string {
+  const { controlPlaneUrl, webhookUrl, ownerLink } = running;
   return `
-svault is running; its files are in ${dir}
+svault is running; its files are in ${place.files}
 
   control plane  ${controlPlaneUrl}
   webhook        ${webhookUrl}  (bound)
@@ -17,7 +31,7 @@ svault is running; its files are in ${dir}
 
 1. Let the command line act as the owner, in another terminal in this folder (your browser does it too: npx svault login):
 
-  export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_KEY=$(cat ${inShell(`${dir}/admin.key`)})
+  export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_KEY=$(${place.showAdminKey})
 
 2. Store a first credential. It asks for the secret, which goes to the webhook alone:
 
@@ -37,7 +51,7 @@ svault is running; its files are in ${dir}
 
   ${controlPlaneUrl}/api/agents/mcp
 
-Ctrl-C stops both; the next start goes on with the same files.
+${place.stopping}
 `;
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Pair, startPair } from './pair.ts';
 import { adviceOn, mustBeFree, startPorts } from './start-addresses.ts';
-import { startInstructions } from './start-instructions.ts';
+import { pairInFolder, startInstructions } from './start-instructions.ts';
 
 /**
  * `npm start`: both programs on this machine, bound to each other, with their files under `.svault/`.
@@ -60,5 +60,5 @@ async function announce(running: Pair): Promise<void> {
   }
   const { controlPlaneUrl, webhookUrl } = running;
   const ownerLink = /https?:\S+/.exec(await running.run('control-plane', 'owner-link'))?.[0] ?? '';
-  process.stdout.write(startInstructions({ dir, controlPlaneUrl, webhookUrl, ownerLink }));
+  process.stdout.write(startInstructions(pairInFolder(dir), { controlPlaneUrl, webhookUrl, ownerLink }));
 }

@@ -1,0 +1,33 @@
+# The control plane. From the root of the repository:
+#   docker build -f compose/control-plane.Dockerfile -t svault-control-plane:0.1.0 .
+
+FROM node:24-bookworm-slim AS modules
+WORKDIR /svault
+COPY package.json package-lock.json ./
+COPY shared/package.json shared/
+COPY server-kit/package.json server-kit/
+COPY control-plane/package.json control-plane/
+# No script of a package runs: what is native comes ready-made inside the packages.
+RUN npm ci --workspace control-plane --omit=dev --ignore-scripts --no-audit --no-fund
+COPY compose/images/remove-unused.sh ./
+RUN sh remove-unused.sh && rm remove-unused.sh
+
+FROM node:24-bookworm-slim
+# The program needs node alone. What is left of a package manager would help an intruder only.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
+  && mkdir -m 1777 /var/lib/svault
+COPY --from=modules /svault /svault
+COPY LICENSE /svault/
+COPY shared/src /svault/shared/src
+COPY server-kit/src /svault/server-kit/src
+COPY control-plane/src /svault/control-plane/src
+ENV NODE_ENV=production \
+  SV_LISTEN=0.0.0.0:8080
+WORKDIR /var/lib/svault
+# Any other user may run it too: the folder can be written to by everybody, and the rest is only read.
+USER node
+VOLUME /var/lib/svault
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SV_LISTEN.split(':').pop()}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/svault/control-plane/src/main.ts"]

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { createAdminClient } from './admin-client.ts';
+import { ensureBound } from './binding.ts';
+import { pairSecrets } from './pair-secrets.ts';
+import { runSubcommand } from './program-process.ts';
+import { type PairPlace, startInstructions } from './start-instructions.ts';
+
+/*
+ * The two steps of the pair in containers that neither program does: `keys` makes what is missing of their secrets, before
+ * they start, and `bind` binds them once both are healthy and says what to do next. Both may be repeated.
+ */
+
+/** Volumes of compose.yaml; each program sees its own alone. */
+const KEYS = { controlPlane: '/keys/control-plane', webhook: '/keys/webhook' };
+
+const PLACE: PairPlace = {
+  files: 'the volumes of this compose project',
+  showAdminKey: `docker compose exec -T control-plane cat ${KEYS.controlPlane}/admin.key`,
+  stopping:
+    'docker compose stop stops both, docker compose stop webhook the webhook alone: the kill switch. The next\ndocker compose up goes on with the same files.',
+};
+
+/** A setting that compose.yaml hands over. */
+function setting(name: string): string {
+  const value = process.env[name];
+  if (value === undefined || value === '') throw new Error(`${name} is not set: .env.example shows how`);
+  return value;
+}
+
+async function bindPair(): Promise<void> {
+  const controlPlaneUrl = setting('SV_BASE_URL');
+  const webhookUrl = setting('SV_WEBHOOK_URL');
+  const adminKey = readFileSync(setting('SV_BOOTSTRAP_ADMIN_KEY_FILE'), 'utf8').trim();
+  const options = { env: process.env, cwd: '/tmp' };
+  await ensureBound(createAdminClient(controlPlaneUrl, adminKey), webhookUrl, () =>
+    runSubcommand('webhook', ['bind-link'], options),
+  );
+  const ownerLink =
+    /https?:\S+/.exec(await runSubcommand('control-plane', ['owner-link'], options))?.[0] ?? '';
+  process.stdout.write(startInstructions(PLACE, { controlPlaneUrl, webhookUrl, ownerLink }));
+}
+
+const [step] = process.argv.slice(2);
+try {
+  if (step === 'keys') pairSecrets(KEYS.controlPlane, KEYS.webhook);
+  else if (step === 'bind') await bindPair();
+  else throw new Error('usage: container-setup keys|bind');
+} catch (error) {
+  process.stderr.write(`svault: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,2 @@
+/** Once before all container tests. */
+export { buildImages as setup } from './images.ts';

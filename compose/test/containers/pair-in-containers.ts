@@ -1,0 +1,54 @@
+import { freePort } from '@svault/compose/free-port';
+import { type AdminClient, createAdminClient } from '../../src/admin-client.ts';
+import { type Composed, composeUp } from './composed.ts';
+import { until } from './engine.ts';
+
+/** The pair of compose/compose.yaml. */
+export interface PairInContainers extends Composed {
+  readonly controlPlaneUrl: string;
+  readonly webhookUrl: string;
+  readonly adminKey: string;
+  readonly admin: AdminClient;
+  /** What `bind` said when it had bound them. */
+  readonly instructions: string;
+}
+
+/** Starts it on free ports of this machine and waits until it says that it is bound. */
+export async function startPairInContainers(
+  env: Readonly<Record<string, string>> = {},
+): Promise<PairInContainers> {
+  const [port, webhookPort] = [await freePort(), await freePort()];
+  const controlPlaneUrl = `http://127.0.0.1:${port}`;
+  const webhookUrl = `http://127.0.0.1:${webhookPort}`;
+  const composed = await composeUp({
+    folder: 'compose',
+    env: {
+      SVAULT_PORT: String(port),
+      SV_LISTEN: `0.0.0.0:${port}`,
+      SV_BASE_URL: controlPlaneUrl,
+      SV_WEBHOOK_SERVICE_URL: controlPlaneUrl,
+      SVAULT_WEBHOOK_PORT: String(webhookPort),
+      SV_WEBHOOK_LISTEN: `0.0.0.0:${webhookPort}`,
+      SV_WEBHOOK_URL: webhookUrl,
+      ...env,
+    },
+  });
+  try {
+    const bind = await composed.service('bind');
+    await until('the end of bind', async () => (await bind.inspect()).State.Status === 'exited');
+    const controlPlane = await composed.service('control-plane');
+    const { output } = await controlPlane.run('cat', '/keys/control-plane/admin.key');
+    const adminKey = output.trim();
+    return {
+      ...composed,
+      controlPlaneUrl,
+      webhookUrl,
+      adminKey,
+      admin: createAdminClient(controlPlaneUrl, adminKey),
+      instructions: await bind.logs(),
+    };
+  } catch (error) {
+    await composed.remove();
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+# The reference webhook. From the root of the repository:
+#   docker build -f compose/webhook.Dockerfile -t svault-webhook:0.1.0 .
+
+FROM node:24-bookworm-slim AS modules
+WORKDIR /svault
+COPY package.json package-lock.json ./
+COPY shared/package.json shared/
+COPY server-kit/package.json server-kit/
+COPY webhook/package.json webhook/
+# No script of a package runs: what is native comes ready-made inside the packages.
+RUN npm ci --workspace webhook --omit=dev --ignore-scripts --no-audit --no-fund
+COPY compose/images/remove-unused.sh ./
+RUN sh remove-unused.sh && rm remove-unused.sh
+
+FROM node:24-bookworm-slim
+# The program needs node alone. What is left of a package manager would help an intruder only.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
+  && mkdir -m 1777 /var/lib/svault
+COPY --from=modules /svault /svault
+COPY LICENSE /svault/
+COPY shared/src /svault/shared/src
+COPY server-kit/src /svault/server-kit/src
+COPY webhook/src /svault/webhook/src
+ENV NODE_ENV=production \
+  SV_WEBHOOK_LISTEN=0.0.0.0:8090 \
+  SV_WEBHOOK_DATA_DIR=/var/lib/svault/webhook
+WORKDIR /var/lib/svault
+# Any other user may run it too: the folder can be written to by everybody, and the rest is only read.
+USER node
+VOLUME /var/lib/svault
+EXPOSE 8090
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SV_WEBHOOK_LISTEN.split(':').pop()}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/svault/webhook/src/main.ts"]
