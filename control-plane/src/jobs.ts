@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
 import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
@@ -24,10 +25,14 @@ const PROXY_REMOVALS_PAUSE_MS = 1_000;
 const ENDED_SIGN_INS_PAUSE_MS = 60_000;
 const UNUSED_CLIENTS_PAUSE_MS = 60_000;
 const RETENTION_PAUSE_MS = 5 * 60_000;
+/** A run that waits for a webhook that does not answer is not waited for: the next process takes its work up again. */
+const STOP_WITHIN_MS = 3_000;
 
 /** All that goes on beside the requests. */
 export interface Jobs {
-  /** Ends all of it, and writes what is still counted. */
+  /** Begins nothing new, while what is in hand goes on. */
+  leave(): void;
+  /** Ends all of it, and writes what is still counted; to be called once no request comes any more. */
   stop(): Promise<void>;
 }
 
@@ -85,11 +90,17 @@ export function startJobs(options: {
     once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => forgetUnusedClients(stores, clock)),
     ...(retention === undefined ? [] : [once('audit retention', RETENTION_PAUSE_MS, retention.run)]),
   ];
+  const end = async (): Promise<void> => {
+    retention?.stop();
+    const ended = Promise.all([refreshScheduler.stop(), ...jobs.map((job) => job.stop())]);
+    await Promise.race([ended, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
+    await shipper.stop();
+  };
+  let ending: Promise<void> | undefined;
   return {
+    leave: () => void (ending ??= end()),
     stop: async () => {
-      retention?.stop();
-      await Promise.all([refreshScheduler.stop(), ...jobs.map((job) => job.stop())]);
-      await shipper.stop();
+      await (ending ??= end());
       // A process that cannot say so is followed all the same, only later.
       await claim.release().catch(() => undefined);
       await denials

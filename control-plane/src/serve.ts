@@ -77,7 +77,10 @@ export async function startControlPlane(
     undo.push(() => jobs.stop());
     const { signal } = leaving;
     const listener = await listen(createApp(context, signal), { ...config.listen, leaving: signal });
-    undo.push(() => listener.close());
+    undo.push(() => {
+      jobs.leave();
+      return listener.close();
+    });
     sayWhatRuns(context, listener.url);
     return { url: listener.url, metricsUrl: metricsListener?.url, ownerLink, close };
   } catch (error) {
