@@ -1,2 +1,6 @@
+import { buildImages } from './images.ts';
+
 /** Once before all container tests. */
-export { buildImages as setup } from './images.ts';
+export async function setup(): Promise<void> {
+  await buildImages();
+}
