@@ -38,6 +38,8 @@ export interface ServeOptions {
   readonly waitToRepeat?: Wait | undefined;
   /** Where it is not to be as short as it is by itself. */
   readonly patience?: Patience | undefined;
+  /** Waits so many milliseconds between being told to stop and taking no more requests. */
+  readonly drain?: (ms: number) => Promise<unknown>;
   /** Has a background job run again and again. */
   readonly startJob?: StartJob | undefined;
 }
@@ -52,7 +54,7 @@ export async function startControlPlane(
   config: ControlPlaneConfig,
   options: ServeOptions = {},
 ): Promise<RunningControlPlane> {
-  const { clock = systemClock, waitToRepeat, patience, startJob } = options;
+  const { clock = systemClock, waitToRepeat, patience, drain = delay, startJob } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -64,7 +66,7 @@ export async function startControlPlane(
   const close = async (): Promise<void> => {
     leaving.abort();
     logger.info({ drainSeconds: config.drainSeconds }, 'control plane stops');
-    await delay(config.drainSeconds * 1000);
+    await drain(config.drainSeconds * 1000);
     await giveBack();
   };
   try {

@@ -41,9 +41,15 @@ const PURGE_INTERVAL_MS = 3_600_000;
  */
 export async function startWebhook(
   config: WebhookConfig,
-  options: { readonly clock?: Clock; readonly logger?: Logger; readonly resolve?: Resolve } = {},
+  options: {
+    readonly clock?: Clock;
+    readonly logger?: Logger;
+    readonly resolve?: Resolve;
+    /** Waits so many milliseconds between being told to stop and taking no more requests. */
+    readonly drain?: (ms: number) => Promise<unknown>;
+  } = {},
 ): Promise<RunningWebhook> {
-  const { clock = systemClock, resolve } = options;
+  const { clock = systemClock, resolve, drain = delay } = options;
   const logger =
     options.logger ?? createLogger({ name: 'webhook', level: config.logLevel, format: config.logFormat });
   const context = await openContext(
@@ -67,7 +73,7 @@ export async function startWebhook(
   const close = async (): Promise<void> => {
     leaving.abort();
     logger.info({ drainSeconds: config.drainSeconds }, 'the webhook stops');
-    await delay(config.drainSeconds * 1000);
+    await drain(config.drainSeconds * 1000);
     await giveBack();
   };
   try {

@@ -59,13 +59,25 @@ export interface BoundWebhook {
 }
 
 export async function boundWebhook(
-  options: { env?: NodeJS.ProcessEnv; logger?: Logger; clock?: ManualClock; resolve?: Resolve } = {},
+  options: {
+    env?: NodeJS.ProcessEnv;
+    logger?: Logger;
+    clock?: ManualClock;
+    resolve?: Resolve;
+    drain?: (ms: number) => Promise<unknown>;
+  } = {},
 ): Promise<BoundWebhook> {
   const dir = tempDir();
   const dataDir = `${dir.path}/data`;
   const clock = options.clock ?? new ManualClock(Date.UTC(2026, 10, 20, 12));
   const logger = options.logger ?? silentLogger;
-  const surroundings = { clock, logger, ...(options.resolve !== undefined && { resolve: options.resolve }) };
+  const { resolve, drain } = options;
+  const surroundings = {
+    clock,
+    logger,
+    ...(resolve !== undefined && { resolve }),
+    ...(drain !== undefined && { drain }),
+  };
   let env: NodeJS.ProcessEnv = {
     SV_WEBHOOK_URL: `https://${AUTHORITY}`,
     SV_WEBHOOK_LISTEN: '127.0.0.1:0',

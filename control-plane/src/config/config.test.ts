@@ -26,6 +26,7 @@ test('defaults', () => {
     trustedProxies: [],
     redisUrl: undefined,
     limitOverrides: {},
+    drainSeconds: 0,
     metricsListen: undefined,
     logLevel: 'info',
     logFormat: 'json',
@@ -209,3 +210,11 @@ test.each(['10.0.0.0/33', 'a b', '*.example.org', 'https://a.example', '127.1'])
     ]);
   },
 );
+
+test('SV_DRAIN_SECONDS is a whole number up to 30', () => {
+  expect(controlPlaneConfig({ ...BASE, SV_DRAIN_SECONDS: '30' }).drainSeconds).toBe(30);
+  for (const value of ['31', '-1', '1.5', '3s'])
+    expect(problemsOf({ ...BASE, SV_DRAIN_SECONDS: value })).toEqual([
+      'SV_DRAIN_SECONDS must be a whole number from 0 to 30',
+    ]);
+});

@@ -28,6 +28,7 @@ describe('webhookConfig', () => {
       dataDir: '.svault/webhook',
       masterKey: { kind: 'key' },
       egressAllow: [],
+      drainSeconds: 0,
       metricsListen: undefined,
     });
   });
@@ -49,6 +50,8 @@ describe('webhookConfig', () => {
     ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'https://sts.test?region=x' }],
     ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'https://sts.test.' }],
     ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'file:///sts' }],
+    ['SV_DRAIN_SECONDS', { SV_DRAIN_SECONDS: '31' }],
+    ['SV_DRAIN_SECONDS', { SV_DRAIN_SECONDS: '1.5' }],
     ['SV_WEBHOOK_LISTENS', { SV_WEBHOOK_LISTENS: '127.0.0.1:1' }],
   ])('names %s when it does not fit, and shows no value', (name, env) => {
     const [problem, ...others] = problems({ ...ENV, ...env });
