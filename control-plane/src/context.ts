@@ -109,7 +109,11 @@ export async function createContext(
 ): Promise<Context> {
   const { baseUrl } = config;
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
-  const egress = createEgress({ allow: config.egressAllow, answerHead: ANSWER_HEAD });
+  const egress = createEgress({
+    allow: config.egressAllow,
+    connectTo: config.connectTo,
+    answerHead: ANSWER_HEAD,
+  });
   // Its address is the operator's choice, so no rule for addresses keeps from it; what else it names keeps to them.
   const providerEgress =
     config.oidc && createEgress({ allow: [...config.egressAllow, hostOf(config.oidc.issuer)] });

@@ -115,5 +115,8 @@ async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string
 }
 
 function sayWhatRuns({ config, logger }: Context, url: string): void {
-  logger.info({ url, baseUrl: config.baseUrl, egressAllow: config.egressAllow }, 'control plane serves');
+  logger.info(
+    { url, baseUrl: config.baseUrl, egressAllow: config.egressAllow, connectTo: config.connectTo },
+    'control plane serves',
+  );
 }

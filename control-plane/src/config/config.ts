@@ -1,6 +1,6 @@
 import type { Secret } from '@svault/shared';
 import { EMAIL_FORM, normalizeEmail } from '../accounts/email.ts';
-import { parseCidr } from '@svault/shared/egress';
+import { parseCidr, parseConnectTo } from '@svault/shared/egress';
 import { type DatabaseAddress, databaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
 import { isLoopbackHost } from './loopback.ts';
@@ -35,6 +35,8 @@ export interface ControlPlaneConfig {
   readonly masterKeyNext: Secret<Uint8Array> | undefined;
   readonly bootstrap: { readonly email: string | undefined; readonly adminKey: Secret | undefined };
   readonly egressAllow: readonly string[];
+  /** `HOST:PORT=HOST:PORT`: calls to the first are connected to the second. */
+  readonly connectTo: readonly string[];
   /** Undefined: people sign in with accounts of this service. */
   readonly oidc: OidcConfig | undefined;
   /** Ranges and addresses whose `X-Forwarded-For` counts. */
@@ -71,6 +73,11 @@ const SETTINGS = {
     checked(secretText({ description: 'an admin key of that owner' }), problemOfAdminKey),
   ),
   SV_EGRESS_ALLOW: egressAllow,
+  SV_CONNECT_TO: list({
+    default: [],
+    description: 'where calls to a host and port are connected instead',
+    entry: checkConnectTo,
+  }),
   SV_TRUSTED_PROXIES: list({
     default: [],
     description: 'addresses and CIDR ranges of the reverse proxies whose X-Forwarded-For counts',
@@ -117,6 +124,7 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
     masterKeyNext: values.SV_MASTER_KEY_NEXT,
     bootstrap: { email: bootstrapEmail(values.SV_BOOTSTRAP_EMAIL), adminKey: values.SV_BOOTSTRAP_ADMIN_KEY },
     egressAllow: values.SV_EGRESS_ALLOW,
+    connectTo: values.SV_CONNECT_TO,
     oidc: oidcConfig(values),
     trustedProxies: values.SV_TRUSTED_PROXIES,
     geoipDb: values.SV_GEOIP_DB,
@@ -146,6 +154,14 @@ function problemOfRedis(address: Secret): string | undefined {
   if (isRedis && url.hostname !== '' && /^\/?\d{0,5}$/.test(url.pathname) && url.search + url.hash === '')
     return undefined;
   return 'must look like redis://HOST:PORT or redis://HOST:PORT/DATABASE, with rediss:// for TLS';
+}
+
+function checkConnectTo(entry: string): void {
+  try {
+    parseConnectTo([entry]);
+  } catch (cause) {
+    throw new Error('must list HOST:PORT=HOST:PORT, with commas between', { cause });
+  }
 }
 
 function checkRange(entry: string): void {

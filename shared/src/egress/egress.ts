@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { isIP } from 'node:net';
 import { admit, parseTarget } from './admission.ts';
 import { parseAllowList } from './allow-list.ts';
+import { parseConnectTo } from './connect-to.ts';
 import { createAnswerStreams } from './answer-stream.ts';
 import type { EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
 import { EgressFailed, EgressRefused, failureOf } from './egress-errors.ts';
@@ -67,18 +68,21 @@ const MAX_CONNECTIONS = 64;
  * connected to; no redirect is followed; proxy variables of the environment are ignored; time and size are capped.
  *
  * @param options.allow entries of `SV_EGRESS_ALLOW`: CIDR ranges, addresses, host names
+ * @param options.connectTo entries of `SV_CONNECT_TO`: `HOST:PORT=HOST:PORT`
  * @param options.resolve instead of the machine's resolver
  * @throws RangeError for an entry that is none of these
  */
 export function createEgress(options: {
   readonly allow: readonly string[];
+  readonly connectTo?: readonly string[];
   readonly resolve?: Resolve;
   /** 16 KiB and 200 fields unless given. */
   readonly answerHead?: HeadBounds;
 }): Egress {
   const allow = parseAllowList(options.allow);
   const { answerHead = ANSWER_HEAD } = options;
-  const connect = guardedConnector(allow, options.resolve ?? systemResolve);
+  const connectTo = parseConnectTo(options.connectTo ?? []);
+  const connect = guardedConnector(allow, options.resolve ?? systemResolve, connectTo);
   // An agent of our own: the global one is where environment and other code set proxies.
   const agent = new Agent({
     connect,
@@ -95,7 +99,8 @@ export function createEgress(options: {
 
   const admitted = ({ url: text, headers = {} }: Pick<EgressRequest, 'url' | 'headers'>): URL => {
     const { url, destination } = parseTarget(text);
-    if (isIP(destination.host) !== 0) admit(destination, [destination.host], allow);
+    if (connectTo(url) === undefined && isIP(destination.host) !== 0)
+      admit(destination, [destination.host], allow);
     if (Object.keys(headers).some((name) => name.toLowerCase() === 'host')) {
       throw new RangeError('host comes from the URL');
     }

@@ -6,6 +6,7 @@ import { buildConnector } from 'undici';
 import { admit, withoutBrackets } from './admission.ts';
 import type { Destination } from './admission.ts';
 import type { AllowList } from './allow-list.ts';
+import type { ConnectTo } from './connect-to.ts';
 import { EgressFailed, EgressRefused } from './egress-errors.ts';
 
 /** All addresses of a host name, in the order in which they are to be tried. */
@@ -24,18 +25,27 @@ export const systemResolve: Resolve = async (hostname) => {
 /**
  * A connector for undici that connects to addresses it has checked and to no other. A name is resolved once per
  * connection, inside the lookup of the very socket, so that no second answer of the resolver is ever asked for. An
- * address literal never reaches a lookup; it is checked before the socket is made.
+ * address literal never reaches a lookup; it is checked before the socket is made. Where the operator named a place to
+ * connect to instead, that is what they chose, so nothing is checked.
  */
-export function guardedConnector(allow: AllowList, resolve: Resolve): buildConnector.connector {
+export function guardedConnector(
+  allow: AllowList,
+  resolve: Resolve,
+  connectTo: ConnectTo,
+): buildConnector.connector {
   const connectors = {
-    'https:': connectorFor('https:', allow, resolve),
-    'http:': connectorFor('http:', allow, resolve),
+    'https:': connectorFor(guardedLookup('https:', allow, resolve)),
+    'http:': connectorFor(guardedLookup('http:', allow, resolve)),
   };
+  const unguarded = connectorFor();
   return (options, callback) => {
     const { protocol } = options;
     const host = withoutBrackets(options.hostname);
     try {
       if (protocol !== 'https:' && protocol !== 'http:') throw new EgressRefused('scheme', protocol);
+      const instead = connectTo({ protocol, hostname: host, port: options.port });
+      // The name that TLS checks comes from the host of the URL, which stays.
+      if (instead !== undefined) return unguarded({ ...options, ...instead }, callback);
       if (isIP(host) !== 0) admit({ protocol, host }, [host], allow);
       connectors[protocol](options, callback);
     } catch (error) {
@@ -44,11 +54,8 @@ export function guardedConnector(allow: AllowList, resolve: Resolve): buildConne
   };
 }
 
-function connectorFor(
-  protocol: Destination['protocol'],
-  allow: AllowList,
-  resolve: Resolve,
-): buildConnector.connector {
+/** @param lookup the system's own unless given */
+function connectorFor(lookup?: LookupFunction): buildConnector.connector {
   return buildConnector({
     allowH2: false,
     timeout: CONNECT_TIMEOUT_MS,
@@ -56,7 +63,7 @@ function connectorFor(
     autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
     // Said here because an environment variable could say otherwise.
     rejectUnauthorized: true,
-    lookup: guardedLookup(protocol, allow, resolve),
+    ...(lookup && { lookup }),
   });
 }
 

@@ -1,0 +1,67 @@
+import { setDefaultCACertificates } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Egress, createEgress } from '@svault/shared/egress';
+import { type CountingServer, countingServer } from './counting-server.ts';
+import { callTo, taken } from './stream-calls.ts';
+import { testCertificate } from './test-certificate.ts';
+
+describe('calls that are connected elsewhere', () => {
+  const cleanups: Array<() => Promise<void>> = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+  const serverOf = async (tls?: { key: string; cert: string }): Promise<CountingServer> => {
+    const server = await countingServer((req, res) => void res.end(req.headers.host), tls && { tls });
+    cleanups.push(() => server.close());
+    return server;
+  };
+  const egressOf = (connectTo: readonly string[]): Egress => {
+    const egress = createEgress({ allow: [], connectTo });
+    cleanups.push(() => egress.close());
+    return egress;
+  };
+  const get = async (egress: Egress, url: string): Promise<string> =>
+    (await egress.request({ method: 'GET', url, timeoutMs: 20_000 })).body.toString();
+
+  it.each(['127.0.0.1:9', 'hook.test:9', 'HOOK.test:9', '[::1]:9', '127.1:9'])(
+    'reach the place that is named for %s, with the Host of their own',
+    async (called) => {
+      const { port } = await serverOf();
+      const { host } = new URL(`http://${called}`);
+      const egress = egressOf([`${called}=127.0.0.1:${port}`]);
+      expect(await get(egress, `http://${host}/`)).toBe(host);
+    },
+  );
+
+  it('are those to a default port too, named by its number', async () => {
+    const { port } = await serverOf();
+    const egress = egressOf([`hook.test:80=localhost:${port}`]);
+    expect(await get(egress, 'http://hook.test/')).toBe('hook.test');
+  });
+
+  it('hand streams on from there', async () => {
+    const { port } = await serverOf();
+    const egress = egressOf([`hook.test:9=127.0.0.1:${port}`]);
+    const { text } = await taken(egress, callTo(9, { url: 'http://hook.test:9/' }));
+    expect(text).toBe('hook.test:9');
+  });
+
+  it('must be answered with a certificate for their own name', async () => {
+    const certificate = await testCertificate();
+    setDefaultCACertificates([certificate.cert]);
+    const { port } = await serverOf(certificate);
+    const egress = egressOf([`hook.test:443=127.0.0.1:${port}`, `other.test:443=127.0.0.1:${port}`]);
+    expect(await get(egress, 'https://hook.test/')).toBe('hook.test');
+    await expect(get(egress, 'https://other.test/')).rejects.toMatchObject({ kind: 'tls' });
+  });
+
+  it.each(['http://127.0.0.1:10/', 'http://127.0.0.2:9/', 'https://127.0.0.1/'])(
+    'are no others: %s is refused as ever',
+    async (url) => {
+      const server = await serverOf();
+      const egress = egressOf([`127.0.0.1:9=127.0.0.1:${server.port}`]);
+      await expect(get(egress, url)).rejects.toMatchObject({ name: 'EgressRefused' });
+      expect(server.connections()).toBe(0);
+    },
+  );
+});
