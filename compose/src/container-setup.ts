@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { createAdminClient } from './admin-client.ts';
 import { ensureBound } from './binding.ts';
@@ -27,12 +28,20 @@ function setting(name: string): string {
   return value;
 }
 
+/** Its address in the network of the containers: the control plane answers to no name that is not its own. */
+async function reachedBy(hostAndPort: string): Promise<string> {
+  const { hostname, port } = new URL(`http://${hostAndPort}`);
+  const { address } = await lookup(hostname, { family: 4 });
+  return `http://${address}:${port}`;
+}
+
 async function bindPair(): Promise<void> {
   const controlPlaneUrl = setting('SV_BASE_URL');
   const webhookUrl = setting('SV_WEBHOOK_URL');
   const adminKey = readFileSync(setting('SV_BOOTSTRAP_ADMIN_KEY_FILE'), 'utf8').trim();
+  const inside = await reachedBy(setting('SVAULT_CONTROL_PLANE'));
   const options = { env: process.env, cwd: '/tmp' };
-  await ensureBound(createAdminClient(controlPlaneUrl, adminKey), webhookUrl, () =>
+  await ensureBound(createAdminClient(inside, adminKey), webhookUrl, () =>
     runSubcommand('webhook', ['bind-link'], options),
   );
   const ownerLink =

@@ -24,12 +24,11 @@ export async function startPairInContainers(
     folder: 'compose',
     env: {
       SVAULT_PORT: String(port),
-      SV_LISTEN: `0.0.0.0:${port}`,
       SV_BASE_URL: controlPlaneUrl,
       SV_WEBHOOK_SERVICE_URL: controlPlaneUrl,
       SVAULT_WEBHOOK_PORT: String(webhookPort),
-      SV_WEBHOOK_LISTEN: `0.0.0.0:${webhookPort}`,
       SV_WEBHOOK_URL: webhookUrl,
+      SV_CONNECT_TO: `127.0.0.1:${webhookPort}=webhook:8090`,
       ...env,
     },
   });
