@@ -12,7 +12,7 @@ import type { Machine } from './engine.ts';
 import { fetchFrom } from './hosts.ts';
 import { type Owner, startOwner } from './owner.ts';
 
-const SERVICE_HOST = 'svault.test';
+export const SERVICE_HOST = 'svault.test';
 const WEBHOOK_HOST = 'webhook.test';
 export const CONTROL_PLANES = ['control-plane-1', 'control-plane-2', 'control-plane-3'] as const;
 export type ControlPlaneName = (typeof CONTROL_PLANES)[number];
@@ -29,6 +29,8 @@ export interface Scale extends Composed {
   /** Through the proxy, to whichever control plane it chooses. */
   readonly admin: AdminClient;
   readonly owner: Owner;
+  /** Name of the network that stands for the internet. */
+  readonly internet: string;
   /** Where one of them is reached by itself, past the proxy. */
   direct(name: ControlPlaneName): Promise<string>;
   /** Takes the control planes out of the internet, or one of them: agents reach them still, but they reach no webhook. */
@@ -102,6 +104,7 @@ export async function startScale(
       adminKey,
       admin,
       owner,
+      internet: internet.getName(),
       direct: async (name) => `http://127.0.0.1:${await (await composed.service(name)).port(8080)}`,
       cutOff: (...names) => each(names, (one) => one.leave(internet.getName())),
       rejoin: (...names) => each(names, (one) => one.join(internet.getName())),
