@@ -116,19 +116,18 @@ describe('a server whose program is to stop', () => {
 });
 
 describe('a server that closes', () => {
-  it('answers what had reached the machine, on an idle connection and on one that it had not accepted', async () => {
+  it('answers what had reached the machine, on an idle connection and on many that it had not accepted', async () => {
     const idle = await client();
     idle.socket.write(ask());
     await idle.has('to /');
     // A look at an idle connection between its bytes and their reading would reset it.
     idle.socket.write(ask('/crossing'));
-    const fresh = connect(listener.port, '127.0.0.1').setEncoding('latin1');
-    clients.push(fresh);
-    fresh.write(ask('/fresh'));
+    const fresh = Array.from({ length: 30 }, () => connect(listener.port, '127.0.0.1').setEncoding('latin1'));
+    clients.push(...fresh);
+    for (const socket of fresh) socket.write(ask('/fresh'));
     const closed = listener.close(HOUR_MS);
-    let text = '';
-    for await (const piece of fresh) text += piece as string;
-    expect(text).toMatch(/Connection: close\r\n[^]*to \/fresh/);
+    const answers = await Promise.all(fresh.map(async (socket) => (await socket.toArray()).join('')));
+    for (const text of answers) expect(text).toMatch(/Connection: close\r\n[^]*to \/fresh/);
     expect(await idle.whole()).toMatch(/Connection: close\r\n[^]*to \/crossing/);
     await closed;
   });

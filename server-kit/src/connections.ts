@@ -20,13 +20,24 @@ const SHARE_OF_REQUESTS = 0.9;
 /** How often a server that closes looks for connections on which nothing is in hand any more. */
 const CLOSE_IDLE_INTERVAL_MS = 50;
 
+/** More than wait in a server's queue: Node asks the system for one of 511. */
+const MOST_WAITING = 1_000;
+
 /** @param server before it listens */
 export function trackConnections(server: Server): Connections {
   const sockets = new Set<Socket>();
   /** The last answer where requests came behind each other without waiting (pipelining). */
   const queued = new WeakMap<Socket, ServerResponse>();
   let leaving = false;
+  /** Taken from the system while the server closes, and not yet read. */
+  const fetched: Socket[] = [];
+  let fetching = false;
   server.on('connection', (socket: Socket) => {
+    if (fetching) {
+      // Behind the start of its reading, which Node has put off to the end of this tick.
+      process.nextTick(() => socket.pause());
+      fetched.push(socket);
+    }
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
@@ -66,6 +77,17 @@ export function trackConnections(server: Server): Connections {
     silent = [...sockets].filter(({ bytesRead }) => bytesRead === 0);
   };
 
+  /**
+   * Those who wait in the system's queue are reset when it closes, and a turn of the event loop takes one of them. They are
+   * answered later: who is answered connects anew, and the queue would never be empty.
+   */
+  const fetchWaiting = async (): Promise<void> => {
+    fetching = true;
+    for (let count = -1; count < fetched.length && count < MOST_WAITING; await nextTurn())
+      count = fetched.length;
+    fetching = false;
+  };
+
   return {
     takes: ({ socket }, res) => {
       const before = answerInHand(socket) === res ? undefined : lastAnswer(socket);
@@ -80,12 +102,12 @@ export function trackConnections(server: Server): Connections {
     leave,
     close: async (graceMs = GRACE_MS) => {
       leave();
-      // What had reached the machine by now is read first: a connection that is closed over a request resets it, and one
-      // that was not yet accepted is reset with the listener. What stays is the way through the network: a request that is on
-      // it while its idle connection closes is lost, which HTTP/1.1 leaves to the client's repeating (RFC 9112 section
-      // 9.3.1). Whoever heard of it by `Connection: close`, or found the program not ready, sends none.
+      // What had reached the machine by now is read first: a connection that is closed over a request resets it. What stays is
+      // the way through the network: who connects, or asks on an idle connection, in the instant of the closing gets no
+      // answer, and nothing was done for it; HTTP/1.1 leaves that to the client's repeating (RFC 9112 section 9.3.1). Whoever
+      // found the program not ready by then comes no more, and has no connection left that it did not hear the end of.
       await nextTurn();
-      await nextTurn();
+      await fetchWaiting();
       endStreams(['standing']);
       await new Promise<void>((resolve) => {
         // Behind the reading of a turn of the event loop, for the same reason.
@@ -101,6 +123,7 @@ export function trackConnections(server: Server): Connections {
           clearTimeout(deadline);
           resolve();
         });
+        for (const socket of fetched.splice(0)) socket.resume();
         closeIdle();
       });
     },
