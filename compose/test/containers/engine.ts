@@ -23,6 +23,8 @@ export interface Machine {
   start(): Promise<void>;
   pause(): Promise<void>;
   unpause(): Promise<void>;
+  /** From now on it comes back after a crash, as what a compose file of ours starts does. */
+  comeBack(): Promise<void>;
   leave(networkName: string): Promise<void>;
   join(networkName: string, aliases?: readonly string[]): Promise<void>;
   /** Port of this machine that leads to one of the container's. */
@@ -78,9 +80,9 @@ export async function machine(id: string): Promise<Machine> {
       const { Pid } = await state();
       const killer = await engine.createContainer({
         Image: NODE_IMAGE,
-        Entrypoint: ['kill', '-9', String(Pid)],
+        Entrypoint: ['node', '-e', `process.kill(${Pid}, 'SIGKILL')`],
         User: 'root',
-        HostConfig: { PidMode: 'host', Privileged: true, NetworkMode: 'none' },
+        HostConfig: { PidMode: 'host', NetworkMode: 'none' },
       });
       try {
         await killer.start();
@@ -98,6 +100,7 @@ export async function machine(id: string): Promise<Machine> {
     start: () => container.start(),
     pause: () => container.pause(),
     unpause: () => container.unpause(),
+    comeBack: () => container.update({ RestartPolicy: { Name: 'unless-stopped' } }),
     leave: async (networkName) => {
       await engine.getNetwork(networkName).disconnect({ Container: id, Force: true });
     },

@@ -68,6 +68,7 @@ export async function startOwner(options: {
   const proxyMachine = await machine(proxy.getId());
   await proxyMachine.join(internet.getName(), [host]);
   const webhookMachine = await machine(webhook.getId());
+  for (const one of [proxyMachine, webhookMachine]) await one.comeBack();
   return {
     url,
     webhook: webhookMachine,
