@@ -3,28 +3,67 @@
 set -eu
 umask 077
 cd "$(dirname "$0")"
-mkdir -p secrets
+
+stop() {
+  echo "make-secrets: $1" >&2
+  exit 1
+}
+
+# The containers run as SVAULT_UID, who has to own secrets/. Root gives them away; 0 is you in an engine that runs rootless.
+[ -e .env ] || stop 'first: cp .env.example .env, and set what it needs'
+uid=$(sed -n 's/^SVAULT_UID=//p' .env)
+gid=$(sed -n 's/^SVAULT_GID=//p' .env)
+case $uid:$gid in
+  :* | *:) stop 'set SVAULT_UID and SVAULT_GID in .env' ;;
+esac
+me=$(id -u)
+[ "$me" = 0 ] || [ "$uid" = 0 ] || [ "$uid" = "$me" ] ||
+  stop "set SVAULT_UID=$me and SVAULT_GID=$(id -g) in .env: they own what is made here"
+
+folder() {
+  mkdir -p "$1"
+  [ "$me" != 0 ] || chown "$uid:$gid" "$1"
+}
+folder secrets
+half=secrets/.half.$$
+trap 'rm -f "$half"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # 32 random bytes in base64url.
-random() { head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n'; }
-# keep NAME: stdin becomes that file unless it exists; whole or not at all.
+random() {
+  text=$(head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n')
+  [ "${#text}" -eq 43 ] || stop 'there are no random bytes'
+  printf %s "$text"
+}
+# keep NAME TEXT [MODE]: makes secrets/NAME, unless it is there.
 keep() {
-  if [ -e "secrets/$1" ]; then cat >/dev/null; return; fi
-  cat >"secrets/.$1.tmp"
-  mv "secrets/.$1.tmp" "secrets/$1"
+  [ ! -e "secrets/$1" ] || return 0
+  printf %s "$2" >"$half"
+  chmod "${3:-600}" "$half"
+  [ "$me" != 0 ] || chown "$uid:$gid" "$half"
+  ln "$half" "secrets/$1"
+  rm "$half"
   echo "made secrets/$1"
 }
 
-random | keep master.key
-printf 'svadmin_%s' "$(random)" | keep admin.key
-random | keep postgres.password
-printf 'postgres://svault:%s@postgres:5432/svault' "$(cat secrets/postgres.password)" | keep database.url
+value=$(random)
+keep master.key "$value"
+value=$(random)
+keep admin.key "svadmin_$value"
 
-if [ ! -e secrets/redis.url ] || [ ! -e secrets/valkey.conf ]; then
-  password=$(random)
-  rm -f secrets/redis.url secrets/valkey.conf
-  printf 'redis://:%s@valkey:6379' "$password" | keep redis.url
-  printf 'requirepass %s\ndir /data\nsave ""\nappendonly yes\nappendfsync everysec\nmaxmemory-policy noeviction\n' "$password" | keep valkey.conf
-  # Valkey reads it as a user of its own; the folder keeps all others out.
-  chmod 644 secrets/valkey.conf
-fi
+# Each password stands in a file of its own, and in those that are made of it.
+value=$(random)
+keep postgres.password "$value"
+keep database.url "postgres://svault:$(cat secrets/postgres.password)@postgres:5432/svault"
+value=$(random)
+keep valkey.password "$value"
+password=$(cat secrets/valkey.password)
+keep redis.url "redis://:$password@valkey:6379"
+# Valkey reads it as a user of its own; the folder keeps all others out.
+keep valkey.conf "requirepass $password
+dir /data
+save \"\"
+appendonly yes
+appendfsync everysec
+maxmemory-policy noeviction
+" 644

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { namesAskedFor } from './program-settings.ts';
 
 /** What a server's README tells, and what the server really has; a test compares the two. */
 export interface ReadmeTables {
@@ -38,18 +39,6 @@ function settingsIn(readme: string): string[] {
     if (name === undefined) return [];
     return line.endsWith(' yes |') ? [name, `${name}_FILE`] : [name];
   });
-}
-
-/** Every name that the program asks its environment for. */
-function namesAskedFor(readSettings: (env: NodeJS.ProcessEnv) => unknown): string[] {
-  const names = new Set<string>();
-  const env = new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void names.add(String(name)) });
-  try {
-    readSettings(env);
-  } catch {
-    // Nothing is set there, so what is required is missing; the names have been asked for all the same.
-  }
-  return [...names];
 }
 
 const firstGroups = (matches: Iterable<RegExpMatchArray>): string[] =>

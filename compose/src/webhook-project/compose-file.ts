@@ -1,52 +1,72 @@
+import type { ProjectKind } from './project-kind.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
 /** The image that runs where `SVAULT_WEBHOOK_IMAGE` says nothing else. */
 export const WEBHOOK_IMAGE = 'svault-webhook:0.1.0';
 
+const WRITER: Readonly<Record<ProjectKind, string>> = {
+  init: '`svault webhook init --force` writes this file anew',
+  repository: 'compose/scripts/write-webhook-projects.ts writes this file',
+};
+
+/** Where the sources are, it is built from them. */
+const BUILD: Readonly<Record<ProjectKind, string>> = {
+  init: '',
+  repository: `    build:
+      context: ../../..
+      dockerfile: compose/webhook.Dockerfile
+`,
+};
+
 /**
  * compose.yaml. Of the webhook's image it expects that its entry point is the program, that `node` is on its path, and that
  * its folder /var/lib/svault can be written to by everybody (mode 1777): a new volume takes that over, and the program runs as
  * the user who owns the secrets, whoever that is.
  */
-export function composeFile(method: TunnelMethod): string {
+export function composeFile(method: TunnelMethod, kind: ProjectKind = 'init'): string {
   const { title, services, webhookExtras = '', secret } = TUNNELS[method];
   return `# A webhook of svault, reached by way of ${title}.
-# Addresses are in .env, secrets in secrets/. \`svault webhook init --force\` writes this file anew: put changes of your own
+# Settings are in .env, secrets in secrets/. ${WRITER[kind]}: put changes of your own
 # into compose.override.yaml.
 
 x-hardened: &hardened
-  # Who owns secrets/: files of mode 0600 are readable for nobody else.
-  user: \${SVAULT_UID:?set SVAULT_UID in .env to the user who owns secrets}:\${SVAULT_GID:?set SVAULT_GID in .env to that user's group}
   read_only: true
   cap_drop: [ALL]
-  security_opt: ["no-new-privileges:true"]
-  tmpfs: ["/tmp:rw,noexec,nosuid,nodev,size=64m,mode=1777"]
+  security_opt: ['no-new-privileges:true']
+  tmpfs: ['/tmp:rw,noexec,nosuid,nodev,size=64m,mode=1777']
+  # Who owns secrets/: files of mode 0600 are readable for nobody else.
+  user: \${SVAULT_UID:?set SVAULT_UID in .env to the user who owns secrets}:\${SVAULT_GID:?set SVAULT_GID in .env to that user's group}
   restart: unless-stopped
   logging:
     driver: json-file
-    options: { max-size: 10m, max-file: "3" }
+    options: { max-size: 10m, max-file: '3' }
 
 services:
   webhook:
     <<: *hardened
     image: \${SVAULT_WEBHOOK_IMAGE:-${WEBHOOK_IMAGE}}
+${BUILD[kind]}    # A setting that is misspelt in .env is one that the program does not start with.
+    env_file: .env
     environment:
       SV_WEBHOOK_URL: \${SV_WEBHOOK_URL:?set SV_WEBHOOK_URL in .env to the address at which this webhook is reached}
       SV_WEBHOOK_SERVICE_URL: \${SV_WEBHOOK_SERVICE_URL:?set SV_WEBHOOK_SERVICE_URL in .env to the service that may bind it}
       SV_WEBHOOK_LISTEN: 0.0.0.0:8090
       SV_WEBHOOK_DATA_DIR: /var/lib/svault/webhook
-      SV_WEBHOOK_MASTER_KEY_FILE: /run/secrets/webhook_master_key
+      SV_WEBHOOK_MASTER_KEY_FILE: \${SV_WEBHOOK_MASTER_KEY_FILE-/run/secrets/webhook_master_key}
       SV_WEBHOOK_SETUP_TOKEN_FILE: /run/secrets/webhook_setup_token
-      SV_EGRESS_ALLOW: \${SV_EGRESS_ALLOW:-}
-      SV_AWS_STS_ENDPOINT: \${SV_AWS_STS_ENDPOINT:-}
-      SV_LOG_LEVEL: \${SV_LOG_LEVEL:-info}
     secrets: [webhook_master_key, webhook_setup_token]
     volumes:
       - data:/var/lib/svault
 ${webhookExtras}    stop_grace_period: 20s
     healthcheck:
-      test: [CMD, node, -e, "fetch('http://127.0.0.1:8090/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+      test:
+        [
+          CMD,
+          node,
+          -e,
+          "fetch('http://127.0.0.1:8090/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))",
+        ]
       interval: 10s
       timeout: 5s
       retries: 3

@@ -1,5 +1,6 @@
 import { composeFile } from './compose-file.ts';
 import { type ProjectValues, envFile } from './env-file.ts';
+import { makeSecretsScript } from './make-secrets.ts';
 import type { ProjectFile } from './project-file.ts';
 import { privateFolders } from './project-secrets.ts';
 import { readmeFile } from './readme.ts';
@@ -12,18 +13,14 @@ export const ENV_FILE = '.env';
 const README_FILE = 'README.md';
 const IGNORE_FILE = '.gitignore';
 
-/** All files of a project but its secrets. */
+/** All files of a project but its secrets, as `svault webhook init` writes them. */
 export function composeProject(method: TunnelMethod, values: ProjectValues): readonly ProjectFile[] {
-  const { files = [] } = TUNNELS[method];
-  const unshared = privateFolders(method)
-    .map((folder) => `/${folder}/\n`)
-    .join('');
   return [
     { path: COMPOSE_FILE, text: composeFile(method) },
     { path: ENV_FILE, text: envFile(method, values) },
     { path: README_FILE, text: readmeFile(method, values) },
-    { path: IGNORE_FILE, text: unshared },
-    ...files,
+    { path: IGNORE_FILE, text: unshared(method).join('') },
+    ...(TUNNELS[method].files ?? []),
   ];
 }
 
@@ -35,3 +32,24 @@ export const projectPaths = (method: TunnelMethod): readonly string[] => [
   IGNORE_FILE,
   ...(TUNNELS[method].files ?? []).map(({ path }) => path),
 ];
+
+/** The same for those who deploy without the client: with examples for what `init` asks, and a script that makes the secrets. */
+export function repositoryProject(method: TunnelMethod): readonly ProjectFile[] {
+  const values: ProjectValues = {
+    webhookUrl: method === 'tailscale' ? 'https://vault.tail1234.ts.net' : 'https://vault.example.org',
+    serviceUrl: 'https://svault.example.org',
+    projectName: 'svault-webhook',
+    owner: { uid: 1_000, gid: 1_000 },
+    more: {},
+  };
+  return [
+    { path: COMPOSE_FILE, text: composeFile(method, 'repository') },
+    { path: '.env.example', text: envFile(method, values, 'repository') },
+    { path: README_FILE, text: readmeFile(method, values, 'repository') },
+    { path: IGNORE_FILE, text: ['/.env\n', ...unshared(method)].join('') },
+    { path: 'make-secrets.sh', text: makeSecretsScript(method) },
+    ...(TUNNELS[method].files ?? []),
+  ];
+}
+
+const unshared = (method: TunnelMethod): string[] => privateFolders(method).map((folder) => `/${folder}/\n`);

@@ -1,6 +1,7 @@
+import { WEBHOOK_IMAGE } from './compose-file.ts';
+import type { ProjectKind } from './project-kind.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
-import { WEBHOOK_IMAGE } from './compose-file.ts';
 
 /** What a project is told; none of it is a secret. */
 export interface ProjectValues {
@@ -16,27 +17,59 @@ export interface ProjectValues {
   readonly more: Readonly<Record<string, string>>;
 }
 
-/** What may be set besides, and a value that each could have. */
+/** What may be set besides: by default that, or an example of it. */
 const MORE = {
-  SVAULT_WEBHOOK_IMAGE: WEBHOOK_IMAGE,
-  SVAULT_WEBHOOK_PORT: '8090',
-  SV_EGRESS_ALLOW: '10.1.2.3,api.internal.example.org',
-  SV_AWS_STS_ENDPOINT: 'https://sts.example.org',
-  SV_LOG_LEVEL: 'info',
+  SVAULT_WEBHOOK_IMAGE: { value: WEBHOOK_IMAGE, about: 'What runs.' },
+  SVAULT_WEBHOOK_PORT: { value: '8090', about: 'Where it listens on this machine.' },
+  SV_EGRESS_ALLOW: {
+    value: '10.1.2.3,api.internal.example.org',
+    about: 'Private addresses and host names of upstreams and token endpoints that it may call.',
+  },
+  SV_AWS_STS_ENDPOINT: {
+    value: 'https://sts.example.org',
+    about: 'Another STS than the region’s public one.',
+  },
+  SV_LOG_LEVEL: { value: 'info', about: 'fatal, error, warn, info, debug, trace or silent.' },
+  SV_LOG_FORMAT: { value: 'json', about: 'json or pretty.' },
+  SV_METRICS_LISTEN: {
+    value: '0.0.0.0:9190',
+    about: 'GET /metrics, for containers that share a network with this one.',
+  },
+  SV_DRAIN_SECONDS: {
+    value: '0',
+    about:
+      'After a stop signal, so many seconds of answering while GET /readyz says 503 already: for a proxy that asks there.',
+  },
 } as const;
 
 /** Names that `ProjectValues.more` may have. */
 export const moreSettings = (method: TunnelMethod): readonly string[] =>
   Object.keys(MORE).filter((name) => name !== 'SVAULT_WEBHOOK_PORT' || method === 'custom');
 
-/** .env */
-export function envFile(method: TunnelMethod, values: ProjectValues): string {
+/** Settings that take a file which compose.yaml does not mount. */
+const KEYS = `# Only for rotate-master-key.
+#SV_WEBHOOK_MASTER_KEY_NEXT_FILE=/run/secrets/webhook_master_key_next
+# In place of the master key: the first line as it stands here, and a file that compose.override.yaml mounts.
+#SV_WEBHOOK_MASTER_KEY_FILE=
+#SV_WEBHOOK_PASSPHRASE_FILE=/run/secrets/webhook_passphrase`;
+
+const HEAD: Readonly<Record<ProjectKind, string>> = {
+  init: `# Settings of the webhook in compose.yaml. No secret is here: those are in secrets/.
+# Behind a # stands what holds by default, or an example.`,
+  repository: `# Settings of the webhook in compose.yaml: cp .env.example .env
+# A line without # is needed. Behind a # stands what holds by default, or an example. No secret is here: make-secrets.sh
+# puts those into secrets/.`,
+};
+
+/** .env, or .env.example in the repository. */
+export function envFile(method: TunnelMethod, values: ProjectValues, kind: ProjectKind = 'init'): string {
   const { webhookUrl, serviceUrl, projectName, owner, more } = values;
   const line = (name: string, value: string): string => `${name}=${value}`;
-  const optional = moreSettings(method).map((name) =>
-    name in more ? line(name, more[name] ?? '') : `#${line(name, MORE[name as keyof typeof MORE])}`,
-  );
-  return `# What compose.yaml is filled in with. No secret is here: those are in secrets/.
+  const optional = moreSettings(method).map((name) => {
+    const { value, about } = MORE[name as keyof typeof MORE];
+    return `# ${about}\n${name in more ? line(name, more[name] ?? '') : `#${line(name, value)}`}`;
+  });
+  return `${HEAD[kind]}
 
 # How this webhook is reached; \`svault webhook init --force\` reads it.
 SVAULT_TUNNEL=${method}
@@ -48,14 +81,17 @@ SV_WEBHOOK_SERVICE_URL=${serviceUrl}
 
 # What the containers and the volume are called after: with another name the webhook would start with an empty volume.
 COMPOSE_PROJECT_NAME=${projectName}
-# The user who runs them and owns secrets/. With an engine that runs rootless, you are 0 inside: SVAULT_UID=0, SVAULT_GID=0.
+# The user who runs them and owns secrets/, as \`id -u\` and \`id -g\` print it. With an engine that runs rootless, you are 0
+# inside: SVAULT_UID=0, SVAULT_GID=0.
 SVAULT_UID=${owner.uid}
 SVAULT_GID=${owner.gid}
 ${Object.entries(TUNNELS[method].settings(new URL(webhookUrl)))
-  .map(([name, value]) => `${line(name, value)}\n`)
+  .map(([name, value]) => `# The first part of the host above.\n${line(name, value)}\n`)
   .join('')}
-# Optional.
+# ---- Optional ----
+
 ${optional.join('\n')}
+${KEYS}
 `;
 }
 

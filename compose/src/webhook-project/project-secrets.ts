@@ -6,16 +6,17 @@ import { TUNNELS } from './tunnels/tunnels.ts';
 /** Contract, "Settings": 32 bytes in base64url; twice the set-up token's least. */
 const SECRET_BYTES = 32;
 
-const MADE = ['secrets/master.key', 'secrets/setup.token'];
+/** Paths of those that a project makes for itself. */
+export const MADE_SECRETS = ['secrets/master.key', 'secrets/setup.token'];
 
-/** Secrets that a project makes for itself. */
+/** With new values. */
 export const madeSecrets = (): readonly SecretFile[] =>
-  MADE.map((path) => ({ path, secret: `${randomToken(SECRET_BYTES)}\n` }));
+  MADE_SECRETS.map((path) => ({ path, secret: `${randomToken(SECRET_BYTES)}\n` }));
 
 /** Where all of them are. */
 export function secretPaths(method: TunnelMethod): readonly string[] {
   const { secret } = TUNNELS[method];
-  return secret === undefined ? MADE : [...MADE, secret.path];
+  return secret === undefined ? MADE_SECRETS : [...MADE_SECRETS, secret.path];
 }
 
 /** Folders that only their owner may enter; none of them belongs into a repository. */

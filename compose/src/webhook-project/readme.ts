@@ -1,78 +1,149 @@
+import type { ProjectKind } from './project-kind.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
+interface Addresses {
+  readonly webhookUrl: string;
+  readonly serviceUrl: string;
+}
+
 /** README.md: one page for whoever keeps the machine. */
-export function readmeFile(
-  method: TunnelMethod,
-  { webhookUrl, serviceUrl }: { readonly webhookUrl: string; readonly serviceUrl: string },
-): string {
+export function readmeFile(method: TunnelMethod, addresses: Addresses, kind: ProjectKind = 'init'): string {
+  const { webhookUrl, serviceUrl } = addresses;
   const { title, tls, before, secret, folders = [] } = TUNNELS[method];
-  const url = new URL(webhookUrl);
   const kept = ['secrets/', ...folders.map((folder) => `${folder}/`)]
     .map((name) => `\`${name}\``)
     .join(' and ');
+  const { origin, start, stop, startAgain, update, envName, maker } = WORDS[kind](webhookUrl);
   return `# A webhook of svault
 
 It holds the credentials of your vault at ${serviceUrl}, on this machine, and delivers them at
 ${webhookUrl} by way of ${title}. The service decides who may fetch what and never sees a credential.
-
+${origin}
 ## Who ends TLS
 
 ${tls}
 
 ## Before the first start
 
-${before(url)}
+${before(new URL(webhookUrl))}
 
 ## Start, bind, look
 
-\`\`\`sh
-svault webhook up        # starts it and waits until it is healthy
-svault webhook bind      # binds it to the service: compare the fingerprint, then say yes (admin)
-svault webhook status    # whether the service reaches it (admin)
-\`\`\`
+${start}
 
-Without the client: \`docker compose up -d\`, then open ${webhookUrl}/bind and enter the set-up token, which is
-in \`secrets/setup.token\`. Once it is bound that page is closed.
+Once it is bound the page \`/bind\` is closed.
 
 ## Stop: the kill switch
 
 \`\`\`sh
-svault webhook down
+${stop}
 \`\`\`
 
 From then on no credential can be delivered, stored or used by anybody, whatever the service says. Tickets that were issued
 before are refused when they are over (90 seconds), and what agents fetched before is theirs: revoke it where it comes from.
-The data stays; \`svault webhook up\` starts it again. \`docker compose down --volumes\` would erase it.
+The data stays; \`${startAgain}\` starts it again. \`docker compose down --volumes\` would erase it.
 
 ## Back up
+
+Copy \`secrets/master.key\` to another place once, now. This works while the webhook runs:
 
 \`\`\`sh
 docker compose run --rm -T -v "$PWD/backups:/backups" webhook backup /backups/vault-$(date +%F).db
 \`\`\`
 
-Copy \`secrets/master.key\` to another place once, now. The line above works while the webhook runs. A backup is of no use without \`secrets/master.key\`, and the two together are every credential: keep
-them apart. Without that key nobody, you included, can ever read the data again. To bring one back into an empty volume, with
-the webhook stopped: \`docker compose run --rm -T -v "$PWD/backups:/backups" webhook restore-backup /backups/FILE\`.
+A backup is of no use without \`secrets/master.key\`, and the two together are every credential: keep them apart. Without that
+key nobody, you included, can ever read the data again. To bring one back into an empty volume, with the webhook stopped:
+\`docker compose run --rm -T -v "$PWD/backups:/backups" webhook restore-backup /backups/FILE\`.
+
+## Change the master key
+
+While it runs, which takes the new key over by itself. Backups from before still need the former one:
+
+\`\`\`sh
+(umask 077; openssl rand 32 | basenc --base64url | tr -d '=\\n' > secrets/next.key)
+docker compose run --rm -T -v "$PWD/secrets/next.key:/run/secrets/next:ro" \\
+  -e SV_WEBHOOK_MASTER_KEY_NEXT_FILE=/run/secrets/next webhook rotate-master-key \\
+  && mv secrets/master.key secrets/former.key && mv secrets/next.key secrets/master.key
+docker compose up -d --force-recreate webhook
+\`\`\`
 
 ## Update
 
-Versions are pinned in \`compose.yaml\`. With a newer \`svault\`:
-
-\`\`\`sh
-svault webhook init --force .    # writes compose.yaml and this file anew; .env and secrets stay
-svault webhook up
-\`\`\`
+${update}
 
 ## What is here
 
 | | |
 |---|---|
 | \`compose.yaml\` | what runs: as your own user, on a read-only file system, without capabilities |
-| \`.env\` | addresses and names, no secret |
-| \`secrets/master.key\` | wraps every credential's key; made by \`init\`, kept nowhere else |
+| \`${envName}\` | addresses and names, no secret |
+| \`secrets/master.key\` | wraps every credential's key; made by ${maker}, kept nowhere else |
 | \`secrets/setup.token\` | what the \`/bind\` page asks for |
 ${secret === undefined ? '' : `| \`${secret.path}\` | ${secret.question[0]?.toLowerCase()}${secret.question.slice(1)} |\n`}
 Only you may read ${kept}. Keep them out of repositories (\`.gitignore\` does) and out of other people's backups.
 `;
 }
+
+interface Words {
+  readonly origin: string;
+  readonly start: string;
+  readonly stop: string;
+  readonly startAgain: string;
+  readonly update: string;
+  readonly envName: string;
+  readonly maker: string;
+}
+
+/** What is done otherwise with the client than without it. */
+const WORDS: Readonly<Record<ProjectKind, (webhookUrl: string) => Words>> = {
+  init: (webhookUrl) => ({
+    origin: '',
+    start: `\`\`\`sh
+svault webhook up        # starts it and waits until it is healthy
+svault webhook bind      # binds it to the service: compare the fingerprint, then say yes (admin)
+svault webhook status    # whether the service reaches it (admin)
+\`\`\`
+
+Without the client: \`docker compose up -d\`, then open ${webhookUrl}/bind and enter the set-up token, which is
+in \`secrets/setup.token\`.`,
+    stop: 'svault webhook down',
+    startAgain: 'svault webhook up',
+    update: `Versions are pinned in \`compose.yaml\`. With a newer \`svault\`:
+
+\`\`\`sh
+svault webhook init --force .    # writes compose.yaml and this file anew; .env and secrets stay
+svault webhook up
+\`\`\``,
+    envName: '.env',
+    maker: '`init`',
+  }),
+  repository: (webhookUrl) => ({
+    origin: `
+Those addresses are examples: \`.env.example\` has them, and your \`.env\` your own. compose/scripts/write-webhook-projects.ts
+writes all files here. \`svault webhook init\` writes the same for you, with your addresses filled in.
+`,
+    start: `\`\`\`sh
+cp .env.example .env           # and set the addresses, and who you are, in it
+./make-secrets.sh
+docker compose up -d --wait
+\`\`\`
+
+Then open ${webhookUrl}/bind and enter the set-up token, which is in \`secrets/setup.token\`. Or
+have a link printed that needs no token, and open it where you are signed in to the service as an admin:
+
+\`\`\`sh
+docker compose exec -T webhook node /svault/webhook/src/main.ts bind-link
+\`\`\``,
+    stop: 'docker compose stop',
+    startAgain: 'docker compose up -d --wait',
+    update: `Versions are pinned in \`compose.yaml\`. With newer sources of svault:
+
+\`\`\`sh
+docker compose build --pull
+docker compose up -d --wait
+\`\`\``,
+    envName: '.env.example',
+    maker: '`make-secrets.sh`',
+  }),
+};

@@ -6,6 +6,7 @@ export const cloudflared: Tunnel = {
   secret: {
     name: 'TUNNEL_TOKEN',
     question: 'Token of the Cloudflare tunnel',
+    begins: 'eyJ',
     path: 'secrets/cloudflared.token',
     problem: (secret) =>
       isOneWord(secret) && secret.startsWith('eyJ')
@@ -22,7 +23,7 @@ export const cloudflared: Tunnel = {
         condition: service_healthy
     secrets: [tunnel_token]
     healthcheck:
-      test: [CMD, cloudflared, tunnel, --metrics, "127.0.0.1:20241", ready]
+      test: [CMD, cloudflared, tunnel, --metrics, '127.0.0.1:20241', ready]
       interval: 10s
       timeout: 5s
       retries: 6

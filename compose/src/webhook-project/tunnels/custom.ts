@@ -6,7 +6,7 @@ export const custom: Tunnel = {
   services: '',
   webhookExtras: `    # On this machine alone: what stands in front of it ends TLS.
     ports:
-      - "127.0.0.1:\${SVAULT_WEBHOOK_PORT:-8090}:8090"
+      - '127.0.0.1:\${SVAULT_WEBHOOK_PORT:-8090}:8090'
 `,
   settings: () => ({}),
   addressProblem: () => undefined,

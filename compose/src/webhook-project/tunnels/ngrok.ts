@@ -19,6 +19,7 @@ export const ngrok: Tunnel = {
   secret: {
     name: 'NGROK_AUTHTOKEN',
     question: 'Authtoken of ngrok',
+    begins: '',
     path: 'secrets/ngrok.yml',
     problem: (secret) =>
       isOneWord(secret) ? undefined : 'is no authtoken of ngrok: the dashboard shows it as one word',
@@ -35,7 +36,7 @@ export const ngrok: Tunnel = {
       NGROK_CONFIG: /run/secrets/tunnel_token
     secrets: [tunnel_token]
     healthcheck:
-      test: [CMD-SHELL, "wget -q -O - http://127.0.0.1:4040/api/tunnels | grep -q public_url"]
+      test: [CMD-SHELL, 'wget -q -O - http://127.0.0.1:4040/api/tunnels | grep -q public_url']
       interval: 10s
       timeout: 5s
       retries: 6

@@ -17,6 +17,7 @@ export const tailscale: Tunnel = {
   secret: {
     name: 'TS_AUTHKEY',
     question: 'Auth key of Tailscale',
+    begins: 'tskey-',
     path: 'secrets/tailscale.key',
     problem: (secret) =>
       isOneWord(secret) && secret.startsWith('tskey-')
@@ -32,21 +33,21 @@ export const tailscale: Tunnel = {
         condition: service_healthy
     environment:
       TS_AUTHKEY: file:/run/secrets/tunnel_token
-      TS_AUTH_ONCE: "true"
-      TS_ENABLE_HEALTH_CHECK: "true"
+      TS_AUTH_ONCE: 'true'
+      TS_ENABLE_HEALTH_CHECK: 'true'
       TS_HOSTNAME: \${TS_HOSTNAME:?set TS_HOSTNAME in .env to the first part of the webhook's host}
       TS_LOCAL_ADDR_PORT: 127.0.0.1:9002
       TS_SERVE_CONFIG: /config/serve.json
       TS_SOCKET: /tmp/tailscaled.sock
       TS_STATE_DIR: /var/lib/tailscale
-      TS_USERSPACE: "true"
+      TS_USERSPACE: 'true'
     secrets: [tunnel_token]
     volumes:
       - ./tailscale:/config:ro
       # The node's identity and certificate. A folder, since a new named volume would belong to root.
       - ./tailscale-state:/var/lib/tailscale
     healthcheck:
-      test: [CMD, wget, -q, -O, /dev/null, "http://127.0.0.1:9002/healthz"]
+      test: [CMD, wget, -q, -O, /dev/null, 'http://127.0.0.1:9002/healthz']
       interval: 10s
       timeout: 5s
       retries: 6

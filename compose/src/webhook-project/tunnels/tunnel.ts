@@ -27,6 +27,8 @@ export interface TunnelSecret {
   /** As `--set` names it. */
   readonly name: string;
   readonly question: string;
+  /** What each of its kind begins with. */
+  readonly begins: string;
   readonly path: string;
   /** What is wrong with it, as the end of a sentence; never with the secret in it. */
   readonly problem: (secret: string) => string | undefined;
@@ -34,7 +36,8 @@ export interface TunnelSecret {
   readonly fileText: (secret: string) => string;
 }
 
-const MIN_SECRET_CHARACTERS = 16;
+/** Shorter ones are none of any provider's. */
+export const MIN_SECRET_CHARACTERS = 16;
 const MAX_SECRET_CHARACTERS = 4_096;
 
 /** One word, as each provider's are; a pasted command line, or two, is none. */

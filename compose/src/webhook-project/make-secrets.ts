@@ -1,0 +1,97 @@
+import { MADE_SECRETS, privateFolders } from './project-secrets.ts';
+import type { TunnelMethod } from './tunnel-methods.ts';
+import { MIN_SECRET_CHARACTERS } from './tunnels/tunnel.ts';
+import { TUNNELS } from './tunnels/tunnels.ts';
+
+/**
+ * How each make-secrets.sh of the repository begins. A secret appears under its name by `ln`, which replaces nothing: whole or
+ * not at all, also where two runs meet or one is killed.
+ */
+export const MAKE_SECRETS_HEAD = `#!/bin/sh
+# Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. What is there stays.
+set -eu
+umask 077
+cd "$(dirname "$0")"
+
+stop() {
+  echo "make-secrets: $1" >&2
+  exit 1
+}
+
+# The containers run as SVAULT_UID, who has to own secrets/. Root gives them away; 0 is you in an engine that runs rootless.
+[ -e .env ] || stop 'first: cp .env.example .env, and set what it needs'
+uid=$(sed -n 's/^SVAULT_UID=//p' .env)
+gid=$(sed -n 's/^SVAULT_GID=//p' .env)
+case $uid:$gid in
+  :* | *:) stop 'set SVAULT_UID and SVAULT_GID in .env' ;;
+esac
+me=$(id -u)
+[ "$me" = 0 ] || [ "$uid" = 0 ] || [ "$uid" = "$me" ] ||
+  stop "set SVAULT_UID=$me and SVAULT_GID=$(id -g) in .env: they own what is made here"
+
+folder() {
+  mkdir -p "$1"
+  [ "$me" != 0 ] || chown "$uid:$gid" "$1"
+}
+folder secrets
+half=secrets/.half.$$
+trap 'rm -f "$half"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# 32 random bytes in base64url.
+random() {
+  text=$(head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\\n')
+  [ "\${#text}" -eq 43 ] || stop 'there are no random bytes'
+  printf %s "$text"
+}
+# keep NAME TEXT [MODE]: makes secrets/NAME, unless it is there.
+keep() {
+  [ ! -e "secrets/$1" ] || return 0
+  printf %s "$2" >"$half"
+  chmod "\${3:-600}" "$half"
+  [ "$me" != 0 ] || chown "$uid:$gid" "$half"
+  ln "$half" "secrets/$1"
+  rm "$half"
+  echo "made secrets/$1"
+}
+`;
+
+/** Of a word that stands in quotes in a shell's and in YAML's text alike. */
+const PLAIN = 'A-Za-z0-9+/=._-';
+
+/** make-secrets.sh of one method: the webhook's own secrets, then the tunnel's, which it asks for. */
+export function makeSecretsScript(method: TunnelMethod): string {
+  const { secret } = TUNNELS[method];
+  const folders = privateFolders(method).filter((name) => name !== 'secrets');
+  const made = MADE_SECRETS.map((path) => `value=$(random)\nkeep ${nameIn(path)} "$value"\n`).join('');
+  const asked =
+    secret === undefined
+      ? ''
+      : `
+# It is typed unseen, or comes on stdin.
+if [ ! -e ${secret.path} ]; then
+  if [ -t 0 ]; then
+    printf '${secret.question}: ' >&2
+    trap 'stty echo; rm -f "$half"' EXIT
+    stty -echo
+  fi
+  token=
+  IFS= read -r token || [ -n "$token" ] || stop 'there is no ${lowerFirst(secret.question)}'
+  case $token in
+    *[!${PLAIN}]*) token= ;;${secret.begins === '' ? '' : `\n    ${secret.begins}*) ;;\n    *) token= ;;`}
+  esac
+  [ "\${#token}" -ge ${MIN_SECRET_CHARACTERS} ] || stop 'that is no ${lowerFirst(secret.question)}: one word${secret.begins === '' ? '' : ` that begins with ${secret.begins}`}'
+  text=$(
+    cat <<END
+${secret.fileText('$token')}END
+  )
+  keep ${nameIn(secret.path)} "$text"
+fi
+`;
+  return `${MAKE_SECRETS_HEAD}
+${folders.map((name) => `folder ${name}\n`).join('')}
+${made}${asked}`;
+}
+
+const nameIn = (path: string): string => path.slice('secrets/'.length);
+const lowerFirst = (text: string): string => `${text[0]?.toLowerCase()}${text.slice(1)}`;

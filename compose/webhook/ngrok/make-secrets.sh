@@ -1,0 +1,82 @@
+#!/bin/sh
+# Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. What is there stays.
+set -eu
+umask 077
+cd "$(dirname "$0")"
+
+stop() {
+  echo "make-secrets: $1" >&2
+  exit 1
+}
+
+# The containers run as SVAULT_UID, who has to own secrets/. Root gives them away; 0 is you in an engine that runs rootless.
+[ -e .env ] || stop 'first: cp .env.example .env, and set what it needs'
+uid=$(sed -n 's/^SVAULT_UID=//p' .env)
+gid=$(sed -n 's/^SVAULT_GID=//p' .env)
+case $uid:$gid in
+  :* | *:) stop 'set SVAULT_UID and SVAULT_GID in .env' ;;
+esac
+me=$(id -u)
+[ "$me" = 0 ] || [ "$uid" = 0 ] || [ "$uid" = "$me" ] ||
+  stop "set SVAULT_UID=$me and SVAULT_GID=$(id -g) in .env: they own what is made here"
+
+folder() {
+  mkdir -p "$1"
+  [ "$me" != 0 ] || chown "$uid:$gid" "$1"
+}
+folder secrets
+half=secrets/.half.$$
+trap 'rm -f "$half"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# 32 random bytes in base64url.
+random() {
+  text=$(head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n')
+  [ "${#text}" -eq 43 ] || stop 'there are no random bytes'
+  printf %s "$text"
+}
+# keep NAME TEXT [MODE]: makes secrets/NAME, unless it is there.
+keep() {
+  [ ! -e "secrets/$1" ] || return 0
+  printf %s "$2" >"$half"
+  chmod "${3:-600}" "$half"
+  [ "$me" != 0 ] || chown "$uid:$gid" "$half"
+  ln "$half" "secrets/$1"
+  rm "$half"
+  echo "made secrets/$1"
+}
+
+folder backups
+
+value=$(random)
+keep master.key "$value"
+value=$(random)
+keep setup.token "$value"
+
+# It is typed unseen, or comes on stdin.
+if [ ! -e secrets/ngrok.yml ]; then
+  if [ -t 0 ]; then
+    printf 'Authtoken of ngrok: ' >&2
+    trap 'stty echo; rm -f "$half"' EXIT
+    stty -echo
+  fi
+  token=
+  IFS= read -r token || [ -n "$token" ] || stop 'there is no authtoken of ngrok'
+  case $token in
+    *[!A-Za-z0-9+/=._-]*) token= ;;
+  esac
+  [ "${#token}" -ge 16 ] || stop 'that is no authtoken of ngrok: one word'
+  text=$(
+    cat <<END
+version: "3"
+agent:
+  authtoken: "$token"
+  console_ui: false
+  inspect_db_size: -1
+  remote_management: false
+  update_check: false
+  web_addr: 127.0.0.1:4040
+END
+  )
+  keep ngrok.yml "$text"
+fi

@@ -1,0 +1,26 @@
+import { controlPlaneConfig } from '@svault/control-plane/config';
+import { SCOPES } from '@svault/control-plane/limits';
+import { webhookConfig } from '@svault/webhook/config';
+
+/** What reads a program's settings from an environment, and throws where the program would not start. */
+export type SettingsReader = (env: NodeJS.ProcessEnv) => object;
+
+export const SETTINGS_READERS = {
+  'control-plane': controlPlaneConfig,
+  webhook: webhookConfig,
+} as const satisfies Readonly<Record<string, SettingsReader>>;
+
+/** What holds where no `SV_LIMIT_<SCOPE>` says otherwise, by the scope's name. */
+export const DEFAULT_LIMITS: Readonly<Record<string, { readonly limit: number }>> = SCOPES;
+
+/** Every name that a program asks its environment for. */
+export function namesAskedFor(readSettings: (env: NodeJS.ProcessEnv) => unknown): string[] {
+  const names = new Set<string>();
+  const env = new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void names.add(String(name)) });
+  try {
+    readSettings(env);
+  } catch {
+    // Nothing is set there, so what is required is missing; the names have been asked for all the same.
+  }
+  return [...names];
+}
