@@ -28,7 +28,10 @@ export interface DemoOutside {
 /** GitHub's own number for an installed app. */
 export const INSTALLATION = '42';
 
-export async function startOutside(): Promise<DemoOutside> {
+/** @param at where the programs reach it, and where it listens for that: the loopback of this machine unless given */
+export async function startOutside(
+  at: { readonly name: string; readonly listen: string } = { name: '127.0.0.1', listen: '127.0.0.1' },
+): Promise<DemoOutside> {
   const issued = {
     oauthToken: `demo-${randomToken()}`,
     awsAccessKeyId: 'ASIADEMO',
@@ -85,9 +88,9 @@ export async function startOutside(): Promise<DemoOutside> {
       await (place === undefined ? sendJson(res, { error: 'nothing here' }, 404) : place(req, body, res));
     });
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, at.listen);
   await once(server, 'listening');
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const host = `${at.name}:${(server.address() as AddressInfo).port}`;
   return {
     url: `http://${host}`,
     host,

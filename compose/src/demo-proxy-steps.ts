@@ -10,7 +10,7 @@ interface Made {
 
 /** What a proxy does for its clients, against an MCP server of this machine. */
 export async function demoProxySteps(
-  { admin, controlPlaneUrl }: Pair,
+  { admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'controlPlaneUrl'>,
   step: Narrator['step'],
   options: {
     readonly outside: DemoOutside;

@@ -6,6 +6,7 @@ import type { DemoOutside } from './demo-outside.ts';
 import { demoProxySteps } from './demo-proxy-steps.ts';
 import { createRecipient } from './demo-recipient.ts';
 import type { Pair } from './pair.ts';
+import type { ProgramName } from './program-process.ts';
 
 const HOUR_SECONDS = 3600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
@@ -20,8 +21,13 @@ interface AuditPage {
   }[];
 }
 
+/** The pair as the demo needs it, wherever its programs run. */
+export interface DemoPair extends Pick<Pair, 'admin' | 'controlPlaneUrl' | 'run'> {
+  readonly process: (program: ProgramName) => { stop(): Promise<unknown> };
+}
+
 /** The main job from the first credential to the kill switch, one step each, over HTTP as anybody would. */
-export async function demoSteps(pair: Pair, outside: DemoOutside, step: Narrator['step']): Promise<void> {
+export async function demoSteps(pair: DemoPair, outside: DemoOutside, step: Narrator['step']): Promise<void> {
   const { admin } = pair;
   const holder = createRecipient();
   const { first, others, sealed } = await demoCredentials(holder.publicJwk, outside);

@@ -13,9 +13,14 @@ export interface PairInContainers extends Composed {
   readonly instructions: string;
 }
 
-/** Starts it on free ports of this machine and waits until it says that it is bound. */
+/**
+ * Starts it on free ports of this machine and waits until it says that it is bound.
+ *
+ * @param override a second compose file
+ */
 export async function startPairInContainers(
   env: Readonly<Record<string, string>> = {},
+  override?: string,
 ): Promise<PairInContainers> {
   const [port, webhookPort] = [await freePort(), await freePort()];
   const controlPlaneUrl = `http://127.0.0.1:${port}`;
@@ -31,6 +36,7 @@ export async function startPairInContainers(
       SV_CONNECT_TO: `127.0.0.1:${webhookPort}=webhook:8090`,
       ...env,
     },
+    ...(override !== undefined && { override }),
   });
   try {
     const bind = await composed.service('bind');
