@@ -30,7 +30,7 @@ unset POSTGRES_USER_FILE POSTGRES_PASSWORD_FILE POSTGRES_DB_FILE
 mkdir -p "$PGDATA" /run/postgresql
 if [ "$(id -u)" = 0 ]; then
   chown -R postgres "$PGDATA" /run/postgresql
-  chmod 3775 /run/postgresql
+  chmod 3775 /run/postgresql || true
   export POSTGRES_USER=$user POSTGRES_PASSWORD=$password POSTGRES_DB=$database
   exec setpriv --reuid postgres --regid postgres --init-groups "$0" "$@"
 fi
