@@ -31,6 +31,8 @@ export interface Scale extends Composed {
   readonly owner: Owner;
   /** Name of the network that stands for the internet. */
   readonly internet: string;
+  /** A folder with cert.pem and key.pem, which hold for service and webhook. */
+  readonly certificates: string;
   /** Where one of them is reached by itself, past the proxy. */
   direct(name: ControlPlaneName): Promise<string>;
   /** Takes the control planes out of the internet, or one of them: agents reach them still, but they reach no webhook. */
@@ -105,6 +107,7 @@ export async function startScale(
       admin,
       owner,
       internet: internet.getName(),
+      certificates: certificates.path,
       direct: async (name) => `http://127.0.0.1:${await (await composed.service(name)).port(8080)}`,
       cutOff: (...names) => each(names, (one) => one.leave(internet.getName())),
       rejoin: (...names) => each(names, (one) => one.join(internet.getName())),
@@ -150,6 +153,6 @@ async function writeCertificate(folder: string): Promise<string> {
   mkdirSync(join(folder, 'site'));
   writeFileSync(join(folder, 'cert.pem'), cert);
   writeFileSync(join(folder, 'key.pem'), key);
-  writeFileSync(join(folder, 'site', 'tls'), 'tls /certs/cert.pem /certs/key.pem\n');
+  writeFileSync(join(folder, 'site', 'tls.caddy'), 'tls /certs/cert.pem /certs/key.pem\n');
   return cert;
 }
