@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { DockerComposeEnvironment, type StartedDockerComposeEnvironment } from 'testcontainers';
 import { type Machine, machinesOf } from './engine.ts';
@@ -15,6 +16,8 @@ export interface Composed {
   service(name: string): Promise<Machine>;
   /** Runs compose itself, such as `up -d --no-deps control-plane-1`. @returns its stdout */
   compose(...words: string[]): string;
+  /** The same while the test goes on with what it does. */
+  composeMeanwhile(...words: string[]): Promise<string>;
   /** Stops it and erases its volumes. */
   remove(): Promise<void>;
 }
@@ -59,13 +62,16 @@ export async function composeUp(options: {
     writeFileSync(join(folder, 'override.yaml'), options.override);
   }
   options.prepare?.(folder);
+  const [command, ...first] = COMPOSE;
+  const withFiles = [...first, ...files.flatMap((file) => ['-f', file])];
   const compose = (...words: string[]): string => {
-    const [command, ...first] = COMPOSE;
-    const args = [...first, ...files.flatMap((file) => ['-f', file]), ...words];
+    const args = [...withFiles, ...words];
     const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
     if (status !== 0) throw new Error(`compose ${words.join(' ')} exited with ${status}: ${stderr}`);
     return stdout;
   };
+  const composeMeanwhile = async (...words: string[]): Promise<string> =>
+    (await promisify(execFile)(command, [...withFiles, ...words], { cwd: folder })).stdout;
   const remove = async (): Promise<void> => {
     compose('down', '--volumes', '--timeout', '1');
     dir.remove();
@@ -87,7 +93,7 @@ export async function composeUp(options: {
     if (found === undefined) throw new Error(`no container of ${name}`);
     return found;
   };
-  return { project, folder, service, compose, remove };
+  return { project, folder, service, compose, composeMeanwhile, remove };
 }
 
 /** A .env with some values of its own: each takes the place of its line, commented out or not. */
