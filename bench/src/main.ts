@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only rates|proxy|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
+ * `npm run bench [-- --only rates|proxy|idle|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
  * exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the run under
  * `bench/results/`. `--only` may stand several times.
  */
@@ -12,12 +12,13 @@ import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { type Row, table, writeResults } from './report.ts';
 import { clientStarts } from './rows/client-start.ts';
+import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { startContenders } from './rows/rate-contenders.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 
-const SECTIONS = ['rates', 'proxy', 'starts', 'cli'] as const;
+const SECTIONS = ['rates', 'proxy', 'idle', 'starts', 'cli'] as const;
 
 const { values } = parseArgs({
   options: {
@@ -61,6 +62,14 @@ try {
         proxyRows(pair, options),
       )),
     );
+  if (values.only.includes('idle')) {
+    const core = manyDescriptors(servers);
+    rows.push(
+      ...(await withPair('idle', { 'control-plane': core, webhook: pinnedTo(LOAD_CORE) }, (pair) =>
+        idleConnectionRows(pair, options),
+      )),
+    );
+  }
   if (values.only.includes('starts'))
     rows.push(
       ...(await withPair('starts', { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) }, (pair) =>

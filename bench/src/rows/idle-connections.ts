@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type Socket, connect } from 'node:net';
+import type { Pair } from '@svault/compose/pair';
+import { type LoadResult, runLoad } from '../load.ts';
+import type { Row } from '../report.ts';
+import { getRequest } from '../requests.ts';
+import { type RoundOptions, median } from '../rounds.ts';
+import { settle } from '../server-process.ts';
+import { TARGETS } from '../targets.ts';
+import { controlPlaneContenders, pidOf } from './control-plane.ts';
+
+const IDLE = 5_000;
+/** Less than the queue of a server holds. */
+const AT_ONCE = 100;
+/** What any machine serves with time to spare. */
+const REQUESTS_PER_SECOND = 300;
+
+/** For both ends of the idle connections. */
+const DESCRIPTORS = `--nofile=${3 * IDLE}`;
+export const manyDescriptors = (command: readonly string[]): readonly [string, ...string[]] => [
+  'prlimit',
+  DESCRIPTORS,
+  ...command,
+];
+
+/** What 5,000 connections that ask nothing any more cost those who do (reliability R6): p99 with them over p99 without. */
+export async function idleConnectionRows(
+  pair: Pair,
+  options: Omit<RoundOptions, 'pids'>,
+): Promise<readonly Row[]> {
+  execFileSync('prlimit', [`--pid=${process.pid}`, DESCRIPTORS]);
+  const { credentials } = await controlPlaneContenders(pair);
+  const load = async (): Promise<LoadResult> => {
+    const source = credentials.prepare();
+    await settle([pidOf(pair, 'control-plane'), pidOf(pair, 'webhook')]);
+    const { url, expectedStatus } = credentials;
+    const { connections, seconds } = options;
+    return runLoad({
+      url,
+      source,
+      expectedStatus,
+      connections,
+      seconds,
+      requestsPerSecond: REQUESTS_PER_SECOND,
+    });
+  };
+  const without: LoadResult[] = [];
+  const among: LoadResult[] = [];
+  await load();
+  for (let round = 0; round < options.rounds; round++) {
+    without.push(await load());
+    const idle = await openIdle(credentials.url);
+    among.push(await load());
+    if (idle.some(({ destroyed }) => destroyed)) throw new Error('not all connections stayed idle');
+    for (const socket of idle) socket.destroy();
+  }
+  const p99 = (results: readonly LoadResult[]): number => median(results.map(({ p99Ms }) => p99Ms));
+  const note = `${p99(without).toFixed(2)} ms without, ${p99(among).toFixed(2)} ms with, at ${REQUESTS_PER_SECOND}/s`;
+  return [
+    {
+      name: `credentials, p99 among ${IDLE} idle connections`,
+      value: p99(among) / p99(without),
+      target: TARGETS.p99AmongIdle,
+      note,
+    },
+  ];
+}
+
+/** Connections that were answered once and are kept. */
+async function openIdle(url: string): Promise<readonly Socket[]> {
+  const { hostname, port } = new URL(url);
+  const idle: Socket[] = [];
+  const open = async (): Promise<void> => {
+    const socket = connect(Number(port), hostname);
+    socket.write(getRequest(url, '/healthz'));
+    await once(socket, 'data');
+    socket.resume().on('error', () => undefined);
+    idle.push(socket);
+  };
+  while (idle.length < IDLE) await Promise.all(Array.from({ length: AT_ONCE }, open));
+  return idle;
+}
