@@ -76,13 +76,14 @@ export function createProxyCall(options: {
   return async (use, exchange, take) => {
     const { vaultId, proxyId, webhook } = use;
     const { body, signal } = exchange;
+    const outcome = status.begin(vaultId);
     let head: AnswerHead | undefined;
     const refusal = new Collected();
     let deadline: NodeJS.Timeout | undefined;
     const takeAnswer: TakeAnswer = (answer) => {
       head = answer;
       if (originOf(answer) === 'upstream') {
-        status.noteOnline(vaultId);
+        outcome.answered();
         return take({ status: answer.status, fields: answerFieldsThatTravel(answer.fields) });
       }
       deadline = setTimeout(() => refusal.destroy(), REFUSAL_MS);
@@ -107,7 +108,7 @@ export function createProxyCall(options: {
       if (signal.aborted || isUpstreams(head)) return OVER;
       if (error instanceof EgressRefused) return unavailable(error.message);
       if (!(error instanceof EgressFailed)) throw error;
-      if (head === undefined || GATEWAY_FAILURES.has(head.status)) status.noteOffline(vaultId);
+      if (head === undefined || GATEWAY_FAILURES.has(head.status)) outcome.failed();
       return unavailable(error.message);
     } finally {
       clearTimeout(deadline);
@@ -116,10 +117,10 @@ export function createProxyCall(options: {
     const code = refusal.code();
     const { status: httpStatus } = head;
     if (originOf(head) === 'webhook' && httpStatus >= 400 && isWebhookErrorCode(code)) {
-      status.noteOnline(vaultId);
+      outcome.answered();
       return { kind: 'refused', code, retryAfterSeconds: retryAfterOf(head) };
     }
-    if (GATEWAY_FAILURES.has(httpStatus) && typeof code !== 'string') status.noteOffline(vaultId);
+    if (GATEWAY_FAILURES.has(httpStatus) && typeof code !== 'string') outcome.failed();
     return unavailable(`an answer of neither webhook nor upstream: ${httpStatus}`);
   };
 }

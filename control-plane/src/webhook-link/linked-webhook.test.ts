@@ -107,11 +107,22 @@ describe('being offline', () => {
   });
 
   it('lasts 15 s by a clock that does not jump', () => {
-    status.noteOffline(link.vaultId);
+    status.begin(link.vaultId).failed();
     clock.jump(3_600_000);
     expect(status.offlineForSeconds(link.vaultId)).toBe(15);
     clock.advance(15_000);
     expect(status.offlineForSeconds(link.vaultId)).toBe(0);
+  });
+
+  it('is not told by a call that began before another one was answered', () => {
+    const hung = status.begin(link.vaultId);
+    clock.advance(1_000);
+    status.begin(link.vaultId).answered();
+    clock.advance(9_000);
+    hung.failed();
+    expect(status.offlineForSeconds(link.vaultId)).toBe(0);
+    status.begin(link.vaultId).failed();
+    expect(status.offlineForSeconds(link.vaultId)).toBe(15);
   });
 
   it('is not a refusal', async () => {

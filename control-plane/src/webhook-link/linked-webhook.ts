@@ -58,12 +58,13 @@ export function createLinkedWebhook(options: {
     { vaultId }: WebhookLink,
     call: () => Promise<WebhookAnswer>,
   ): Promise<WebhookAnswer> => {
+    const outcome = status.begin(vaultId);
     try {
       const answer = await call();
-      status.noteOnline(vaultId);
+      outcome.answered();
       return answer;
     } catch (error) {
-      if (isUnreachable(error)) status.noteOffline(vaultId);
+      if (isUnreachable(error)) outcome.failed();
       throw error;
     }
   };
