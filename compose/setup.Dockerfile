@@ -15,7 +15,8 @@ COPY compose/images/remove-unused.sh ./
 RUN sh remove-unused.sh && rm remove-unused.sh
 
 FROM node:24-bookworm-slim
-RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* /home/node \
+  && chmod go-w /var/tmp /run/lock \
   && for each in control-plane webhook; do install -d -m 700 -o node -g node /keys/$each; done
 COPY --from=modules /svault /svault
 COPY LICENSE /svault/

@@ -1,17 +1,19 @@
 #!/bin/sh
 # Takes out of every node_modules under /svault what no running program reads: ready-made libraries of other platforms, the
-# sources that they were made from, declarations, source maps, tests and manuals. Licences stay.
+# sources that they were made from, declarations and other TypeScript, which Node takes from no package, source maps, tests
+# and manuals. Licences stay.
 set -eu
 cd /svault
 
 keep="linux-$(node -p process.arch).node"
 find node_modules/better-sqlite3/prebuilds -type f ! -name "$keep" -delete
-rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
+rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/src node_modules/node-addon-api
 # The C library of this image is glibc.
 rm -rf node_modules/@node-rs/*-musl
 
-find . -path '*/node_modules/*' -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '*.md' \) \
+find . -path '*/node_modules/*' -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -iname '*.md' \
+  -o -name '*.test.*' -o -name '*.h' \) \
   ! -iname 'licen[cs]e*' -delete
 find . -path '*/node_modules/*' -type d \( -name test -o -name tests -o -name __tests__ -o -name docs -o -name examples \) \
   -prune -exec rm -rf {} +
-rm -f package-lock.json
+rm -f package-lock.json node_modules/.package-lock.json

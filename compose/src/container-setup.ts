@@ -53,7 +53,10 @@ const [step] = process.argv.slice(2);
 try {
   if (step === 'keys') pairSecrets(KEYS.controlPlane, KEYS.webhook);
   else if (step === 'bind') await bindPair();
-  else throw new Error('usage: container-setup keys|bind');
+  else {
+    process.stderr.write('usage: container-setup keys|bind\n');
+    process.exitCode = 2;
+  }
 } catch (error) {
   process.stderr.write(`svault: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
