@@ -16,4 +16,8 @@ find . -path '*/node_modules/*' -type f \( -name '*.ts' -o -name '*.mts' -o -nam
   ! -iname 'licen[cs]e*' -delete
 find . -path '*/node_modules/*' -type d \( -name test -o -name tests -o -name __tests__ -o -name docs -o -name examples \) \
   -prune -exec rm -rf {} +
+# npm lays packages into the folders of programs, too, that are not in this image.
+for each in */node_modules; do
+  [ -e "${each%/*}/package.json" ] || rm -rf "${each%/*}"
+done
 rm -f package-lock.json node_modules/.package-lock.json
