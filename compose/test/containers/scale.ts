@@ -95,7 +95,10 @@ export async function startScale(
     undo.push(close);
     const adminKey = readFileSync(join(composed.folder, 'secrets/admin.key'), 'utf8');
     const admin = createAdminClient(url, adminKey, send);
-    await bind(admin, parseRegistrationLink(await owner.subcommand('bind-link')));
+    const link = parseRegistrationLink(await owner.subcommand('bind-link'));
+    await bind(admin, link).catch(async (error: unknown) => {
+      throw new Error(`the webhook was not bound: ${await logsOf(composed)}`, { cause: error });
+    });
     const each = async (names: readonly ControlPlaneName[], act: (one: Machine) => Promise<void>) => {
       for (const name of names.length === 0 ? CONTROL_PLANES : names) await act(await composed.service(name));
     };
@@ -118,6 +121,10 @@ export async function startScale(
     throw error;
   }
 }
+
+/** What the control planes have said. */
+const logsOf = async ({ service }: Composed): Promise<string> =>
+  (await Promise.all(CONTROL_PLANES.map(async (name) => (await service(name)).logs()))).join('');
 
 /** What only the test needs: the internet, a certificate that all trust, and a way to each control plane past the proxy. */
 function overrideWith(options: { readonly internet: string; readonly certificates: string }): string {

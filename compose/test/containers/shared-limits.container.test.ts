@@ -14,7 +14,7 @@ import {
   makeProxy,
   rpc,
 } from './shared-agents.ts';
-import { valkey } from './valkey.ts';
+import { seedStrikes } from './valkey.ts';
 
 /*
  * The specification's "Limits", counted over three control planes: calls come in at each of them and through the proxy at the
@@ -83,7 +83,7 @@ describe('of an agent', () => {
   ])('strike $strikes locks out for $seconds s at every door', async ({ strikes, before, seconds }) => {
     const agent = await makeAgent(admin);
     await listGrants(doors.proxy, agent);
-    await strike(agent, before);
+    await seedStrikes(scale, agent.id, before);
     const answers = await spread(62, doors.all, (door) => listGrants(door, agent));
     expect(tally(answers)).toEqual({ '200': 59, [LIMITED]: 3 });
     expect(await strikesOf(agent.id)).toEqual([strikes, strikes, strikes, strikes]);
@@ -94,16 +94,6 @@ describe('of an agent', () => {
       expect(json.retryAfter).toBeGreaterThan(Math.max(64, seconds / 2));
     }
   });
-
-  /** As if it had been struck so often in the last hour, and each lockout had been served. */
-  async function strike({ id }: Agent, times: number): Promise<void> {
-    const keys = (await valkey(scale, 'KEYS', `svault:*:${id}`)).split('\n');
-    const [key] = keys.filter((name) => name.includes(':agent_credentials:'));
-    const box = `${key?.replace(/:agent_credentials:.*$/, '')}:box:${id}`;
-    const [seconds] = (await valkey(scale, 'TIME')).split('\n');
-    const now = Number(seconds) * 1_000;
-    await valkey(scale, 'SET', box, `${times} ${now} ${now}`, 'PX', '3600000');
-  }
 
   test('120 handshakes a minute, and no strike: its calls go on', async () => {
     const agent = await makeAgent(admin);
