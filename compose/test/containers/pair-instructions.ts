@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { programEnv } from '@svault/test-kit/program-env';
 import { tempDir } from '@svault/test-kit/temp-dir';
+import { composeOnPath } from './compose-on-path.ts';
 import { ROOT } from './images.ts';
 import type { PairInContainers } from './pair-in-containers.ts';
 
@@ -13,27 +13,14 @@ export interface Shell {
   remove(): void;
 }
 
-/** `docker compose` where the engine's client has no such plugin: Debian's program of its own. */
-const DOCKER = `#!/bin/sh
-PATH=\${PATH#*:}
-[ "$1" = compose ] && shift && exec docker-compose "$@"
-exec docker "$@"
-`;
-
 export function shellBeside({ project, folder }: PairInContainers): Shell {
   const dir = tempDir();
-  const bin = join(dir.path, 'bin');
-  mkdirSync(bin);
-  if (spawnSync('docker', ['compose', 'version']).status !== 0) {
-    writeFileSync(join(bin, 'docker'), DOCKER);
-    chmodSync(join(bin, 'docker'), 0o755);
-  }
+  const found = composeOnPath(dir.path);
   return {
     run: (lines, variables = {}) => {
       const env = programEnv({
-        PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+        ...found,
         HOME: dir.path,
-        ...(process.env['DOCKER_HOST'] !== undefined && { DOCKER_HOST: process.env['DOCKER_HOST'] }),
         // The folder of a test is a copy, in which npx would not find the client.
         COMPOSE_FILE: join(folder, 'compose.yaml'),
         COMPOSE_PROJECT_NAME: project,
