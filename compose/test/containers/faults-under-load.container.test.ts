@@ -4,7 +4,7 @@ import { until } from './engine.ts';
 import { holdAgainst } from './load-check.ts';
 import { LOAD_WEBHOOK_ENV, type World, makeWorld } from './load-world.ts';
 import { startLoad } from './load.ts';
-import { allWorksAgain, proxyStatus, readiness } from './recovery.ts';
+import { allWorksAgain, lookAtWebhook, proxyStatus, readiness } from './recovery.ts';
 import { CONTROL_PLANES, type Scale, startScale } from './scale.ts';
 
 let scale: Scale;
@@ -52,13 +52,20 @@ const FAULTS: readonly (readonly [what: string, fault: () => Promise<void>])[] =
   ['kill -9 of Valkey', crash('valkey')],
   ['kill -9 of the reverse proxy', crash('proxy')],
   ['kill -9 of the webhook', () => scale.owner.webhook.crash()],
-  ["kill -9 of the webhook's reverse proxy", () => scale.owner.proxy.crash()],
+  [
+    "kill -9 of the webhook's reverse proxy",
+    async () => {
+      await scale.owner.proxy.crash();
+      await lookAtWebhook(world);
+    },
+  ],
   [
     'a partition between the control planes and the webhook',
     async () => {
       await scale.cutOff();
       await noneCalls();
       await scale.rejoin();
+      await lookAtWebhook(world);
     },
   ],
   [

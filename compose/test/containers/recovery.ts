@@ -1,4 +1,4 @@
-import type { AdminClient } from '../../src/admin-client.ts';
+import { createAdminClient } from '../../src/admin-client.ts';
 import { until } from './engine.ts';
 import type { World } from './load-world.ts';
 import { CONTROL_PLANES, type ControlPlaneName } from './scale.ts';
@@ -41,11 +41,22 @@ export async function allWorksAgain(world: World): Promise<void> {
     await until(`${name} to be ready`, async () => (await readiness(world, name)) === 'ok');
     await until(`calls through ${name}`, async () => (await proxyStatus(world, name)) === 200);
   }
-  const { admin }: { admin: AdminClient } = world.scale;
+  const { admin } = world.scale;
   await until('the service at its address', () =>
     admin.call<{ reachable?: boolean }>('GET', '/api/webhook').then(
       ({ reachable }) => reachable !== false,
       () => false,
     ),
   );
+}
+
+/** Who looks at the webhook has it called: 15 seconds in which it counts as offline for a control plane are over then. */
+export async function lookAtWebhook({ scale }: World): Promise<void> {
+  for (const name of CONTROL_PLANES) {
+    const admin = createAdminClient(await scale.direct(name), scale.adminKey);
+    await until(`${name} to reach the webhook`, async () => {
+      const { reachable } = await admin.call<{ reachable?: boolean }>('GET', '/api/webhook');
+      return reachable === true;
+    });
+  }
 }

@@ -9,6 +9,7 @@ import { holdAgainst } from './load-check.ts';
 import { openStream } from './load-streams.ts';
 import { LOAD_WEBHOOK_ENV, type World, makeWorld } from './load-world.ts';
 import { startLoad } from './load.ts';
+import { readiness } from './recovery.ts';
 import { CONTROL_PLANES, type ControlPlaneName, type Scale, startScale } from './scale.ts';
 
 const NEXT_IMAGE = 'svault-control-plane:next';
@@ -41,7 +42,7 @@ async function makeNextImage(): Promise<void> {
 async function upgrade(name: ControlPlaneName): Promise<number> {
   const exitCode = await (await scale.service(name)).stop();
   await scale.composeMeanwhile('up', '-d', '--no-deps', name);
-  await (await scale.service(name)).healthy();
+  await until(`${name} to be ready`, async () => (await readiness(world, name)) === 'ok');
   return exitCode;
 }
 
