@@ -93,7 +93,7 @@ export async function pairAgent({ admin, controlPlaneUrl, outside }: PairAndOuts
 }
 
 /** @throws Error with the answer where it is no credential */
-export async function accessTokenIn(answer: Response): Promise<string> {
+async function accessTokenIn(answer: Response): Promise<string> {
   const text = await answer.text();
   if (answer.status !== 200) throw new Error(`it answered ${answer.status}: ${text}`);
   return (JSON.parse(text) as { token: { accessToken: string } }).token.accessToken;

@@ -49,7 +49,7 @@ export async function startWebhookOwner(): Promise<WebhookOwner> {
   for (const each of [dir.path, home, folder]) chownSync(each, user.uid, user.uid);
 
   const run = (lines: string): string => {
-    const [command = '', ...words] = [...user.by, 'sh', '-ec', lines];
+    const [command, ...words] = [...user.by, 'sh', '-ec', lines];
     const { status, stdout, stderr } = spawnSync(command, words, {
       cwd: folder,
       encoding: 'utf8',
@@ -105,6 +105,6 @@ function asUser(dockerHost = 'unix:///var/run/docker.sock'): {
   const { gid } = statSync(dockerHost.replace('unix://', ''));
   const user = [`--reuid=${SOME_USER}`, `--regid=${SOME_USER}`, `--groups=${gid}`];
   const by = ['setpriv', ...user, '--inh-caps=-all'];
-  const [command = '', ...words] = [...by, 'docker', 'version'];
+  const [command, ...words] = [...by, 'docker', 'version'];
   return spawnSync(command, words).status === 0 ? { uid: SOME_USER, by } : { uid: own, by: [] };
 }
