@@ -30,7 +30,7 @@ const READ_BY_OTHERS: Readonly<Record<string, string>> = {
 const FOREIGN_ROOT: Readonly<Record<string, readonly string[]>> = {
   proxy: ['NET_BIND_SERVICE'],
   postgres: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
-  valkey: ['CHOWN', 'SETGID', 'SETUID'],
+  valkey: ['CHOWN', 'DAC_OVERRIDE', 'SETGID', 'SETUID'],
 };
 /** They do their step and end, so they are neither started again nor asked how they are. */
 const STEPS = ['keys', 'bind'];
