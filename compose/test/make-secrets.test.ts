@@ -133,8 +133,12 @@ describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretF
     expect(run({ name }).stderr).toContain('first: cp .env.example .env');
     expect(existsSync(inside('secrets'))).toBe(false);
   });
+});
 
-  it.runIf(name in TOKENS)('takes no tunnel’s secret that is none, and repeats it nowhere', () => {
+it.each(scripts.filter(({ name }) => name in TOKENS))(
+  'compose/$name/make-secrets.sh takes no tunnel’s secret that is none, and repeats it nowhere',
+  ({ name, folder }) => {
+    place(folder);
     for (const input of ['', 'hunter2\n', 'eyJ tskey-with some words\n', 'tskey-eyJ"$(id)"`id`\n']) {
       const { status, stdout, stderr } = run({ name, input });
       expect([status, stdout + stderr], input).toEqual([1, expect.not.stringContaining(input.trim() || '?')]);
@@ -142,8 +146,8 @@ describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretF
     }
     expect(run({ name }).status).toBe(0);
     expect(Object.values(texts()).join()).toContain(TOKENS[name]);
-  });
-});
+  },
+);
 
 it('makes secrets of several control planes that fit each other', () => {
   const scale = scripts.find(({ name }) => name === 'scale');
