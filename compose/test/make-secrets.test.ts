@@ -8,8 +8,9 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
+  writeFileSync,
 } from 'node:fs';
-import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
