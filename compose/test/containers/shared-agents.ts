@@ -19,12 +19,22 @@ export async function makeAgent(admin: Call, ...serviceNames: readonly string[])
 }
 
 /** Its list of grants. */
-export const listGrants = (door: Call, { apiKey }: Pick<Agent, 'apiKey'>): Promise<Answer> =>
-  bearer(door, apiKey)('GET', CREDENTIALS);
+export const listGrants = (
+  door: Call,
+  { apiKey }: Pick<Agent, 'apiKey'>,
+  patienceMs?: number,
+): Promise<Answer> => bearer(door, apiKey)('GET', CREDENTIALS, patience(patienceMs));
 
 /** A credential over REST: 307 where it may have it. */
-export const askFor = (door: Call, { apiKey }: Pick<Agent, 'apiKey'>, serviceName: string): Promise<Answer> =>
-  bearer(door, apiKey)('GET', `${CREDENTIALS}?service=${serviceName}`);
+export const askFor = (
+  door: Call,
+  { apiKey }: Pick<Agent, 'apiKey'>,
+  serviceName: string,
+  patienceMs?: number,
+): Promise<Answer> =>
+  bearer(door, apiKey)('GET', `${CREDENTIALS}?service=${serviceName}`, patience(patienceMs));
+
+const patience = (patienceMs: number | undefined) => (patienceMs === undefined ? {} : { patienceMs });
 
 /** One JSON-RPC message. @param path of the MCP server, or of the proxy */
 export const rpc = (
