@@ -10,8 +10,6 @@ export interface RunningProgram {
   readonly service: string;
   /** Every name that it asks its environment for, `…_FILE` twins too. */
   readonly names: ReadonlySet<string>;
-  /** What it is started with, as .env.example stands, apart from the files that hold secrets. */
-  readonly env: Env;
   /** Names that compose.yaml sets itself for it. */
   readonly ownNames: ReadonlySet<string>;
   /** Members of its configuration that another environment changes, each as it is without. @throws where it would not start */
@@ -45,7 +43,6 @@ export const programsOf = ({ services, set }: Deployment): readonly RunningProgr
     return {
       service: name,
       names: new Set(namesAskedFor(read)),
-      env,
       ownNames: new Set(Object.keys(service.environment ?? {})),
       changedBy: (more) => {
         const other = read({ ...env, ...more }) as Record<string, unknown>;
