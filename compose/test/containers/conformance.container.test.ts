@@ -63,7 +63,9 @@ interface Report {
 test("the webhook's container passes every check of the conformance suite, and none is left out", async () => {
   const { exitCode, output } = await runSuite('--bind-link', await bindLink(), '--format', 'json');
   // Progress goes to stderr, of which the engine makes one text with the report.
-  const report = JSON.parse(/^\{$[^]*^\}$/m.exec(output)?.[0] ?? `no report: ${output}`) as Report;
+  const [text] = /^\{$[^]*^\}$/m.exec(output) ?? [];
+  if (text === undefined) throw new Error(`it ended with ${exitCode} and no report: ${output}`);
+  const report = JSON.parse(text) as Report;
   expect(report.checks.filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
   expect(report.checks.map(({ id }) => id).toSorted()).toEqual(listed().toSorted());
   expect(report.checks.length).toBeGreaterThanOrEqual(529);
