@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 
 // Something else at the webhook's address that answers everything with garbage, and counts what it is sent. Runs in a
@@ -10,11 +10,14 @@ const options = {
   cert: readFileSync(process.env['CERT'] ?? ''),
   key: readFileSync(process.env['KEY'] ?? ''),
 };
-createTlsServer(options, (req, res) => {
+const garbage = (req: IncomingMessage, res: ServerResponse): void => {
   const what = `${req.method} ${(req.url ?? '').split('?')[0]}`;
   asked.set(what, (asked.get(what) ?? 0) + 1);
   req.resume();
   res.writeHead(200, { 'content-type': 'application/json' }).end('{"garbage":[');
-}).listen(443);
+};
+createTlsServer(options, garbage).listen(443);
+// Behind a proxy that ends TLS.
+createServer(garbage).listen(8090);
 // What it was asked, by method and path.
 createServer((_, res) => res.end(JSON.stringify(Object.fromEntries(asked)))).listen(8080);
