@@ -1,7 +1,7 @@
 import { type Answer, type Call, bearer, done } from './doors.ts';
 
 export const CREDENTIALS = '/api/agents/credentials';
-export const MCP = '/api/agents/mcp';
+const MCP = '/api/agents/mcp';
 export const PROXY = '/api/proxy/mcp';
 
 export interface Agent {
