@@ -1,7 +1,8 @@
-/** A container engine kills what is not gone 10 s after it was asked to stop, and this comes first. */
+/**
+ * What a stop may take once requests are not taken any more: their grace time, a call to a provider that has begun by then,
+ * and giving everything back. A container engine kills what is not gone after 10 s, and this comes first.
+ */
 const STOPPED_WITHIN_MS = 9_500;
-/** What a stop may take once requests are not taken any more: their grace time, and giving everything back. */
-const AFTER_DRAIN_MS = 6_500;
 
 /**
  * Runs `stop` once, at the first SIGTERM or SIGINT, then ends the process: 0 when it stopped cleanly, else 1. One that takes
@@ -14,7 +15,7 @@ export function onStop(
   stop: () => Promise<void>,
   { drainSeconds, err }: { readonly drainSeconds: number; readonly err: (text: string) => void },
 ): void {
-  const mostMs = Math.max(STOPPED_WITHIN_MS, drainSeconds * 1000 + AFTER_DRAIN_MS);
+  const mostMs = drainSeconds * 1000 + STOPPED_WITHIN_MS;
   let stopping = false;
   const first = (): void => {
     stopping = true;

@@ -25,6 +25,11 @@ export interface RunningWebhook {
 
 /** Who reads figures can read them again. */
 const METRICS_GRACE_MS = 500;
+/**
+ * So long after requests are not taken any more, a token's refresh still begins. A provider takes 8 s at most, and what it
+ * has rotated must be stored before the program has to be gone.
+ */
+const REFRESHES_BEGIN_MS = 1_000;
 /** How often a running serve looks whether the master key was rotated beside it. */
 const KEY_WATCH_INTERVAL_MS = 500;
 /** How often keys, codes and claims whose time is over are erased. */
@@ -98,7 +103,11 @@ export async function startWebhook(
     const { signal } = leaving;
     const app = createApp(context, registry, signal);
     const listener = await listen(app, { ...config.listen, leaving: signal });
-    stops.push(() => listener.close());
+    stops.push(async () => {
+      const late = setTimeout(() => refreshing.leave(), REFRESHES_BEGIN_MS);
+      await listener.close();
+      clearTimeout(late);
+    });
     const { webhookUrl, egressAllow } = config;
     logger.info({ url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
     return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken, close };

@@ -33,7 +33,7 @@ export interface RefreshOnce {
    * Each step is on the disk before the next.
    *
    * @param record the live one, refreshable
-   * @throws AppError UNAVAILABLE once it is closed; errors of the database
+   * @throws AppError UNAVAILABLE once it was left; errors of the database
    */
   run(
     record: OpenRecord,
@@ -41,7 +41,9 @@ export interface RefreshOnce {
   ): Promise<RefreshResult>;
   /** Stores the pairs that a failing disk did not take. @throws what the disk says */
   storeUnstored(): Promise<void>;
-  /** Resolves once no call is under way and everything is stored. @throws what the disk says */
+  /** Begins nothing new; what is under way goes on. */
+  leave(): void;
+  /** Resolves once no call is under way and everything is stored; to be called after `leave`. @throws what the disk says */
   close(): Promise<void>;
 }
 
@@ -171,12 +173,12 @@ export function createRefreshOnce(deps: {
     if (unwritten !== undefined) throw unwritten.reason;
   };
   const underWay = new Set<Promise<RefreshResult>>();
-  let closed = false;
+  let left = false;
 
   return {
     run: async (record, by) => {
       // What a provider answers now would find no database to be stored in.
-      if (closed) throw stopping();
+      if (left) throw stopping();
       const running = refresh(record, by);
       underWay.add(running);
       try {
@@ -186,8 +188,8 @@ export function createRefreshOnce(deps: {
       }
     },
     storeUnstored,
+    leave: () => void (left = true),
     close: async () => {
-      closed = true;
       await Promise.allSettled(underWay);
       await storeUnstored();
     },

@@ -19,7 +19,9 @@ export interface Refresh {
   own(serviceName: string, seenVersion: number, cause: RefreshCause): Promise<RefreshResult>;
   /** Stores what a failing disk did not take; to be called again and again. */
   storeUnstored(): Promise<void>;
-  /** Nobody waits for a lease any longer; resolves once the calls under way are stored. */
+  /** Nobody waits for a lease any longer, and no call begins; those under way go on. */
+  leave(): void;
+  /** The same; resolves once the calls under way are stored. */
   close(): Promise<void>;
 }
 
@@ -75,12 +77,17 @@ export function createRefresh(deps: {
     return result;
   };
 
+  const leave = (): void => {
+    turns.close();
+    once.leave();
+  };
   return {
     own,
     storeUnstored: () => once.storeUnstored(),
-    close: async () => {
-      turns.close();
-      await once.close();
+    leave,
+    close: () => {
+      leave();
+      return once.close();
     },
   };
 }
