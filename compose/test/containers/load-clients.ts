@@ -50,7 +50,7 @@ const post = (headers: Record<string, string>, body?: object): RequestInit => ({
 });
 
 /** A credential by REST: the service's 307, then the webhook's answer. */
-export async function read(
+async function read(
   { world, book, ask }: Client,
   { reader, serviceName, isOneOf }: { reader: Reader; serviceName: string; isOneOf: readonly string[] },
 ): Promise<Answer> {
@@ -66,7 +66,7 @@ export async function read(
 }
 
 /** The same by MCP: the tool's address, then the webhook's answer. */
-export async function readByTool(
+async function readByTool(
   { world, book, ask }: Client,
   { reader, serviceName, isOneOf }: { reader: Reader; serviceName: string; isOneOf: readonly string[] },
 ): Promise<Answer> {

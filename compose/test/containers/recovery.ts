@@ -4,7 +4,7 @@ import type { World } from './load-world.ts';
 import { CONTROL_PLANES, type ControlPlaneName } from './scale.ts';
 
 /** Status of a request, or 0 where there is no answer. */
-export async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
+async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
   try {
     const response = await fetch(url, { redirect: 'manual', ...init, signal: AbortSignal.timeout(5_000) });
     await response.body?.cancel();
