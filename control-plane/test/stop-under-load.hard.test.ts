@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Pair, startPair } from '@svault/compose/pair';
+import { type Told, callerByAgent, callerByFetch } from '@svault/test-kit/ask-until-told';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type TestDatabase, makeTestDatabase } from '@svault/test-kit/test-database';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Told, callerByAgent, callerByFetch } from './ask-until-told.ts';
 import { pathFor } from './pair-agents.ts';
 import { type StoredState, storedState } from './stored-state.ts';
 
@@ -80,7 +80,7 @@ async function loadAndStop(patience: number) {
     const caller = callerOf(pair.controlPlaneUrl, { authorization: `Bearer ${apiKey}` });
     const heard: Told[] = [];
     for (let closes = 0; closes < patience;) {
-      const told = await caller.ask(pathFor('github'));
+      const told = await caller.ask({ path: pathFor('github') });
       heard.push(told);
       if ('failure' in told) {
         if (told.failure === 'refused') break;

@@ -4,7 +4,7 @@ import { type ProxyTicket, issueTicket, randomToken, signRequest } from '@svault
 import { type BoundWebhook, SERVICE_URL } from './bound-webhook.ts';
 
 export const PROXY = 'prx_AAAAAAAAAAAAAAAAAAAAAA';
-const PATH = '/v1/proxy';
+export const PROXY_PATH = '/v1/proxy';
 
 /** A call as the service would send it. */
 export interface ProxyCall {
@@ -26,7 +26,7 @@ export interface ProxyCall {
 }
 
 /** What is needed to call a webhook in the service's name. */
-type Caller = Pick<BoundWebhook, 'env' | 'key' | 'clock' | 'webhookId' | 'url'>;
+type Caller = Pick<BoundWebhook, 'env' | 'key' | 'clock' | 'webhookId'>;
 
 export interface ProxyAnswer {
   readonly status: number;
@@ -56,23 +56,32 @@ export function proxyTicket(webhook: Caller, call: ProxyCall = {}): string {
   return issueTicket(ticket as unknown as ProxyTicket, webhook.key);
 }
 
-/** Sends a call and resolves with the head of its answer; the body is still to come. */
-export async function openCall(webhook: Caller, call: ProxyCall = {}): Promise<IncomingMessage> {
-  const { body, contentType = 'application/json', nonce, tamper } = call;
+/** What the service sends with a call, which goes to {@link PROXY_PATH} by POST. */
+export function signedHeaders(webhook: Caller, call: ProxyCall = {}): Record<string, string> {
+  const { body, contentType = 'application/json', nonce } = call;
   const bytes = Buffer.from(body ?? '');
   const ticket = call.ticket === undefined ? proxyTicket(webhook, call) : call.ticket;
-  const headers = signRequest({
+  return signRequest({
     method: 'POST',
     authority: new URL(webhook.env['SV_WEBHOOK_URL'] ?? '').host,
-    path: PATH,
+    path: PROXY_PATH,
     ...(bytes.byteLength > 0 && { body: bytes, contentType }),
     ...(ticket !== null && { headers: { 'sv-ticket': ticket } }),
     key: webhook.key,
     nowMs: webhook.clock.now(),
     ...(nonce !== undefined && { nonce }),
   });
-  tamper?.(headers);
-  const sending = request(webhook.url + PATH, {
+}
+
+/** Sends a call and resolves with the head of its answer; the body is still to come. */
+export async function openCall(
+  webhook: Caller & Pick<BoundWebhook, 'url'>,
+  call: ProxyCall = {},
+): Promise<IncomingMessage> {
+  const bytes = Buffer.from(call.body ?? '');
+  const headers = signedHeaders(webhook, call);
+  call.tamper?.(headers);
+  const sending = request(webhook.url + PROXY_PATH, {
     method: 'POST',
     agent: false,
     ...(call.signal !== undefined && { signal: call.signal }),
@@ -85,7 +94,10 @@ export async function openCall(webhook: Caller, call: ProxyCall = {}): Promise<I
   return answer;
 }
 
-export async function callProxy(webhook: Caller, call: ProxyCall = {}): Promise<ProxyAnswer> {
+export async function callProxy(
+  webhook: Caller & Pick<BoundWebhook, 'url'>,
+  call: ProxyCall = {},
+): Promise<ProxyAnswer> {
   return readWhole(await openCall(webhook, call));
 }
 
