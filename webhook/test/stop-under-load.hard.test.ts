@@ -1,5 +1,6 @@
 /** R31: SIGTERM under load loses nothing that was answered or taken, and the process is gone with 0. */
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,13 +20,15 @@ const EVENTS = ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n'];
 let webhook: BoundWebhook;
 let upstream: Upstream;
 beforeAll(async () => {
-  upstream = await startUpstream(async (_req, res) => {
+  upstream = await startUpstream((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of EVENTS) {
-      res.write(event);
-      await nextTurn();
-    }
-    res.end();
+    const events = async function* () {
+      for (const event of EVENTS) {
+        yield event;
+        await nextTurn();
+      }
+    };
+    Readable.from(events()).pipe(res);
   });
   const env = { SV_EGRESS_ALLOW: '127.0.0.1/32', SV_DRAIN_SECONDS: '2' };
   webhook = await boundWebhook({ clock: new ManualClock(Date.now()), env });
