@@ -10,7 +10,7 @@ export default defineConfig({
     name: 'containers',
     root: './compose',
     include: ['test/containers/**/*.container.test.ts'],
-    globalSetup: fileURLToPath(new URL('compose/test/containers/global-images.ts', import.meta.url)),
+    globalSetup: fileURLToPath(new URL('compose/test/containers/engine/global-images.ts', import.meta.url)),
     maxWorkers: 1,
     testTimeout: 180_000,
     hookTimeout: 300_000,

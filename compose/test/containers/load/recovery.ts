@@ -1,0 +1,62 @@
+import { createAdminClient } from '../../../src/admin-client.ts';
+import { until } from '../engine/machine.ts';
+import type { World } from './world.ts';
+import { CONTROL_PLANES, type ControlPlaneName } from '../scale/scale.ts';
+
+/** Status of a request, or 0 where there is no answer. */
+async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
+  try {
+    const response = await fetch(url, { redirect: 'manual', ...init, signal: AbortSignal.timeout(5_000) });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return 0;
+  }
+}
+
+/** What `/readyz` of one control plane says, or that it says nothing. */
+export async function readiness(world: World, name: ControlPlaneName): Promise<string> {
+  try {
+    const url = `${await world.scale.direct(name)}/readyz`;
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    return ((await response.json()) as { status?: string }).status ?? 'not ready';
+  } catch {
+    return 'no answer';
+  }
+}
+
+/** Status of a call to the upstream through one control plane. */
+export async function proxyStatus(world: World, name: ControlPlaneName): Promise<number> {
+  const url = await world.scale.direct(name).catch(() => '');
+  return statusOf(`${url}/api/proxy/mcp`, {
+    method: 'POST',
+    headers: { 'x-mcp-key': world.probe.key, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'probe', method: 'tools/list', params: {} }),
+  });
+}
+
+/** Waits until all of it works again by itself: each control plane, both proxies, the webhook and the upstream behind it. */
+export async function allWorksAgain(world: World): Promise<void> {
+  for (const name of CONTROL_PLANES) {
+    await until(`${name} to be ready`, async () => (await readiness(world, name)) === 'ok');
+    await until(`calls through ${name}`, async () => (await proxyStatus(world, name)) === 200);
+  }
+  const { admin } = world.scale;
+  await until('the service at its address', () =>
+    admin.call<{ reachable?: boolean }>('GET', '/api/webhook').then(
+      ({ reachable }) => reachable !== false,
+      () => false,
+    ),
+  );
+}
+
+/** Who looks at the webhook has it called: 15 seconds in which it counts as offline for a control plane are over then. */
+export async function lookAtWebhook({ scale }: World): Promise<void> {
+  for (const name of CONTROL_PLANES) {
+    const admin = createAdminClient(await scale.direct(name), scale.adminKey);
+    await until(`${name} to reach the webhook`, async () => {
+      const { reachable } = await admin.call<{ reachable?: boolean }>('GET', '/api/webhook');
+      return reachable === true;
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import { fileURLToPath } from 'node:url';
+import { randomToken } from '@svault/shared';
+import { GenericContainer, Wait } from 'testcontainers';
+import { storeCredential } from '../../../src/admin-client.ts';
+import type { Seen } from './upstream.ts';
+import type { Scale } from '../scale/scale.ts';
+
+const UPSTREAM_PORT = 8080;
+const UPSTREAM = `upstream:${UPSTREAM_PORT}`;
+const SERVER = fileURLToPath(new URL('./upstream.ts', import.meta.url));
+
+/** Settings that a deployment needs so that load can be put on it. */
+export const LOAD_WEBHOOK_ENV = { SV_EGRESS_ALLOW: 'upstream' };
+
+/** An agent that may fetch the credential of the world. */
+export interface Reader {
+  readonly agentId: string;
+  readonly apiKey: string;
+}
+
+/** A proxy to the upstream of the world. */
+export interface ProxyCaller {
+  readonly proxyId: string;
+  readonly key: string;
+}
+
+/** What stands while load runs: a credential, who may use it, and a server of the owner that takes it. */
+export interface World {
+  readonly scale: Scale;
+  readonly serviceName: string;
+  /** The credential. */
+  readonly value: string;
+  readonly readers: readonly Reader[];
+  readonly proxies: readonly ProxyCaller[];
+  /** For looking whether all works, beside the load. */
+  readonly probe: ProxyCaller;
+  /** What the upstream was sent so far. */
+  seen(): Promise<Seen>;
+  remove(): Promise<void>;
+}
+
+export async function makeWorld(
+  scale: Scale,
+  { readers, proxies }: { readonly readers: number; readonly proxies: number },
+): Promise<World> {
+  const upstream = await new GenericContainer('node:24-bookworm-slim')
+    .withNetwork(scale.elsewhere.network)
+    .withNetworkAliases('upstream')
+    .withBindMounts([{ source: SERVER, target: '/upstream.ts', mode: 'ro' }])
+    .withCommand(['node', '/upstream.ts'])
+    .withExposedPorts(UPSTREAM_PORT)
+    .withWaitStrategy(Wait.forListeningPorts())
+    .start();
+  const { admin, send } = scale;
+  const [serviceName, value] = ['of-the-world', `secret-${randomToken()}`];
+  await storeCredential(
+    admin,
+    serviceName,
+    { tokenType: 'PlainText', value, allowedHosts: [UPSTREAM] },
+    send,
+  );
+  const makeReader = async (): Promise<Reader> => {
+    const { agent, apiKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
+      'POST',
+      '/api/agents',
+      { name: 'reader', mcpEnabled: true },
+    );
+    await admin.call('POST', `/api/agents/${agent.id}/grants`, { serviceName });
+    return { agentId: agent.id, apiKey };
+  };
+  const makeProxy = async (): Promise<ProxyCaller> => {
+    const { proxy, key } = await admin.call<{ proxy: { id: string }; key: string }>('POST', '/api/proxies', {
+      name: 'caller',
+      upstreamUrl: `http://${UPSTREAM}/mcp`,
+      serviceName,
+    });
+    return { proxyId: proxy.id, key };
+  };
+  return {
+    scale,
+    serviceName,
+    value,
+    readers: await Promise.all(Array.from({ length: readers }, makeReader)),
+    proxies: await Promise.all(Array.from({ length: proxies }, makeProxy)),
+    probe: await makeProxy(),
+    seen: async () => {
+      const url = `http://127.0.0.1:${upstream.getMappedPort(UPSTREAM_PORT)}/seen`;
+      return (await (await fetch(url)).json()) as Seen;
+    },
+    remove: async () => void (await upstream.stop({ timeout: 0 })),
+  };
+}

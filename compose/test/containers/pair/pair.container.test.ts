@@ -1,0 +1,186 @@
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { demoSteps } from '../../../src/demo-steps.ts';
+import { type Machine, until } from '../engine/machine.ts';
+import { pairAgent } from './pair-agent.ts';
+import { type PairAndOutside, startPairAndOutside } from './pair-and-outside.ts';
+import { type Shell, linesIn, shellBeside } from './instructions.ts';
+
+let pair: PairAndOutside;
+let shell: Shell;
+let controlPlane: Machine;
+let webhook: Machine;
+beforeAll(async () => {
+  pair = await startPairAndOutside();
+  shell = shellBeside(pair);
+  [controlPlane, webhook] = await Promise.all([pair.service('control-plane'), pair.service('webhook')]);
+});
+afterAll(async () => {
+  shell.remove();
+  await pair.remove();
+});
+
+test('compose up ends with both bound and says what to do next', async () => {
+  expect(await pair.admin.call('GET', '/api/webhook')).toMatchObject({ url: pair.webhookUrl });
+  expect(pair.instructions).toContain(`webhook        ${pair.webhookUrl}  (bound)`);
+  expect(pair.instructions).toContain('docker compose stop webhook');
+});
+
+test('the lines that it prints lead to a first credential, and its link signs the owner in', async () => {
+  const [signIn = '', store = '', makeAgent = '', grant = '', get = '', fetchIt = ''] = linesIn(
+    pair.instructions,
+  );
+  shell.run(`${signIn}; printf %s 'my first secret' | ${store}`);
+  const KEY = shell.run(`${signIn}; ${makeAgent}; printf %s "$KEY"`);
+  shell.run(`${signIn}; ${grant}`);
+  expect(shell.run(`${signIn}; ${get}`, { KEY })).toBe('my first secret');
+  const credential = { token: { accessToken: 'my first secret', serviceName: 'github' } };
+  expect(JSON.parse(shell.run(fetchIt, { KEY }))).toMatchObject(credential);
+  // The names are the demo's too.
+  await pair.admin.call('DELETE', '/api/tokens/github');
+  const [, link = ''] = /owner link +(http\S+)/.exec(pair.instructions) ?? [];
+  expect((await fetch(link)).status).toBe(200);
+});
+
+test('every step of the demo does what it should, at all three doors and to the kill switch', async () => {
+  const machines = { 'control-plane': controlPlane, webhook };
+  const told: string[] = [];
+  try {
+    const demoPair = {
+      ...pair,
+      process: (name: keyof typeof machines) => machines[name],
+      run: async (name: keyof typeof machines, ...words: string[]) => {
+        const { exitCode, output } = await machines[name].run(
+          'node',
+          `/svault/${name}/src/main.ts`,
+          ...words,
+        );
+        if (exitCode !== 0) throw new Error(output);
+        return output;
+      },
+    };
+    await demoSteps(demoPair, pair.outside, async (what, run) => void told.push(`${what}: ${await run()}`));
+  } finally {
+    if (!(await webhook.inspect()).State.Running) await webhook.start();
+    await reachable();
+  }
+  expect(told).toHaveLength(21);
+  expect(told.at(-1)).toContain('nothing is delivered');
+});
+
+/** What was seen of a webhook that was away is over. */
+const reachable = (): Promise<void> =>
+  until('that the webhook is reached', async () => {
+    const { reachable: is } = await pair.admin.call<{ reachable: boolean }>('GET', '/api/webhook');
+    return is;
+  });
+
+test('curl follows the 307 to the credential; a ticket is good once', async () => {
+  const { secret, apiKey, serviceName, ask } = await pairAgent(pair);
+  const url = `${pair.controlPlaneUrl}/api/agents/credentials?service=${serviceName}`;
+  const { stdout } = spawnSync('curl', ['-q', '-sSL', '-H', `Authorization: Bearer ${apiKey}`, url], {
+    encoding: 'utf8',
+  });
+  expect(JSON.parse(stdout)).toMatchObject({ token: { accessToken: secret, serviceName } });
+  const answer = await ask();
+  const location = answer.headers.get('location') ?? '';
+  expect(answer.status).toBe(307);
+  expect(location).toContain(`${pair.webhookUrl}/v1/credential?`);
+  expect([(await fetch(location)).status, (await fetch(location)).status]).toEqual([200, 401]);
+});
+
+test('an MCP client of somebody else lists the credentials, and fetches one where the tool says', async () => {
+  const agent = await pairAgent(pair);
+  const client = await agent.mcpClient();
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name).toSorted()).toEqual([
+    'credential_history',
+    'get_credential',
+    'list_credentials',
+    'show_credential',
+    'whoami',
+  ]);
+  const listed = await client.callTool({ name: 'list_credentials', arguments: {} });
+  expect(listed.structuredContent).toMatchObject({
+    grants: [{ serviceName: agent.serviceName, tokenType: 'PlainText' }],
+  });
+  await client.close();
+  expect(await agent.fetchByMcp()).toBe(agent.secret);
+});
+
+test('the proxy puts in the credential, which its client never sees', async () => {
+  const agent = await pairAgent(pair);
+  const answer = await agent.callByProxy();
+  expect(answer.status).toBe(200);
+  expect(pair.outside.seen.authorization).toBe(`Bearer ${agent.secret}`);
+  expect(pair.outside.seen.headers).not.toContain(agent.proxyKey);
+  expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(agent.secret);
+});
+
+test('both are published for this machine alone', async () => {
+  for (const machine of [controlPlane, webhook]) {
+    const { Ports } = (await machine.inspect()).NetworkSettings;
+    const published = Object.values(Ports).flat();
+    expect(published.map(({ HostIp }) => HostIp)).toEqual(['127.0.0.1']);
+  }
+});
+
+/** Contents of all files under /keys of a container, by their paths. */
+async function keysIn(machine: Machine): Promise<ReadonlyMap<string, string>> {
+  const { output } = await machine.run('find', '/keys', '-type', 'f');
+  const paths = output.split('\n').filter((path) => path !== '');
+  const texts = await Promise.all(paths.map(async (path) => (await machine.run('cat', path)).output.trim()));
+  return new Map(paths.map((path, index) => [path, texts[index] ?? '']));
+}
+
+test('no secret is in what the engine tells, in the environment or in what is written', async () => {
+  const agent = await pairAgent(pair);
+  expect(await agent.fetchByRest()).toBe(agent.secret);
+  expect((await agent.callByProxy()).status).toBe(200);
+  const keys = [...(await keysIn(controlPlane)).values(), ...(await keysIn(webhook)).values()];
+  expect(keys).toHaveLength(4);
+  const secrets = [...keys, agent.secret, agent.apiKey, agent.proxyKey];
+  for (const name of ['keys', 'control-plane', 'webhook', 'bind']) {
+    const machine = await pair.service(name);
+    const { State } = await machine.inspect();
+    const told = [
+      JSON.stringify(await machine.inspect()),
+      await machine.logs(),
+      ...(State.Running ? [(await machine.run('env')).output] : []),
+    ].join('\n');
+    expect(told.length, name).toBeGreaterThan(1000);
+    expect(
+      secrets.filter((secret) => told.includes(secret)),
+      name,
+    ).toEqual([]);
+  }
+});
+
+test('secrets are files that their program alone may read, each sees its own and no other data', async () => {
+  const [ofControlPlane, ofWebhook] = [await keysIn(controlPlane), await keysIn(webhook)];
+  expect([...ofControlPlane.keys()].toSorted()).toEqual([
+    '/keys/control-plane/admin.key',
+    '/keys/control-plane/control-plane.key',
+  ]);
+  expect([...ofWebhook.keys()].toSorted()).toEqual([
+    '/keys/webhook/webhook-setup.token',
+    '/keys/webhook/webhook.key',
+  ]);
+  for (const [machine, files] of [
+    [controlPlane, ofControlPlane],
+    [webhook, ofWebhook],
+  ] as const) {
+    const { output } = await machine.run('stat', '-c', '%a %U', ...files.keys());
+    expect(output).toBe('600 node\n'.repeat(files.size));
+    expect((await machine.run('touch', [...files.keys()][0] ?? '')).output).toContain(
+      'Read-only file system',
+    );
+  }
+  const data = async (machine: Machine): Promise<readonly string[]> =>
+    (await machine.run('sh', '-c', 'find / -xdev -name "*.db"; find /var/lib/svault -name "*.db"')).output
+      .split('\n')
+      .filter((line) => line.endsWith('.db'));
+  expect(await data(controlPlane)).toEqual(['/var/lib/svault/control-plane.db']);
+  for (const path of await data(webhook)) expect(path).toMatch(/^\/var\/lib\/svault\/webhook\//);
+  expect(await data(webhook)).not.toEqual([]);
+});
