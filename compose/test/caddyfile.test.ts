@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { COMPOSE, deployments } from './deployment.ts';
+
+const lines = readFileSync(join(COMPOSE, 'scale/Caddyfile'), 'utf8')
+  .split('\n')
+  .map((line) => line.trim())
+  .filter((line) => line !== '' && !line.startsWith('#'));
+
+test('Caddy sends requests to every control plane of compose.yaml', () => {
+  const { services = {} } = deployments().find(({ name }) => name === 'scale') ?? {};
+  const names = Object.keys(services).filter((name) => name.startsWith('control-plane'));
+  expect(names).toHaveLength(3);
+  expect(lines).toContain(`reverse_proxy ${names.map((name) => `${name}:8080`).join(' ')} {`);
+});
+
+test('only its own health check takes a control plane out of the turn, no failed request: anybody can make one', () => {
+  expect(lines.filter((line) => line.startsWith('health_'))).not.toEqual([]);
+  expect(lines.filter((line) => /^(?:fail_duration|max_fails|unhealthy_)/.test(line))).toEqual([]);
+});
+
+test('who does not name the service gets a refusal', () => {
+  expect(lines.join(' ')).toContain(':443 { respond 421 }');
+});
+
+test('nobody administers it, and what it writes leaves out what a request carries', () => {
+  expect(lines).toContain('admin off');
+  for (const field of ['request>headers', 'request>uri']) expect(lines).toContain(`${field} delete`);
+});
