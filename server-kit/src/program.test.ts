@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -9,6 +10,10 @@ const script = `
     serve: { summary: 'serves', operands: 0, run: say('serving') },
     'audit verify': { summary: 'verifies', operands: 0, run: say('verified') },
     backup: { usage: 'FILE', summary: 'copies', operands: 1, run: say('copied') },
+    talk: { summary: 'says something each time that it is told to', operands: 1, run: async (operands, { out, err }) => {
+      for await (const _ of process.stdin) for (const write of [out, err]) write('something\\n');
+      return Number(operands[0]);
+    } },
     fail: { summary: 'fails', operands: 0, run: async () => { throw new Error('no svagent_abcdefghijkl here'); } },
   } }, process.argv.slice(1));
 `;
@@ -35,6 +40,24 @@ describe('runProgram', () => {
       expect(stderr).toContain('usage: prog');
     }
   });
+  it.each([
+    ['3', 3],
+    ['0', 1],
+  ])(
+    'goes on where nobody reads what it writes any more; a code of %s is %i then',
+    async (code, expected) => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', 'talk', code]);
+      const ended = once(child, 'exit');
+      child.stdin.write('now');
+      for (const stream of [child.stdout, child.stderr]) {
+        await once(stream, 'data');
+        await once(stream.destroy(), 'close');
+      }
+      child.stdin.write('now');
+      child.stdin.end('now');
+      expect(await ended).toEqual([expected, null]);
+    },
+  );
   it('says one scrubbed line without a stack and exits 1 for a failure', () => {
     expect(run('fail')).toEqual({ status: 1, stdout: '', stderr: 'prog: no svagent_[redacted] here\n' });
   });

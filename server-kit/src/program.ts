@@ -34,13 +34,18 @@ const USAGE = 2;
 /**
  * Chooses and runs a subcommand. Every failure is one clear line (or the list of settings to mend) on stderr and
  * an exit code: 2 for a call that does not fit, 1 for everything else. A stack is shown only at SV_LOG_LEVEL=debug.
+ *
+ * What cannot be written, since nobody reads it any more or the disk is full, ends nothing: a service goes on without its log,
+ * and a subcommand that comes to its end exits with 1.
  */
 export async function runProgram(program: Program, argv: readonly string[]): Promise<void> {
-  process.exitCode = await runWithin(program, argv, {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => (process.exitCode ??= 1));
+  const code = await runWithin(program, argv, {
     env: process.env,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
   });
+  if (code !== 0) process.exitCode = code;
 }
 
 /** The same in whatever surroundings. @returns the exit code */
