@@ -55,6 +55,47 @@ describe('calls that are connected elsewhere', () => {
     await expect(get(egress, 'https://other.test/')).rejects.toMatchObject({ kind: 'tls' });
   });
 
+  it('must be so where their own name is an address, too: the name of the place counts for nothing', async () => {
+    const [ofPlace, ofAddress] = [await testCertificate('localhost'), await testCertificate('192.0.2.9')];
+    setDefaultCACertificates([ofPlace.cert, ofAddress.cert]);
+    const [place, address] = [await serverOf(ofPlace), await serverOf(ofAddress)];
+    const egress = egressOf([`192.0.2.8:9=localhost:${place.port}`, `192.0.2.9:9=localhost:${address.port}`]);
+    await expect(get(egress, 'https://192.0.2.8:9/')).rejects.toMatchObject({ kind: 'tls' });
+    expect(await get(egress, 'https://192.0.2.9:9/')).toBe('192.0.2.9:9');
+  });
+
+  it('are connected where the entry says, whatever another says of that place', async () => {
+    const { port } = await serverOf();
+    const egress = egressOf([`hook.test:9=127.0.0.1:${port}`, `127.0.0.1:${port}=127.0.0.1:1`]);
+    expect(await get(egress, 'http://hook.test:9/')).toBe('hook.test:9');
+  });
+
+  it('keep a connection of their own: what another name has open is not used for them', async () => {
+    const { port } = await serverOf();
+    const egress = egressOf([`hook.test:${port}=127.0.0.1:${port}`]);
+    await get(egress, `http://hook.test:${port}/`);
+    await expect(get(egress, `http://127.0.0.1:${port}/`)).rejects.toMatchObject({ name: 'EgressRefused' });
+  });
+
+  it.each([
+    'a?x:1=b:2',
+    'a#x:1=b:2',
+    'a\\x:1=b:2',
+    '*:443=b:2',
+    'a:0=b:2',
+    'a:1=b:0',
+    'a.:1=b:2',
+    '[::1%25eth0]:1=b:2',
+  ])('are named by a host and a port and nothing more: %s is refused', (entry) => {
+    expect(() => createEgress({ allow: [], connectTo: [entry] })).toThrow(RangeError);
+  });
+
+  it('go to one place: a second one for the same is refused, however it is written', () => {
+    expect(() => createEgress({ allow: [], connectTo: ['127.1:80=b:1', '127.0.0.1:080=c:1'] })).toThrow(
+      RangeError,
+    );
+  });
+
   it.each(['http://127.0.0.1:10/', 'http://127.0.0.2:9/', 'https://127.0.0.1/'])(
     'are no others: %s is refused as ever',
     async (url) => {

@@ -1,14 +1,19 @@
+import { isIP } from 'node:net';
 import { generate } from 'selfsigned';
 
 const DNS_NAME = 2;
+const IP_ADDRESS = 7;
 
-/** A self-signed certificate for `hook.test` with its key, made anew for each run. */
-export async function testCertificate(): Promise<{ readonly key: string; readonly cert: string }> {
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'hook.test' }], {
+/** A self-signed certificate with its key, made anew for each run. */
+export async function testCertificate(
+  host = 'hook.test',
+): Promise<{ readonly key: string; readonly cert: string }> {
+  const altName = isIP(host) === 0 ? { type: DNS_NAME, value: host } : { type: IP_ADDRESS, ip: host };
+  const { private: key, cert } = await generate([{ name: 'commonName', value: host }], {
     keyType: 'ec',
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'subjectAltName', altNames: [{ type: DNS_NAME, value: 'hook.test' }] },
+      { name: 'subjectAltName', altNames: [altName] },
     ],
   });
   return { key, cert };

@@ -214,9 +214,18 @@ test.each(['10.0.0.0/33', 'a b', '*.example.org', 'https://a.example', '127.1'])
 test('SV_CONNECT_TO lists places with another in place of each', () => {
   const places = '127.0.0.1:8090=webhook:8090, hook.example.org:443=[fd00::1]:8090';
   expect(controlPlaneConfig({ ...BASE, SV_CONNECT_TO: places }).connectTo).toEqual(places.split(', '));
-  for (const entry of ['webhook:8090', 'a=b', 'a:1=b', 'http://a:1=b:1', 'a:1=b:1=c:1', 'a:99999=b:1', '=:1'])
+  for (const entry of [
+    'webhook:8090',
+    'a=b',
+    'a:1=b',
+    'http://a:1=b:1',
+    'a:1=b:1=c:1',
+    'a:99999=b:1',
+    '=:1',
+    'C:1=e:1',
+  ])
     expect(problemsOf({ ...BASE, SV_CONNECT_TO: `c:1=d:1,${entry}` })).toEqual([
-      'SV_CONNECT_TO must list HOST:PORT=HOST:PORT, with commas between',
+      'SV_CONNECT_TO must list HOST:PORT=HOST:PORT, with commas between and one place for each',
     ]);
 });
 

@@ -73,11 +73,10 @@ const SETTINGS = {
     checked(secretText({ description: 'an admin key of that owner' }), problemOfAdminKey),
   ),
   SV_EGRESS_ALLOW: egressAllow,
-  SV_CONNECT_TO: list({
-    default: [],
-    description: 'where calls to a host and port are connected instead',
-    entry: checkConnectTo,
-  }),
+  SV_CONNECT_TO: checked(
+    list({ default: [], description: 'where calls to a host and port are connected instead' }),
+    problemOfConnectTo,
+  ),
   SV_TRUSTED_PROXIES: list({
     default: [],
     description: 'addresses and CIDR ranges of the reverse proxies whose X-Forwarded-For counts',
@@ -156,11 +155,13 @@ function problemOfRedis(address: Secret): string | undefined {
   return 'must look like redis://HOST:PORT or redis://HOST:PORT/DATABASE, with rediss:// for TLS';
 }
 
-function checkConnectTo(entry: string): void {
+/** All at once, since no two entries may be for the same. */
+function problemOfConnectTo(entries: readonly string[]): string | undefined {
   try {
-    parseConnectTo([entry]);
-  } catch (cause) {
-    throw new Error('must list HOST:PORT=HOST:PORT, with commas between', { cause });
+    parseConnectTo(entries);
+    return undefined;
+  } catch {
+    return 'must list HOST:PORT=HOST:PORT, with commas between and one place for each';
   }
 }
 

@@ -31,7 +31,10 @@ export function parseAllowList(entries: readonly string[]): AllowList {
   return { namesHost: (host) => hosts.has(host) || namesAddress(host), namesAddress };
 }
 
-/** A name whose last label is a number would be an address to a URL parser, so it names no host. */
-function isHostName(text: string): boolean {
+/**
+ * Whether a text in lower case names a host as a URL has it. A name whose last label is a number would be an address to a
+ * URL parser, so it names none.
+ */
+export function isHostName(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text;
 }

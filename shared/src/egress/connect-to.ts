@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import { withoutBrackets } from './admission.ts';
+import { isHostName } from './allow-list.ts';
 
 /** Where a connection is made. */
 export interface Place {
@@ -22,10 +24,10 @@ const ENTRY = /^([^\s=/@]+:\d{1,5})=([^\s=/@]+:\d{1,5})$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 
 /**
- * Reads the entries `HOST:PORT=HOST:PORT`: a call to the first is connected to the second, as with curl's `--connect-to`.
- * What is sent stays as it was, with the `Host` and the name for TLS of the URL.
+ * Reads the entries `HOST:PORT=HOST:PORT`: a call to the first is connected to the second, as with curl's `--connect-to`,
+ * and that is looked up no further here. What is sent stays as it was, with the `Host` and the name for TLS of the URL.
  *
- * @throws RangeError that names the entry which has another form
+ * @throws RangeError that names the entry which has another form, or says where a second time
  */
 export function parseConnectTo(entries: readonly string[]): ConnectTo {
   const places = new Map<string, Place>();
@@ -34,6 +36,8 @@ export function parseConnectTo(entries: readonly string[]): ConnectTo {
     const [called, place] = [placeOf(from), placeOf(to)];
     if (called === undefined || place === undefined)
       throw new RangeError(`not of the form HOST:PORT=HOST:PORT: ${JSON.stringify(entry)}`);
+    if (places.has(keyOf(called)))
+      throw new RangeError(`a second place for the same host and port: ${JSON.stringify(entry)}`);
     places.set(keyOf(called), place);
   }
   return ({ protocol, hostname, port }) =>
@@ -42,9 +46,13 @@ export function parseConnectTo(entries: readonly string[]): ConnectTo {
 
 const keyOf = ({ hostname, port }: Place): string => `${hostname} ${port}`;
 
-/** Host and port in a URL's own spelling, where they are of one. */
+/** Host and port in a URL's own spelling, where they are that and nothing more. */
 function placeOf(text = ''): Place | undefined {
   if (!URL.canParse(`http://${text}`)) return undefined;
-  const { hostname, port } = new URL(`http://${text}`);
-  return { hostname: withoutBrackets(hostname), port: port || '80' };
+  const url = new URL(`http://${text}`);
+  const { port, pathname, search, hash } = url;
+  const hostname = withoutBrackets(url.hostname);
+  const isMore = pathname !== '/' || search !== '' || hash !== '' || text.includes('\\');
+  if (isMore || port === '0' || (isIP(hostname) === 0 && !isHostName(hostname))) return undefined;
+  return { hostname, port: port || '80' };
 }

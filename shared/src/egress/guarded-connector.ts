@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
 import { callbackify } from 'node:util';
 import { buildConnector } from 'undici';
 import { admit, withoutBrackets } from './admission.ts';
@@ -34,18 +35,16 @@ export function guardedConnector(
   connectTo: ConnectTo,
 ): buildConnector.connector {
   const connectors = {
-    'https:': connectorFor(guardedLookup('https:', allow, resolve)),
-    'http:': connectorFor(guardedLookup('http:', allow, resolve)),
+    'https:': connectorFor({ lookup: guardedLookup('https:', allow, resolve) }),
+    'http:': connectorFor({ lookup: guardedLookup('http:', allow, resolve) }),
   };
-  const unguarded = connectorFor();
   return (options, callback) => {
     const { protocol } = options;
     const host = withoutBrackets(options.hostname);
     try {
       if (protocol !== 'https:' && protocol !== 'http:') throw new EgressRefused('scheme', protocol);
       const instead = connectTo({ protocol, hostname: host, port: options.port });
-      // The name that TLS checks comes from the host of the URL, which stays.
-      if (instead !== undefined) return unguarded({ ...options, ...instead }, callback);
+      if (instead !== undefined) return unguarded(host)({ ...options, ...instead }, callback);
       if (isIP(host) !== 0) admit({ protocol, host }, [host], allow);
       connectors[protocol](options, callback);
     } catch (error) {
@@ -54,8 +53,13 @@ export function guardedConnector(
   };
 }
 
-/** @param lookup the system's own unless given */
-function connectorFor(lookup?: LookupFunction): buildConnector.connector {
+/** @param host of the URL, which the certificate is for, also where it is an address: for those TLS names no server. */
+const unguarded = (host: string): buildConnector.connector =>
+  connectorFor({ checkServerIdentity: (_place, certificate) => checkServerIdentity(host, certificate) });
+
+function connectorFor(
+  more: Pick<buildConnector.BuildOptions, 'lookup' | 'checkServerIdentity'>,
+): buildConnector.connector {
   return buildConnector({
     allowH2: false,
     timeout: CONNECT_TIMEOUT_MS,
@@ -63,7 +67,7 @@ function connectorFor(lookup?: LookupFunction): buildConnector.connector {
     autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
     // Said here because an environment variable could say otherwise.
     rejectUnauthorized: true,
-    ...(lookup && { lookup }),
+    ...more,
   });
 }
 
