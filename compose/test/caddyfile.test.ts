@@ -28,3 +28,7 @@ test('nobody administers it, and what it writes leaves out what a request carrie
   expect(lines).toContain('admin off');
   for (const field of ['request>headers', 'request>uri']) expect(lines).toContain(`${field} delete`);
 });
+
+test('who sends slowly is not waited for without end', () => {
+  for (const bound of ['read_header 10s', 'read_body 35s']) expect(lines).toContain(bound);
+});
