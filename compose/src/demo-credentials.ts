@@ -44,7 +44,7 @@ export async function demoCredentials(
       stored('warehouse', 'RawCredential', (value) => ({ value })),
       oneTimeCode(),
       awsRole(outside),
-      githubApp(outside),
+      await githubApp(outside),
     ],
     sealed: stored('payroll', 'PlainText', (value) => ({ value, delivery: 'sealed', recipients })),
   };
@@ -61,11 +61,11 @@ function stored(
 }
 
 /** It has expired, so that the webhook asks its provider before it delivers. */
-function refreshed({ url, issued, known }: DemoOutside): DemoCredential {
+function refreshed({ url, issued, refreshToken }: DemoOutside): DemoCredential {
   const body = {
     tokenType: 'JWT',
     accessToken: `demo-${randomToken()}`,
-    refreshToken: known.refreshToken,
+    refreshToken,
     expiryTime: new Date(Date.now() - 60_000).toISOString(),
     provider: { tokenUrl: `${url}/oauth/token`, clientId: 'demo' },
   };
@@ -112,9 +112,9 @@ function awsRole({ issued }: DemoOutside): DemoCredential {
   };
 }
 
-function githubApp({ url, issued, known }: DemoOutside): DemoCredential {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  known.appKey = privateKey;
+async function githubApp({ url, issued, trustApp }: DemoOutside): Promise<DemoCredential> {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  await trustApp(publicKey.export({ type: 'spki', format: 'pem' }).toString());
   const minter = {
     type: 'github-app',
     appId: '1',

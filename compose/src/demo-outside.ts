@@ -1,44 +1,62 @@
-import { type KeyObject, createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { randomToken } from '@svault/shared';
 
-/** What lies outside in real life, all of it on this machine: an MCP server, and providers of credentials. */
+/** What lies outside in real life: an MCP server, and providers of credentials. */
 export interface DemoOutside {
   readonly url: string;
   /** As `allowedHosts` has it. */
   readonly host: string;
   /** What the providers hand out. */
-  readonly issued: {
-    readonly oauthToken: string;
-    readonly awsAccessKeyId: string;
-    readonly githubToken: string;
-  };
-  /** Whose refresh token and apps the providers know. */
-  readonly known: { readonly refreshToken: string; appKey: KeyObject | undefined };
-  /** `Authorization` of the last call of the MCP server, and everything else that came with it. */
-  readonly seen: { authorization: string; headers: string };
+  readonly issued: Issued;
+  /** The first that the OAuth provider takes. */
+  readonly refreshToken: string;
+  /** GitHub knows the app by this key from now on. @param publicKey PEM */
+  trustApp(publicKey: string): Promise<void>;
+  /** Of the MCP server: `Authorization`, and everything else that came with it. */
+  lastCall(): Promise<LastCall>;
   /** The second event of a stream goes out once this is called. */
-  goOn(): void;
-  stop(): Promise<void>;
+  goOn(): Promise<void>;
+}
+
+export interface Issued {
+  readonly oauthToken: string;
+  readonly awsAccessKeyId: string;
+  readonly githubToken: string;
+}
+
+export interface LastCall {
+  readonly authorization: string;
+  readonly headers: string;
 }
 
 /** GitHub's own number for an installed app. */
 export const INSTALLATION = '42';
 
-/** @param at where the programs reach it, and where it listens for that: the loopback of this machine unless given */
+/**
+ * Starts all of it in this process.
+ *
+ * @param at where the programs reach it, and where it listens for that: at a free port of the loopback unless given
+ */
 export async function startOutside(
-  at: { readonly name: string; readonly listen: string } = { name: '127.0.0.1', listen: '127.0.0.1' },
-): Promise<DemoOutside> {
-  const issued = {
+  at: { readonly name: string; readonly listen: string; readonly port: number } = {
+    name: '127.0.0.1',
+    listen: '127.0.0.1',
+    port: 0,
+  },
+): Promise<DemoOutside & { stop(): Promise<void> }> {
+  const issued: Issued = {
     oauthToken: `demo-${randomToken()}`,
     awsAccessKeyId: 'ASIADEMO',
     githubToken: `ghs_${randomToken()}`,
   };
-  const known: DemoOutside['known'] = { refreshToken: `demo-${randomToken()}`, appKey: undefined };
-  const seen = { authorization: '', headers: '' };
+  const firstRefreshToken = `demo-${randomToken()}`;
+  let refreshToken = firstRefreshToken;
+  let appKey: string | undefined;
+  let lastCall: LastCall = { authorization: '', headers: '' };
   let next = Promise.withResolvers<void>();
 
   const places: Readonly<
@@ -46,7 +64,7 @@ export async function startOutside(
   > = {
     '/mcp': async ({ headers }, body, res) => {
       const { authorization = '', ...others } = headers;
-      Object.assign(seen, { authorization, headers: JSON.stringify(others) });
+      lastCall = { authorization, headers: JSON.stringify(others) };
       const { id, method } = JSON.parse(body) as { id: number; method: string };
       const result = { jsonrpc: '2.0', id, result: { said: method } };
       if (method !== 'tools/call') return sendJson(res, result);
@@ -59,11 +77,10 @@ export async function startOutside(
     // RFC 6749 section 6, with rotation: the former token is of no use any more.
     '/oauth/token': (_, body, res) => {
       const form = new URLSearchParams(body);
-      if (form.get('refresh_token') !== known.refreshToken)
-        return sendJson(res, { error: 'invalid_grant' }, 400);
-      Object.assign(known, { refreshToken: randomToken() });
-      const { refreshToken: refresh_token } = known;
-      return sendJson(res, { access_token: issued.oauthToken, refresh_token, expires_in: 3_600 });
+      if (form.get('refresh_token') !== refreshToken) return sendJson(res, { error: 'invalid_grant' }, 400);
+      refreshToken = randomToken();
+      const answer = { access_token: issued.oauthToken, refresh_token: refreshToken, expires_in: 3_600 };
+      return sendJson(res, answer);
     },
     // AWS STS, AssumeRole; what of SigV4 can be told without the key.
     '/sts': ({ headers }, body, res) => {
@@ -76,7 +93,7 @@ export async function startOutside(
     },
     [`/github/app/installations/${INSTALLATION}/access_tokens`]: ({ headers }, _, res) => {
       const jwt = headers.authorization?.replace('Bearer ', '') ?? '';
-      return known.appKey !== undefined && isSignedBy(known.appKey, jwt)
+      return appKey !== undefined && isSignedBy(appKey, jwt)
         ? sendJson(res, { token: issued.githubToken, expires_at: inAnHour() }, 201)
         : sendJson(res, { message: 'Bad credentials' }, 401);
     },
@@ -88,16 +105,17 @@ export async function startOutside(
       await (place === undefined ? sendJson(res, { error: 'nothing here' }, 404) : place(req, body, res));
     });
   });
-  server.listen(0, at.listen);
+  server.listen(at.port, at.listen);
   await once(server, 'listening');
   const host = `${at.name}:${(server.address() as AddressInfo).port}`;
   return {
     url: `http://${host}`,
     host,
     issued,
-    known,
-    seen,
-    goOn: () => next.resolve(),
+    refreshToken: firstRefreshToken,
+    trustApp: async (publicKey) => void (appKey = publicKey),
+    lastCall: async () => lastCall,
+    goOn: async () => next.resolve(),
     stop: async () => {
       server.closeAllConnections();
       server.close();
@@ -114,7 +132,7 @@ const event = (message: object): string => `data: ${JSON.stringify(message)}\n\n
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 /** RS256 (RFC 7515), by Node's own crypto. */
-function isSignedBy(key: KeyObject, jwt: string): boolean {
+function isSignedBy(key: string, jwt: string): boolean {
   const [header = '', claims = '', signature = ''] = jwt.split('.');
   const signed = Buffer.from(`${header}.${claims}`);
   return verify('sha256', signed, createPublicKey(key), Buffer.from(signature, 'base64url'));

@@ -38,7 +38,7 @@ export async function demoProxySteps(
     made = await make({ name: 'demo', serviceName: credential.serviceName });
     const text = await (await call(made.key, 'tools/list')).text();
     expectEqual('the answer', text, '{"jsonrpc":"2.0","id":7,"result":{"said":"tools/list"}}');
-    const { authorization, headers } = outside.seen;
+    const { authorization, headers } = await outside.lastCall();
     expectEqual('what the server was sent', authorization, `Bearer ${credential.delivered}`);
     const told = [text, headers].some(
       (said) => said.includes(credential.delivered) || said.includes(made.key),
@@ -56,7 +56,7 @@ export async function demoProxySteps(
       true,
     );
     // Only now does the server send the second: nothing on the way waited for it.
-    outside.goOn();
+    await outside.goOn();
     expectEqual('whether the second is the result', (await nextEvent(events)).includes('"id":7'), true);
     return `${answer.headers.get('content-type')}: the first event was there before the second was sent`;
   });
@@ -64,7 +64,7 @@ export async function demoProxySteps(
   await step('Send a session of the agent to a server that asks this service about it', async () => {
     const ours = await make({ name: 'ours', upstreamAuthType: 'sv_session', agentId });
     expectEqual('the status', (await call(ours.key, 'tools/list')).status, 200);
-    const [scheme, token = ''] = outside.seen.authorization.split(' ');
+    const [scheme, token = ''] = (await outside.lastCall()).authorization.split(' ');
     expectEqual('the scheme', scheme, 'Bearer');
     const asked = await fetch(`${controlPlaneUrl}/api/mcp-oauth/introspect`, {
       method: 'POST',

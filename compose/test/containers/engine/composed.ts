@@ -1,9 +1,10 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { programEnv } from '@svault/test-kit/program-env';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { DockerComposeEnvironment, type StartedDockerComposeEnvironment } from 'testcontainers';
+import { composeOnPath } from './compose-on-path.ts';
 import { type Machine, machinesOf } from './machine.ts';
 import { ROOT } from './images.ts';
 
@@ -15,21 +16,16 @@ export interface Composed {
   /** The container of a service as it is now. */
   service(name: string): Promise<Machine>;
   /** Runs compose itself, such as `up -d --no-deps control-plane-1`. @returns its stdout */
-  compose(...words: string[]): string;
-  /** The same while the test goes on with what it does. */
-  composeMeanwhile(...words: string[]): Promise<string>;
+  compose(...words: string[]): Promise<string>;
   /** Stops it and erases its volumes. */
   remove(): Promise<void>;
 }
-
-/** Compose as a plugin of the engine's client, or the program of its own that Debian has. */
-const COMPOSE: readonly [string, ...string[]] =
-  spawnSync('docker', ['compose', 'version']).status === 0 ? ['docker', 'compose'] : ['docker-compose'];
 
 let count = 0;
 
 /**
  * Starts what a compose.yaml of the repository says, unchanged, from a copy of its folder, with images that are built already.
+ * Waits for no more than what services are said to depend on.
  *
  * @param options.folder of the compose.yaml, from the root
  * @param options.env lines of .env.example that are otherwise: values by name
@@ -62,38 +58,31 @@ export async function composeUp(options: {
     writeFileSync(join(folder, 'override.yaml'), options.override);
   }
   options.prepare?.(folder);
-  const [command, ...first] = COMPOSE;
-  const withFiles = [...first, ...files.flatMap((file) => ['-f', file])];
-  const compose = (...words: string[]): string => {
-    const args = [...withFiles, ...words];
-    const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
-    if (status !== 0) throw new Error(`compose ${words.join(' ')} exited with ${status}: ${stderr}`);
-    return stdout;
+  // What compose finds in the environment would take the place of lines in .env.
+  const env = programEnv({ HOME: folder, ...composeOnPath(folder) });
+  const compose = async (...words: string[]): Promise<string> => {
+    const args = ['compose', ...files.flatMap((file) => ['-f', file]), ...words];
+    return (await promisify(execFile)('docker', args, { cwd: folder, env })).stdout;
   };
-  const composeMeanwhile = async (...words: string[]): Promise<string> =>
-    (await promisify(execFile)(command, [...withFiles, ...words], { cwd: folder })).stdout;
   const remove = async (): Promise<void> => {
-    compose('down', '--volumes', '--timeout', '1');
-    dir.remove();
+    try {
+      await compose('down', '--volumes', '--remove-orphans', '--timeout', '0');
+    } finally {
+      dir.remove();
+    }
   };
-  let environment: StartedDockerComposeEnvironment;
   try {
-    environment = await new DockerComposeEnvironment(folder, files)
-      .withProjectName(project)
-      .withAutoCleanup(false)
-      .withClientOptions(COMPOSE[0] === 'docker' ? {} : { executable: { standalone: true } })
-      .up();
+    await compose('up', '-d', '--no-build');
   } catch (error) {
     await remove();
     throw error;
   }
-  void environment;
   const service = async (name: string): Promise<Machine> => {
     const [found] = await machinesOf(project, name);
     if (found === undefined) throw new Error(`no container of ${name}`);
     return found;
   };
-  return { project, folder, service, compose, composeMeanwhile, remove };
+  return { project, folder, service, compose, remove };
 }
 
 /** A .env with some values of its own: each takes the place of its line, commented out or not. */

@@ -8,6 +8,9 @@ export const IMAGES = {
   setup: 'svault-setup:0.1.0',
 } as const;
 
+/** What they are built upon; tests run programs of their own in it. */
+export const NODE_IMAGE = 'node:24-bookworm-slim';
+
 export const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 
 /** Builds all images from the Dockerfiles, as compose would. What did not change since the last time is taken from there. */

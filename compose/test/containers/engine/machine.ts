@@ -1,6 +1,5 @@
 import { getContainerRuntimeClient } from 'testcontainers';
-
-const NODE_IMAGE = 'node:24-bookworm-slim';
+import { NODE_IMAGE } from './images.ts';
 
 /** What a command inside a container did. */
 export interface Ran {
@@ -23,8 +22,6 @@ export interface Machine {
   start(): Promise<void>;
   pause(): Promise<void>;
   unpause(): Promise<void>;
-  /** From now on it comes back after a crash, as what a compose file of ours starts does. */
-  comeBack(): Promise<void>;
   leave(networkName: string): Promise<void>;
   join(networkName: string, aliases?: readonly string[]): Promise<void>;
   /** Port of this machine that leads to one of the container's. */
@@ -100,7 +97,6 @@ export async function machine(id: string): Promise<Machine> {
     start: () => container.start(),
     pause: () => container.pause(),
     unpause: () => container.unpause(),
-    comeBack: () => container.update({ RestartPolicy: { Name: 'unless-stopped' } }),
     leave: async (networkName) => {
       await engine.getNetwork(networkName).disconnect({ Container: id, Force: true });
     },

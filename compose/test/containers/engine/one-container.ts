@@ -16,8 +16,14 @@ export interface OneContainer {
   readonly binds?: readonly string[];
   /** Nothing is kept from being written but by modes. */
   readonly writable?: boolean;
-  /** Another container whose network it shares; one of its own unless given. */
-  readonly networkOf?: Machine;
+  /** Those that it has, which is none unless given. */
+  readonly capabilities?: readonly string[];
+  /** The engine's own network unless given: another one, or that of another container, which it shares. */
+  readonly network?: { readonly name: string; readonly alias: string } | Machine;
+  /** Ports of the container, and those of 127.0.0.1 that lead to them: 0 for a free one. */
+  readonly ports?: Readonly<Record<number, number>>;
+  /** It comes back after a crash, as what a compose file of ours starts does. */
+  readonly comesBack?: boolean;
 }
 
 /** A container that runs, and what erases it with its volumes. */
@@ -31,7 +37,8 @@ export interface Running extends Machine {
 
 /** Starts an image as an operator should: read-only, without capabilities, with a /tmp from which nothing runs. */
 export async function runContainer(options: OneContainer): Promise<Running> {
-  const { image, command, entrypoint, env = {}, user, volumesFrom, healthIntervalMs } = options;
+  const { image, command, entrypoint, env = {}, user, volumesFrom, healthIntervalMs, network } = options;
+  const ports = Object.entries(options.ports ?? {});
   const { dockerode } = (await getContainerRuntimeClient()).container;
   const container = await dockerode.createContainer({
     Image: image,
@@ -42,14 +49,24 @@ export async function runContainer(options: OneContainer): Promise<Running> {
     ...(healthIntervalMs !== undefined && {
       Healthcheck: { Interval: healthIntervalMs * 1_000_000, Retries: 1 },
     }),
+    ExposedPorts: Object.fromEntries(ports.map(([inside]) => [`${inside}/tcp`, {}])),
+    ...(network &&
+      'alias' in network && {
+        NetworkingConfig: { EndpointsConfig: { [network.name]: { Aliases: [network.alias] } } },
+      }),
     HostConfig: {
       ReadonlyRootfs: options.writable !== true,
       CapDrop: ['ALL'],
+      CapAdd: [...(options.capabilities ?? [])],
       SecurityOpt: ['no-new-privileges'],
       Tmpfs: { '/tmp': 'rw,noexec,nosuid,nodev,size=64m,mode=1777' },
       ...(volumesFrom && { VolumesFrom: [volumesFrom.id] }),
       ...(options.binds && { Binds: [...options.binds] }),
-      NetworkMode: options.networkOf === undefined ? 'bridge' : `container:${options.networkOf.id}`,
+      NetworkMode: networkMode(network),
+      PortBindings: Object.fromEntries(
+        ports.map(([inside, port]) => [`${inside}/tcp`, [{ HostIp: '127.0.0.1', HostPort: String(port) }]]),
+      ),
+      RestartPolicy: { Name: options.comesBack === true ? 'unless-stopped' : 'no' },
     },
   });
   await container.start();
@@ -60,6 +77,14 @@ export async function runContainer(options: OneContainer): Promise<Running> {
     remove: () => container.remove({ force: true, v: true }),
   };
 }
+
+function networkMode(network: OneContainer['network']): string {
+  if (network === undefined) return 'bridge';
+  return 'alias' in network ? network.name : `container:${network.id}`;
+}
+
+/** `UID:GID` of who runs the tests, and may read the files that they make. */
+export const OWN_USER = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
 
 /** Runs one to its end. */
 export async function runToEnd(options: OneContainer): Promise<Ran> {

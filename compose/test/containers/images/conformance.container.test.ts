@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { randomToken } from '@svault/shared';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Ran } from '../engine/machine.ts';
-import { IMAGES, ROOT } from '../engine/images.ts';
-import { type Running, runContainer, runToEnd } from '../engine/one-container.ts';
+import { IMAGES, NODE_IMAGE, ROOT } from '../engine/images.ts';
+import { OWN_USER, type Running, runContainer, runToEnd } from '../engine/one-container.ts';
 
 /** The suite plays this service; nobody listens there. */
 const SERVICE_URL = 'http://127.0.0.1:9';
@@ -40,13 +40,12 @@ const SUITE = 'conformance/src/bin.ts';
 /** Runs the suite beside the webhook: this workspace's, in a container that shares its network. */
 const runSuite = (...words: string[]): Promise<Ran> =>
   runToEnd({
-    image: 'node:24-bookworm-slim',
+    image: NODE_IMAGE,
     entrypoint: ['node', `/workspace/${SUITE}`],
     command: words,
     binds: [`${ROOT}:/workspace:ro`],
-    // Who may read the workspace.
-    user: `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
-    networkOf: webhook,
+    user: OWN_USER,
+    network: webhook,
   });
 
 /** Ids of all checks that there are. */

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { randomToken } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../engine/machine.ts';
-import { IMAGES, ROOT } from '../engine/images.ts';
+import { IMAGES, NODE_IMAGE, ROOT } from '../engine/images.ts';
 import { type Running, imageOf, runContainer, runToEnd } from '../engine/one-container.ts';
 
-const BASE_IMAGE = 'node:24-bookworm-slim';
 const MB = 1_000_000;
 /** What our part may take over the base image. */
 const MOST_MB = { 'control-plane': 24, webhook: 24, setup: 29 } as const;
@@ -97,7 +96,7 @@ describe.each(names)('the image of %s', (name) => {
   });
 
   test('is not much larger than its base', async () => {
-    const [ours, base] = [await imageOf(image), await imageOf(BASE_IMAGE)];
+    const [ours, base] = [await imageOf(image), await imageOf(NODE_IMAGE)];
     const megabytes = (ours.Size - base.Size) / MB;
     expect(megabytes).toBeGreaterThan(0);
     expect(megabytes).toBeLessThan(MOST_MB[name]);

@@ -4,7 +4,7 @@ import { until } from '../engine/machine.ts';
 import { holdAgainst } from './check.ts';
 import { LOAD_WEBHOOK_ENV, type World, makeWorld } from './world.ts';
 import { startLoad } from './load.ts';
-import { allWorksAgain, lookAtWebhook, proxyStatus, readiness } from './recovery.ts';
+import { allWorksAgain, lookAtWebhook, proxyStatus } from './recovery.ts';
 import { CONTROL_PLANES, type Scale, startScale } from '../scale/scale.ts';
 
 let scale: Scale;
@@ -21,7 +21,7 @@ afterAll(async () => {
 const crash = (service: string) => async (): Promise<void> => (await scale.service(service)).crash();
 const allRefuse = async (): Promise<void> => {
   for (const name of CONTROL_PLANES)
-    await until(`${name} to say that it is not ready`, async () => (await readiness(world, name)) !== 'ok');
+    await until(`${name} to say that it is not ready`, async () => (await scale.readiness(name)) !== 'ok');
 };
 const noneCalls = async (): Promise<void> => {
   for (const name of CONTROL_PLANES)
@@ -75,7 +75,7 @@ const FAULTS: readonly (readonly [what: string, fault: () => Promise<void>])[] =
       await one.leave(network);
       await until(
         'it to say that it is not ready',
-        async () => (await readiness(world, 'control-plane-3')) !== 'ok',
+        async () => (await scale.readiness('control-plane-3')) !== 'ok',
       );
       await one.join(network);
     },

@@ -14,17 +14,6 @@ async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
   }
 }
 
-/** What `/readyz` of one control plane says, or that it says nothing. */
-export async function readiness(world: World, name: ControlPlaneName): Promise<string> {
-  try {
-    const url = `${await world.scale.direct(name)}/readyz`;
-    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
-    return ((await response.json()) as { status?: string }).status ?? 'not ready';
-  } catch {
-    return 'no answer';
-  }
-}
-
 /** Status of a call to the upstream through one control plane. */
 export async function proxyStatus(world: World, name: ControlPlaneName): Promise<number> {
   const url = await world.scale.direct(name).catch(() => '');
@@ -38,7 +27,7 @@ export async function proxyStatus(world: World, name: ControlPlaneName): Promise
 /** Waits until all of it works again by itself: each control plane, both proxies, the webhook and the upstream behind it. */
 export async function allWorksAgain(world: World): Promise<void> {
   for (const name of CONTROL_PLANES) {
-    await until(`${name} to be ready`, async () => (await readiness(world, name)) === 'ok');
+    await until(`${name} to be ready`, async () => (await world.scale.readiness(name)) === 'ok');
     await until(`calls through ${name}`, async () => (await proxyStatus(world, name)) === 200);
   }
   const { admin } = world.scale;

@@ -9,7 +9,6 @@ import { holdAgainst } from './check.ts';
 import { openStream } from './streams.ts';
 import { LOAD_WEBHOOK_ENV, type World, makeWorld } from './world.ts';
 import { startLoad } from './load.ts';
-import { readiness } from './recovery.ts';
 import { CONTROL_PLANES, type ControlPlaneName, type Scale, startScale } from '../scale/scale.ts';
 
 const NEXT_IMAGE = 'svault-control-plane:next';
@@ -41,8 +40,8 @@ async function makeNextImage(): Promise<void> {
 /** As compose/README.md tells operators to. @returns the exit code of the one that went */
 async function upgrade(name: ControlPlaneName): Promise<number> {
   const exitCode = await (await scale.service(name)).stop();
-  await scale.composeMeanwhile('up', '-d', '--no-deps', name);
-  await until(`${name} to be ready`, async () => (await readiness(world, name)) === 'ok');
+  await scale.compose('up', '-d', '--no-deps', name);
+  await until(`${name} to be ready`, async () => (await scale.readiness(name)) === 'ok');
   return exitCode;
 }
 

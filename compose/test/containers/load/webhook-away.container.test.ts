@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { randomToken } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { generate } from 'selfsigned';
-import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { RAISED_LIMITS } from '../../../src/raised-limits.ts';
-import { machine } from '../engine/machine.ts';
+import { NODE_IMAGE } from '../engine/images.ts';
+import { until } from '../engine/machine.ts';
+import { OWN_USER, type Running, runContainer } from '../engine/one-container.ts';
 import { LOAD_WEBHOOK_ENV, type World, makeWorld } from './world.ts';
 import { allWorksAgain, lookAtWebhook } from './recovery.ts';
 import { CONTROL_PLANES, type ControlPlaneName, type Scale, startScale } from '../scale/scale.ts';
@@ -122,28 +123,39 @@ test('a webhook whose address nobody answers at', async () => {
   expect(reached).toEqual(NONE);
 });
 
-/** Answers everything with garbage. @param certificates a folder with cert.pem and key.pem */
-const impostor = (certificates: string): GenericContainer =>
-  new GenericContainer('node:24-bookworm-slim')
-    .withBindMounts([
-      {
-        source: fileURLToPath(new URL('./impostor.ts', import.meta.url)),
-        target: '/impostor.ts',
-        mode: 'ro',
-      },
-      { source: certificates, target: '/certs', mode: 'ro' },
-    ])
-    .withEnvironment({ CERT: '/certs/cert.pem', KEY: '/certs/key.pem' })
-    .withCommand(['node', '/impostor.ts'])
-    .withExposedPorts(8080)
-    .withWaitStrategy(Wait.forListeningPorts());
+const IMPOSTOR = fileURLToPath(new URL('./impostor.ts', import.meta.url));
+const impostors: Running[] = [];
+afterEach(async () => {
+  for (const one of impostors.splice(0)) await one.remove();
+});
+
+/** Something else that answers everything with garbage. @param certificates a folder with cert.pem and key.pem */
+async function startImpostor(
+  certificates: string,
+  network: { readonly name: string; readonly alias: string },
+): Promise<Running> {
+  const impostor = await runContainer({
+    image: NODE_IMAGE,
+    network,
+    user: OWN_USER,
+    binds: [`${IMPOSTOR}:/impostor.ts:ro`, `${certificates}:/certs:ro`],
+    env: { CERT: '/certs/cert.pem', KEY: '/certs/key.pem' },
+    command: ['node', '/impostor.ts'],
+    ports: { 8080: 0 },
+  });
+  impostors.push(impostor);
+  await until('the impostor', () =>
+    askedOf(impostor).then(
+      () => true,
+      () => false,
+    ),
+  );
+  return impostor;
+}
 
 /** What it was asked, by method and path. */
-async function askedOf(container: StartedTestContainer): Promise<Record<string, number>> {
-  // Its port of this machine is another one since it has joined a network.
-  const port = await (await machine(container.getId())).port(8080);
-  return (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as Record<string, number>;
-}
+const askedOf = async (impostor: Running): Promise<Record<string, number>> =>
+  (await (await fetch(`http://127.0.0.1:${await impostor.port(8080)}/`)).json()) as Record<string, number>;
 
 test('something with a wrong certificate at the address of the webhook: nothing is sent to it', async () => {
   const folder = tempDir();
@@ -152,31 +164,31 @@ test('something with a wrong certificate at the address of the webhook: nothing 
   });
   writeFileSync(join(folder.path, 'cert.pem'), cert);
   writeFileSync(join(folder.path, 'key.pem'), key);
-  const other = await impostor(folder.path).start();
   await scale.elsewhere.proxy.leave(scale.internet);
-  await (await machine(other.getId())).join(scale.internet, ['webhook.test']);
   let asked: Record<string, number> | undefined;
-  const reached = await expectAway(async () => {
-    asked = await askedOf(other);
-    await other.stop({ timeout: 0 });
-    await scale.elsewhere.proxy.join(scale.internet, ['webhook.test']);
-  }, AWAY);
-  expect(reached).toEqual(NONE);
+  try {
+    const impostor = await startImpostor(folder.path, { name: scale.internet, alias: 'webhook.test' });
+    const reached = await expectAway(async () => {
+      asked = await askedOf(impostor);
+      await impostor.stop(0);
+      await scale.elsewhere.proxy.join(scale.internet, ['webhook.test']);
+    }, AWAY);
+    expect(reached).toEqual(NONE);
+  } finally {
+    folder.remove();
+  }
   expect(asked).toEqual({});
-  folder.remove();
 });
 
 test('garbage in place of the webhook: no call and no refresh is sent a second time', async () => {
   await scale.elsewhere.webhook.stop();
-  const other = await impostor(scale.certificates)
-    .withNetwork(scale.elsewhere.network)
-    .withNetworkAliases('webhook')
-    .start();
+  const place = { name: scale.elsewhere.network, alias: 'webhook' };
+  const impostor = await startImpostor(scale.certificates, place);
   let asked: Record<string, number> = {};
   const reached = await expectAway(
     async () => {
-      asked = await askedOf(other);
-      await other.stop({ timeout: 0 });
+      asked = await askedOf(impostor);
+      await impostor.stop(0);
       await scale.elsewhere.webhook.start();
     },
     // It answers, so that it does not count as away; what it answers is nothing that a webhook would say.

@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { randomToken } from '@svault/shared';
-import { GenericContainer, Wait } from 'testcontainers';
 import { storeCredential } from '../../../src/admin-client.ts';
+import { NODE_IMAGE } from '../engine/images.ts';
+import { until } from '../engine/machine.ts';
+import { OWN_USER, runContainer } from '../engine/one-container.ts';
 import type { Seen } from './upstream.ts';
 import type { Scale } from '../scale/scale.ts';
 
@@ -43,14 +45,22 @@ export async function makeWorld(
   scale: Scale,
   { readers, proxies }: { readonly readers: number; readonly proxies: number },
 ): Promise<World> {
-  const upstream = await new GenericContainer('node:24-bookworm-slim')
-    .withNetwork(scale.elsewhere.network)
-    .withNetworkAliases('upstream')
-    .withBindMounts([{ source: SERVER, target: '/upstream.ts', mode: 'ro' }])
-    .withCommand(['node', '/upstream.ts'])
-    .withExposedPorts(UPSTREAM_PORT)
-    .withWaitStrategy(Wait.forListeningPorts())
-    .start();
+  const upstream = await runContainer({
+    image: NODE_IMAGE,
+    network: { name: scale.elsewhere.network, alias: 'upstream' },
+    user: OWN_USER,
+    binds: [`${SERVER}:/upstream.ts:ro`],
+    command: ['node', '/upstream.ts'],
+    ports: { [UPSTREAM_PORT]: 0 },
+  });
+  const seen = async (): Promise<Seen> =>
+    (await (await fetch(`http://127.0.0.1:${await upstream.port(UPSTREAM_PORT)}/seen`)).json()) as Seen;
+  await until('the upstream', () =>
+    seen().then(
+      () => true,
+      () => false,
+    ),
+  );
   const { admin, send } = scale;
   const [serviceName, value] = ['of-the-world', `secret-${randomToken()}`];
   await storeCredential(
@@ -83,10 +93,7 @@ export async function makeWorld(
     readers: await Promise.all(Array.from({ length: readers }, makeReader)),
     proxies: await Promise.all(Array.from({ length: proxies }, makeProxy)),
     probe: await makeProxy(),
-    seen: async () => {
-      const url = `http://127.0.0.1:${upstream.getMappedPort(UPSTREAM_PORT)}/seen`;
-      return (await (await fetch(url)).json()) as Seen;
-    },
-    remove: async () => void (await upstream.stop({ timeout: 0 })),
+    seen,
+    remove: () => upstream.remove(),
   };
 }

@@ -112,8 +112,9 @@ test('the proxy puts in the credential, which its client never sees', async () =
   const agent = await pairAgent(pair);
   const answer = await agent.callByProxy();
   expect(answer.status).toBe(200);
-  expect(pair.outside.seen.authorization).toBe(`Bearer ${agent.secret}`);
-  expect(pair.outside.seen.headers).not.toContain(agent.proxyKey);
+  const { authorization, headers } = await pair.outside.lastCall();
+  expect(authorization).toBe(`Bearer ${agent.secret}`);
+  expect(headers).not.toContain(agent.proxyKey);
   expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(agent.secret);
 });
 

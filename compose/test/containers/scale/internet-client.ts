@@ -1,10 +1,9 @@
-import { GenericContainer } from 'testcontainers';
-import { type Machine, machine } from '../engine/machine.ts';
+import { NODE_IMAGE } from '../engine/images.ts';
+import { runContainer } from '../engine/one-container.ts';
 import type { Scale } from './scale.ts';
 
 /** A machine of somebody else in the internet, with an address of its own there. */
 export interface InternetClient {
-  readonly machine: Machine;
   /** Asks so many times, one after another. @returns the statuses */
   ask(times: number, request: { readonly method: string; readonly url: string } & object): Promise<number[]>;
   remove(): Promise<void>;
@@ -26,21 +25,20 @@ console.log(JSON.stringify(statuses));
 `;
 
 export async function startInternetClient({ internet }: Scale): Promise<InternetClient> {
-  const container = await new GenericContainer('node:24-bookworm-slim')
-    .withNetworkMode(internet)
+  const client = await runContainer({
+    image: NODE_IMAGE,
+    network: { name: internet, alias: 'client' },
     // What the certificate holds for is not looked at here.
-    .withEnvironment({ NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' })
-    .withEntrypoint(['sleep', 'infinity'])
-    .start();
-  const client = await machine(container.getId());
+    env: { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' },
+    command: ['sleep', 'infinity'],
+  });
   return {
-    machine: client,
     ask: async (times, request) => {
       const words = ['node', '--input-type=module', '-e', ASK, JSON.stringify({ times, ...request })];
       const { exitCode, output } = await client.run(...words);
       if (exitCode !== 0) throw new Error(`the client failed: ${output}`);
       return JSON.parse(output) as number[];
     },
-    remove: async () => void (await container.stop({ timeout: 0 })),
+    remove: () => client.remove(),
   };
 }

@@ -8,7 +8,7 @@ import { Network } from 'testcontainers';
 import { type AdminClient, type Send, createAdminClient } from '../../../src/admin-client.ts';
 import { bind, parseRegistrationLink } from '../../../src/binding.ts';
 import { type Composed, composeUp } from '../engine/composed.ts';
-import type { Machine } from '../engine/machine.ts';
+import { type Machine, until } from '../engine/machine.ts';
 import { fetchFrom } from './hosts.ts';
 import { type WebhookElsewhere, startWebhookElsewhere } from './webhook-elsewhere.ts';
 
@@ -35,6 +35,8 @@ export interface Scale extends Composed {
   readonly certificates: string;
   /** Where one of them is reached by itself, past the proxy. */
   direct(name: ControlPlaneName): Promise<string>;
+  /** What `/readyz` of one control plane says, or that it says nothing. */
+  readiness(name: ControlPlaneName): Promise<string>;
   /** Takes the control planes out of the internet, or one of them: agents reach them still, but they reach no webhook. */
   cutOff(...names: ControlPlaneName[]): Promise<void>;
   rejoin(...names: ControlPlaneName[]): Promise<void>;
@@ -78,8 +80,8 @@ export async function startScale(
         SV_BASE_URL: url,
         SVAULT_UID: String(process.getuid?.() ?? 0),
         SVAULT_GID: String(process.getgid?.() ?? 0),
-        SVAULT_HTTP_PORT: String(httpPort),
-        SVAULT_HTTPS_PORT: String(servicePort),
+        SVAULT_HTTP_PORT: `127.0.0.1:${httpPort}`,
+        SVAULT_HTTPS_PORT: `127.0.0.1:${servicePort}`,
         SV_EGRESS_ALLOW: WEBHOOK_HOST,
         SV_LOG_LEVEL: 'warn',
         ...options.env,
@@ -95,6 +97,22 @@ export async function startScale(
     undo.push(close);
     const adminKey = readFileSync(join(composed.folder, 'secrets/admin.key'), 'utf8');
     const admin = createAdminClient(url, adminKey, send);
+    const direct: Scale['direct'] = async (name) =>
+      `http://127.0.0.1:${await (await composed.service(name)).port(8080)}`;
+    const readiness: Scale['readiness'] = async (name) => {
+      try {
+        const answer = await fetch(`${await direct(name)}/readyz`, { signal: AbortSignal.timeout(5_000) });
+        return ((await answer.json()) as { status?: string }).status ?? 'not ready';
+      } catch {
+        return 'no answer';
+      }
+    };
+    for (const name of CONTROL_PLANES)
+      await until(`${name} to be ready`, async () => (await readiness(name)) === 'ok').catch(
+        async (error: unknown) => {
+          throw new Error(`it did not start: ${await logsOf(composed)}`, { cause: error });
+        },
+      );
     const link = parseRegistrationLink(await elsewhere.subcommand('bind-link'));
     await bind(admin, link).catch(async (error: unknown) => {
       throw new Error(`the webhook was not bound: ${await logsOf(composed)}`, { cause: error });
@@ -111,7 +129,8 @@ export async function startScale(
       elsewhere,
       internet: internet.getName(),
       certificates: certificates.path,
-      direct: async (name) => `http://127.0.0.1:${await (await composed.service(name)).port(8080)}`,
+      direct,
+      readiness,
       cutOff: (...names) => each(names, (one) => one.leave(internet.getName())),
       rejoin: (...names) => each(names, (one) => one.join(internet.getName())),
       remove,
@@ -126,7 +145,10 @@ export async function startScale(
 const logsOf = async ({ service }: Composed): Promise<string> =>
   (await Promise.all(CONTROL_PLANES.map(async (name) => (await service(name)).logs()))).join('');
 
-/** What only the test needs: the internet, a certificate that all trust, and a way to each control plane past the proxy. */
+/**
+ * What only the test needs: the internet, a certificate that all trust, a way to each control plane past the proxy, and that
+ * nobody waits for those that they start after.
+ */
 function overrideWith(options: { readonly internet: string; readonly certificates: string }): string {
   const { internet, certificates } = options;
   const controlPlanes = CONTROL_PLANES.map(
@@ -143,7 +165,9 @@ function overrideWith(options: { readonly internet: string; readonly certificate
       - "${certificates}:/certs:ro"
       - "${certificates}/site:/etc/caddy/site:ro"
     networks: { front: {}, internet: { aliases: [${SERVICE_HOST}] } }
-${controlPlanes}networks:
+${controlPlanes}  postgres: { healthcheck: { interval: 1s } }
+  valkey: { healthcheck: { interval: 1s } }
+networks:
   internet:
     external: true
     name: ${internet}

@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomToken } from '@svault/shared';
-import { GenericContainer, Network, type StartedNetwork, Wait } from 'testcontainers';
-import { type Machine, machine } from '../engine/machine.ts';
+import { Network, type StartedNetwork } from 'testcontainers';
+import type { Machine } from '../engine/machine.ts';
 import { IMAGES } from '../engine/images.ts';
+import { type OneContainer, type Running, runContainer } from '../engine/one-container.ts';
 
 const CADDY_IMAGE = 'caddy:2';
 
@@ -12,8 +13,8 @@ export interface WebhookElsewhere {
   readonly url: string;
   readonly webhook: Machine;
   readonly proxy: Machine;
-  /** The network between the two; upstreams of the owner join it. */
-  readonly network: StartedNetwork;
+  /** Name of the network between the two; upstreams of its owner join it. */
+  readonly network: string;
   /** Another subcommand of the webhook, beside `serve`. */
   subcommand(...words: string[]): Promise<string>;
   remove(): Promise<void>;
@@ -36,53 +37,59 @@ export async function startWebhookElsewhere(options: {
   const { internet, host, port, serviceUrl, certificates, env = {} } = options;
   const network = await new Network().start();
   const url = `https://${host}`;
-  const webhook = await new GenericContainer(IMAGES.webhook)
-    .withNetwork(network)
-    .withNetworkAliases('webhook')
-    .withEnvironment({
-      SV_WEBHOOK_URL: url,
-      SV_WEBHOOK_SERVICE_URL: serviceUrl,
-      SV_WEBHOOK_MASTER_KEY: randomToken(32),
-      SV_WEBHOOK_SETUP_TOKEN: randomToken(32),
-      SV_LOG_LEVEL: 'warn',
-      ...env,
-    })
-    .withTmpFs({ '/tmp': 'rw,noexec,mode=1777' })
-    .withWaitStrategy(Wait.forHealthCheck())
-    .start();
-  const caddyfile = join(certificates, `Caddyfile.${host}`);
-  mkdirSync(certificates, { recursive: true });
-  writeFileSync(
-    caddyfile,
-    `{\n\tadmin off\n}\n${url} {\n\ttls /certs/cert.pem /certs/key.pem\n\treverse_proxy webhook:8090 {\n\t\tflush_interval -1\n\t}\n}\n`,
-  );
-  const proxy = await new GenericContainer(CADDY_IMAGE)
-    .withNetwork(network)
-    .withExposedPorts({ container: 443, host: port })
-    .withBindMounts([
-      { source: certificates, target: '/certs', mode: 'ro' },
-      { source: caddyfile, target: '/etc/caddy/Caddyfile', mode: 'ro' },
-    ])
-    .withWaitStrategy(Wait.forListeningPorts())
-    .start();
-  const proxyMachine = await machine(proxy.getId());
-  await proxyMachine.join(internet.getName(), [host]);
-  const webhookMachine = await machine(webhook.getId());
-  for (const one of [proxyMachine, webhookMachine]) await one.comeBack();
-  return {
-    url,
-    webhook: webhookMachine,
-    proxy: proxyMachine,
-    network,
-    subcommand: async (...words) => {
-      const { exitCode, output } = await webhookMachine.run('node', '/svault/webhook/src/main.ts', ...words);
-      if (exitCode !== 0) throw new Error(`webhook ${words.join(' ')} exited with ${exitCode}: ${output}`);
-      return output;
-    },
-    remove: async () => {
-      await proxy.stop({ timeout: 0 });
-      await webhook.stop({ timeout: 0 });
-      await network.stop();
-    },
+  const undo: (() => Promise<unknown>)[] = [() => network.stop()];
+  const remove = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
   };
+  const start = async (container: OneContainer): Promise<Running> => {
+    const running = await runContainer({ ...container, comesBack: true });
+    undo.push(() => running.remove());
+    return running;
+  };
+  try {
+    const webhook = await start({
+      image: IMAGES.webhook,
+      network: { name: network.getName(), alias: 'webhook' },
+      env: {
+        SV_WEBHOOK_URL: url,
+        SV_WEBHOOK_SERVICE_URL: serviceUrl,
+        SV_WEBHOOK_MASTER_KEY: randomToken(32),
+        SV_WEBHOOK_SETUP_TOKEN: randomToken(32),
+        SV_LOG_LEVEL: 'warn',
+        ...env,
+      },
+      healthIntervalMs: 1_000,
+    });
+    const caddyfile = join(certificates, `Caddyfile.${host}`);
+    writeFileSync(
+      caddyfile,
+      `{\n\tadmin off\n}\n${url} {\n\ttls /certs/cert.pem /certs/key.pem\n\treverse_proxy webhook:8090 {\n\t\tflush_interval -1\n\t}\n}\n`,
+    );
+    const proxy = await start({
+      image: CADDY_IMAGE,
+      network: { name: network.getName(), alias: 'proxy' },
+      ports: { 443: port },
+      binds: [`${certificates}:/certs:ro`, `${caddyfile}:/etc/caddy/Caddyfile:ro`],
+      writable: true,
+      // Its files may be those of a user who runs the tests and is not root.
+      capabilities: ['NET_BIND_SERVICE', 'DAC_OVERRIDE'],
+    });
+    await proxy.join(internet.getName(), [host]);
+    await webhook.healthy();
+    return {
+      url,
+      webhook,
+      proxy,
+      network: network.getName(),
+      subcommand: async (...words) => {
+        const { exitCode, output } = await webhook.run('node', '/svault/webhook/src/main.ts', ...words);
+        if (exitCode !== 0) throw new Error(`webhook ${words.join(' ')} exited with ${exitCode}: ${output}`);
+        return output;
+      },
+      remove,
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
