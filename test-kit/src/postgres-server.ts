@@ -16,6 +16,9 @@ export interface PostgresServer {
   stop(): Promise<void>;
   /** Without a word to anybody, as after a crash; the next start recovers what was committed. */
   crash(): Promise<void>;
+  /** All of it stands still, its connections with it, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
   /** Again on the same port, with what it holds. */
   start(): Promise<void>;
   /** Stops it and deletes all of it. */
@@ -84,16 +87,28 @@ export async function startPostgres(options: { readonly durable?: boolean } = {}
   const start = (): Promise<void> => within(server.start());
   await within(server.initialise());
   await start();
+  const postmaster = (): number => {
+    const [pid = ''] = readFileSync(join(dir.path, 'data', 'postmaster.pid'), 'utf8').split('\n');
+    return Number(pid);
+  };
+  const signalAll = (signal: NodeJS.Signals): void => {
+    const pid = postmaster();
+    // Itself first: then it starts no more of the others.
+    process.kill(pid, signal);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+    for (const child of children) process.kill(Number(child), signal);
+  };
   return {
     url: `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`,
     port,
     stop: () => server.stop(),
     crash: async () => {
-      const pidFile = join(dir.path, 'data', 'postmaster.pid');
-      const [pid = ''] = readFileSync(pidFile, 'utf8').split('\n');
-      process.kill(Number(pid), 'SIGQUIT');
-      while (isThere(Number(pid))) await delay(GONE_POLL_MS);
+      const pid = postmaster();
+      process.kill(pid, 'SIGQUIT');
+      while (isThere(pid)) await delay(GONE_POLL_MS);
     },
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
     start,
     remove: async () => {
       await server.stop();
