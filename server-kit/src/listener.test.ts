@@ -191,6 +191,14 @@ describe('broken requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*Connection: close[\s\S]*"code":"INVALID_REQUEST"/);
   });
 
+  it('answers 417 to an expectation that it does not know, in the same shape', async () => {
+    const answer = await raw(
+      await start(),
+      'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: a-miracle\r\n\r\nabc',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 417 [^]*Connection: close\r\n[^]*"code":"INVALID_REQUEST"/);
+  });
+
   it('answers 400 to two Hosts, of which a proxy may have followed the other', async () => {
     const answer = await raw(await start(), 'GET /limited HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*INVALID_REQUEST/);

@@ -10,6 +10,7 @@ import { refuseBrokenRequest } from './broken-request.ts';
 import { trackConnections } from './connections.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { ListenAddress } from './settings.ts';
+import { endWhenReceived } from './unread-body.ts';
 
 /** A request's header block must arrive within this; slower clients get 408. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -65,9 +66,13 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     (req, res) => {
       if (!connections.takes(req, res)) return;
       if (namesOneHost(req)) handler(req, res);
-      else refuseHost(res);
+      else refuse(res, 400, 'the request must have one Host');
     },
   );
+  // Node's own refusal has no body, and knows nothing of a program that is to stop.
+  server.on('checkExpectation', (req, res) => {
+    if (connections.takes(req, res)) refuse(res, 417, 'only 100-continue may be expected');
+  });
   server.maxHeadersCount = 0;
   server.on('clientError', refuseBrokenRequest);
   const connections = trackConnections(server);
@@ -105,10 +110,9 @@ function namesOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage): bo
   return headers.host === undefined ? httpVersion !== '1.1' : !occursTwice(rawHeaders, 'host');
 }
 
-function refuseHost(res: ServerResponse): void {
-  const body = JSON.stringify({ error: 'the request must have one Host', code: 'INVALID_REQUEST' });
+function refuse(res: ServerResponse, status: number, error: string): void {
+  const body = JSON.stringify({ error, code: 'INVALID_REQUEST' });
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
-  res
-    .writeHead(400, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })
-    .end(body);
+  res.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' });
+  endWhenReceived(res, body);
 }
