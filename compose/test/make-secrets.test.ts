@@ -124,6 +124,34 @@ describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretF
     expect(secretsThere()).toEqual([]);
   });
 
+  it('closes a folder that others could look into', () => {
+    mkdirSync(inside('secrets'));
+    chmodSync(inside('secrets'), 0o755);
+    if (isRoot) chownSync(inside('secrets'), SOMEBODY, SOMEBODY);
+    expect(run({ name }).status).toBe(0);
+    expect(statSync(inside('secrets')).mode & 0o777).toBe(0o700);
+  });
+
+  it('reads .env as compose does: values in quotes, lines that end as on Windows', () => {
+    const env = readFileSync(inside('.env'), 'utf8').replace(/^(SVAULT_[UG]ID)=(.*)$/gm, '$1="$2"');
+    writeFileSync(inside('.env'), env.replaceAll('\n', '\r\n'));
+    expect(run({ name })).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('works in its own folder, whatever CDPATH says', () => {
+    for (const each of ['elsewhere/at', 'at']) mkdirSync(inside(each), { recursive: true });
+    for (const each of ['make-secrets.sh', '.env']) cpSync(inside(each), inside(`at/${each}`));
+    if (isRoot) chownSync(inside('at'), SOMEBODY, SOMEBODY);
+    const { status } = spawnSync('sh', ['at/make-secrets.sh'], {
+      cwd: dir.path,
+      env: { PATH: process.env['PATH'], CDPATH: inside('elsewhere') },
+      input: `${TOKENS[name] ?? ''}\n`,
+      ...(isRoot && me),
+    });
+    expect(status).toBe(0);
+    expect(existsSync(inside('at/secrets/master.key'))).toBe(true);
+  });
+
   it('says which user has to be in .env, before it makes anything', () => {
     place(folder, { uid: 4_321, gid: 4_321 });
     expect(run({ name })).toMatchObject({

@@ -2,7 +2,7 @@
 # Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. What is there stays.
 set -eu
 umask 077
-cd "$(dirname "$0")"
+CDPATH= cd -- "$(dirname -- "$0")"
 
 stop() {
   echo "make-secrets: $1" >&2
@@ -11,8 +11,11 @@ stop() {
 
 # The containers run as SVAULT_UID, who has to own secrets/. Root gives them away; 0 is you in an engine that runs rootless.
 [ -e .env ] || stop 'first: cp .env.example .env, and set what it needs'
-uid=$(sed -n 's/^SVAULT_UID=//p' .env)
-gid=$(sed -n 's/^SVAULT_GID=//p' .env)
+number() {
+  sed -n "s/^$1=[\"']*\([0-9]*\).*/\1/p" .env
+}
+uid=$(number SVAULT_UID)
+gid=$(number SVAULT_GID)
 case $uid:$gid in
   :* | *:) stop 'set SVAULT_UID and SVAULT_GID in .env' ;;
 esac
@@ -22,6 +25,7 @@ me=$(id -u)
 
 folder() {
   mkdir -p "$1"
+  chmod 700 "$1"
   [ "$me" != 0 ] || chown "$uid:$gid" "$1"
 }
 folder secrets
