@@ -37,6 +37,11 @@ const STEPS = ['keys', 'bind'];
 /** Caddy's image has nothing to ask it with, and its administration is off; it ends where it cannot go on. */
 const UNASKED = ['proxy'];
 
+/** Of SV_DRAIN_SECONDS. */
+const MOST_DRAIN_SECONDS = 30;
+/** What a program may take besides: "Stopping" in its README.md. */
+const STOP_SECONDS = 9.5;
+
 /** A program takes these together only. */
 const OIDC = {
   SV_OIDC_ISSUER: 'https://login.example.org',
@@ -160,6 +165,14 @@ describe.each(ALL)('compose/$name', (deployment) => {
     for (const [name, service] of each) {
       if (STEPS.includes(name) || UNASKED.includes(name)) continue;
       expect(service.healthcheck !== undefined || built(service)?.hasHealthCheck === true, name).toBe(true);
+    }
+  });
+
+  it('gives every program the time that a stop takes at the most', () => {
+    for (const [name, service] of each) {
+      if (STEPS.includes(name) || service.build === undefined) continue;
+      const seconds = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]);
+      expect(seconds, name).toBeGreaterThan(MOST_DRAIN_SECONDS + STOP_SECONDS);
     }
   });
 

@@ -17,6 +17,7 @@ export interface Service {
   readonly privileged?: boolean;
   readonly network_mode?: string;
   readonly cap_drop?: readonly string[];
+  readonly stop_grace_period?: string;
   readonly cap_add?: readonly string[];
   readonly security_opt?: readonly string[];
   readonly logging?: { readonly driver: string; readonly options: Readonly<Record<string, string>> };

@@ -58,7 +58,7 @@ ${BUILD[kind]}    # A setting that is misspelt in .env is one that the program d
     secrets: [webhook_master_key, webhook_setup_token]
     volumes:
       - data:/var/lib/svault
-${webhookExtras}    stop_grace_period: 20s
+${webhookExtras}    stop_grace_period: 45s
     healthcheck:
       test:
         [
