@@ -55,17 +55,22 @@ export async function startScale(
   const certificates = tempDir();
   const ca = await writeCertificate(certificates.path);
   const internet = await new Network().start();
-  const undo: (() => Promise<void> | void)[] = [
-    () => certificates.remove(),
-    async () => void (await internet.stop()),
-  ];
+  const parts: (() => Promise<void>)[] = [];
   const remove = async (): Promise<void> => {
-    for (const step of undo.splice(0).reverse()) await step();
+    await Promise.all(parts.splice(0).map((removePart) => removePart()));
+    await internet.stop();
+    certificates.remove();
+  };
+  // What did start has to be known to `remove` also where something else fails.
+  const kept = async <T extends { remove(): Promise<void> }>(starting: Promise<T>): Promise<T> => {
+    const part = await starting;
+    parts.push(() => part.remove());
+    return part;
   };
   try {
     const [httpPort, servicePort, webhookPort] = [await freePort(), await freePort(), await freePort()];
     const url = `https://${SERVICE_HOST}`;
-    const elsewhere = await startWebhookElsewhere({
+    const elsewhereStarts = startWebhookElsewhere({
       internet,
       host: WEBHOOK_HOST,
       port: webhookPort,
@@ -73,8 +78,7 @@ export async function startScale(
       certificates: certificates.path,
       ...(options.webhookEnv !== undefined && { env: options.webhookEnv }),
     });
-    undo.push(() => elsewhere.remove());
-    const composed = await composeUp({
+    const composedStarts = composeUp({
       folder: 'compose/scale',
       env: {
         SV_BASE_URL: url,
@@ -92,21 +96,16 @@ export async function startScale(
         if (made.status !== 0) throw new Error(made.stderr);
       },
     });
-    undo.push(() => composed.remove());
+    const starting = [kept(elsewhereStarts), kept(composedStarts)] as const;
+    await Promise.allSettled(starting);
+    const [elsewhere, composed] = await Promise.all(starting);
     const { send, close } = fetchFrom({ [SERVICE_HOST]: servicePort, [WEBHOOK_HOST]: webhookPort }, ca);
-    undo.push(close);
+    parts.push(close);
     const adminKey = readFileSync(join(composed.folder, 'secrets/admin.key'), 'utf8');
     const admin = createAdminClient(url, adminKey, send);
     const direct: Scale['direct'] = async (name) =>
       `http://127.0.0.1:${await (await composed.service(name)).port(8080)}`;
-    const readiness: Scale['readiness'] = async (name) => {
-      try {
-        const answer = await fetch(`${await direct(name)}/readyz`, { signal: AbortSignal.timeout(5_000) });
-        return ((await answer.json()) as { status?: string }).status ?? 'not ready';
-      } catch {
-        return 'no answer';
-      }
-    };
+    const readiness: Scale['readiness'] = async (name) => readinessAt(await direct(name).catch(() => ''));
     for (const name of CONTROL_PLANES)
       await until(`${name} to be ready`, async () => (await readiness(name)) === 'ok').catch(
         async (error: unknown) => {
@@ -138,6 +137,15 @@ export async function startScale(
   } catch (error) {
     await remove();
     throw error;
+  }
+}
+
+async function readinessAt(url: string): Promise<string> {
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) });
+    return ((await answer.json()) as { status?: string }).status ?? 'not ready';
+  } catch {
+    return 'no answer';
   }
 }
 
