@@ -1,9 +1,17 @@
+interface RefusalBody {
+  readonly error?: string;
+  readonly code?: string;
+  /** What is wrong with which member of the request. */
+  readonly issues?: readonly { readonly path: string; readonly message: string }[];
+}
+
 /** An answer of the management routes that is no success. */
 export class AdminRefused extends Error {
   readonly status: number;
   readonly code: string;
-  constructor(method: string, path: string, status: number, body: { error?: string; code?: string }) {
-    super(`${method} ${path} answered ${status} ${body.code ?? ''}: ${body.error ?? ''}`);
+  constructor(method: string, path: string, status: number, body: RefusalBody) {
+    const issues = (body.issues ?? []).map((issue) => ` ${issue.path} ${issue.message}.`).join('');
+    super(`${method} ${path} answered ${status} ${body.code ?? ''}: ${body.error ?? ''}${issues}`);
     this.name = 'AdminRefused';
     this.status = status;
     this.code = body.code ?? '';

@@ -19,7 +19,7 @@ export function explainBindFailure(error: unknown, baseUrl: string): unknown {
         {
           path: 'webhookUrl',
           message:
-            'is an address that this service must not call: https and a public address, or one that the operator names in SV_EGRESS_ALLOW',
+            'is an address that this service must not call: https and a public address, or one that the operator names in SV_EGRESS_ALLOW or SV_CONNECT_TO',
         },
       ]);
     case 'garbage':
