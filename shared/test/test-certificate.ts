@@ -8,7 +8,8 @@ const IP_ADDRESS = 7;
 export async function testCertificate(
   host = 'hook.test',
 ): Promise<{ readonly key: string; readonly cert: string }> {
-  const altName = isIP(host) === 0 ? { type: DNS_NAME, value: host } : { type: IP_ADDRESS, ip: host };
+  const altName =
+    isIP(host) === 0 ? ({ type: DNS_NAME, value: host } as const) : ({ type: IP_ADDRESS, ip: host } as const);
   const { private: key, cert } = await generate([{ name: 'commonName', value: host }], {
     keyType: 'ec',
     extensions: [

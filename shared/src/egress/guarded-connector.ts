@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
-import { checkServerIdentity } from 'node:tls';
+import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import { callbackify } from 'node:util';
 import { buildConnector } from 'undici';
 import { admit, withoutBrackets } from './admission.ts';
@@ -55,10 +55,12 @@ export function guardedConnector(
 
 /** @param host of the URL, which the certificate is for, also where it is an address: for those TLS names no server. */
 const unguarded = (host: string): buildConnector.connector =>
-  connectorFor({ checkServerIdentity: (_place, certificate) => checkServerIdentity(host, certificate) });
+  connectorFor({
+    checkServerIdentity: (_place, certificate) => checkServerIdentity(host, certificate),
+  });
 
 function connectorFor(
-  more: Pick<buildConnector.BuildOptions, 'lookup' | 'checkServerIdentity'>,
+  more: Pick<ConnectionOptions, 'lookup' | 'checkServerIdentity'>,
 ): buildConnector.connector {
   return buildConnector({
     allowH2: false,
