@@ -16,6 +16,8 @@ import { type StoredState, storedState } from './stored-state.ts';
 const CALLERS = 32;
 const ANSWERS_BEFORE = 1_000;
 const ROUNDS = 5;
+/** So many answers of each caller come within the drain on a busy machine, too. */
+const FEW = 2;
 /** What an engine waits for before it kills. */
 const GONE_WITHIN_MS = 10_000;
 const HIGH = '1000000000';
@@ -104,7 +106,7 @@ async function loadAndStop(patience: number) {
 
 test('whoever goes where it is told to loses nothing, and every answer is in the log', async () => {
   for (let round = 0; round < ROUNDS; round++) {
-    const { end, answered, lost, unexpected, rows } = await loadAndStop(10);
+    const { end, answered, lost, unexpected, rows } = await loadAndStop(FEW);
     expect([end, lost, unexpected]).toEqual([{ code: 0, inTime: true }, 0, [0, 0]]);
     expect(answered).toBeGreaterThan(ANSWERS_BEFORE);
     expect(rows).toBe(answered);
