@@ -1,4 +1,5 @@
 import { tracesOf } from '@svault/test-kit/secret-forms';
+import type { Machine } from '../engine/machine.ts';
 import { CONTROL_PLANES } from '../scale/scale.ts';
 import { type Fate, unexcused } from './book.ts';
 import type { Access, Change, Written } from './clients.ts';
@@ -188,14 +189,16 @@ async function brokenLogs({ scale }: World): Promise<readonly string[]> {
   return exitCode === 0 ? [] : [`audit verify: ${output}`];
 }
 
-const PARTS = [...CONTROL_PLANES, 'proxy', 'postgres', 'valkey'];
+const SERVICES = [...CONTROL_PLANES, 'proxy', 'postgres', 'valkey'];
 
-/** What no part of the service may write down. */
+/** What neither a part of the service nor the webhook may write down. */
 async function secretsInLogs(world: World, { book }: LoadRun): Promise<readonly string[]> {
   const { scale } = world;
   const problems: string[] = [];
-  for (const part of PARTS) {
-    const logs = await (await scale.service(part)).logs();
+  const parts = new Map<string, Machine>([['webhook', scale.elsewhere.webhook]]);
+  for (const name of SERVICES) parts.set(name, await scale.service(name));
+  for (const [part, machine] of parts) {
+    const logs = await machine.logs();
     const found = [...book.secrets].filter((secret) => logs.includes(secret));
     if (tracesOf(world.value, Buffer.from(logs)).length > 0) found.push(world.value);
     if (found.length > 0)

@@ -1,6 +1,6 @@
 import { freePort } from '../../../src/free-port.ts';
 import { type AdminClient, createAdminClient } from '../../../src/admin-client.ts';
-import { type Composed, composeUp } from '../engine/composed.ts';
+import { ASKED_OFTEN, type Composed, composeUp } from '../engine/composed.ts';
 import { until } from '../engine/machine.ts';
 
 /** The pair of compose/compose.yaml. */
@@ -14,9 +14,9 @@ export interface PairInContainers extends Composed {
 }
 
 /** Nobody waits for those that others start after. */
-const ASKED_OFTEN = `services:
-  control-plane: { healthcheck: { interval: 1s } }
-  webhook: { healthcheck: { interval: 1s } }
+const SERVICES = `services:
+  control-plane: { healthcheck: ${ASKED_OFTEN} }
+  webhook: { healthcheck: ${ASKED_OFTEN} }
 `;
 
 /**
@@ -42,7 +42,7 @@ export async function startPairInContainers(
       SV_CONNECT_TO: `127.0.0.1:${webhookPort}=webhook:8090`,
       ...env,
     },
-    override: ASKED_OFTEN + services.replace(/^\n/, ''),
+    override: SERVICES + services.replace(/^\n/, ''),
   });
   try {
     const bind = await composed.service('bind');

@@ -7,7 +7,7 @@ import { generate } from 'selfsigned';
 import { Network } from 'testcontainers';
 import { type AdminClient, type Send, createAdminClient } from '../../../src/admin-client.ts';
 import { bind, parseRegistrationLink } from '../../../src/binding.ts';
-import { type Composed, composeUp } from '../engine/composed.ts';
+import { ASKED_OFTEN, type Composed, composeUp } from '../engine/composed.ts';
 import { type Machine, until } from '../engine/machine.ts';
 import { fetchFrom } from './hosts.ts';
 import { type WebhookElsewhere, startWebhookElsewhere } from './webhook-elsewhere.ts';
@@ -173,8 +173,8 @@ function overrideWith(options: { readonly internet: string; readonly certificate
       - "${certificates}:/certs:ro"
       - "${certificates}/site:/etc/caddy/site:ro"
     networks: { front: {}, internet: { aliases: [${SERVICE_HOST}] } }
-${controlPlanes}  postgres: { healthcheck: { interval: 1s } }
-  valkey: { healthcheck: { interval: 1s } }
+${controlPlanes}  postgres: { healthcheck: ${ASKED_OFTEN} }
+  valkey: { healthcheck: ${ASKED_OFTEN} }
 networks:
   internet:
     external: true
