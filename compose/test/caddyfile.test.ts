@@ -32,3 +32,8 @@ test('nobody administers it, and what it writes leaves out what a request carrie
 test('who sends slowly is not waited for without end', () => {
   for (const bound of ['read_header 10s', 'read_body 35s']) expect(lines).toContain(bound);
 });
+
+test('no request to the service itself is sent again for a header that says it may be', () => {
+  for (const name of ['Idempotency-Key', 'X-Idempotency-Key'])
+    expect(lines).toContain(`request_header @own -${name}`);
+});
