@@ -41,4 +41,5 @@ function stream(res: ServerResponse): void {
   res.once('close', () => clearInterval(beats));
 }
 
-createServer((req, res) => void answer(req, res)).listen(8080);
+// It closes no idle connection in the moment in which the webhook sends a call on it: nobody may send that again.
+createServer({ keepAliveTimeout: 600_000 }, (req, res) => void answer(req, res)).listen(8080);
