@@ -49,6 +49,15 @@ export async function until(what: string, holds: () => Promise<boolean>): Promis
   }
 }
 
+/** Asks one that has just been started until it answers. */
+export const untilAnswered = (what: string, ask: () => Promise<unknown>): Promise<void> =>
+  until(`an answer of ${what}`, () =>
+    ask().then(
+      () => true,
+      () => false,
+    ),
+  );
+
 /** The containers of one service of a compose project, also of one that has ended. */
 export async function machinesOf(project: string, service: string): Promise<readonly Machine[]> {
   const label = [`com.docker.compose.project=${project}`, `com.docker.compose.service=${service}`];

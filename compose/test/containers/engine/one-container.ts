@@ -69,12 +69,18 @@ export async function runContainer(options: OneContainer): Promise<Running> {
       RestartPolicy: { Name: options.comesBack === true ? 'unless-stopped' : 'no' },
     },
   });
-  await container.start();
+  const remove = (): Promise<void> => container.remove({ force: true, v: true });
+  try {
+    await container.start();
+  } catch (error) {
+    await remove();
+    throw error;
+  }
   return {
     ...(await machine(container.id)),
     terminate: () => container.kill({ signal: 'SIGTERM' }),
     ended: async () => ((await container.wait()) as { StatusCode: number }).StatusCode,
-    remove: () => container.remove({ force: true, v: true }),
+    remove,
   };
 }
 

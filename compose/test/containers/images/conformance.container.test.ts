@@ -26,7 +26,7 @@ beforeAll(async () => {
   });
   await webhook.healthy();
 });
-afterAll(() => webhook.remove());
+afterAll(() => webhook?.remove());
 
 async function bindLink(): Promise<string> {
   const { output } = await webhook.run('node', '/svault/webhook/src/main.ts', 'bind-link');

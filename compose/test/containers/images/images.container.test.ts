@@ -118,7 +118,7 @@ describe.each(['control-plane', 'webhook'] as const)('a container of %s', (name)
     running = await runContainer({ image: IMAGES[name], env, user, healthIntervalMs: 1_000 });
     await running.healthy();
   });
-  afterAll(() => running.remove());
+  afterAll(() => running?.remove());
 
   test('is healthy as any user, on a read-only file system, with a new volume', async () => {
     const { output } = await running.run(

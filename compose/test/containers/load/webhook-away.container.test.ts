@@ -7,7 +7,7 @@ import { generate } from 'selfsigned';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { RAISED_LIMITS } from '../../../src/raised-limits.ts';
 import { NODE_IMAGE } from '../engine/images.ts';
-import { until } from '../engine/machine.ts';
+import { untilAnswered } from '../engine/machine.ts';
 import { OWN_USER, type Running, runContainer } from '../engine/one-container.ts';
 import { LOAD_WEBHOOK_ENV, type World, makeWorld } from './world.ts';
 import { allWorksAgain, lookAtWebhook } from './recovery.ts';
@@ -144,12 +144,7 @@ async function startImpostor(
     ports: { 8080: 0 },
   });
   impostors.push(impostor);
-  await until('the impostor', () =>
-    askedOf(impostor).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await untilAnswered('the impostor', () => askedOf(impostor));
   return impostor;
 }
 

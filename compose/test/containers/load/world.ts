@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { randomToken } from '@svault/shared';
 import { storeCredential } from '../../../src/admin-client.ts';
 import { NODE_IMAGE } from '../engine/images.ts';
-import { until } from '../engine/machine.ts';
+import { untilAnswered } from '../engine/machine.ts';
 import { OWN_USER, runContainer } from '../engine/one-container.ts';
 import type { Seen } from './upstream.ts';
 import type { Scale } from '../scale/scale.ts';
@@ -45,22 +45,6 @@ export async function makeWorld(
   scale: Scale,
   { readers, proxies }: { readonly readers: number; readonly proxies: number },
 ): Promise<World> {
-  const upstream = await runContainer({
-    image: NODE_IMAGE,
-    network: { name: scale.elsewhere.network, alias: 'upstream' },
-    user: OWN_USER,
-    binds: [`${SERVER}:/upstream.ts:ro`],
-    command: ['node', '/upstream.ts'],
-    ports: { [UPSTREAM_PORT]: 0 },
-  });
-  const seen = async (): Promise<Seen> =>
-    (await (await fetch(`http://127.0.0.1:${await upstream.port(UPSTREAM_PORT)}/seen`)).json()) as Seen;
-  await until('the upstream', () =>
-    seen().then(
-      () => true,
-      () => false,
-    ),
-  );
   const { admin, send } = scale;
   const [serviceName, value] = ['of-the-world', `secret-${randomToken()}`];
   await storeCredential(
@@ -86,14 +70,30 @@ export async function makeWorld(
     });
     return { proxyId: proxy.id, key };
   };
-  return {
-    scale,
-    serviceName,
-    value,
+  const made = {
     readers: await Promise.all(Array.from({ length: readers }, makeReader)),
     proxies: await Promise.all(Array.from({ length: proxies }, makeProxy)),
     probe: await makeProxy(),
-    seen,
-    remove: () => upstream.remove(),
   };
+  return { scale, serviceName, value, ...made, ...(await startUpstream(scale)) };
+}
+
+async function startUpstream({ elsewhere }: Scale): Promise<Pick<World, 'seen' | 'remove'>> {
+  const upstream = await runContainer({
+    image: NODE_IMAGE,
+    network: { name: elsewhere.network, alias: 'upstream' },
+    user: OWN_USER,
+    binds: [`${SERVER}:/upstream.ts:ro`],
+    command: ['node', '/upstream.ts'],
+    ports: { [UPSTREAM_PORT]: 0 },
+  });
+  const seen = async (): Promise<Seen> =>
+    (await (await fetch(`http://127.0.0.1:${await upstream.port(UPSTREAM_PORT)}/seen`)).json()) as Seen;
+  try {
+    await untilAnswered('the upstream', seen);
+  } catch (error) {
+    await upstream.remove();
+    throw error;
+  }
+  return { seen, remove: () => upstream.remove() };
 }

@@ -1,6 +1,6 @@
 import type { DemoOutside, LastCall } from '../../../src/demo-outside.ts';
 import { NODE_IMAGE, ROOT } from '../engine/images.ts';
-import { until } from '../engine/machine.ts';
+import { untilAnswered } from '../engine/machine.ts';
 import { OWN_USER } from '../engine/one-container.ts';
 import { type PairInContainers, startPairInContainers } from './pair-in-containers.ts';
 
@@ -34,12 +34,7 @@ export async function startPairAndOutside(): Promise<PairAndOutside> {
     return JSON.parse(output);
   };
   try {
-    await until('what lies outside', () =>
-      ask('/who').then(
-        () => true,
-        () => false,
-      ),
-    );
+    await untilAnswered('what lies outside', () => ask('/who'));
     const who = (await ask('/who')) as Pick<DemoOutside, 'url' | 'host' | 'issued' | 'refreshToken'>;
     const outside: DemoOutside = {
       ...who,

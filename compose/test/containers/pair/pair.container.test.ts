@@ -16,8 +16,8 @@ beforeAll(async () => {
   [controlPlane, webhook] = await Promise.all([pair.service('control-plane'), pair.service('webhook')]);
 });
 afterAll(async () => {
-  shell.remove();
-  await pair.remove();
+  shell?.remove();
+  await pair?.remove();
 });
 
 test('compose up ends with both bound and says what to do next', async () => {

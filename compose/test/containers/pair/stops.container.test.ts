@@ -11,7 +11,7 @@ beforeAll(async () => {
   pair = await startPairAndOutside();
   first = await pairAgent(pair);
 });
-afterAll(() => pair.remove());
+afterAll(() => pair?.remove());
 
 /** Asks the control plane alone, whose answer counts against no agent's limit. */
 const works = (): Promise<void> =>

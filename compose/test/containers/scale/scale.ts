@@ -57,9 +57,11 @@ export async function startScale(
   const internet = await new Network().start();
   const parts: (() => Promise<void>)[] = [];
   const remove = async (): Promise<void> => {
-    await Promise.all(parts.splice(0).map((removePart) => removePart()));
-    await internet.stop();
+    // One that cannot be removed keeps no other from it.
+    const removals = await Promise.allSettled(parts.splice(0).map((removePart) => removePart()));
     certificates.remove();
+    for (const removal of removals) if (removal.status === 'rejected') throw removal.reason;
+    await internet.stop();
   };
   // What did start has to be known to `remove` also where something else fails.
   const kept = async <T extends { remove(): Promise<void> }>(starting: Promise<T>): Promise<T> => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
     throw error;
   }
 });
-afterAll(() => owner.remove());
+afterAll(() => owner?.remove());
 
 const reached = (): Promise<void> =>
   until('that the webhook is reached', async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, statSync } from 'node:fs';
+import { chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../../src/free-port.ts';
 import { programEnv } from '@svault/test-kit/program-env';
@@ -8,6 +8,7 @@ import { type AdminClient, createAdminClient } from '../../../src/admin-client.t
 import { pairSecrets } from '../../../src/pair-secrets.ts';
 import { startProgram } from '../../../src/program-process.ts';
 import { composeOnPath } from '../engine/compose-on-path.ts';
+import { ASKED_OFTEN } from '../engine/composed.ts';
 
 /** Somebody who keeps the webhook alone, with the project that `svault webhook init` wrote, and a service elsewhere. */
 export interface WebhookOwner {
@@ -80,6 +81,8 @@ export async function startWebhookOwner(): Promise<WebhookOwner> {
       `SVAULT_WEBHOOK_PORT=${webhookPort}`,
     ];
     run(`svault webhook init --method custom ${set.map((each) => `--set ${each}`).join(' ')} .`);
+    const override = `services: { webhook: { healthcheck: ${ASKED_OFTEN} } }\n`;
+    writeFileSync(join(folder, 'compose.override.yaml'), override);
   } catch (error) {
     await remove();
     throw error;
