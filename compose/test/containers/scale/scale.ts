@@ -114,6 +114,8 @@ export async function startScale(
           throw new Error(`it did not start: ${await logsOf(composed)}`, { cause: error });
         },
       );
+    // Healthy is what the engine says; Caddy sees it for itself up to a second later, and sends nothing before.
+    await until('a control plane behind the proxy', async () => (await send(`${url}/readyz`)).ok);
     const link = parseRegistrationLink(await elsewhere.subcommand('bind-link'));
     await bind(admin, link).catch(async (error: unknown) => {
       throw new Error(`the webhook was not bound: ${await logsOf(composed)}`, { cause: error });
