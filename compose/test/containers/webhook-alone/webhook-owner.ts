@@ -17,7 +17,7 @@ export interface WebhookOwner {
   readonly admin: AdminClient;
   /** Of the project. */
   readonly folder: string;
-  /** Who runs everything: no root where that can be. */
+  /** Who owns the secrets and runs the containers, even where root writes the project. */
   readonly uid: number;
   /** Runs lines of a shell in the project's folder. @returns what they wrote to stdout */
   run(lines: string): string;
@@ -25,6 +25,8 @@ export interface WebhookOwner {
 }
 
 const SOME_USER = 1000;
+/** Whom `init` gives the secrets to when root runs it. */
+const FOR_ROOT = 10_001;
 
 export async function startWebhookOwner(): Promise<WebhookOwner> {
   const dir = tempDir();
@@ -92,7 +94,7 @@ export async function startWebhookOwner(): Promise<WebhookOwner> {
     webhookUrl,
     admin: createAdminClient(serviceUrl, secrets.adminKey),
     folder,
-    uid: user.uid,
+    uid: user.uid === 0 ? FOR_ROOT : user.uid,
     run,
     remove,
   };
