@@ -66,7 +66,10 @@ test('a rolling upgrade fails no request, leaves nothing unaudited and ends stre
 
   expect(exitCodes).toEqual([0, 0, 0]);
   expect(streams.map(({ state }) => state())).toEqual(streams.map(() => 'ended'));
-  expect(await holdAgainst(world, run)).toEqual([]);
+  const problems = await holdAgainst(world, run).catch(async (error: unknown) => {
+    throw new Error(`nothing can be held against: ${await scale.logs()}`, { cause: error });
+  });
+  expect(problems, await scale.logs()).toEqual([]);
   for (const name of CONTROL_PLANES)
     expect((await (await scale.service(name)).inspect()).Config.Image).toBe(NEXT_IMAGE);
 });

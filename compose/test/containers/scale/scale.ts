@@ -33,6 +33,8 @@ export interface Scale extends Composed {
   readonly internet: string;
   /** A folder with cert.pem and key.pem, which hold for service and webhook. */
   readonly certificates: string;
+  /** What the control planes have said. */
+  logs(): Promise<string>;
   /** Where one of them is reached by itself, past the proxy. */
   direct(name: ControlPlaneName): Promise<string>;
   /** What `/readyz` of one control plane says, or that it says nothing. */
@@ -136,6 +138,7 @@ export async function startScale(
       readiness,
       cutOff: (...names) => each(names, (one) => one.leave(internet.getName())),
       rejoin: (...names) => each(names, (one) => one.join(internet.getName())),
+      logs: () => logsOf(composed),
       remove,
     };
   } catch (error) {
@@ -177,7 +180,8 @@ function overrideWith(options: { readonly internet: string; readonly certificate
       - "${certificates}:/certs:ro"
       - "${certificates}/site:/etc/caddy/site:ro"
     networks: { front: {}, internet: { aliases: [${SERVICE_HOST}] } }
-${controlPlanes}  postgres: { healthcheck: ${ASKED_OFTEN} }
+${controlPlanes}  # Killed it loses nothing, as the machine stays up; and it never waits seconds for a disk that a test machine is busy with.
+  postgres: { healthcheck: ${ASKED_OFTEN}, command: [postgres, -c, fsync=off] }
   valkey: { healthcheck: ${ASKED_OFTEN} }
 networks:
   internet:
