@@ -1,19 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DEFAULT_LIMITS } from '@svault/test-kit/program-settings';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NO_COMPOSE, composeReads, hasCompose } from './compose-reads.ts';
 import { type Service, deployments, dockerfile } from './deployment.ts';
 import { type RunningProgram, programsOf } from './program-settings.ts';
-
-/** Compose as a plugin of the engine's client, or Debian's program; `.ci/run` installs the latter. */
-const COMPOSE_COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
-const command = COMPOSE_COMMANDS.find(
-  ([program, ...words]) => spawnSync(program, [...words, 'version']).status === 0,
-);
-const NO_COMPOSE =
-  command === undefined ? ' (SKIPPED: no docker compose; apt-get install docker-compose)' : '';
 
 const dir = tempDir();
 afterAll(() => dir.remove());
@@ -72,8 +64,7 @@ describe.each(ALL)('compose/$name', (deployment) => {
   const listed = new Set([...set.keys(), ...shown.keys()]);
   const each = Object.entries(services);
 
-  it.skipIf(command === undefined)(`is taken by compose as it is${NO_COMPOSE}`, () => {
-    const [program, ...words] = command ?? ['docker'];
+  it.skipIf(!hasCompose)(`is taken by compose as it is${NO_COMPOSE}`, () => {
     const folder = join(dir.path, deployment.name);
     mkdirSync(folder, { recursive: true });
     cpSync(join(deployment.folder, 'compose.yaml'), join(folder, 'compose.yaml'));
@@ -82,13 +73,7 @@ describe.each(ALL)('compose/$name', (deployment) => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), 'x');
     }
-    const env = { PATH: process.env['PATH'], HOME: dir.path };
-    const { status, stderr } = spawnSync(program, [...words, '-f', 'compose.yaml', 'config', '-q'], {
-      cwd: folder,
-      env,
-      encoding: 'utf8',
-    });
-    expect([status, stderr]).toEqual([0, '']);
+    expect(composeReads(folder)).toEqual([0, '']);
   });
 
   it('has no line in .env.example that nobody reads', () => {

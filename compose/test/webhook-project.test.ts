@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { tempDir } from '@svault/test-kit/temp-dir';
+import { NO_COMPOSE, composeReads, hasCompose } from './compose-reads.ts';
 import { composeProject, projectPaths, repositoryProject } from '../src/webhook-project/compose-project.ts';
 import { type ProjectValues, readEnvFile } from '../src/webhook-project/env-file.ts';
 import { madeSecrets, privateFolders, secretPaths } from '../src/webhook-project/project-secrets.ts';
@@ -11,10 +11,6 @@ import { TUNNELS } from '../src/webhook-project/tunnels/tunnels.ts';
 
 const dir = tempDir();
 afterAll(() => dir.remove());
-
-/** Debian's `docker-compose`; `.ci/run` installs it. */
-const hasCompose = spawnSync('docker-compose', ['version']).status === 0;
-const NO_COMPOSE = hasCompose ? '' : ' (SKIPPED: apt-get install docker-compose)';
 
 const valuesFor = (method: TunnelMethod): ProjectValues => ({
   webhookUrl: method === 'tailscale' ? 'https://hook.tail12.ts.net' : 'https://hook.example.org',
@@ -39,13 +35,6 @@ function written(method: TunnelMethod): string {
     writeFileSync(join(folder, path), text);
   }
   return folder;
-}
-
-/** Exit code of compose's own check, and what it says. */
-function composeReads(cwd: string): readonly [number | null, string] {
-  const env = { PATH: process.env['PATH'] };
-  const { status, stderr } = spawnSync('docker-compose', ['config', '-q'], { cwd, env, encoding: 'utf8' });
-  return [status, stderr];
 }
 
 describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
