@@ -44,6 +44,12 @@ describe('strict JSON', () => {
     ['number', '{"a":1.0}'],
     ['number', '{"a":1e3}'],
     ['number', '{"a":[2E0]}'],
+    ['number', '{"a":1.50e1}'],
+    ['number', '{"a":10e-1}'],
+    ['number', '{"a":1e-0}'],
+    ['number', '{"a":-1.0e-400}'],
+    ['number', '{"a":4503599627370497.5}'],
+    ['number', '{"a":0.00}'],
     ['number', '{"a":9007199254740992}'],
     ['number', '{"a":-9007199254740993}'],
     ['number', '{"a":1e400}'],
@@ -51,6 +57,11 @@ describe('strict JSON', () => {
     ['lone_surrogate', '{"\\udc00":1}'],
   ])('refuses by %s: %j', (wanted, text) => {
     expect(reason(text)).toBe(wanted);
+  });
+
+  it('reads numbers that are no integers however they are written', () => {
+    const text = '[0.5,-0.25,15e-1,1.5E-7,0.10,1e-300,123456789012345.25,9.5e0,2.50e-10,1.25e1]';
+    expect(parseJsonValue(utf8(text))).toEqual(JSON.parse(text));
   });
 
   it('refuses bytes that are no UTF-8', () => {
@@ -110,6 +121,7 @@ describe('strict JSON', () => {
   it('reads null as absent where the wire says so, at any depth, and nowhere else', () => {
     const text = utf8('{"a":null,"b":{"c":null,"d":0},"e":[null,{"f":null}]}');
     expect(parseWireObject(text)).toEqual({ b: { d: 0 }, e: [null, {}] });
+    expect(() => parseWireObject(utf8('{"a":null,"a":null}'))).toThrow('duplicate_name');
     expect(parseJsonObject(text)).toHaveProperty('a', null);
     expect(parseJsonValue(utf8('[null]'))).toEqual([null]);
   });

@@ -26,20 +26,49 @@ export class JsonRefused extends Error {
 const MAX_DEPTH = 32;
 
 const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const PLUS = 0x2b;
-const COMMA = 0x2c;
 const MINUS = 0x2d;
 const FULL_STOP = 0x2e;
-const UPPER_E = 0x45;
+const ZERO = 0x30;
+const NINE = 0x39;
+const BACKSLASH = 0x5c;
 const LOWER_E = 0x65;
 
+/** What a byte outside of strings is to the first pass, by its value; 0 for everything else. */
+const COLON = 1;
+const COMMA = 2;
+const OPENING = 3;
+const CLOSING = 4;
+const DIGIT = 5;
+const NUMERIC = 6;
+const STRING = 7;
+const KIND_OF_BYTE = new Uint8Array(256);
+for (const [kind, characters] of [
+  [COLON, ':'],
+  [COMMA, ','],
+  [OPENING, '{['],
+  [CLOSING, '}]'],
+  [DIGIT, '0123456789'],
+  [NUMERIC, '.eE+-'],
+  [STRING, '"'],
+] as const) {
+  for (const character of characters) KIND_OF_BYTE[character.charCodeAt(0)] = kind;
+}
+
+/** A decimal of so many digits survives the way into a double and back: what is no integer does not become one. */
+const MAX_EXACT_DIGITS = 15;
+/** Far from where a double loses a small number (1e-324). */
+const MAX_EXPONENT_DIGITS = 2;
+
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** How numbers may be written: `any` is RFC 8259's, short of what a double cannot hold at all (`1e400`). */
+type JsonNumbers = 'exact' | 'any';
+interface JsonNotation {
+  /** `any` for messages of protocols that are not ours; absent: `exact`. */
+  readonly numbers?: JsonNumbers;
+  /** How many commas there may be outside of texts: a bound on members and elements before any of them is made. */
+  readonly maxCommas?: number;
+}
 
 /**
  * Protocol section 2: UTF-8 without a byte order mark, one object, at most 32 deep, no name twice in an object;
@@ -48,9 +77,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * @throws JsonRefused
  */
 export function parseJsonObject(bytes: Uint8Array, options?: JsonNotation): Record<string, unknown> {
-  const value = parseJsonValue(bytes, options);
-  if (!isObject(value)) throw new JsonRefused('not_an_object');
-  return value;
+  return objectOf(parseStrictly(bytes, options));
 }
 
 /**
@@ -59,34 +86,15 @@ export function parseJsonObject(bytes: Uint8Array, options?: JsonNotation): Reco
  * @throws JsonRefused
  */
 export function parseWireObject(bytes: Uint8Array, options?: JsonNotation): Record<string, unknown> {
-  return withoutNulls(parseJsonObject(bytes, options)) as Record<string, unknown>;
-}
-
-/** How numbers may be written: `any` is RFC 8259's, short of what a double cannot hold at all (`1e400`). */
-type JsonNumbers = 'exact' | 'any';
-interface JsonNotation {
-  /** `any` for messages of protocols that are not ours; absent: `exact`. */
-  readonly numbers?: JsonNumbers;
+  return objectOf(parseStrictly(bytes, options, true));
 }
 
 /**
  * As {@link parseJsonObject}, for bodies that may be another value than an object.
- *
- * @param options.maxCommas how many there may be outside of texts: a bound on members and elements that holds before a
- *   parser makes objects of them
  * @throws JsonRefused
  */
-export function parseJsonValue(
-  bytes: Uint8Array,
-  options: JsonNotation & { readonly maxCommas?: number } = {},
-): unknown {
-  const { numbers = 'exact', maxCommas = Infinity } = options;
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');
-  // Before any parser sees them: a megabyte of brackets costs one pass over the bytes.
-  const names = countNames(bytes, numbers, maxCommas);
-  const value = parse(decode(bytes));
-  if (countMembers(value, numbers) !== names) throw new JsonRefused('duplicate_name');
-  return value;
+export function parseJsonValue(bytes: Uint8Array, options?: JsonNotation): unknown {
+  return parseStrictly(bytes, options);
 }
 
 /** Whether a parsed JSON value is an object (and neither null nor an array). */
@@ -94,59 +102,24 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+function objectOf(value: unknown): Record<string, unknown> {
+  if (!isObject(value)) throw new JsonRefused('not_an_object');
+  return value;
+}
+
 /**
- * Member names in the text, a repeated one counted each time: in JSON a colon outside a string follows a name.
- * Checks the depth and the number of values on its way, and that no integer is written with fraction or exponent.
+ * One pass over the bytes, `JSON.parse`, one pass over its values: linear, and at most a few times what `JSON.parse` takes
+ * alone, so that what a stranger sends costs no more than its bytes.
  */
-function countNames(bytes: Uint8Array, numbers: JsonNumbers, maxCommas: number): number {
-  let names = 0;
-  let commas = 0;
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = endOfString(bytes, at);
-    else if (byte === COLON) names++;
-    else if (byte === COMMA) {
-      if (++commas > maxCommas) throw new JsonRefused('values');
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > MAX_DEPTH) throw new JsonRefused('depth');
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
-    else if (numbers === 'exact' && (byte === FULL_STOP || isExponent(bytes, at)))
-      at = endOfFraction(bytes, at);
-  }
-  return names;
-}
-
-/** Index of the quote that ends the string, the length of the text where none does. */
-function endOfString(bytes: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at;
-}
-
-/** Index of the last character of the number around an index; throws where that number is an integer. */
-function endOfFraction(bytes: Uint8Array, at: number): number {
-  let start = at;
-  while (isNumeric(bytes[start - 1])) start--;
-  let end = at + 1;
-  while (isNumeric(bytes[end])) end++;
-  const written = Buffer.from(bytes.subarray(start, end)).toString('latin1');
-  if (Number.isInteger(Number(written))) throw new JsonRefused('number');
-  return end - 1;
-}
-
-/** Whether an `e` belongs to a number and not to `true` or `false`. */
-function isExponent(bytes: Uint8Array, at: number): boolean {
-  return (bytes[at] === LOWER_E || bytes[at] === UPPER_E) && isDigit(bytes[at - 1]);
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
-}
-
-function isNumeric(byte: number | undefined): boolean {
-  if (isDigit(byte)) return true;
-  return byte === FULL_STOP || byte === PLUS || byte === MINUS || byte === LOWER_E || byte === UPPER_E;
+function parseStrictly(bytes: Uint8Array, notation: JsonNotation = {}, dropNulls = false): unknown {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');
+  const { numbers = 'exact', maxCommas = Infinity } = notation;
+  // Before any parser sees them: a megabyte of brackets costs one pass over the bytes.
+  const names = countNames(bufferOver(bytes), numbers, maxCommas);
+  const reader = new ValueReader(numbers, dropNulls);
+  const value = reader.read(parse(decode(bytes)));
+  if (reader.members !== names) throw new JsonRefused('duplicate_name');
+  return value;
 }
 
 function decode(bytes: Uint8Array): string {
@@ -165,23 +138,114 @@ function parse(text: string): unknown {
   }
 }
 
-/** Members that survived parsing, nested ones included; fewer than names in the text where one stood twice. */
-function countMembers(value: unknown, numbers: JsonNumbers): number {
-  if (typeof value === 'string') checkText(value);
-  else if (typeof value === 'number') checkNumber(value, numbers);
-  else if (Array.isArray(value)) return sum(value, numbers);
-  else if (isObject(value)) {
-    const names = Object.keys(value);
-    for (const name of names) checkName(name);
-    return names.length + sum(Object.values(value), numbers);
+/**
+ * Member names in the text, a repeated one counted each time: in JSON a colon outside a string follows a name.
+ * Checks the depth and the number of values on its way, and that no integer is written with fraction or exponent.
+ */
+function countNames(bytes: Buffer, numbers: JsonNumbers, maxCommas: number): number {
+  let names = 0;
+  let commas = 0;
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const kind = kindAt(bytes, at);
+    if (kind === 0) continue;
+    if (kind === STRING) at = endOfString(bytes, at);
+    else if (kind === COLON) names++;
+    else if (kind === DIGIT) {
+      if (numbers === 'exact') at = endOfNumber(bytes, at);
+    } else if (kind === COMMA) {
+      if (++commas > maxCommas) throw new JsonRefused('values');
+    } else if (kind === OPENING) {
+      if (++depth > MAX_DEPTH) throw new JsonRefused('depth');
+    } else if (kind === CLOSING) depth--;
   }
-  return 0;
+  return names;
 }
 
-function sum(values: readonly unknown[], numbers: JsonNumbers): number {
-  let members = 0;
-  for (const value of values) members += countMembers(value, numbers);
-  return members;
+/** Index of the quote that ends the string, the length of the text where none does. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/** Index of the last character of the number that begins with this digit; throws where it is an integer in disguise. */
+function endOfNumber(bytes: Buffer, start: number): number {
+  let end = endOfDigits(bytes, start);
+  if (kindAt(bytes, end) !== NUMERIC) return end - 1;
+  let isFraction = bytes[end] === FULL_STOP;
+  if (isFraction) end = endOfDigits(bytes, end + 1);
+  // `1.5` and `1.5e-7`: no multiple of ten divided by one is no integer. What is not that simple is converted.
+  const isSimple = isNonZeroDigit(bytes[end - 1]) && end - start <= MAX_EXACT_DIGITS;
+  if (bytes[end] === LOWER_E && bytes[end + 1] === MINUS) {
+    const exponent = end + 2;
+    end = endOfDigits(bytes, exponent);
+    isFraction = isNonZeroDigit(bytes[exponent]) && end - exponent <= MAX_EXPONENT_DIGITS;
+  }
+  if (isSimple && isFraction && kindAt(bytes, end) !== NUMERIC) return end - 1;
+  while (kindAt(bytes, end) === NUMERIC || kindAt(bytes, end) === DIGIT) end++;
+  if (Number.isInteger(Number(bytes.toString('latin1', start, end)))) throw new JsonRefused('number');
+  return end - 1;
+}
+
+function endOfDigits(bytes: Uint8Array, start: number): number {
+  let end = start;
+  while (kindAt(bytes, end) === DIGIT) end++;
+  return end;
+}
+
+const isNonZeroDigit = (byte = ZERO): boolean => byte > ZERO && byte <= NINE;
+const kindAt = (bytes: Uint8Array, at: number): number => KIND_OF_BYTE[bytes[at] ?? 0] ?? 0;
+
+/** Checks what `JSON.parse` made, and counts its members: fewer than names in the text where one stood twice. */
+class ValueReader {
+  members = 0;
+  readonly #numbers: JsonNumbers;
+  readonly #dropNulls: boolean;
+
+  constructor(numbers: JsonNumbers, dropNulls: boolean) {
+    this.#numbers = numbers;
+    this.#dropNulls = dropNulls;
+  }
+
+  /** @returns the value itself, changed where members that are null are left out */
+  read(value: unknown): unknown {
+    if (typeof value === 'string') checkText(value);
+    else if (typeof value === 'number') this.#checkNumber(value);
+    else if (Array.isArray(value)) return this.#readElements(value);
+    else if (isObject(value)) return this.#readMembers(value);
+    return value;
+  }
+
+  #readElements(array: unknown[]): unknown[] {
+    for (let at = 0; at < array.length; at++) array[at] = this.read(array[at]);
+    return array;
+  }
+
+  #readMembers(object: Record<string, unknown>): Record<string, unknown> {
+    let nulls = 0;
+    for (const name in object) {
+      this.members++;
+      checkName(name);
+      const member = object[name];
+      if (member === null) nulls++;
+      else if (typeof member === 'object') object[name] = this.read(member);
+      else this.read(member);
+    }
+    return this.#dropNulls && nulls > 0 ? withoutNulls(object) : object;
+  }
+
+  #checkNumber(value: number): void {
+    const mustBeSafe = this.#numbers === 'exact' && Number.isInteger(value);
+    if (mustBeSafe ? !Number.isSafeInteger(value) : !Number.isFinite(value)) throw new JsonRefused('number');
+  }
+}
+
+/** A copy, since a deletion turns each object into a slow one. */
+function withoutNulls(object: Record<string, unknown>): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const name in object) if (object[name] !== null) kept[name] = object[name];
+  return kept;
 }
 
 function checkText(text: string): void {
@@ -193,14 +257,5 @@ function checkName(name: string): void {
   checkText(name);
 }
 
-function checkNumber(value: number, numbers: JsonNumbers): void {
-  const mustBeSafe = numbers === 'exact' && Number.isInteger(value);
-  if (mustBeSafe ? !Number.isSafeInteger(value) : !Number.isFinite(value)) throw new JsonRefused('number');
-}
-
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
-}
+const bufferOver = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
