@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { newKey } from '@svault/shared';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../src/run.ts';
 import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
 import { type FakeServer, fakeServer } from './fake-servers.ts';
@@ -10,6 +10,16 @@ import { type FakeServer, fakeServer } from './fake-servers.ts';
 // The service says where a secret goes. One that was broken into could name a place of its own.
 
 const TICKET = 'the.store.ticket';
+const TOKEN_METADATA = {
+  serviceName: 'github',
+  tokenType: 'PlainText',
+  displayName: '',
+  description: '',
+  notes: '',
+  tags: [],
+  createdAt: '2026-11-20T12:00:00.000Z',
+  updatedAt: '2026-11-20T12:00:00.000Z',
+};
 let vault: FakeServer;
 let evil: FakeServer;
 let service: FakeServer;
@@ -20,19 +30,23 @@ let named: string;
 const webhook = (): Promise<FakeServer> =>
   fakeServer(() => ({ status: 200, body: { serviceName: 'github', version: 1 } }));
 
+function answerTo(method: string, path: string): object {
+  const store = { url: named, ticket: TICKET, expiresAt: '2026-11-20T12:00:00Z' };
+  if (path === '/api/me')
+    return {
+      user: { id: 'usr_1', email: 'o@example.org', role: 'admin' },
+      email: 'o@example.org',
+      role: 'admin',
+    };
+  if (path === '/api/webhook')
+    return { bound: true, url: named.replace(/\/v1\/store$/, ''), reachable: true };
+  if (path.endsWith('/store-ticket')) return store;
+  return method === 'GET' ? TOKEN_METADATA : { token: {}, store };
+}
+
 beforeEach(async () => {
   [vault, evil] = await Promise.all([webhook(), webhook()]);
-  service = await fakeServer(({ path }) => ({
-    status: 200,
-    body:
-      path === '/api/me'
-        ? {
-            user: { id: 'usr_1', email: 'o@example.org', role: 'admin' },
-            email: 'o@example.org',
-            role: 'admin',
-          }
-        : { token: {}, store: { url: named, ticket: TICKET, expiresAt: '2026-11-20T12:00:00Z' } },
-  }));
+  service = await fakeServer(({ method, path }) => ({ status: 200, body: answerTo(method, path) }));
   named = `${vault.url}/v1/store`;
   person = commandLine();
 });
@@ -88,6 +102,36 @@ test('a person can say that it moved', async () => {
   expect(evil.received).toHaveLength(2);
 });
 
+/** As somebody who sits there and answers each question. */
+async function atTerminal(
+  args: readonly string[],
+  answer: string,
+  env: Record<string, string> = {},
+): Promise<{ code: number; err: string; asked: number }> {
+  const file = join(person.dir, 'secret');
+  writeFileSync(file, 'the-secret');
+  const stdin = new PassThrough();
+  let err = '';
+  let asked = 0;
+  const code = await run([...args, '--from-file', file], {
+    terminal: {
+      out: () => undefined,
+      err: (text) => {
+        err += text;
+        if (!text.includes('[y/N]')) return;
+        asked += 1;
+        stdin.write(`${answer}\n`);
+      },
+      stdin,
+      interactive: { in: true, out: true, err: true },
+      columns: 80,
+    },
+    env: { SVAULT_CONFIG_DIR: person.dir, SVAULT_KEYCHAIN: 'off', ...env },
+    signal: new AbortController().signal,
+  });
+  return { code, err, asked };
+}
+
 test.each([
   ['y', 0, 1],
   ['n', 130, 0],
@@ -96,24 +140,7 @@ test.each([
   await signIn();
   await store();
   named = `${evil.url}/v1/store`;
-  const file = join(person.dir, 'secret');
-  writeFileSync(file, 'the-secret');
-  const stdin = new PassThrough();
-  let err = '';
-  const code = await run(['add', 'github', '--from-file', file], {
-    terminal: {
-      out: () => undefined,
-      err: (text) => {
-        err += text;
-        if (text.includes('[y/N]')) stdin.write(`${answer}\n`);
-      },
-      stdin,
-      interactive: { in: true, out: true, err: true },
-      columns: 80,
-    },
-    env: { SVAULT_CONFIG_DIR: person.dir, SVAULT_KEYCHAIN: 'off' },
-    signal: new AbortController().signal,
-  });
+  const { code, err } = await atTerminal(['add', 'github'], answer);
   expect({ code, sent: evil.received.length }).toEqual({ code: exit, sent: stores });
   expect(err).toMatch(/is at http:\S+ now; secrets went to http:\S+ before/);
 });
@@ -170,14 +197,154 @@ test('two logins at one service may be of two vaults: each is asked about once, 
   expect((await storedBy('third', vault)).err).toMatch(/^github is stored at [^\n]+\n$/);
 });
 
-test('machines say where it is; of their logins nothing is kept', async () => {
-  const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
-  expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });
-  expect(await store({ ...env, SVAULT_WEBHOOK_URL: evil.url })).toMatchObject({ code: 1 });
-  for (const wrong of ['vault', 'http://vault.example', `${vault.url}/?x`, `${vault.url}/#x`])
-    expect(await store({ ...env, SVAULT_WEBHOOK_URL: wrong })).toMatchObject({ code: 2 });
-  expect(vault.received).toHaveLength(1);
-  expect(() => statSync(join(person.dir, 'webhooks.json'))).toThrow(/ENOENT/);
+describe('with SVAULT_KEY', () => {
+  let env: Record<string, string>;
+  beforeEach(() => {
+    env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
+  });
+  const file = (): string => join(person.dir, 'webhooks.json');
+
+  test.each([
+    ['add', ['add', 'github']],
+    ['set', ['set', 'github']],
+    ['tokens store-ticket', ['tokens', 'store-ticket', 'github']],
+  ])('svault %s gives an unknown webhook nothing, and prints the line that allows it', async (_, args) => {
+    const denied = await person.svault(args, { input: 'the-secret', env });
+    expect(denied).toMatchObject({ code: 1, out: '' });
+    const line = /export (SVAULT_WEBHOOK_URL)=(\S+)\n$/.exec(denied.err);
+    expect(line?.slice(1)).toEqual(['SVAULT_WEBHOOK_URL', vault.url]);
+    expect(denied.err).not.toMatch(new RegExp(`the-secret|${TICKET}`));
+    expect(vault.received).toEqual([]);
+    expect(service.received.filter(({ path }) => path === '/api/tokens')).toEqual([]);
+
+    const allowed = { ...env, SVAULT_WEBHOOK_URL: line?.[2] ?? '' };
+    expect(await person.svault(args, { input: 'the-secret', env: allowed })).toMatchObject({ code: 0 });
+  });
+
+  test('the address that SVAULT_WEBHOOK_URL said is remembered for the key, and another one gets nothing', async () => {
+    expect(await store({ ...env, SVAULT_WEBHOOK_URL: `${vault.url}/` })).toMatchObject({ code: 0 });
+    expect(await store(env)).toMatchObject({ code: 0 });
+    expect(await store({ ...env, SVAULT_BASE_URL: `${service.url}/` })).toMatchObject({ code: 0 });
+    expect(readFileSync(file(), 'utf8')).not.toContain(env['SVAULT_KEY']?.slice(8, 16));
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+
+    named = `${evil.url}/v1/store`;
+    const denied = await store(env);
+    expect(denied.code).toBe(1);
+    expect(denied.err).toMatch(/is at http:\S+ now; secrets went to http:\S+ before\. No secret was sent/);
+    expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 1 });
+    expect(evil.received).toEqual([]);
+    expect(vault.received).toHaveLength(3);
+  });
+
+  test('another key of the same service may be of another account: each keeps its own address', async () => {
+    const other = { ...env, SVAULT_KEY: newKey('svadmin') };
+    expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });
+    named = `${evil.url}/v1/store`;
+    expect(await store(other)).toMatchObject({ code: 1 });
+    expect(await store({ ...other, SVAULT_WEBHOOK_URL: evil.url })).toMatchObject({ code: 0 });
+    expect(await store(other)).toMatchObject({ code: 0 });
+    expect(await store(env)).toMatchObject({ code: 1 });
+    named = `${vault.url}/v1/store`;
+    expect(await store(env)).toMatchObject({ code: 0 });
+  });
+
+  test('the address of a login that is kept for the same service counts', async () => {
+    await signIn();
+    await store();
+    expect(await store(env)).toMatchObject({ code: 0 });
+    named = `${evil.url}/v1/store`;
+    expect(await store(env)).toMatchObject({ code: 1 });
+    expect(evil.received).toEqual([]);
+  });
+
+  test.each([
+    ['y', 0, 1],
+    ['n', 130, 0],
+  ])(
+    'a person is shown an unknown address and asked once, and answers %j: exit %i',
+    async (answer, exit, stores) => {
+      expect(await atTerminal(['add', 'github'], answer, env)).toMatchObject({ code: exit, asked: 1 });
+      expect(vault.received).toHaveLength(stores);
+      expect(await atTerminal(['add', 'github'], 'n', env)).toMatchObject({
+        code: exit,
+        asked: stores === 1 ? 0 : 1,
+      });
+    },
+  );
+
+  test('a machine without a folder to write to says the address each time', async () => {
+    const folder = join(person.dir, 'nothing');
+    writeFileSync(folder, '');
+    const nowhere = { ...env, SVAULT_CONFIG_DIR: join(folder, 'svault') };
+    expect(await store({ ...nowhere, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });
+    expect((await store(nowhere)).code).toBe(1);
+    expect(vault.received).toHaveLength(1);
+  });
+
+  test.each(['vault', 'http://vault.example', 'https://vault.example/?x', 'https://vault.example/#x'])(
+    'SVAULT_WEBHOOK_URL=%s is no address of a webhook',
+    async (wrong) => {
+      expect(await store({ ...env, SVAULT_WEBHOOK_URL: wrong })).toMatchObject({ code: 2 });
+      expect(vault.received).toEqual([]);
+    },
+  );
+});
+
+describe('a credential is fetched from the webhook that is known', () => {
+  const TOKEN = {
+    accessToken: 'the-credential',
+    serviceName: 'github',
+    tokenType: 'PlainText',
+    createdAt: '2026-11-20T12:00:00.000Z',
+  };
+  let cheat: FakeServer;
+  let pointing: FakeServer;
+  beforeEach(async () => {
+    cheat = await fakeServer(() => ({ status: 200, body: { token: TOKEN } }));
+    const url = `${cheat.url}/v1/credential?ticket=${TICKET}`;
+    pointing = await fakeServer(({ path, headers }) => {
+      if (headers.authorization?.includes('svagent_') === true)
+        return { status: 307, headers: { location: url } };
+      return path.endsWith('/credential-ticket')
+        ? { status: 200, body: { url, expiresAt: '2026-11-20T12:00:00Z' } }
+        : {
+            status: 200,
+            body: {
+              token: {},
+              store: { url: `${vault.url}/v1/store`, ticket: TICKET, expiresAt: '2026-11-20T12:00:00Z' },
+            },
+          };
+    });
+  });
+  afterEach(async () => {
+    for (const server of [cheat, pointing]) await server.close();
+  });
+  const get = (kind: 'svagent' | 'svadmin', env: Record<string, string> = {}): Promise<Outcome> =>
+    person.svault(['get', 'github'], {
+      env: { SVAULT_BASE_URL: pointing.url, SVAULT_KEY: newKey(kind), ...env },
+    });
+
+  test('an agent needs no address, and is held to one that SVAULT_WEBHOOK_URL says', async () => {
+    expect(await get('svagent')).toMatchObject({ code: 0, out: 'the-credential' });
+    expect(await get('svagent', { SVAULT_WEBHOOK_URL: cheat.url })).toMatchObject({ code: 0 });
+    const denied = await get('svagent', { SVAULT_WEBHOOK_URL: vault.url });
+    expect(denied).toMatchObject({ code: 1, out: '' });
+    expect(denied.err).toMatch(/Nothing was fetched/);
+    expect(cheat.received).toHaveLength(2);
+  });
+
+  test('an owner’s login is held to the address that it stored at', async () => {
+    const SVAULT_KEY = newKey('svadmin');
+    expect(await get('svadmin', { SVAULT_KEY })).toMatchObject({ code: 0 });
+    const env = { SVAULT_BASE_URL: pointing.url, SVAULT_KEY };
+    expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });
+    const denied = await get('svadmin', { SVAULT_KEY });
+    expect(denied).toMatchObject({ code: 1, out: '' });
+    expect(denied.err).toContain(`export SVAULT_WEBHOOK_URL=${cheat.url}\n`);
+    expect(cheat.received).toHaveLength(1);
+    expect(await get('svadmin', { SVAULT_KEY, SVAULT_WEBHOOK_URL: cheat.url })).toMatchObject({ code: 0 });
+  });
 });
 
 test.each([
@@ -187,17 +354,24 @@ test.each([
   'https://vault.example/v1/store?x=/v1/store',
   'https://vault.example/#/v1/store',
   'https://vault.example/v1/other',
+  'https://vault.example/$(touch$IFS/tmp/x)/v1/store',
+  'https://vault.example/;sh/v1/store',
   'no address',
 ])('a secret is not sent to %s', async (address) => {
+  await signIn();
   named = address;
-  const { code, out, err } = await store({ SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url });
+  const { code, out, err } = await store();
   expect({ code, out }).toEqual({ code: 1, out: '' });
   expect(err).toMatch(/which no secret is sent to/);
   expect(err).not.toContain('the-secret');
 });
 
 test('no debug output shows the ticket or the secret', async () => {
-  const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
+  const env = {
+    SVAULT_KEY: newKey('svadmin'),
+    SVAULT_BASE_URL: service.url,
+    SVAULT_WEBHOOK_URL: vault.url,
+  };
   const { code, err } = await person.svault(['add', 'github', '--debug'], { input: 'the-secret', env });
   expect(code).toBe(0);
   for (const secret of ['the-secret', TICKET, env.SVAULT_KEY.slice(8)]) expect(err).not.toContain(secret);
@@ -217,7 +391,11 @@ test('Ctrl-C in the middle of a store says what may be left to do', async () => 
     return { status: 200, body: {} };
   });
   named = `${slow.url}/v1/store`;
-  const env = { SVAULT_KEY: newKey('svadmin'), SVAULT_BASE_URL: service.url };
+  const env = {
+    SVAULT_KEY: newKey('svadmin'),
+    SVAULT_BASE_URL: service.url,
+    SVAULT_WEBHOOK_URL: slow.url,
+  };
   const outcome = await person.svault(['add', 'github'], { input: 'x', env, signal: stop.signal });
   await slow.close();
   expect(outcome).toEqual({

@@ -5,7 +5,7 @@ import { type CommandLine, commandLine } from './command-line.ts';
 /** A real pair, and people who use it from the command line. */
 export interface PairAndPeople {
   readonly pair: TestPair;
-  /** Signed in by nothing but the environment: SVAULT_BASE_URL and the owner's admin key in SVAULT_KEY. */
+  /** Signed in by nothing but the environment: SVAULT_BASE_URL, SVAULT_WEBHOOK_URL, and the owner's admin key in SVAULT_KEY. */
   readonly admin: CommandLine;
   /** An agent with these grants, signed in in the same way. */
   agent(
@@ -13,7 +13,7 @@ export interface PairAndPeople {
     ...services: readonly string[]
   ): Promise<CommandLine & { readonly id: string; readonly key: string }>;
   /** Somebody who is not signed in. */
-  stranger(): CommandLine;
+  stranger(env?: Readonly<Record<string, string>>): CommandLine;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function pairAndPeople(options: PairOptions = {}): Promise<PairAndP
   const SVAULT_BASE_URL = pair.controlPlaneUrl();
   return {
     pair,
-    admin: person({ SVAULT_BASE_URL, SVAULT_KEY: pair.adminKey }),
+    admin: person({ SVAULT_BASE_URL, SVAULT_WEBHOOK_URL: pair.webhookUrl, SVAULT_KEY: pair.adminKey }),
     agent: async (name, ...services) => {
       const { agent, apiKey: key } = await pair.admin.call<{ agent: { id: string }; apiKey: string }>(
         'POST',
@@ -41,7 +41,7 @@ export async function pairAndPeople(options: PairOptions = {}): Promise<PairAndP
         await pair.admin.call('POST', `/api/agents/${agent.id}/grants`, { serviceName });
       return { ...person({ SVAULT_BASE_URL, SVAULT_KEY: key }), id: agent.id, key };
     },
-    stranger: () => person(),
+    stranger: person,
     close: async () => {
       await pair.close();
       for (const line of lines) line.remove();

@@ -68,6 +68,14 @@ describe('a webhook that is to be bound', () => {
     expect(kept).toContain(JSON.stringify(new URL(people.pair.webhookUrl).host).slice(1, -1));
   });
 
+  test('bind with SVAULT_KEY makes it the one that this key’s secrets go to', async () => {
+    const SVAULT_BASE_URL = people.pair.controlPlaneUrl();
+    const machine = people.stranger({ SVAULT_BASE_URL, SVAULT_KEY: people.pair.adminKey });
+    const input = 'the-secret';
+    expect((await machine.svault(['webhook', 'bind', await freshLink(), '--yes'])).code).toBe(0);
+    expect(await machine.svault(['add', 'of-a-machine'], { input })).toMatchObject({ code: 0 });
+  });
+
   test('bind says with whom it is bound already, and what to do', async () => {
     await people.pair.bind();
     const link = `${people.pair.controlPlaneUrl()}/vault/webhook-bind?code=x`;

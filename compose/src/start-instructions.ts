@@ -31,7 +31,7 @@ svault is running; its files are in ${place.files}
 
 1. Let the command line act as the owner, in another terminal in this folder (your browser does it too: npx svault login):
 
-  export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_KEY=$(${place.showAdminKey})
+  export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_WEBHOOK_URL=${webhookUrl} SVAULT_KEY=$(${place.showAdminKey})
 
 2. Store a first credential. It asks for the secret, which goes to the webhook alone:
 

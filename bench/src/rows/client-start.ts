@@ -32,7 +32,8 @@ export async function clientStarts(pair: Pair, dir: string, rounds: number): Pro
   const clients = builtClients(dir);
   const env = { HOME: dir, SVAULT_KEYCHAIN: 'off', SVAULT_BASE_URL: pair.controlPlaneUrl };
   const [{ command: first }] = clients;
-  run([...first, 'tokens', 'create', SERVICE], { ...env, SVAULT_KEY: pair.adminKey }, VALUE);
+  const owner = { ...env, SVAULT_KEY: pair.adminKey, SVAULT_WEBHOOK_URL: pair.webhookUrl };
+  run([...first, 'tokens', 'create', SERVICE], owner, VALUE);
   const [key = ''] = await makeAgents(pair, 1);
   const agent = { ...env, SVAULT_KEY: key };
   if (run([...first, 'get', SERVICE], agent) !== VALUE) throw new Error('svault get printed another value');

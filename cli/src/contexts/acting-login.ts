@@ -8,6 +8,8 @@ import { localContextStore } from './local-context-store.ts';
 /** The login that a command acts with. */
 export interface ActingLogin {
   readonly context: Context;
+  /** What this machine remembers of it is kept under this name, which has no space. */
+  rememberedAs(): Promise<string>;
   /** Value of `Authorization`; a session that is about to end is renewed first. @throws Failure denied */
   authorization(): Promise<string>;
   /** Another value of `Authorization` after a 401; undefined where there is no other. @throws Failure denied */

@@ -9,7 +9,7 @@ import { KEY_FORMS, kindOfKey, shownKey } from './key-form.ts';
 export const ENVIRONMENT_NAME = 'env';
 
 /**
- * The login of a machine: SVAULT_KEY with SVAULT_BASE_URL. Nothing of it is kept.
+ * The login of a machine: SVAULT_KEY with SVAULT_BASE_URL. Neither is kept.
  *
  * @returns undefined without SVAULT_KEY
  * @throws Failure usage where one of the two is missing or malformed; an empty key too, since going on as somebody else is not
@@ -27,8 +27,18 @@ export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin 
     kind === 'agent' ? { ...common, kind, keyPrefix: shownKey(key) } : { ...common, kind, email: '' };
   return {
     context,
+    rememberedAs: () => nameOfKey(key),
     authorization: async () => `Bearer ${key}`,
     renewed: async () => undefined,
     sealingKey: async () => undefined,
   };
+}
+
+/**
+ * One name per key, since another key at the same service may be of another account, with another webhook. The service cannot
+ * choose it, as it could an account's id. A key has 256 random bits, so its hash gives nothing away.
+ */
+async function nameOfKey(key: string): Promise<string> {
+  const { hash } = await import('node:crypto');
+  return `${ENVIRONMENT_NAME}:${hash('sha256', `svault key ${key}`, 'base64url')}`;
 }

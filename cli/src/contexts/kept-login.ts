@@ -20,6 +20,7 @@ export function keptLogin(
 
   return {
     context,
+    rememberedAs: async () => context.name,
     authorization: async () => {
       const present = await secrets();
       const isOver = (session: SessionSecrets): boolean => endsSoon(session, Date.now());

@@ -6,7 +6,13 @@ import { Failure, usage } from '../failure.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
-import { SOME_STORE, storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
+import { mustBeKnownFirst } from '../webhook-direct/known-webhook.ts';
+import {
+  SOME_STORE,
+  storeAddressSchema,
+  storeDestination,
+  storeSecret,
+} from '../webhook-direct/store-secret.ts';
 import { checkedRecord } from './checked-record.ts';
 import { type TokenType, missingSecret } from './main-secret.ts';
 import { type GivenRecord, givenRecord, withMissingSecret } from './record-from-options.ts';
@@ -30,6 +36,7 @@ export const run: Run<[string], Options> = async (invocation, [service], options
     options.empty === true
       ? noRecord(options)
       : await recordOf(invocation, options, { name, tokenType, given });
+  if (record !== undefined) await mustBeKnownFirst(invocation, client);
   const { token, store } = await named(name, () =>
     client.change({
       method: 'POST',
@@ -45,7 +52,9 @@ export const run: Run<[string], Options> = async (invocation, [service], options
       answer: { token },
       name,
     });
-  const stored = await filled(invocation, name, () => storeSecret(invocation, client, store, record));
+  const stored = await filled(invocation, name, async () =>
+    storeSecret(invocation, await storeDestination(invocation, client.login, store), record),
+  );
   printDone(invocation, {
     said: `${name} is stored at ${new URL(store.url).host}`,
     answer: { token, stored },

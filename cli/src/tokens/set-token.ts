@@ -5,7 +5,12 @@ import type { Invocation, Run } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { printDone } from '../output/print.ts';
 import { say } from '../output/say.ts';
-import { SOME_STORE, storeAddressSchema, storeSecret } from '../webhook-direct/store-secret.ts';
+import {
+  SOME_STORE,
+  storeAddressSchema,
+  storeDestination,
+  storeSecret,
+} from '../webhook-direct/store-secret.ts';
 import { checkedRecord } from './checked-record.ts';
 import { droppedRestrictions } from './dropped-restrictions.ts';
 import { versionToReplace } from './if-version.ts';
@@ -45,7 +50,8 @@ export const run: Run<[string], Options> = async (invocation, [service], options
     schema: storeAddressSchema,
     dryAnswer: SOME_STORE,
   });
-  const answer = await replaced(invocation, name, () => storeSecret(invocation, client, address, record));
+  const destination = await storeDestination(invocation, client.login, address);
+  const answer = await replaced(invocation, name, () => storeSecret(invocation, destination, record));
   if (tokenType !== token.tokenType)
     say(invocation, `the service goes on calling ${name} a ${plainLine(token.tokenType)}`);
   printDone(invocation, {

@@ -1,7 +1,7 @@
 import { apiClient } from '../api/api-client.ts';
 import type { Run } from '../invocation.ts';
 import { printOne, type Shape } from '../output/print.ts';
-import { type StoreAddress, storeAddressSchema } from '../webhook-direct/store-secret.ts';
+import { type StoreAddress, storeAddressSchema, storeDestination } from '../webhook-direct/store-secret.ts';
 import { versionToReplace } from './if-version.ts';
 import { aboutToken } from './about-token.ts';
 import { serviceNameFrom, tokenPath } from './service-name.ts';
@@ -19,6 +19,8 @@ export const run: Run<[string], { readonly ifVersion?: string }> = async (
   const address = await aboutToken(name, () =>
     client.change({ method: 'POST', path, body, schema: storeAddressSchema }),
   );
+  // Whoever reads it sends a secret there.
+  await storeDestination(invocation, client.login, address);
   printOne(invocation, address, ADDRESS);
 };
 

@@ -8,6 +8,8 @@ import { send } from '../http/send.ts';
 import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
 import { credentialAddress } from './credential-address.ts';
+import { mustNotBeAnother } from './known-webhook.ts';
+import { webhookOf } from './webhook-of.ts';
 
 /** What a webhook gave out for a ticket, unread. */
 export interface Delivery {
@@ -64,6 +66,8 @@ async function fetchOnce(
     showInstead(invocation, request);
     throw new DryRunDone();
   }
+  const webhookUrl = webhookOf(from, '/v1/credential');
+  await mustNotBeAnother(invocation, client.login, { webhookUrl, shown: from.origin });
   const answer = await send(invocation, request);
   if (answer.status === 200) return { answer, from };
   const refused = refusalOf(answer, from);

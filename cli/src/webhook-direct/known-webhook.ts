@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { ApiClient } from '../api/api-client.ts';
 import type { ActingLogin } from '../contexts/acting-login.ts';
-import type { Context } from '../contexts/context.ts';
 import { configFolder, makeFolder } from '../contexts/config-folder.ts';
 import { ENVIRONMENT_NAME } from '../contexts/environment-login.ts';
 import { whileLocked } from '../contexts/folder-lock.ts';
@@ -10,57 +10,112 @@ import { Failure, usage } from '../failure.ts';
 import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
-import { confirm } from '../secret-input/confirm.ts';
+import { webhookOf } from './webhook-of.ts';
 
 /** By login and address of its service: where its webhook is. Two logins at one service may be of two vaults. */
 const documentSchema = z.object({ webhooks: z.record(z.string(), z.string()) });
 type KnownWebhooks = z.infer<typeof documentSchema>;
 const FILE = 'webhooks.json';
 
+const NOT_SENT = 'No secret was sent';
+const NOT_FETCHED = 'Nothing was fetched';
+
 /**
- * Sees that secrets go to the webhook that they went to before. The service says where that is, and one that was broken into
- * could name a place of its own: then it would see what is stored. SVAULT_WEBHOOK_URL says which one is right; without it, the
- * first one is, until a person says otherwise. Of a login from the environment nothing is kept.
+ * Checks that a secret goes to the webhook that it went to before. The service says where that is, and a compromised control plane
+ * could name a server of its own. SVAULT_WEBHOOK_URL says which address is right, and is remembered. Without it the address that
+ * this machine remembers for the login counts, then one that it remembers for another login at the same service. Where it
+ * remembers none, a kept login trusts the first address; for SVAULT_KEY a person is asked, and a script is denied.
  *
- * @param webhookUrl without the endpoint
- * @throws Failure for another one than before; interrupted where a person says no
+ * @param webhookUrl of {@link webhookOf}
+ * @throws Failure for another address, or for an unknown one where nobody can be asked; interrupted where a person says no
  */
 export async function mustBeKnown(
   invocation: Invocation,
   login: ActingLogin,
   webhookUrl: string,
 ): Promise<void> {
-  const { name, baseUrl } = login.context;
   const said = addressSaid(invocation);
-  if (said !== undefined && said !== webhookUrl)
-    throw new Failure(
-      'failed',
-      `the service says that the webhook is at ${webhookUrl}, and SVAULT_WEBHOOK_URL that it is at ${said}; no secret was sent`,
-    );
-  if (name === ENVIRONMENT_NAME) return;
-  const { own, others } = await knownTo(invocation, login.context);
+  if (said !== undefined) {
+    mustBeSaid(said, webhookUrl, NOT_SENT);
+    return rememberWebhook(invocation, login, webhookUrl);
+  }
+  const { own, others } = await knownTo(invocation, login);
   if (own === webhookUrl) return;
   const known = own ?? others.find((each) => each === webhookUrl) ?? others[0];
-  if (known !== undefined && known !== webhookUrl && said === undefined)
-    await askAbout(invocation, known, webhookUrl);
+  const isFirst = known === undefined && !isOfEnvironment(login);
+  if (!isFirst && known !== webhookUrl) await askAbout(invocation, known, webhookUrl, NOT_SENT);
   await rememberWebhook(invocation, login, webhookUrl);
-  if (known === undefined && said === undefined)
-    say(invocation, `secrets of ${baseUrl} go to ${webhookUrl} from now on, and nowhere else unasked`);
+  if (isFirst)
+    say(
+      invocation,
+      `secrets of ${login.context.baseUrl} go to ${webhookUrl} from now on, and nowhere else unasked`,
+    );
 }
 
-/** Takes a webhook for the one of a login: somebody has looked at it. @throws Failure */
+/**
+ * The same before anything is named at the service, for a login of the environment whose webhook is not known yet: a script that is
+ * denied then changes nothing, and the same command works once it says the address.
+ *
+ * @throws Failure as {@link mustBeKnown} does
+ */
+export async function mustBeKnownFirst(invocation: Invocation, client: ApiClient): Promise<void> {
+  const { login, dryRun } = client;
+  if (dryRun || !isOfEnvironment(login) || addressSaid(invocation) !== undefined) return;
+  const { own, others } = await knownTo(invocation, login);
+  if (own !== undefined || others.length > 0) return;
+  const url = await boundWebhook(client);
+  if (url !== undefined) await mustBeKnown(invocation, login, url);
+}
+
+/**
+ * Checks that a credential comes from the webhook that is known: a compromised control plane could have another one's used in its
+ * place. Only SVAULT_WEBHOOK_URL and what was remembered for the login itself count, and nothing is remembered here, so that
+ * agents, which store nothing, need neither.
+ *
+ * @param webhookUrl undefined for an address that is no webhook's
+ * @throws Failure; interrupted where a person says no
+ */
+export async function mustNotBeAnother(
+  invocation: Invocation,
+  login: ActingLogin,
+  { webhookUrl, shown }: { readonly webhookUrl: string | undefined; readonly shown: string },
+): Promise<void> {
+  const said = addressSaid(invocation);
+  if (said !== undefined) return mustBeSaid(said, webhookUrl ?? shown, NOT_FETCHED);
+  if (login.context.kind === 'agent') return;
+  const { own } = await knownTo(invocation, login);
+  if (own === undefined || own === webhookUrl) return;
+  if (webhookUrl === undefined)
+    throw new Failure('failed', `the service points to ${shown}, which is no webhook. ${NOT_FETCHED}.`);
+  await askAbout(invocation, own, webhookUrl, NOT_FETCHED);
+  await rememberWebhook(invocation, login, webhookUrl);
+}
+
+/**
+ * Takes a webhook for the one of a login: somebody has looked at it. A machine that acts by SVAULT_KEY may have no folder to write
+ * to; it is asked or told again then.
+ *
+ * @throws Failure
+ */
 export async function rememberWebhook(
   invocation: Invocation,
-  { context }: ActingLogin,
+  login: ActingLogin,
   webhookUrl: string,
 ): Promise<void> {
-  if (context.name === ENVIRONMENT_NAME) return;
+  try {
+    await keep(invocation, await keyOf(login), webhookUrl);
+  } catch (error) {
+    if (!isOfEnvironment(login) || !(error instanceof Failure)) throw error;
+  }
+}
+
+async function keep(invocation: Invocation, key: string, webhookUrl: string): Promise<void> {
   const folder = await configFolder(invocation);
   await makeFolder(folder);
   const file = fileIn(folder);
   await whileLocked({ folder, name: 'webhooks', signal: invocation.signal }, async () => {
     const { webhooks = {} } = (await file.read()) ?? {};
-    await file.write({ webhooks: { ...webhooks, [keyOf(context)]: webhookUrl } });
+    if (webhooks[key] !== webhookUrl) await file.write({ webhooks: { ...webhooks, [key]: webhookUrl } });
   });
 }
 
@@ -71,10 +126,10 @@ interface Known {
   readonly others: readonly string[];
 }
 
-async function knownTo(invocation: Invocation, context: Context): Promise<Known> {
+async function knownTo(invocation: Invocation, login: ActingLogin): Promise<Known> {
   const { webhooks = {} } = (await fileIn(await configFolder(invocation)).read()) ?? {};
-  const key = keyOf(context);
-  const ofService = Object.entries(webhooks).filter(([each]) => each.endsWith(` ${context.baseUrl}`));
+  const key = await keyOf(login);
+  const ofService = Object.entries(webhooks).filter(([each]) => each.endsWith(` ${login.context.baseUrl}`));
   return {
     own: Object.hasOwn(webhooks, key) ? webhooks[key] : undefined,
     others: ofService.map(([, url]) => url),
@@ -82,7 +137,10 @@ async function knownTo(invocation: Invocation, context: Context): Promise<Known>
 }
 
 /** A name has no spaces. */
-const keyOf = ({ name, baseUrl }: Context): string => `${name} ${baseUrl}`;
+const keyOf = async ({ context: { baseUrl }, rememberedAs }: ActingLogin): Promise<string> =>
+  `${await rememberedAs()} ${baseUrl}`;
+
+const isOfEnvironment = ({ context }: ActingLogin): boolean => context.name === ENVIRONMENT_NAME;
 
 const fileIn = (folder: string): KeptDocument<KnownWebhooks> =>
   keptDocument(join(folder, FILE), documentSchema);
@@ -97,14 +155,47 @@ function addressSaid({ env }: Invocation): string | undefined {
   return url.href.replace(/\/+$/, '');
 }
 
-async function askAbout(invocation: Invocation, known: string, webhookUrl: string): Promise<void> {
-  const moved = `the service says that the webhook is at ${webhookUrl} now; secrets went to ${known} before`;
+function mustBeSaid(said: string, webhookUrl: string, undone: string): void {
+  if (said === webhookUrl) return;
+  throw new Failure(
+    'failed',
+    `the service says that the webhook is at ${webhookUrl}, and SVAULT_WEBHOOK_URL that it is at ${said}. ${undone}.`,
+  );
+}
+
+/** @returns undefined where none is bound, and to a member, who is not told */
+async function boundWebhook(client: ApiClient): Promise<string | undefined> {
+  const { webhookSchema } = await import('../webhook/webhook-view.ts');
+  try {
+    const { url } = await client.read('/api/webhook', webhookSchema);
+    const address = url === undefined ? undefined : safeAddress(`${url}/v1/store`);
+    return address && webhookOf(address, '/v1/store');
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'FORBIDDEN') return undefined;
+    throw error;
+  }
+}
+
+/** @param known undefined where this machine remembers no address */
+async function askAbout(
+  invocation: Invocation,
+  known: string | undefined,
+  webhookUrl: string,
+  undone: string,
+): Promise<void> {
+  const found =
+    known === undefined
+      ? `the service says that the webhook is at ${webhookUrl}, which this machine has not stored anything at`
+      : `the service says that the webhook is at ${webhookUrl} now; secrets went to ${known} before`;
   const { interactive } = invocation.terminal;
   if (!interactive.in || !interactive.err)
     throw new Failure(
       'failed',
-      `${moved}. No secret was sent. If you moved it, say so once: SVAULT_WEBHOOK_URL=${webhookUrl}`,
+      `${found}. ${undone}. If that is your webhook, say so once: export SVAULT_WEBHOOK_URL=${webhookUrl}`,
     );
-  say(invocation, moved);
-  await confirm(invocation, 'Did you move it, and is that where it is?', {});
+  say(invocation, found);
+  const { confirm } = await import('../secret-input/confirm.ts');
+  const question =
+    known === undefined ? 'Is that your webhook?' : 'Did you move it, and is that where it is?';
+  await confirm(invocation, question, {});
 }

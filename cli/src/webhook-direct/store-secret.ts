@@ -1,6 +1,6 @@
 import { type StoreAnswer, storeAnswerSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
-import type { ApiClient } from '../api/api-client.ts';
+import type { ActingLogin } from '../contexts/acting-login.ts';
 import { Failure } from '../failure.ts';
 import { DryRunDone, SOME_WEBHOOK, showInstead } from '../http/dry-run.ts';
 import type { OutgoingRequest } from '../http/outgoing-request.ts';
@@ -10,6 +10,7 @@ import { understood } from '../http/understood.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { mustBeKnown } from './known-webhook.ts';
+import { webhookOf } from './webhook-of.ts';
 
 /** Where a secret goes: straight to the webhook, with a ticket of the service, which never sees it (protocol 5.5). */
 export const storeAddressSchema = z.looseObject({
@@ -37,6 +38,33 @@ const SHOWN_MEMBERS = [
   'shareRefreshToken',
 ];
 
+/** A store address that the login's secrets may be sent to. */
+export interface StoreDestination {
+  readonly url: URL;
+  readonly ticket: string;
+}
+
+/**
+ * Checks an address that the service named, before a secret or its ticket goes anywhere.
+ *
+ * @throws Failure for one that is no store of a webhook, or not of the known one; interrupted where a person says no
+ */
+export async function storeDestination(
+  invocation: Invocation,
+  login: ActingLogin,
+  { url: text, ticket }: StoreAddress,
+): Promise<StoreDestination> {
+  const url = safeAddress(text);
+  const webhookUrl = url === undefined || /[?#]/.test(url.href) ? undefined : webhookOf(url, ENDPOINT);
+  if (url === undefined || webhookUrl === undefined)
+    throw new Failure(
+      'failed',
+      `the service says that the webhook is at ${plainLine(text).slice(0, 200)}, which no secret is sent to: https://…${ENDPOINT} only, or http:// on this machine`,
+    );
+  if (invocation.flags.dryRun !== true) await mustBeKnown(invocation, login, webhookUrl);
+  return { url, ticket };
+}
+
 /**
  * Sends a secret to the webhook, once: whether a store whose answer got lost was done, nobody can tell from here. Under
  * `--dry-run` it is shown, without its secrets, and the command ends.
@@ -47,20 +75,13 @@ const SHOWN_MEMBERS = [
  */
 export async function storeSecret(
   invocation: Invocation,
-  { login }: Pick<ApiClient, 'login'>,
-  address: StoreAddress,
+  { url, ticket }: StoreDestination,
   record: object,
 ): Promise<StoreAnswer> {
-  const url = safeAddress(address.url);
-  if (url === undefined || !isStoreEndpoint(url))
-    throw new Failure(
-      'failed',
-      `the service says that the webhook is at ${plainLine(address.url).slice(0, 200)}, which no secret is sent to: https://…${ENDPOINT} only, or http:// on this machine`,
-    );
   const request: OutgoingRequest = {
     method: 'POST',
     url,
-    authorization: `Bearer ${address.ticket}`,
+    authorization: `Bearer ${ticket}`,
     body: record,
     secretMembers: Object.keys(record).filter((name) => !SHOWN_MEMBERS.includes(name)),
   };
@@ -68,10 +89,8 @@ export async function storeSecret(
     showInstead(invocation, request);
     throw new DryRunDone();
   }
-  await mustBeKnown(invocation, login, url.href.slice(0, -ENDPOINT.length));
   return understood(await send(invocation, request), url, storeAnswerSchema);
 }
 
 /** Protocol 5.5. An address with anything behind it would be another one. */
 const ENDPOINT = '/v1/store';
-const isStoreEndpoint = ({ href }: URL): boolean => href.endsWith(ENDPOINT) && !/[?#]/.test(href);
