@@ -79,16 +79,48 @@ describe('backups', () => {
     ]);
   });
 
-  test('restore-backup refuses a damaged file and leaves the place empty', async () => {
+  test('restore-backup refuses a file that was changed, cut or extended, another key, and leaves the place empty', async () => {
     const service = await started();
     const file = join(service.place.folder, 'backup.db');
     await command(service.place.env, 'backup', file);
-    const bytes = await readFile(file);
-    await writeFile(file, bytes.subarray(0, bytes.length - 8_192));
+    const whole = await readFile(file);
     const other = await makePlace({}, { empty: true });
     cleanups.push(() => other.remove());
-    const { code } = await command(movedTo(service.place, other), 'restore-backup', file);
-    expect([code, existsSync(other.databasePath)]).toEqual([1, false]);
+    const env = movedTo(service.place, other);
+    const flipped = Buffer.from(whole);
+    flipped[whole.length >> 1]! ^= 1;
+    const wrongKey = { ...env, SV_MASTER_KEY: randomToken(32) };
+    const cases: readonly (readonly [Buffer, Record<string, string>, string])[] = [
+      [whole.subarray(0, whole.length - 8_192), env, 'is no whole backup'],
+      [Buffer.concat([whole, Buffer.of(0)]), env, 'is no whole backup'],
+      [whole.subarray(0, whole.lastIndexOf('{"program":')), env, 'is no whole backup'],
+      [flipped, env, 'was changed since the backup was made'],
+      [whole, wrongKey, 'the master key does not open this backup'],
+    ];
+    for (const [bytes, settings, problem] of cases) {
+      await writeFile(file, bytes);
+      const { code, stderr } = await command(settings, 'restore-backup', file);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(problem)]);
+      expect(existsSync(other.databasePath)).toBe(false);
+    }
+  });
+
+  test('a backup from before a rotation of the master key is restored with the key of its time alone', async () => {
+    const service = await started();
+    const file = join(service.place.folder, 'backup.db');
+    await command(service.place.env, 'backup', file);
+    const next = randomToken(32);
+    const rotation = await command({ ...service.place.env, SV_MASTER_KEY_NEXT: next }, 'rotate-master-key');
+    expect(rotation.code).toBe(0);
+    const other = await makePlace({}, { empty: true });
+    cleanups.push(() => other.remove());
+    const env = movedTo(service.place, other);
+    const withNext = await command({ ...env, SV_MASTER_KEY: next }, 'restore-backup', file);
+    expect([withNext.code, existsSync(other.databasePath)]).toEqual([1, false]);
+    expect(await command(env, 'restore-backup', file)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Restored the backup of \d{4}-/),
+    });
   });
 });
 

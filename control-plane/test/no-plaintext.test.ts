@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -255,7 +256,11 @@ async function collect(): Promise<void> {
 async function backupOf(path: string): Promise<Buffer> {
   const backup = `${path}.backup`;
   const db = openPlain(path);
-  await backupSqlite(db, backup);
+  await backupSqlite(db, backup, {
+    program: 'control-plane',
+    masterKey: randomBytes(32),
+    madeAt: '2026-11-22T12:00:00Z',
+  });
   db.close();
   return readFileSync(backup);
 }

@@ -1,19 +1,31 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { type BackupProgram, sealBackup } from './backup-file.ts';
 import type { SqliteDatabase } from './sqlite.ts';
 
 /**
- * Writes a consistent copy of a live database to a new file of mode 0600, beside a running server.
+ * Writes a consistent copy of a live database, authenticated as a whole (see backup-file.ts), to a new file of mode 0600,
+ * beside a running server.
  *
+ * @param seal.masterKey the key that the copy opens with, 32 bytes
+ * @param seal.derivation how that key comes from a passphrase, where it does
  * @throws Error when the file exists: a backup never overwrites another
  */
-export async function backupSqlite(db: SqliteDatabase, file: string): Promise<void> {
+export async function backupSqlite(
+  db: SqliteDatabase,
+  file: string,
+  seal: {
+    readonly program: BackupProgram;
+    readonly masterKey: Uint8Array;
+    /** RFC 3339. */
+    readonly madeAt: string;
+    readonly derivation?: object | undefined;
+  },
+): Promise<void> {
   if (existsSync(file)) throw new Error(`${file} exists already: name a new file`);
   closeSync(openSync(file, 'wx', 0o600));
   try {
     await db.backup(file);
-    const handle = openSync(file, 'r');
-    fsyncSync(handle);
-    closeSync(handle);
+    await sealBackup(file, seal);
   } catch (error) {
     rmSync(file, { force: true });
     throw error;

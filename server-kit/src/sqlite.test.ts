@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,10 +128,11 @@ describe('backupSqlite', () => {
   it('copies a live database and never overwrites a file', async () => {
     db.exec("INSERT INTO items (body) VALUES ('kept')");
     const file = join(dir, 'backup.db');
-    await backupSqlite(db, file);
+    const seal = { program: 'webhook', masterKey: randomBytes(32), madeAt: '2026-11-22T12:00:00Z' } as const;
+    await backupSqlite(db, file, seal);
     const copy = openSqlite(file, { migrations });
     expect(copy.prepare('SELECT body FROM items').pluck().get()).toBe('kept');
     copy.close();
-    await expect(backupSqlite(db, file)).rejects.toThrow(/exists already/);
+    await expect(backupSqlite(db, file, seal)).rejects.toThrow(/exists already/);
   });
 });

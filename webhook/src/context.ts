@@ -14,6 +14,7 @@ import { type StsEndpoint, stsEndpoint } from './mint/sts-endpoint.ts';
 import { type ProxyConfigs, createProxyConfigs } from './proxy/proxy-configs.ts';
 import { type Refreshing, createRefreshing } from './refresh/refreshing.ts';
 import { createAuditStore } from './store/audit-store-sqlite.ts';
+import { createBindingStateRewrap } from './store/binding-state-sqlite.ts';
 import {
   createBindingCodeRewrap,
   createBindingKeysRewrap,
@@ -155,8 +156,9 @@ function buildContext(
   const vault = createVault({ records, marks, keys: keyring, audit, commit, clock });
   const refreshing = createRefreshing({ vault, marks, egress, audit, commit, clock, logger });
   const mint = createMint({ egress, sts, clock, logger });
+  const bindings = createBindingStore(db, keyring);
   const door = createDoor({
-    bindings: createBindingStore(db),
+    bindings,
     claims: createClaimStore(db),
     secrets: keyring,
     commit,
@@ -178,7 +180,12 @@ function buildContext(
     commit,
     masterKeys,
     keyring,
-    rewrappables: [records, createBindingKeysRewrap(db), createBindingCodeRewrap(db)],
+    rewrappables: [
+      records,
+      createBindingKeysRewrap(db),
+      createBindingCodeRewrap(db),
+      createBindingStateRewrap(db),
+    ],
     audit,
     auditStore,
     vault,
@@ -188,7 +195,7 @@ function buildContext(
     proxyConfigs: createProxyConfigs({ store: createProxyConfigStore(db), audit, commit }),
     door,
     egress,
-    isReady: () => db.open && probe.get() !== undefined,
+    isReady: () => db.open && probe.get() !== undefined && bindings.isAuthentic(),
     close,
   };
 }

@@ -279,7 +279,7 @@ describe('backup and restore-backup', () => {
     expect(intoFull.stderr).toMatch(/not empty/);
     const elsewhere = { ...webhook.env, SV_WEBHOOK_DATA_DIR: join(dir.path, 'new') };
     const wrong = await command({ ...elsewhere, SV_WEBHOOK_MASTER_KEY: newKey() }, 'restore-backup', file);
-    expect(wrong.stderr).toMatch(/does not open this vault/);
+    expect(wrong.stderr).toMatch(/does not open this backup/);
     expect(readdirSync(dir.path)).toEqual(['backup.db']);
     expect(await command(elsewhere, 'restore-backup', file)).toMatchObject({ code: 0 });
 

@@ -49,7 +49,7 @@ async function startBound(webhookUrl: string, keyId: string, secretHex: string):
   });
   const { clock } = door;
   const context = await openContext(webhookConfig(door.env), { clock, logger: silentLogger });
-  const store = createBindingStore(context.db);
+  const store = createBindingStore(context.db, context.keyring);
   context.db.transaction(() => {
     const wrappedSecret = context.keyring.wrap(Buffer.from(secretHex, 'hex'), keyPurpose(keyId));
     const binding = { webhookId: 'whk_1', serviceBaseUrl: 'https://service.example', vaultId: 'vlt_1' };

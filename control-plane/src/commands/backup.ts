@@ -1,20 +1,25 @@
 import type { Subcommand } from '@svault/server-kit/program';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
+import { formatTime, systemClock } from '@svault/shared';
 import { controlPlaneConfig } from '../config/config.ts';
 import { operatorKeys } from '../context.ts';
+import { operatorKeyOf } from '../store/sealing-key.ts';
 import { openSqliteDatabase } from '../store/sqlite-database.ts';
 import { sqliteFileOf } from './sqlite-file.ts';
 import { AS_TOOL } from './with-stores.ts';
 
 export const backup: Subcommand = {
   usage: 'FILE',
-  summary: 'write a consistent copy of the SQLite database to a new file',
+  summary: 'write an authenticated, consistent copy of the SQLite database to a new file',
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = controlPlaneConfig(env);
-    const { sqlite, close } = await openSqliteDatabase(sqliteFileOf(config), operatorKeys(config), AS_TOOL);
+    const keys = operatorKeys(config);
+    const { sqlite, kysely, close } = await openSqliteDatabase(sqliteFileOf(config), keys, AS_TOOL);
     try {
-      await backupSqlite(sqlite, file);
+      const masterKey = (await operatorKeyOf(kysely, keys)).reveal();
+      const madeAt = formatTime(systemClock.now());
+      await backupSqlite(sqlite, file, { program: 'control-plane', masterKey, madeAt });
     } finally {
       await close();
     }

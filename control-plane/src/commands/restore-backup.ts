@@ -1,5 +1,6 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { openBackup } from '@svault/server-kit/backup-file';
 import type { Subcommand } from '@svault/server-kit/program';
 import { controlPlaneConfig } from '../config/config.ts';
 import { operatorKeys } from '../context.ts';
@@ -20,20 +21,28 @@ export const restoreBackup: Subcommand = {
     const databasePath = sqliteFileOf(config);
     if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
       throw new Error(`there is a database at ${databasePath} already`);
-    if (!existsSync(file)) throw new Error(`there is no file ${file}`);
-    mkdirSync(dirname(databasePath), { recursive: true, mode: 0o700 });
+    const folder = dirname(databasePath);
+    const made = !existsSync(folder);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const staged = `${databasePath}.restoring`;
     try {
-      copyFileSync(file, staged);
-      chmodSync(staged, 0o600);
+      const { madeAt } = await openBackup(file, staged, {
+        program: 'control-plane',
+        masterKeys: () => Promise.resolve(operatorKeys(config).map((key) => key.reveal())),
+        keySetting: 'SV_MASTER_KEY',
+      });
       await prepare(staged, config);
       renameSync(staged, databasePath);
+      out(
+        `Restored the backup of ${madeAt}. What was suspended, revoked or rotated after it is as it was before: look ` +
+          'through it.\n',
+      );
+    } catch (error) {
+      if (made) rmSync(folder, { recursive: true });
+      throw error;
     } finally {
       for (const suffix of ['', '-wal', '-shm']) rmSync(staged + suffix, { force: true });
     }
-    out(
-      'Restored. What was suspended, revoked or rotated after the backup is as it was before: look through it.\n',
-    );
   },
 };
 

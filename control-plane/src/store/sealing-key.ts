@@ -52,6 +52,32 @@ export async function openSealingKey(
   return undefined;
 }
 
+/**
+ * The key among the operator's that opens this database: what a copy of it is authenticated under.
+ *
+ * @throws WrongMasterKey when none does
+ */
+export async function operatorKeyOf(
+  db: Kysely<Schema>,
+  operatorKeys: OperatorKeys,
+): Promise<Secret<Uint8Array>> {
+  const { wrapped } = await db
+    .selectFrom('sealing_keys')
+    .select('wrapped')
+    .where('id', '=', ROW)
+    .executeTakeFirstOrThrow();
+  const opening = operatorKeys.find((key) => {
+    try {
+      return unwrap(wrapped, [key]).length === KEY_BYTES;
+    } catch (error) {
+      if (error instanceof WrongMasterKey) return false;
+      throw error;
+    }
+  });
+  if (opening === undefined) throw new WrongMasterKey();
+  return opening;
+}
+
 /** Makes the database's own key, at first start. */
 export async function makeSealingKey(db: Kysely<Schema>, operatorKeys: OperatorKeys): Promise<MasterKeys> {
   const key = randomBytes(KEY_BYTES);

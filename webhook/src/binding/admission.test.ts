@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aeadReady } from '@svault/server-kit/aead';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
+import { createMasterKeys } from '@svault/server-kit/master-keys';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { ManualClock } from '@svault/shared';
 import { forgetPastClaims } from '../replay/sweep.ts';
@@ -16,6 +18,7 @@ const KEPT_MS = 90_000;
 
 let dir: string;
 let db: SqliteDatabase;
+beforeAll(aeadReady);
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'svault-admission-'));
   db = openVaultFile(join(dir, 'webhook.db'), dir);
@@ -28,7 +31,7 @@ afterEach(() => {
 describe('a replay that was verified in the last moment of its time', () => {
   it('is refused although the sweep forgets its claim before it is admitted', async () => {
     const clock = new ManualClock();
-    const bindings = createBindingStore(db);
+    const bindings = createBindingStore(db, createMasterKeys([new Uint8Array(32)]));
     const wrappedSecret = new Uint8Array(32);
     const binding = { webhookId: 'whk_1', serviceBaseUrl: 'https://s.test', vaultId: 'vlt_1' };
     bindings.startBinding(binding, { id: 'k1', wrappedSecret });

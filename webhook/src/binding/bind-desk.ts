@@ -3,7 +3,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { refusal } from '../http/errors.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
 import { type BindOffer, createBindOffers } from './bind-offers.ts';
-import { type BindingCodes, boundAlready } from './binding-codes.ts';
+import { type BindingCodes, boundAlready, unsealFirst } from './binding-codes.ts';
 import type { BindingReader } from './binding.ts';
 import { makeRegistration } from './registration-link.ts';
 
@@ -12,7 +12,7 @@ const TRIES_PER_MINUTE = 10;
 
 /** What the owner does on the bind page, without its HTML. */
 export interface BindDesk {
-  /** @throws AppError SETUP_REQUIRED once a binding is complete */
+  /** @throws AppError SETUP_REQUIRED once a binding is complete, and after a restore until `unseal-bind` */
   mustBeOpen(): void;
   /**
    * The next page for the right set-up token; undefined for a wrong one.
@@ -31,6 +31,7 @@ export interface BindDesk {
 
 export function createBindDesk(deps: {
   readonly binding: BindingReader;
+  readonly needsUnseal: () => boolean;
   readonly isSetupToken: (text: string) => boolean;
   readonly codes: Pick<BindingCodes, 'mint'>;
   readonly clock: Clock;
@@ -44,6 +45,7 @@ export function createBindDesk(deps: {
 
   const mustBeOpen = (): void => {
     if (deps.binding()?.complete === true) throw boundAlready();
+    if (deps.needsUnseal()) throw unsealFirst();
   };
 
   return {

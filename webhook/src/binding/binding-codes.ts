@@ -20,7 +20,7 @@ export interface BindingCodes {
    * Mints a code for a secret. Any former code is void with it, and a binding that was not completed is discarded.
    *
    * @param secret 32 random bytes
-   * @throws AppError SETUP_REQUIRED where a binding is complete
+   * @throws AppError SETUP_REQUIRED where a binding is complete, or a restore was not followed by `unseal-bind`
    */
   mint(secret: Uint8Array): Promise<MintedCode>;
   /** Whether a code's time is over. */
@@ -54,13 +54,14 @@ export function createBindingCodes(deps: {
       const code = randomUUID();
       const codeHash = codeHashOf(code);
       const expiresAtMs = floor.latestMs() + CODE_LIFETIME_MS;
-      const bound = await commit.run(() => {
-        if (store.binding()?.complete === true) return true;
+      const refused = await commit.run(() => {
+        if (store.binding()?.complete === true) return boundAlready();
+        if (store.needsUnseal()) return unsealFirst();
         store.erase();
         store.putCode({ codeHash, expiresAtMs, wrappedSecret: secrets.wrap(secret, codePurpose(codeHash)) });
-        return false;
+        return undefined;
       });
-      if (bound) throw boundAlready();
+      if (refused !== undefined) throw refused;
       endOf({ codeHash, expiresAtMs });
       return { code, expiresAtMs };
     },
@@ -73,5 +74,13 @@ export function boundAlready(): Error {
   return refusal(
     'SETUP_REQUIRED',
     'this webhook is bound; to bind it again run unseal-bind on its machine, which erases its keys',
+  );
+}
+
+/** A backup may be older than what was decided since: its owner, on the machine, says that it may be bound anew. */
+export function unsealFirst(): Error {
+  return refusal(
+    'SETUP_REQUIRED',
+    'this webhook was restored from a backup; to bind it run unseal-bind on its machine',
   );
 }

@@ -1,4 +1,5 @@
-import { toHex } from '@svault/shared';
+import { type AppError, type WebhookErrorCode, toHex } from '@svault/shared';
+import { refusal } from '../http/errors.ts';
 
 /**
  * A key signs requests and tickets once it is `current`. A `pending` key becomes that by the first valid request
@@ -42,10 +43,15 @@ export type NewCode = Pick<StoredCode, 'codeHash' | 'expiresAtMs'> & { readonly 
 /**
  * The binding at rest. Calls are synchronous and take part in an open transaction; a caller that looks and then
  * writes does both in one.
+ *
+ * All of it is authenticated together under the master key. Every call but `isAuthentic`, `reset` and `markRestored`
+ * throws {@link bindingChanged} where something else than this program changed it.
  */
 export interface BindingStore {
   /** Differs from every former value after a change of anything here, by whatever process. Reads no page. */
   changeMark(): number;
+  /** Whether all of it is as this program wrote it last. */
+  isAuthentic(): boolean;
   binding(): StoredBinding | undefined;
   /** At most one per state. */
   keys(): readonly StoredKey[];
@@ -53,6 +59,8 @@ export interface BindingStore {
   /** The latest code, in whatever state. */
   code(): StoredCode | undefined;
   setupTokenHash(): Uint8Array | undefined;
+  /** Whether this vault came from a backup and `unseal-bind` has not run since: nothing new is bound until then. */
+  needsUnseal(): boolean;
 
   /** A live code in place of any former one. */
   putCode(code: NewCode): void;
@@ -68,6 +76,20 @@ export interface BindingStore {
   /** Erases binding, keys and code. */
   erase(): void;
   putSetupTokenHash(hash: Uint8Array): void;
+  /** Erases binding, keys, code, set-up token and the mark of a restore, whatever is there. */
+  reset(): void;
+  /** Erases code and set-up token, and a binding that is not complete or not authentic; sets the mark of a restore. */
+  markRestored(): void;
+}
+
+/** The answer, and the failed start, of a webhook whose binding was changed in its database by something else. */
+export function bindingChanged(): AppError<WebhookErrorCode> {
+  return refusal(
+    'UNAVAILABLE',
+    "the binding in this webhook's database was changed outside this program, or put back to an earlier state; " +
+      'run unseal-bind on its machine and bind again, or restore a backup',
+    { reason: 'binding_changed' },
+  );
 }
 
 /** Wraps small secrets under the master key; the purpose is authenticated, so values cannot change places. */

@@ -32,6 +32,7 @@ export interface Door {
    * Before anything is served.
    *
    * @returns the set-up token where it was just made, to be printed once
+   * @throws AppError UNAVAILABLE when the binding at rest was changed by something else
    * @throws BoundElsewhere when the binding at rest is to another service than the configured one
    */
   start(): Promise<string | undefined>;
@@ -80,12 +81,17 @@ export function createDoor(deps: {
     codes,
     desk: createAdmissionDesk({ ...deps, floor }),
     isFresh: createFreshnessCheck({ ...deps, floor }),
-    bindDesk: createBindDesk({ ...deps, binding, codes, isSetupToken }),
+    bindDesk: createBindDesk({ ...deps, binding, needsUnseal: store.needsUnseal, codes, isSetupToken }),
     exchange: createExchange({ ...deps, store, codes }),
     rotate: createKeyRotation({ ...deps, store }),
     start: async () => {
       const bound = store.binding()?.serviceBaseUrl;
       if (bound !== undefined && bound !== serviceUrl) throw new BoundElsewhere(bound, serviceUrl);
+      if (store.needsUnseal()) {
+        if (bound === undefined)
+          deps.logger.warn('restored from a backup and not bound: run unseal-bind to bind');
+        return undefined;
+      }
       return makeFirstSetupToken({ configured: setupToken, store, commit });
     },
     stop: async () => {

@@ -10,7 +10,7 @@ export interface Unsealed {
 }
 
 /**
- * Unbinds on the webhook's own machine: erases binding, keys and code at once (protocol section 5.1). A running serve
+ * Unbinds on the webhook's own machine: erases binding, keys, code and set-up token at once (protocol section 5.1). A running serve
  * refuses the next request already. Unless one is configured there is a new set-up token, since the first one was
  * printed long ago.
  */
@@ -22,15 +22,20 @@ export async function unsealBinding(deps: {
 }): Promise<Unsealed> {
   const { store, commit, audit, setupTokenConfigured } = deps;
   return commit.run(() => {
-    const former = store.binding();
-    store.erase();
-    if (former !== undefined) {
-      const detail = { serviceBaseUrl: former.serviceBaseUrl, vaultId: former.vaultId };
+    // What something else wrote is erased too, but not believed.
+    const isAuthentic = store.isAuthentic();
+    const former = isAuthentic ? store.binding() : undefined;
+    store.reset();
+    if (former !== undefined || !isAuthentic) {
+      const detail =
+        former === undefined
+          ? { changedOutside: true }
+          : { serviceBaseUrl: former.serviceBaseUrl, vaultId: former.vaultId };
       audit.appendNow({ eventType: 'WEBHOOK_UNBOUND', outcome: 'success', detail });
     }
     return {
       setupToken: setupTokenConfigured ? undefined : replaceSetupTokenNow(store),
-      wasBound: former !== undefined,
+      wasBound: former !== undefined || !isAuthentic,
     };
   });
 }

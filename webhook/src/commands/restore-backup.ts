@@ -1,4 +1,5 @@
 import { aeadReady } from '@svault/server-kit/aead';
+import { BackupRefused, openBackup } from '@svault/server-kit/backup-file';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Subcommand } from '@svault/server-kit/program';
 import { systemClock } from '@svault/shared';
@@ -6,9 +7,12 @@ import { createAuditLog } from '../audit/audit-log.ts';
 import { type WebhookConfig, webhookConfig } from '../config/config.ts';
 import { createAuditStore } from '../store/audit-store-sqlite.ts';
 import { createBindingStore } from '../store/binding-store-sqlite.ts';
+import { createMasterKeyStore } from '../store/master-key-store-sqlite.ts';
 import { placeRestoredFile } from '../store/restored-file.ts';
 import { openVaultFile, peekMasterKeys } from '../store/vault-file.ts';
-import { unlock } from '../vault/unlock.ts';
+import { isKeyDerivation } from '../vault/derive-master-key.ts';
+import { createKeyring } from '../vault/keyring.ts';
+import { candidateKeys, unlock } from '../vault/unlock.ts';
 
 export const restoreBackupCommand: Subcommand = {
   usage: 'FILE',
@@ -16,20 +20,34 @@ export const restoreBackupCommand: Subcommand = {
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = webhookConfig(env);
-    await placeRestoredFile(file, config.dataDir, (copy) => prepare(copy, config));
-    out(`restored ${file} into ${config.dataDir}; tickets and codes from before are refused\n`);
+    await placeRestoredFile(config.dataDir, async (copy) => {
+      const { madeAt } = await openBackup(file, copy, {
+        program: 'webhook',
+        masterKeys: ({ derivation }) => masterKeysFor(derivation, config),
+        keySetting: 'SV_WEBHOOK_MASTER_KEY, or its passphrase as SV_WEBHOOK_PASSPHRASE',
+      });
+      await prepare(copy, config);
+      out(`restored the backup of ${madeAt} into ${config.dataDir}\n`);
+    });
+    out(
+      'Tickets, codes and the set-up token from before are refused. A binding goes on; to bind anew run unseal-bind.\n',
+    );
   },
 };
 
+function masterKeysFor(derivation: unknown, config: WebhookConfig): Promise<readonly Uint8Array[]> {
+  if (derivation !== undefined && !isKeyDerivation(derivation))
+    throw new BackupRefused('the backup was changed: its key derivation is none that this program makes');
+  return candidateKeys(derivation, config);
+}
+
 /**
- * Checks the copy, voids its binding code, and opens a new epoch in its log, which is also the moment of restore
- * (protocol section 4, last paragraph).
+ * Voids the set-up token and the binding code of the copy, and opens a new epoch in its log, which is also the moment of
+ * restore (protocol section 4, last paragraph).
  */
 async function prepare(copy: string, config: WebhookConfig): Promise<void> {
   await aeadReady();
-  const entries = peekMasterKeys(copy);
-  if (entries.length === 0) throw new Error('the file is no backup of a webhook');
-  await unlock(entries, config);
+  const keys = await unlock(peekMasterKeys(copy), config);
   const db = openVaultFile(copy, config.dataDir);
   try {
     if (db.pragma('integrity_check', { simple: true }) !== 'ok') throw new Error('the backup is damaged');
@@ -38,9 +56,10 @@ async function prepare(copy: string, config: WebhookConfig): Promise<void> {
       clock: systemClock,
       commit: createGroupCommit(db),
     });
-    const bindings = createBindingStore(db);
+    const keyring = createKeyring({ store: createMasterKeyStore(db), keys });
+    const bindings = createBindingStore(db, keyring);
     db.transaction(() => {
-      if (bindings.code()?.state === 'live') bindings.endCode('expired');
+      bindings.markRestored();
       const { epoch, seq, hash } = audit.head();
       const detail = { former: { epoch, seq, hash } };
       audit.startEpochNow({ eventType: 'BACKUP_RESTORED', outcome: 'success', detail }, { restored: true });

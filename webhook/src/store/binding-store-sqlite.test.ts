@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aeadReady } from '@svault/server-kit/aead';
+import { createMasterKeys } from '@svault/server-kit/master-keys';
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
 import { type BindingStore, codePurpose, keyPurpose } from '../binding/binding-store.ts';
 import {
@@ -10,6 +12,9 @@ import {
   createBindingStore,
 } from './binding-store-sqlite.ts';
 import { bindingMigration } from './migrations/101-binding.ts';
+import { bindingStateMigration } from './migrations/110-binding-state.ts';
+
+const SECRETS = createMasterKeys([new Uint8Array(32).fill(7)]);
 
 let folder: string;
 let open: SqliteDatabase[];
@@ -17,16 +22,19 @@ let db: SqliteDatabase;
 let store: BindingStore;
 
 function connect(): SqliteDatabase {
-  const connection = openSqlite(join(folder, 'binding.db'), { migrations: [bindingMigration] });
+  const connection = openSqlite(join(folder, 'binding.db'), {
+    migrations: [bindingMigration, bindingStateMigration],
+  });
   open.push(connection);
   return connection;
 }
 
+beforeAll(aeadReady);
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'svault-binding-'));
   open = [];
   db = connect();
-  store = createBindingStore(db);
+  store = createBindingStore(db, SECRETS);
 });
 afterEach(() => {
   for (const connection of open) connection.close();
@@ -92,7 +100,7 @@ describe('the change mark', () => {
     store.startBinding(BINDING, key('a'));
     const own = store.changeMark();
     expect(own).not.toBe(before);
-    createBindingStore(connect()).erase();
+    createBindingStore(connect(), SECRETS).erase();
     const foreign = store.changeMark();
     expect(foreign).not.toBe(own);
     expect(store.changeMark()).toBe(foreign);

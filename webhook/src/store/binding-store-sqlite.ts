@@ -2,48 +2,35 @@ import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import {
   type BindingStore,
   type KeyState,
-  type StoredBinding,
-  type StoredCode,
-  type StoredKey,
+  type SecretWrapper,
+  bindingChanged,
   codePurpose,
   keyPurpose,
 } from '../binding/binding-store.ts';
 import type { Rewrappable } from '../vault/rewrappable.ts';
+import {
+  type BindingState,
+  createBindingStateReader,
+  createBindingStateSeal,
+  isAuthentic,
+} from './binding-state-sqlite.ts';
 
-interface BindingRow {
-  readonly webhook_id: string;
-  readonly service_base_url: string;
-  readonly vault_id: string;
-  readonly complete: number;
-}
-
-interface KeyRow {
+interface WrappedKeyRow {
   readonly row: number;
   readonly id: string;
-  readonly state: KeyState;
   readonly secret: Uint8Array;
-  readonly valid_until: number | null;
 }
 
-interface CodeRow {
+interface LiveCodeRow {
   readonly code_hash: Uint8Array;
-  readonly expires_at: number;
-  readonly state: StoredCode['state'];
-  readonly secret: Uint8Array | null;
+  readonly secret: Uint8Array;
 }
 
-type LiveCodeRow = Pick<CodeRow, 'code_hash'> & { readonly secret: Uint8Array };
-
-/** The binding in SQLite. Secrets arrive and leave wrapped. */
-export function createBindingStore(db: SqliteDatabase): BindingStore {
+/** The binding in SQLite. Secrets arrive and leave wrapped; all rows are authenticated together at every read. */
+export function createBindingStore(db: SqliteDatabase, secrets: SecretWrapper): BindingStore {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-  const readBinding = db.prepare<[], BindingRow>('SELECT * FROM binding');
-  const readKeys = db.prepare<[], KeyRow>('SELECT * FROM binding_keys ORDER BY row');
-  const readKeyState = db
-    .prepare<[string], KeyState>('SELECT state FROM binding_keys WHERE id = (SELECT ?)')
-    .pluck();
-  const readCode = db.prepare<[], CodeRow>('SELECT * FROM binding_code');
-  const readSetupToken = db.prepare<[], Uint8Array>('SELECT hash FROM setup_token').pluck();
+  const read = createBindingStateReader(db);
+  const seal = createBindingStateSeal(db, secrets);
 
   const putCode = db.prepare<[Uint8Array, number, Uint8Array]>(
     `INSERT OR REPLACE INTO binding_code (row, code_hash, expires_at, state, secret) VALUES (1, ?, ?, 'live', ?)`,
@@ -69,34 +56,86 @@ export function createBindingStore(db: SqliteDatabase): BindingStore {
   const putSetupToken = db.prepare<[Uint8Array]>(
     'INSERT OR REPLACE INTO setup_token (one, hash) VALUES (1, ?)',
   );
+  const eraseSetupToken = db.prepare('DELETE FROM setup_token');
 
   // `data_version` tells of commits by other connections alone, so own writes count for themselves. A write that
   // is rolled back counts too: one reading too many costs nothing.
   let mark = 0;
   let seenVersion: number | undefined;
+  const changeMark = (): number => {
+    const version = dataVersion.get();
+    if (version !== seenVersion) mark += 1;
+    seenVersion = version;
+    return mark;
+  };
+
+  let seen: { readonly mark: number; readonly state: BindingState } | undefined;
+  /** The rows as they are, where they are authentic and not older than what this process saw. */
+  const readChecked = (): BindingState | undefined => {
+    let at = changeMark();
+    if (seen?.mark === at) return seen.state;
+    let state = read();
+    // Outside of a transaction another process may commit between two of the rows.
+    while (at !== (at = changeMark())) state = read();
+    if (state.generation < (seen?.state.generation ?? 0) || !isAuthentic(state, secrets)) return undefined;
+    // What an open transaction wrote may still be rolled back.
+    if (!db.inTransaction) seen = { mark: at, state };
+    return state;
+  };
+  const checked = (): BindingState => {
+    const state = readChecked();
+    if (state === undefined) throw bindingChanged();
+    return state;
+  };
+
+  /** Transactions are synchronous, so this comes after the one that wrote, committed or not. */
+  const remember = (): void => {
+    try {
+      if (db.open) readChecked();
+    } catch {
+      // The next read says so.
+    }
+  };
+
+  const write = (work: () => void, next: (now: BindingState) => boolean): void => {
+    mark += 1;
+    db.transaction(() => {
+      // Against a generation that was rolled back, too.
+      const now = readChecked() ?? read();
+      const generation = Math.max(now.generation, seen?.state.generation ?? 0) + 1;
+      work();
+      seal({ generation, restored: next(now) });
+    })();
+    queueMicrotask(remember);
+  };
   const changing =
-    <A extends readonly unknown[]>(write: (...given: A) => void) =>
+    <A extends readonly unknown[]>(change: (...given: A) => void) =>
     (...given: A): void => {
-      mark += 1;
-      write(...given);
+      const { restored } = checked();
+      write(
+        () => change(...given),
+        () => restored,
+      );
     };
   const eraseBindingAndKeys = (): void => {
     eraseAllKeys.run();
     eraseBinding.run();
   };
+  const eraseAll = (): void => {
+    eraseBindingAndKeys();
+    eraseCode.run();
+    eraseSetupToken.run();
+  };
 
   return {
-    changeMark: () => {
-      const version = dataVersion.get();
-      if (version !== seenVersion) mark += 1;
-      seenVersion = version;
-      return mark;
-    },
-    binding: () => toBinding(readBinding.get()),
-    keys: () => readKeys.all().map(toKey),
-    keyState: (keyId) => readKeyState.get(keyId),
-    code: () => toCode(readCode.get()),
-    setupTokenHash: () => readSetupToken.get(),
+    changeMark,
+    isAuthentic: () => readChecked() !== undefined,
+    binding: () => checked().binding,
+    keys: () => checked().keys,
+    keyState: (keyId) => checked().keys.find(({ id }) => id === keyId)?.state,
+    code: () => checked().code,
+    setupTokenHash: () => checked().setupTokenHash,
+    needsUnseal: () => checked().restored,
 
     putCode: changing((code) => void putCode.run(code.codeHash, code.expiresAtMs, code.wrappedSecret)),
     endCode: changing((state) => void endCode.run(state)),
@@ -121,13 +160,23 @@ export function createBindingStore(db: SqliteDatabase): BindingStore {
       eraseCode.run();
     }),
     putSetupTokenHash: changing((hash) => void putSetupToken.run(hash)),
+    reset: () => write(eraseAll, () => false),
+    markRestored: () => {
+      const kept = readChecked()?.binding?.complete === true;
+      const work = (): void => {
+        if (!kept) return eraseAll();
+        eraseCode.run();
+        eraseSetupToken.run();
+      };
+      write(work, () => true);
+    },
   };
 }
 
 /** The wrapped keys of the binding, for a rotation of the master key. */
 export function createBindingKeysRewrap(db: SqliteDatabase): Rewrappable {
-  const next = db.prepare<[number, number], KeyRow>(
-    'SELECT * FROM binding_keys WHERE row > ? ORDER BY row LIMIT ?',
+  const next = db.prepare<[number, number], WrappedKeyRow>(
+    'SELECT row, id, secret FROM binding_keys WHERE row > ? ORDER BY row LIMIT ?',
   );
   const move = db.prepare<[Uint8Array, number]>('UPDATE binding_keys SET secret = ? WHERE row = ?');
   return {
@@ -154,34 +203,5 @@ export function createBindingCodeRewrap(db: SqliteDatabase): Rewrappable {
       if (moved !== undefined) move.run(moved);
       return 1;
     },
-  };
-}
-
-function toBinding(row: BindingRow | undefined): StoredBinding | undefined {
-  if (row === undefined) return undefined;
-  return {
-    webhookId: row.webhook_id,
-    serviceBaseUrl: row.service_base_url,
-    vaultId: row.vault_id,
-    complete: row.complete === 1,
-  };
-}
-
-function toKey(row: KeyRow): StoredKey {
-  return {
-    id: row.id,
-    state: row.state,
-    wrappedSecret: row.secret,
-    validUntilMs: row.valid_until ?? undefined,
-  };
-}
-
-function toCode(row: CodeRow | undefined): StoredCode | undefined {
-  if (row === undefined) return undefined;
-  return {
-    codeHash: row.code_hash,
-    expiresAtMs: row.expires_at,
-    state: row.state,
-    wrappedSecret: row.secret ?? undefined,
   };
 }

@@ -22,6 +22,7 @@ interface KeyRow {
   readonly service_name: string;
   readonly version: number;
   readonly data_key: Buffer;
+  readonly retired: 0 | 1;
 }
 
 const HEAD_COLUMNS = 'service_name, version, created_at, updated_at, expiry_time, settings';
@@ -47,7 +48,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
     .pluck();
   const insert = db.prepare(`INSERT INTO records (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const retire = db.prepare(
-    'UPDATE records SET retired_at = ? WHERE service_name = ? AND retired_at IS NULL',
+    'UPDATE records SET retired_at = ?, data_key = ? WHERE service_name = ? AND retired_at IS NULL',
   );
   const retiredVersions = db
     .prepare<[string, number], number>(
@@ -65,7 +66,8 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   const eraseName = db.prepare('DELETE FROM records WHERE service_name = ? AND retired_at IS NOT NULL');
   const eraseOld = db.prepare('DELETE FROM records WHERE retired_at < ?');
   const keysAfter = db.prepare<[number, number], KeyRow>(
-    'SELECT row, service_name, version, data_key FROM records WHERE row > ? ORDER BY row LIMIT ?',
+    `SELECT row, service_name, version, data_key, retired_at IS NOT NULL AS retired
+     FROM records WHERE row > ? ORDER BY row LIMIT ?`,
   );
   const putKey = db.prepare('UPDATE records SET data_key = ? WHERE row = ?');
 
@@ -98,7 +100,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
         record.body,
       );
     },
-    retire: (serviceName, atMs) => void retire.run(atMs, serviceName),
+    retire: ({ serviceName, dataKey }, atMs) => void retire.run(atMs, dataKey, serviceName),
     retiredVersions: (serviceName, sinceMs) => retiredVersions.all(serviceName, sinceMs),
     retired: (serviceName, version) => {
       const row = retired.get(serviceName, version);
@@ -121,8 +123,9 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
         : eraseOld.run(which.retiredBeforeMs).changes,
     rewrap: (move, after, limit) => {
       const rows = keysAfter.all(after, limit);
-      for (const { row, service_name: serviceName, version, data_key: dataKey } of rows) {
-        const moved = move(dataKey, dataKeyPurpose({ serviceName, version }));
+      for (const { row, service_name: serviceName, version, data_key: dataKey, retired } of rows) {
+        const place = retired === 1 ? 'retired' : 'live';
+        const moved = move(dataKey, dataKeyPurpose({ serviceName, version }, place));
         if (moved !== undefined) putKey.run(moved, row);
       }
       return rows.at(-1)?.row;

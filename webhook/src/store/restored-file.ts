@@ -1,40 +1,25 @@
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDataDir, vaultPath } from './vault-file.ts';
 
 /**
- * Puts a backup into an empty data folder: copied beside its place, prepared there, and moved into place as the last
- * step, so that a kill or a refusal leaves no half vault behind.
+ * Puts a backup into an empty data folder: written beside its place, and moved into place as the last step, so that a
+ * kill or a refusal leaves no half vault behind.
  *
- * @param prepare opens the copy, changes what a restore changes, and closes it again
+ * @param makeCopy writes the database to a path in the folder, changes what a restore changes, and closes it again
  * @throws Error when the folder holds anything
  */
 export async function placeRestoredFile(
-  backup: string,
   dataDir: string,
-  prepare: (copy: string) => Promise<void>,
+  makeCopy: (path: string) => Promise<void>,
 ): Promise<void> {
-  if (!existsSync(backup)) throw new Error(`${backup} does not exist`);
   const made = !existsSync(dataDir);
   if (!made && readdirSync(dataDir).length > 0)
     throw new Error(`${dataDir} is not empty: a backup is restored into an empty folder`);
   makeDataDir(dataDir);
   const copy = join(dataDir, 'restoring.db');
   try {
-    copyFileSync(backup, copy);
-    // The backup may have been carried about under another mode.
-    chmodSync(copy, 0o600);
-    await prepare(copy);
+    await makeCopy(copy);
     syncToDisk(copy);
     renameSync(copy, vaultPath(dataDir));
     syncToDisk(dataDir);

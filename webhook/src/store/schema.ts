@@ -3,6 +3,7 @@ import { vaultMigration } from './migrations/001-vault.ts';
 import { bindingMigration } from './migrations/101-binding.ts';
 import { claimsMigration } from './migrations/102-claims.ts';
 import { refreshMarksMigration } from './migrations/103-refresh-marks.ts';
+import { bindingStateMigration } from './migrations/110-binding-state.ts';
 
 /** Every migration of the webhook's database; openSqlite orders them by number. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -10,4 +11,5 @@ export const MIGRATIONS: readonly Migration[] = [
   bindingMigration,
   claimsMigration,
   refreshMarksMigration,
+  bindingStateMigration,
 ];

@@ -1,7 +1,7 @@
 import { AeadFailed } from '@svault/server-kit/aead';
 import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-keys';
 import { followLink } from './master-key-check.ts';
-import type { MasterKeyEntry, MasterKeyStore } from './master-key-store.ts';
+import type { KeyDerivation, MasterKeyEntry, MasterKeyStore } from './master-key-store.ts';
 import { type UnlockedKeys, WrongMasterKey } from './unlock.ts';
 
 /** Wraps and unwraps small secrets under the master key, also while another process rotates it. */
@@ -15,6 +15,8 @@ export interface Keyring {
   wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
   /** @throws AeadFailed for bytes that were not wrapped here for this purpose */
   unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
+  /** The key that {@link Keyring.wrap} uses and how it comes from a passphrase: for what is derived from it. */
+  newest(): { readonly key: Uint8Array; readonly derivation: KeyDerivation | undefined };
   /**
    * Takes over what a rotation in another process changed. Once the new key is the only one its link is erased, so
    * that the former key opens nothing any more.
@@ -59,6 +61,10 @@ export function createKeyring(options: {
       }
       load();
       return masters.unwrap(wrapped, purpose);
+    },
+    newest: () => {
+      const entries = load();
+      return { key: newestFirst(keys, newest)[0], derivation: newestOf(entries).derivation };
     },
     refresh: () => {
       for (const { id, state, link } of load()) {

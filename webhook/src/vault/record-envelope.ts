@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, seal } from '@svault/server-kit/aead';
+import { AeadFailed, open, seal } from '@svault/server-kit/aead';
 import { canonicalJson } from '@svault/server-kit/hash-chain';
 import { Secret, parseTime, utf8 } from '@svault/shared';
 import type { Keyring } from './keyring.ts';
@@ -15,9 +15,14 @@ type Label = Pick<RecordHead, 'serviceName' | 'version' | 'createdAtMs' | 'setti
 const associatedData = ({ serviceName, version, createdAtMs, settingsText }: Label): Uint8Array =>
   utf8(canonicalJson({ serviceName, version, createdAtMs, settingsText }));
 
-/** What a data key is wrapped for; a rotation of the master key needs it too. */
-export const dataKeyPurpose = ({ serviceName, version }: Pick<Label, 'serviceName' | 'version'>): string =>
-  `data-key:${version}:${serviceName}`;
+/**
+ * What a data key is wrapped for: a former version does not open as the live one, whatever its row says. A rotation of the
+ * master key needs it too.
+ */
+export const dataKeyPurpose = (
+  { serviceName, version }: Pick<Label, 'serviceName' | 'version'>,
+  place: 'live' | 'retired',
+): string => `${place === 'live' ? '' : 'retired-'}data-key:${version}:${serviceName}`;
 
 /** Wraps and unwraps data keys: the two moves of the keyring that an envelope needs. */
 export type KeyWrapper = Pick<Keyring, 'wrap' | 'unwrap'>;
@@ -29,20 +34,40 @@ export function sealRecord(
     readonly settings: SealedSettings;
     readonly secret: RecordSecret;
   },
+  place: 'live' | 'retired' = 'live',
 ): StoredRecord {
   const { settings, secret, ...head } = record;
   const label = { ...head, settingsText: JSON.stringify(settings) };
   const dataKey = randomBytes(DATA_KEY_BYTES);
   const body = seal(dataKey, utf8(JSON.stringify(secret)), associatedData(label));
   const expiryTimeMs = settings.expiryTime === undefined ? undefined : parseTime(settings.expiryTime);
-  return { ...label, expiryTimeMs, dataKey: keys.wrap(dataKey, dataKeyPurpose(label)), body };
+  const wrapped = keys.wrap(dataKey, dataKeyPurpose(label, place));
+  return { ...label, expiryTimeMs, dataKey: wrapped, body };
 }
 
-/** @throws AeadFailed when anything of the record was changed since it was sealed */
-export function openSecret(keys: KeyWrapper, record: StoredRecord): Secret<RecordSecret> {
-  const dataKey = keys.unwrap(record.dataKey, dataKeyPurpose(record));
+/**
+ * @param place where the row says that it is
+ * @throws AeadFailed when anything of the record was changed since it was sealed, or a former version stands as the live one
+ */
+export function openSecret(
+  keys: KeyWrapper,
+  record: StoredRecord,
+  place: 'live' | 'retired',
+): Secret<RecordSecret> {
+  const dataKey = keys.unwrap(record.dataKey, dataKeyPurpose(record, place));
   const body = open(dataKey, record.body, associatedData(record));
   return new Secret(JSON.parse(decoder.decode(body)) as RecordSecret);
+}
+
+/** The data key of a live version, wrapped for a former one; as it is where it does not open. */
+export function retiredDataKey(keys: KeyWrapper, live: StoredRecord): Uint8Array {
+  try {
+    const dataKey = keys.unwrap(live.dataKey, dataKeyPurpose(live, 'live'));
+    return keys.wrap(dataKey, dataKeyPurpose(live, 'retired'));
+  } catch (error) {
+    if (error instanceof AeadFailed) return live.dataKey;
+    throw error;
+  }
 }
 
 /** The settings of a record. Lists read them as they stand; whoever uses the secret opens it, which checks them. */

@@ -35,8 +35,8 @@ export interface RecordStore {
   nextVersion(serviceName: string): number;
   /** Writes the live version of a name that has none. */
   insert(record: StoredRecord): void;
-  /** The live version, if any, becomes a former one, kept until it is purged. */
-  retire(serviceName: string, atMs: number): void;
+  /** The live version becomes a former one under this data key, kept until it is purged. */
+  retire(live: Pick<StoredRecord, 'serviceName' | 'dataKey'>, atMs: number): void;
   /** Numbers of former versions that were retired at this moment or later; the one that was live last comes first. */
   retiredVersions(serviceName: string, sinceMs: number): readonly number[];
   /** A former version. */

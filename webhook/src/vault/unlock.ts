@@ -2,7 +2,7 @@ import type { Secret } from '@svault/shared';
 import type { MasterKeySource } from '../config/config.ts';
 import { deriveMasterKey, newKeyDerivation } from './derive-master-key.ts';
 import { isMasterKeyOf, newMasterKeyEntry } from './master-key-check.ts';
-import type { MasterKeyEntry } from './master-key-store.ts';
+import type { KeyDerivation, MasterKeyEntry } from './master-key-store.ts';
 
 /** What the operator gave. */
 export interface GivenKeys {
@@ -27,7 +27,7 @@ export type UnlockedKeys = ReadonlyMap<string, Uint8Array>;
 export async function unlock(entries: readonly MasterKeyEntry[], given: GivenKeys): Promise<UnlockedKeys> {
   const keys = new Map<string, Uint8Array>();
   for (const entry of entries) {
-    const candidates = await candidatesFor(entry, given);
+    const candidates = await candidateKeys(entry.derivation, given);
     const key = candidates.find((candidate) => isMasterKeyOf(entry, candidate));
     if (key !== undefined) keys.set(entry.id, key);
   }
@@ -52,11 +52,15 @@ export async function firstMasterKey(source: MasterKeySource): Promise<FirstMast
   return { key, entry: newMasterKeyEntry(key, { state: 'current', derivation }) };
 }
 
-/** An entry with a derivation was made from a passphrase, one without from bytes. */
-async function candidatesFor(entry: MasterKeyEntry, given: GivenKeys): Promise<readonly Uint8Array[]> {
-  const { masterKey, nextMasterKey } = given;
-  if (entry.derivation !== undefined && masterKey.kind === 'passphrase')
-    return [await deriveMasterKey(masterKey.passphrase, entry.derivation)];
+/**
+ * The keys given that can be the one with this derivation: a derivation was made from a passphrase, none from bytes.
+ */
+export async function candidateKeys(
+  derivation: KeyDerivation | undefined,
+  { masterKey, nextMasterKey }: GivenKeys,
+): Promise<readonly Uint8Array[]> {
+  if (derivation !== undefined && masterKey.kind === 'passphrase')
+    return [await deriveMasterKey(masterKey.passphrase, derivation)];
   const bytes = masterKey.kind === 'key' ? [masterKey.key.reveal()] : [];
   return nextMasterKey === undefined ? bytes : [...bytes, nextMasterKey.reveal()];
 }

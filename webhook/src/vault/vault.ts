@@ -5,7 +5,7 @@ import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
 import type { Subject } from '../audit/subject.ts';
 import { refusal } from '../http/errors.ts';
 import type { RefreshMarks } from '../refresh/refresh-marks.ts';
-import { type KeyWrapper, openSecret, sealRecord, settingsOf } from './record-envelope.ts';
+import { type KeyWrapper, openSecret, retiredDataKey, sealRecord, settingsOf } from './record-envelope.ts';
 import type { RecordStore, StoredRecord } from './record-store.ts';
 import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
 import { describe } from './token-metadata.ts';
@@ -80,11 +80,15 @@ export function createVault(deps: {
 }): Vault {
   const { records, marks, keys, audit, commit, clock } = deps;
 
+  const retireNow = (live: StoredRecord): void =>
+    records.retire({ ...live, dataKey: retiredDataKey(keys, live) }, clock.now());
+
   /** Writes a new live version over what is there. Inside a transaction. */
   const writeNow = (serviceName: string, { settings, secret }: RecordDraft, createdAtMs: number): number => {
     const now = clock.now();
     const version = records.nextVersion(serviceName);
-    records.retire(serviceName, now);
+    const live = records.live(serviceName);
+    if (live !== undefined) retireNow(live);
     const head = { serviceName, version, createdAtMs, updatedAtMs: now };
     records.insert(sealRecord(keys, { ...head, settings, secret }));
     return version;
@@ -106,14 +110,14 @@ export function createVault(deps: {
     return true;
   };
 
-  const openRecord = (record: StoredRecord): OpenRecord => {
+  const openRecord = (record: StoredRecord, place: 'live' | 'retired'): OpenRecord => {
     const { serviceName, version, createdAtMs } = record;
     const settings = settingsOf(record);
-    return { serviceName, version, createdAtMs, settings, secret: openSecret(keys, record) };
+    return { serviceName, version, createdAtMs, settings, secret: openSecret(keys, record, place) };
   };
-  const openedOrNone = (record: StoredRecord): OpenRecord | undefined => {
+  const openedOrNone = (record: StoredRecord, place: 'live' | 'retired'): OpenRecord | undefined => {
     try {
-      return openRecord(record);
+      return openRecord(record, place);
     } catch {
       return undefined;
     }
@@ -143,7 +147,7 @@ export function createVault(deps: {
         // Deleting what is gone is no conflict, so that a repeated call is answered like the first.
         if (live === undefined) return false;
         if (conflictsNow(live, ifVersion, event)) return undefined;
-        records.retire(serviceName, clock.now());
+        retireNow(live);
         audit.appendNow({ ...event, outcome: 'success', detail: { version: live.version } });
         return true;
       });
@@ -157,21 +161,23 @@ export function createVault(deps: {
     list: (query) => records.page(query).map((record) => describe(record, marks)),
     open: (serviceName) => {
       const record = records.live(serviceName);
-      return record && openRecord(record);
+      return record && openRecord(record, 'live');
     },
     openAll: (serviceName) => {
       const kept = keptVersions(serviceName).map((version) => records.retired(serviceName, version));
       const live = records.live(serviceName);
       return [...kept, live].flatMap((record) => {
-        const opened = record && openedOrNone(record);
-        return opened === undefined ? [] : [{ ...opened, isLive: record === live }];
+        const isLive = record === live;
+        const opened = record && openedOrNone(record, isLive ? 'live' : 'retired');
+        return opened === undefined ? [] : [{ ...opened, isLive }];
       });
     },
     replaceNow: ({ serviceName, version: former, createdAtMs }, { settings, secret }) => {
       const version = records.nextVersion(serviceName);
       const head = { serviceName, version, createdAtMs, updatedAtMs: clock.now() };
       marks.remove(serviceName, former);
-      records.supersede(former, sealRecord(keys, { ...head, settings, secret }));
+      const place = records.live(serviceName)?.version === former ? 'live' : 'retired';
+      records.supersede(former, sealRecord(keys, { ...head, settings, secret }, place));
       return version;
     },
     keptVersions,
@@ -180,7 +186,7 @@ export function createVault(deps: {
         const from = keptVersions(serviceName).find((kept) => asked === undefined || kept === asked);
         const former = from === undefined ? undefined : records.retired(serviceName, from);
         if (former === undefined) return undefined;
-        const draft = { settings: settingsOf(former), secret: openSecret(keys, former).reveal() };
+        const draft = { settings: settingsOf(former), secret: openSecret(keys, former, 'retired').reveal() };
         const version = writeNow(serviceName, draft, former.createdAtMs);
         marks.carryOver(serviceName, former.version, version);
         audit.appendNow({

@@ -1,0 +1,222 @@
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
+import { constantTimeEqual, fromBase64url, toBase64url, utf8 } from '@svault/shared';
+
+/*
+ * A backup is the bytes of a SQLite file and a trailer that authenticates all of them:
+ *
+ *   SQLite bytes ‖ trailer (JSON) ‖ its length (4 bytes) ‖ HMAC-SHA256 over all before (32 bytes) ‖ MAGIC
+ *
+ * The MAC key is HKDF-SHA256 of the master key, with the trailer's random salt and a label that names the program.
+ */
+
+const MAGIC = utf8('svault-backup-1\n');
+const LENGTH_BYTES = 4;
+const MAC_BYTES = 32;
+const CHECK_BYTES = 16;
+const SALT_BYTES = 32;
+const MAX_TRAILER_BYTES = 4_096;
+const CHUNK_BYTES = 1024 * 1024;
+
+/** The programs whose backups this format holds. */
+export type BackupProgram = 'control-plane' | 'webhook';
+
+/** A file that is not taken as a backup. Nothing was written. */
+export class BackupRefused extends Error {
+  override readonly name = 'BackupRefused';
+}
+
+/** What a backup says about itself. It counts only once its MAC holds. */
+export interface BackupTrailer {
+  readonly program: BackupProgram;
+  /** As the program's clock had it, RFC 3339. */
+  readonly madeAt: string;
+  /** Of the SQLite file. */
+  readonly bytes: number;
+  readonly salt: string;
+  /** Tells another master key from a changed file. */
+  readonly check: string;
+  /** How the master key comes from a passphrase; the program that restores checks its form. */
+  readonly derivation?: unknown;
+}
+
+/**
+ * Appends the trailer to a finished SQLite file, reading it in pieces of 1 MiB.
+ *
+ * @param options.masterKey the key that the copy opens with, 32 bytes
+ */
+export async function sealBackup(
+  file: string,
+  options: {
+    readonly program: BackupProgram;
+    readonly masterKey: Uint8Array;
+    readonly madeAt: string;
+    readonly derivation?: object | undefined;
+  },
+): Promise<void> {
+  const { program, masterKey, madeAt, derivation } = options;
+  const handle = await open(file, 'r+');
+  try {
+    const { size: bytes } = await handle.stat();
+    const salt = randomBytes(SALT_BYTES);
+    const { macKey, check } = backupKeys(masterKey, salt, program);
+    const trailer: BackupTrailer = {
+      program,
+      madeAt,
+      bytes,
+      salt: toBase64url(salt),
+      check: toBase64url(check),
+      ...(derivation !== undefined && { derivation }),
+    };
+    const text = utf8(JSON.stringify(trailer));
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt32BE(text.length);
+    const hmac = createHmac('sha256', macKey);
+    for await (const chunk of chunksOf(handle, bytes)) hmac.update(chunk);
+    const mac = hmac.update(text).update(length).digest();
+    await handle.write(Buffer.concat([text, length, mac, MAGIC]), 0, undefined, bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Copies the SQLite bytes of a backup to a new file of mode 0600 and checks the MAC over the very bytes it wrote, in
+ * pieces of 1 MiB.
+ *
+ * @param options.masterKeys candidates, 32 bytes each; asked for before the MAC is known to hold, so a derivation in the
+ *   trailer is still anybody's
+ * @param options.keySetting what the operator sets the master key with, for messages
+ * @throws BackupRefused for a file that is no backup of this program under one of these keys, byte for byte; `target` is
+ *   gone then
+ */
+export async function openBackup(
+  file: string,
+  target: string,
+  options: {
+    readonly program: BackupProgram;
+    readonly masterKeys: (trailer: BackupTrailer) => Promise<readonly Uint8Array[]>;
+    readonly keySetting: string;
+  },
+): Promise<BackupTrailer> {
+  const { program, masterKeys, keySetting } = options;
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) throw new BackupRefused(`${file} does not exist`);
+  if (!found.isFile()) throw new BackupRefused(`${file} is no regular file`);
+  const source = await open(file, 'r');
+  try {
+    const end = await readEnd(source, file);
+    const { trailer } = end;
+    if (trailer.program !== program)
+      throw new BackupRefused(`${file} is a backup of the ${trailer.program}, not of the ${program}`);
+    const salt = fromBase64url(trailer.salt) ?? new Uint8Array();
+    const check = fromBase64url(trailer.check) ?? new Uint8Array();
+    const macKey = (await masterKeys(trailer))
+      .map((key) => backupKeys(key, salt, program))
+      .find((keys) => constantTimeEqual(keys.check, check))?.macKey;
+    if (macKey === undefined)
+      throw new BackupRefused(
+        `the master key does not open this backup: ${file} was made at ${trailer.madeAt} under another one, or its ` +
+          `last bytes were changed. Give the key of that time as ${keySetting}`,
+      );
+    await copyChecked(source, { file, target, end, macKey });
+    return trailer;
+  } finally {
+    await source.close();
+  }
+}
+
+interface End {
+  readonly trailer: BackupTrailer;
+  /** Trailer and length, as they are authenticated. */
+  readonly authenticated: Uint8Array;
+  readonly mac: Uint8Array;
+}
+
+async function copyChecked(
+  source: FileHandle,
+  parts: { readonly file: string; readonly target: string; readonly end: End; readonly macKey: Uint8Array },
+): Promise<void> {
+  const { file, target, end, macKey } = parts;
+  await rm(target, { force: true });
+  const copy = await open(target, 'wx', 0o600);
+  try {
+    const hmac = createHmac('sha256', macKey);
+    for await (const chunk of chunksOf(source, end.trailer.bytes)) {
+      hmac.update(chunk);
+      await copy.writeFile(chunk);
+    }
+    if (!constantTimeEqual(hmac.update(end.authenticated).digest(), end.mac))
+      throw new BackupRefused(`${file} was changed since the backup was made; nothing was restored`);
+    await copy.sync();
+  } catch (error) {
+    await rm(target, { force: true });
+    throw error;
+  } finally {
+    await copy.close();
+  }
+}
+
+async function readEnd(source: FileHandle, file: string): Promise<End> {
+  const notOne = (): BackupRefused =>
+    new BackupRefused(
+      `${file} is no whole backup: it was cut or extended, or \`backup\` did not write it (a copy of the database is none)`,
+    );
+  const { size } = await source.stat();
+  const tail = await readAt(source, Math.max(0, size - MAX_TRAILER_BYTES), Math.min(size, MAX_TRAILER_BYTES));
+  const macEnd = tail.length - MAGIC.length;
+  const lengthAt = macEnd - MAC_BYTES - LENGTH_BYTES;
+  if (lengthAt < 0 || !tail.subarray(macEnd).equals(MAGIC)) throw notOne();
+  const textAt = lengthAt - tail.readUInt32BE(lengthAt);
+  if (textAt < 0) throw notOne();
+  const trailer = parseTrailer(tail.subarray(textAt, lengthAt));
+  if (trailer?.bytes !== size - (tail.length - textAt)) throw notOne();
+  return {
+    trailer,
+    authenticated: tail.subarray(textAt, macEnd - MAC_BYTES),
+    mac: tail.subarray(macEnd - MAC_BYTES, macEnd),
+  };
+}
+
+function parseTrailer(text: Buffer): BackupTrailer | undefined {
+  let value: Partial<Record<keyof BackupTrailer, unknown>> | null;
+  try {
+    value = JSON.parse(text.toString()) as typeof value;
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { program, madeAt, bytes, salt, check, derivation } = value;
+  if (program !== 'control-plane' && program !== 'webhook') return undefined;
+  if (typeof madeAt !== 'string' || typeof salt !== 'string' || typeof check !== 'string') return undefined;
+  if (typeof bytes !== 'number' || !/^[\d:.TZ-]{20,30}$/.test(madeAt)) return undefined;
+  return { program, madeAt, bytes, salt, check, ...(derivation !== undefined && { derivation }) };
+}
+
+function backupKeys(
+  masterKey: Uint8Array,
+  salt: Uint8Array,
+  program: BackupProgram,
+): { readonly macKey: Uint8Array; readonly check: Uint8Array } {
+  const label = `svault backup v1 ${program}`;
+  const bytes = Buffer.from(hkdfSync('sha256', masterKey, salt, label, MAC_BYTES + CHECK_BYTES));
+  return { macKey: bytes.subarray(0, MAC_BYTES), check: bytes.subarray(MAC_BYTES) };
+}
+
+async function* chunksOf(handle: FileHandle, bytes: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes; at += CHUNK_BYTES)
+    yield await readAt(handle, at, Math.min(CHUNK_BYTES, bytes - at));
+}
+
+/** @throws BackupRefused where the file ends before */
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length);
+  let read = 0;
+  while (read < length) {
+    const { bytesRead } = await handle.read(buffer, read, length - read, position + read);
+    if (bytesRead === 0) throw new BackupRefused('the file became shorter while it was read');
+    read += bytesRead;
+  }
+  return buffer;
+}
