@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '@svault/shared';
 import { type Listener, listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
-import type { ListenAddress } from '@svault/server-kit/settings';
+import { type ListenAddress, SettingsError } from '@svault/server-kit/settings';
 import { ensureOwner } from './accounts/bootstrap.ts';
 import { makeLoginLink } from './accounts/login-link.ts';
 import { createApp } from './app.ts';
 import type { StartJob } from './background.ts';
+import { issuerProblem } from './identity-provider/issuer.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
 import type { Wait } from './webhook-link/linked-webhook.ts';
@@ -48,7 +49,7 @@ export interface ServeOptions {
  * Starts the service: the database with the right to serve on it, the owner account, then the listener. What
  * was taken is given back when a later step fails.
  *
- * @throws UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
+ * @throws SettingsError for another issuer than the provider's, UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
  */
 export async function startControlPlane(
   config: ControlPlaneConfig,
@@ -74,6 +75,7 @@ export async function startControlPlane(
     undo.push(() => metricsListener?.close(METRICS_GRACE_MS));
     const context = await createContext(config, { clock, logger, metrics, waitToRepeat, patience });
     undo.push(() => context.close());
+    await checkIssuer(context);
     const ownerLink = await bootstrap(context);
     const jobs = context.startJobs(startJob);
     undo.push(() => jobs.stop());
@@ -104,6 +106,23 @@ async function startMetrics(
   const registry = createRegistry('control-plane');
   const metrics = createMetrics(metersOf(registry));
   return { listener: await serveMetrics(registry, address), metrics };
+}
+
+/**
+ * An issuer that is written otherwise than the provider writes it lets nobody in, and stops the start. A provider that does not answer
+ * does not: agents need none, and each sign-in compares again.
+ *
+ * @throws SettingsError
+ */
+async function checkIssuer({ waysIn, logger }: Context): Promise<void> {
+  if (waysIn.kind !== 'provider') return;
+  const { issuer } = waysIn;
+  const stated = await waysIn.statedIssuer().catch((err: unknown) => {
+    logger.warn({ issuer, err }, 'the identity provider does not say its issuer; sign-ins will ask again');
+    return issuer;
+  });
+  const problem = issuerProblem(issuer, stated);
+  if (problem !== undefined) throw new SettingsError([problem]);
 }
 
 async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string | undefined> {

@@ -100,8 +100,9 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   PROVIDER_UNAVAILABLE: {
     statuses: [503],
-    meaning: 'The identity provider at which people sign in does not answer.',
-    remedy: 'Try again later; logins that are kept go on until they end.',
+    meaning: 'The identity provider at which people sign in does not answer, or states another issuer.',
+    remedy:
+      'Try again later; logins that are kept go on until they end. Where the message names two issuers, an operator sets SV_OIDC_ISSUER.',
   },
   RATE_LIMITED: {
     statuses: [429],

@@ -7,6 +7,7 @@ import type {
   ProviderOptions,
   ProviderSettings,
 } from '../identity-provider/identity-provider.ts';
+import { statedIssuer } from '../identity-provider/issuer.ts';
 import { type ProviderSignIn, createProviderSignIn } from '../identity-provider/provider-sign-in.ts';
 import { createSignInByIdentity } from '../identity-provider/sign-in-by-identity.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
@@ -24,7 +25,13 @@ export type WaysIn =
       readonly signInByPassword: SignInByPassword;
       readonly passwordSetting: PasswordSetting;
     }
-  | { readonly kind: 'provider'; readonly issuer: string; readonly providerSignIn: ProviderSignIn };
+  | {
+      readonly kind: 'provider';
+      readonly issuer: string;
+      readonly providerSignIn: ProviderSignIn;
+      /** What the provider says that its issuer is. @throws Error where it does not say */
+      readonly statedIssuer: () => Promise<string>;
+    };
 
 /** Of what has to do with passwords, where an identity provider vouches for people and none are kept. */
 export const noPasswordsHere = (): Error =>
@@ -59,7 +66,12 @@ export function providerWay(
   const provider = identityProvider(settings, options);
   const signInByIdentity = createSignInByIdentity({ unitOfWork, signUp, clock });
   const providerSignIn = createProviderSignIn({ provider, signInByIdentity, masterKeys, clock });
-  return { kind: 'provider', issuer, providerSignIn };
+  return {
+    kind: 'provider',
+    issuer,
+    providerSignIn,
+    statedIssuer: () => statedIssuer(options.egress, issuer),
+  };
 }
 
 /** Its library is loaded when the first person comes: it takes 8 MiB. */

@@ -1,11 +1,13 @@
 import * as client from 'openid-client';
+import { z } from 'zod';
 import type { Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import { EMAIL_FORM } from '../accounts/email.ts';
 import type { Identity } from '../accounts/identity-store.ts';
 import { refusalOfCallback } from './callback-refusal.ts';
+import { issuerProblem } from './issuer.ts';
 import { createProviderFetch } from './provider-fetch.ts';
-import { providerUnavailable } from './provider-refusal.ts';
+import { providerUnavailable, wrongIssuer } from './provider-refusal.ts';
 import type { SignInTransaction } from './sign-in-transaction.ts';
 
 /** How the operator's identity provider knows this service. */
@@ -124,14 +126,18 @@ function createDiscovery(
   // The settings let http through on loopback only.
   // oxlint-disable-next-line typescript/no-deprecated -- so that it stands out
   if (issuer.startsWith('http:')) execute.push(client.allowInsecureRequests);
-  const discover = (): Promise<client.Configuration> =>
-    client
+  const discover = async (): Promise<client.Configuration> => {
+    const found = await client
       .discovery(new URL(issuer), clientId, undefined, clientAuthentication(clientSecret), {
         execute,
         timeout: TIMEOUT_MS / 1_000,
         [client.customFetch]: createProviderFetch(egress, TIMEOUT_MS),
       })
-      .catch((error: unknown) => Promise.reject(providerUnavailable(error)));
+      .catch((error: unknown) => Promise.reject(refusalOfDiscovery(issuer, error)));
+    const problem = issuerProblem(issuer, found.serverMetadata().issuer);
+    if (problem !== undefined) throw wrongIssuer(problem);
+    return found;
+  };
   let known: { readonly configuration: Promise<client.Configuration>; readonly since: number } | undefined;
   return () => {
     if (known !== undefined && clock.monotonic() - known.since < METADATA_LIFETIME_MS)
@@ -144,6 +150,16 @@ function createDiscovery(
     return asked.configuration;
   };
 }
+
+/** The library names metadata whose issuer is not even alike in the cause of its error. */
+function refusalOfDiscovery(issuer: string, error: unknown): ReturnType<typeof providerUnavailable> {
+  const { data } = otherIssuerSchema.safeParse(error);
+  const problem = data && issuerProblem(issuer, data.cause.body.issuer);
+  return problem === undefined ? providerUnavailable(error) : wrongIssuer(problem);
+}
+const otherIssuerSchema = z.object({
+  cause: z.object({ attribute: z.literal('issuer'), body: z.object({ issuer: z.string() }) }),
+});
 
 /** Basic, which every provider has to take (RFC 6749 section 2.3.1), unless this one says that it takes the form only. */
 function clientAuthentication(clientSecret: Secret): client.ClientAuth {

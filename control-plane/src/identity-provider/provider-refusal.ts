@@ -15,6 +15,13 @@ export function providerUnavailable(cause: unknown): AppError<ErrorCode> {
   );
 }
 
+/** It is the operator's to mend, so the message says how. @param problem of `issuerProblem` */
+export const wrongIssuer = (problem: string): AppError<ErrorCode> =>
+  refusal('PROVIDER_UNAVAILABLE', `Nobody can sign in: ${problem}.`, {
+    reason: problem,
+    details: { retryAfter: RETRY_AFTER_SECONDS },
+  });
+
 /** This browser began no sign-in, or began it too long ago, or has brought it to an end already. */
 export function signInExpired(reason: string): AppError<ErrorCode> {
   return refusal(

@@ -1,0 +1,42 @@
+import { parseJsonObject } from '@svault/shared';
+import type { Egress } from '@svault/shared/egress';
+
+const TIMEOUT_MS = 5_000;
+/** Metadata are a few KiB. */
+const MAX_BYTES = 256 * 1024;
+/** Of what the provider says, in a message. */
+const SHOWN_CHARACTERS = 200;
+
+/**
+ * OpenID Connect Discovery 1.0 section 4.3: the issuer in the metadata is exactly the one that they were asked for. The library
+ * compares parsed URLs, and excepts some providers, `…/common/v2.0` of Microsoft included, which vouches for every tenant.
+ *
+ * @param stated by the provider
+ * @returns what to tell an operator; undefined where the two are the same
+ */
+export function issuerProblem(configured: string, stated: string): string | undefined {
+  if (stated === configured) return undefined;
+  const shown = JSON.stringify(stated.slice(0, SHOWN_CHARACTERS));
+  return `SV_OIDC_ISSUER is ${JSON.stringify(configured)}, and the identity provider says that its issuer is ${shown}; they must be the same, a slash at the end included`;
+}
+
+/**
+ * What a provider says that its issuer is, asked without the library, which takes 8 MiB.
+ *
+ * @throws Error where it does not answer, or with something else than metadata
+ */
+export async function statedIssuer(egress: Pick<Egress, 'request'>, issuer: string): Promise<string> {
+  // Section 4.1: a terminating slash is removed first.
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const { status, body } = await egress.request({
+    method: 'GET',
+    url,
+    headers: { accept: 'application/json' },
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_BYTES,
+  });
+  if (status !== 200) throw new Error(`the identity provider answers ${status} for its metadata`);
+  const { issuer: stated } = parseJsonObject(body, { numbers: 'any' });
+  if (typeof stated !== 'string') throw new Error('the metadata of the identity provider name no issuer');
+  return stated;
+}
