@@ -79,7 +79,11 @@ describe('set', () => {
   });
 
   test('drops no restriction unless that is said', async () => {
-    await add('strict', '--delivery', 'proxy-only', '--allow-host', 'a.example', '--allow-header', 'x-key');
+    await add(
+      'strict',
+      ...['--delivery', 'proxy-only', '--allow-host', 'https://a.example', '--allow-header', 'x-key'],
+    );
+    expect((await json('show', 'strict')).webhook).toMatchObject({ allowedHosts: ['a.example'] });
     const silent = await svault(['set', 'strict'], { input: 'new' });
     expect(silent).toMatchObject({ code: 2, out: '' });
     expect(silent.err).toMatch(/nothing that strict was stored with is carried over: /);

@@ -36,7 +36,7 @@ export async function demoCredentials(
   const { cert, private: privateKey } = certificate;
   const recipients = [recipient];
   return {
-    first: stored('github', 'PlainText', (value) => ({ value, allowedHosts: [outside.host] })),
+    first: stored('github', 'PlainText', (value) => ({ value, allowedHosts: [outside.url] })),
     others: [
       refreshed(outside),
       stored('mail-gateway', 'Certificate', (chain) => ({ certificate: chain, privateKey }), cert),

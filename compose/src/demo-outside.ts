@@ -7,9 +7,8 @@ import { randomToken } from '@svault/shared';
 
 /** What lies outside in real life: an MCP server, and providers of credentials. */
 export interface DemoOutside {
+  /** An origin, which is also its entry of `allowedHosts`. */
   readonly url: string;
-  /** As `allowedHosts` has it. */
-  readonly host: string;
   /** What the providers hand out. */
   readonly issued: Issued;
   /** The first that the OAuth provider takes. */
@@ -107,10 +106,9 @@ export async function startOutside(
   });
   server.listen(at.port, at.listen);
   await once(server, 'listening');
-  const host = `${at.name}:${(server.address() as AddressInfo).port}`;
+  const url = `http://${at.name}:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://${host}`,
-    host,
+    url,
     issued,
     refreshToken: firstRefreshToken,
     trustApp: async (publicKey) => void (appKey = publicKey),

@@ -40,7 +40,11 @@ beforeAll(async () => {
   upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`;
   [service, provider] = await Promise.all([startPairedService({ logLevel: 'trace' }), startTokenEndpoint()]);
   owner = { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin };
-  await storeOn(service.pair, 'github', { tokenType: 'PlainText', value: SECRET, allowedHosts: [hostOf()] });
+  await storeOn(service.pair, 'github', {
+    tokenType: 'PlainText',
+    value: SECRET,
+    allowedHosts: [originOf()],
+  });
   proxy = await proxyOn(owner, { upstreamUrl });
 });
 afterAll(async () => {
@@ -55,7 +59,7 @@ beforeEach(() => {
   answering = (res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
 });
 
-const hostOf = (): string => new URL(upstreamUrl).host;
+const originOf = (): string => new URL(upstreamUrl).origin;
 const opened = (method = 'GET') =>
   request(owner.running.url + PROXY, { method, headers: { 'x-mcp-key': proxy.key }, agent: false }).end();
 
@@ -110,7 +114,7 @@ it('200 events and their order, status and headers as the upstream has them', as
 describe('what the webhook refuses', () => {
   it.each<readonly [string, object, () => string]>([
     ['DESTINATION_NOT_ALLOWED', { allowedHosts: ['elsewhere.example'] }, () => upstreamUrl],
-    ['UPSTREAM_ERROR', { allowedHosts: ['127.0.0.1:1'] }, () => 'http://127.0.0.1:1/mcp'],
+    ['UPSTREAM_ERROR', { allowedHosts: ['http://127.0.0.1:1'] }, () => 'http://127.0.0.1:1/mcp'],
   ])('%s is 502, and no credential goes anywhere', async (code, settings, url) => {
     const serviceName = code.toLowerCase();
     await storeOn(service.pair, serviceName, { tokenType: 'PlainText', value: SECRET, ...settings });
@@ -152,7 +156,7 @@ it('a token that only the service can refresh is refreshed once, for all who wai
     refreshToken,
     expiryTime: formatTime(service.clock.now() - 1_000),
     provider: { tokenUrl: provider.url, clientId: 'ours', mediated: true },
-    allowedHosts: [hostOf()],
+    allowedHosts: [originOf()],
   });
   const expired = await proxyOn(owner, { serviceName: 'mediated', upstreamUrl });
   const said = await Promise.all(Array.from({ length: 10 }, () => expired.send('tools/call')));

@@ -11,13 +11,16 @@ import { SECRET_FIELD_NAMES } from '@svault/shared/schemas';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { type Answer, type BoundWebhook, OWNER, boundWebhook } from './bound-webhook.ts';
 import { attackByProxy } from './proxy-attack.ts';
+import { callProxy, putProxy } from './proxy-calls.ts';
 import { attackByMediation, attackByTokenUrl } from './refresh-attack.ts';
 import { command } from './run-webhook.ts';
+import { startUpstream } from './upstream.ts';
 
 /** The first column of the table in shared/PROTOCOL.md. */
 const ROWS = [
   'read a record through `/v1/storage`',
   'send `${TOKEN}` to its own host, or in a header that routes',
+  'have an allowed host called by plain `http`, to read along',
   'fetch a `proxy-only` record with a ticket it signed itself',
   'read a `sealed` record from `/v1/credential`',
   'take a refresh token by a ticket that says `rfp: none`',
@@ -100,6 +103,19 @@ const played: Record<Row, () => Promise<void>> = {
   'send `${TOKEN}` to its own host, or in a header that routes': async () => {
     told.push(...(await attackByProxy(webhook, SENDABLE)));
     expect(tracesSeen(SENDABLE)).toEqual([]);
+  },
+
+  'have an allowed host called by plain `http`, to read along': async () => {
+    // In SV_EGRESS_ALLOW, as an internal host is that serves https.
+    const host = await startUpstream();
+    try {
+      await owned('inside', { tokenType: 'PlainText', value: SENDABLE, allowedHosts: [host.host] });
+      await putProxy(webhook, host.url, { serviceName: 'inside' });
+      const { status, json } = await callProxy(webhook, { serviceName: 'inside' });
+      expect([status, json.code, host.connections()]).toEqual([403, 'DESTINATION_NOT_ALLOWED', 0]);
+    } finally {
+      await host.close();
+    }
   },
 
   'fetch a `proxy-only` record with a ticket it signed itself': async () => {

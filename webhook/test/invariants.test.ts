@@ -530,10 +530,11 @@ test('13. a proxy puts a credential in only where it was stored for; no header b
     expect(tracesOf(value, Buffer.concat([Buffer.from(rawHeaders.join('\n')), body]))).toEqual([]);
     return status;
   };
-  const allowedHosts = [upstream.host];
+  const allowedHosts = [upstream.url];
   for (const [more, status] of [
     [{}, 403],
-    [{ allowedHosts: ['127.0.0.1'] }, 403],
+    [{ allowedHosts: ['http://127.0.0.1'] }, 403],
+    [{ allowedHosts: [upstream.host] }, 403],
     [{ allowedHosts, allowedHeaders: ['x-api-key'] }, 403],
     [{ allowedHosts, value: `${value}\r\nx-more: 1` }, 422],
   ] as const)
@@ -552,7 +553,7 @@ test('14. a proxied request is made once, over restarts too, and written down be
     log.close();
     res.end();
   });
-  await webhook.store('api', { ...plain('v'), allowedHosts: [upstream.host] });
+  await webhook.store('api', { ...plain('v'), allowedHosts: [upstream.url] });
   const call: ProxyCall = { nonce: randomToken(), ticket: proxyTicket(webhook) };
   const outcomes = async (): Promise<readonly number[]> => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => callProxy(webhook, call)));

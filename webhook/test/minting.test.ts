@@ -368,7 +368,7 @@ describe('what was minted', () => {
 describe('what is made on demand', () => {
   it('is put in by a proxy as it is delivered: a code, and a token of the proxy’s own', async () => {
     const allowed = {
-      allowedHosts: [new URL(provider.url).host],
+      allowedHosts: [new URL(provider.url).origin],
       allowedHeaders: ['x-otp', 'authorization'],
     };
     let tokens = 0;

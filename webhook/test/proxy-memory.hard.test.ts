@@ -26,7 +26,7 @@ beforeAll(async () => {
   await webhook.store('api', {
     tokenType: 'PlainText',
     value: 'tkn_of_memory',
-    allowedHosts: [upstream.host],
+    allowedHosts: [upstream.url],
   });
   await putProxy(webhook, upstream.url);
   await webhook.stop();

@@ -18,7 +18,7 @@ beforeEach(() => bench.provider.misbehave(undefined));
 
 /** An expired pair of the provider's, stored for the upstream, and a proxy that uses it. */
 async function expired(serviceName: string, options: StoreOptions = {}): Promise<void> {
-  await bench.store(serviceName, { ...options, body: { allowedHosts: [upstream.host] } });
+  await bench.store(serviceName, { ...options, body: { allowedHosts: [upstream.url] } });
   await putProxy(bench.webhook, upstream.url, { serviceName });
 }
 const call = (serviceName: string, more: ProxyCall = {}) =>
@@ -125,7 +125,7 @@ test.each<readonly [string, (serviceName: string) => Promise<unknown>, number, n
 
 test('a TOTP record puts in the code of this moment', async () => {
   const { webhook } = bench;
-  const allowedHosts = [upstream.host];
+  const allowedHosts = [upstream.url];
   await webhook.store('totp', { tokenType: 'TOTP', secret: 'JBSWY3DPEHPK3PXP', allowedHosts });
   await putProxy(webhook, upstream.url, { serviceName: 'totp' });
   const before = upstream.requests.length;

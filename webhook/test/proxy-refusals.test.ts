@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 async function store(name: string, more: object): Promise<void> {
-  const body = { tokenType: 'PlainText', value: TOKEN, allowedHosts: [upstream.host], ...more };
+  const body = { tokenType: 'PlainText', value: TOKEN, allowedHosts: [upstream.url], ...more };
   expect(await webhook.store(name, body)).toMatchObject({ status: 200 });
 }
 const point = (more: Parameters<typeof putProxy>[2], url = upstream.url): Promise<void> =>
@@ -136,13 +136,33 @@ describe('where', () => {
     ['no host at all', undefined],
     ['no host', []],
     ['another host', ['api.test']],
-    ['another port', ['127.0.0.1:1']],
-    ['the port of the scheme alone', ['127.0.0.1']],
+    ['another port', ['http://127.0.0.1:1']],
+    ['the port of the scheme alone', ['http://127.0.0.1']],
+    ['any host, which is https', ['*']],
   ])('a record stored with %s', async (_what, allowedHosts) => {
     await store('narrow', { allowedHosts });
     await point({ proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'narrow' });
     const call = { proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'narrow' };
     expect(await refused(call)).toEqual(NOT_ALLOWED);
+  });
+
+  test('a host that SV_EGRESS_ALLOW names is not called by plain http unless the credential was stored for http', async () => {
+    await store('slack', { allowedHosts: [upstream.host] });
+    const call = { proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'slack' };
+    await point(call);
+    expect(await refused(call)).toEqual(NOT_ALLOWED);
+    expect((await callProxy(webhook, call)).json.error).toBe(
+      `Host \`${upstream.host}\` is called by plain http, which the allowed hosts of \`slack\` do not include. Run \`svault set slack --allow-host ${upstream.url}\`.`,
+    );
+  });
+
+  test('a host that is not allowed stands in the log as the entry that would allow it', async () => {
+    await store('unlisted', { allowedHosts: ['api.test'] });
+    const call = { proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'unlisted' };
+    await point(call);
+    expect(await refused(call)).toEqual(NOT_ALLOWED);
+    const [entry] = await injections(webhook, 'unlisted');
+    expect(entry?.detail['reason']).toBe(`host: ${upstream.url}`);
   });
 
   test.each([{ 'x-other': '${TOKEN}' }, { authorization: '${TOKEN}', 'x-other': 'a $<TOKEN>' }])(

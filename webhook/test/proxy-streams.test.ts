@@ -26,7 +26,7 @@ beforeAll(async () => {
     env: { SV_EGRESS_ALLOW: '127.0.0.1/32' },
     logger: createLogger({ name: 'webhook', level: 'debug', format: 'json', destination: log }),
   });
-  const body = { tokenType: 'PlainText', value: TOKEN, allowedHosts: [upstream.host, raw.host] };
+  const body = { tokenType: 'PlainText', value: TOKEN, allowedHosts: [upstream.url, raw.url] };
   await webhook.store('api', body);
 });
 afterAll(async () => {

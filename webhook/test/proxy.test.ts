@@ -29,7 +29,7 @@ afterEach(() => {
 answer = JSON_ANSWER;
 
 async function store(name: string, more: object): Promise<void> {
-  const body = { tokenType: 'PlainText', value: TOKEN, allowedHosts: [upstream.host], ...more };
+  const body = { tokenType: 'PlainText', value: TOKEN, allowedHosts: [upstream.url], ...more };
   expect(await webhook.store(name, body)).toMatchObject({ status: 200 });
 }
 const point = (more: Parameters<typeof putProxy>[2] = {}, path = '/mcp?x=%20y'): Promise<void> =>

@@ -12,7 +12,7 @@ it('calls the provider once for 200 who use an expired token at once, fetched or
   const upstream = await startUpstream();
   try {
     const { provider, webhook } = bench;
-    await bench.store('api', { body: { allowedHosts: [upstream.host] } });
+    await bench.store('api', { body: { allowedHosts: [upstream.url] } });
     await putProxy(webhook, upstream.url);
     const gate = provider.hold();
     const fetches = Array.from({ length: 100 }, () => bench.fetch('api'));

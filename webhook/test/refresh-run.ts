@@ -30,7 +30,7 @@ export async function runTokens(
   }));
   for (const { name, proxyId, mediated } of tokens) {
     const provider = mediated ? { mediated, clientSecret: undefined } : {};
-    const body = { shareRefreshToken: true, allowedHosts: [upstream.host] };
+    const body = { shareRefreshToken: true, allowedHosts: [upstream.url] };
     await bench.store(name, { provider, body });
     await putProxy(bench.webhook, upstream.url, { proxyId, serviceName: name });
   }

@@ -70,7 +70,7 @@ test('a stream that an agent listens on ends in order at the stop, and the use o
     await webhook.store('api', {
       tokenType: 'PlainText',
       value: 'tkn_of_a_stream',
-      allowedHosts: [upstream.host],
+      allowedHosts: [upstream.url],
     });
     await putProxy(webhook, `${upstream.url}/sse`);
     const stream = await openCall(webhook, { method: 'GET' });

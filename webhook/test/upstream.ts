@@ -4,9 +4,9 @@ import { type Server, type Socket, createServer as createTcpServer } from 'node:
 
 /** An upstream on the loopback that remembers what it was asked. */
 export interface Upstream {
-  /** `http://127.0.0.1:port` */
+  /** `http://127.0.0.1:port`, which is also its entry of `allowedHosts`. */
   readonly url: string;
-  /** `host:port`, as `allowedHosts` names it. */
+  /** `host:port` */
   readonly host: string;
   readonly requests: readonly UpstreamRequest[];
   /** How many connections reached it, whether or not they asked for anything. */

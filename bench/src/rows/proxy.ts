@@ -92,7 +92,7 @@ async function proxiedWay(pair: Pair, upstreamUrl: string): Promise<Way> {
   await storeCredential(pair.admin, SERVICE_NAME, {
     tokenType: 'PlainText',
     value: randomToken(),
-    allowedHosts: [new URL(upstreamUrl).host],
+    allowedHosts: [upstreamUrl],
   });
   const keys = new Map<string, string>();
   for (const path of ['/', `/events?n=${EVENTS}`, '/megabyte']) {

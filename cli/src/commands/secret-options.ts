@@ -39,7 +39,7 @@ export const addSecretOptions = (command: Command): Command =>
     .addOption(new Option('--delivery <how>', 'how it may be handed out').choices(DELIVERIES))
     .option(
       '--allow-host <host>',
-      'a host that a proxy may send it to; may be repeated; none: no host',
+      'a host that a proxy may send it to: HOST or HOST:PORT by https, http://HOST:PORT by plain http; may be repeated; none: no host',
       collect,
     )
     .option(

@@ -21,8 +21,9 @@ export const WEBHOOK_ERRORS: Readonly<Record<WebhookErrorCode, Explanation>> = {
     remedy: 'Ask the service for a new one: a ticket works once, and for about a minute.',
   },
   DESTINATION_NOT_ALLOWED: {
-    meaning: 'The credential may not be sent to that host, or in that header.',
-    remedy: 'Store the credential again with the host and header among those it is sealed with.',
+    meaning: 'The credential may not be sent to that host by that scheme, or in that header.',
+    remedy:
+      'Store it again with both: svault set NAME --allow-host HOST --allow-header HEADER. HOST means https; write http://HOST:PORT for plain http. The webhook’s log names what was refused.',
   },
   DELIVERY_NOT_ALLOWED: {
     meaning: 'The credential was stored so that it is not handed out in this way.',

@@ -1,3 +1,4 @@
+import { withoutHttps } from '@svault/shared/schemas';
 import type { SecretOptions } from '../commands/secret-options.ts';
 import { usage } from '../failure.ts';
 import { publicJwk } from '../public-jwk.ts';
@@ -22,7 +23,7 @@ export async function restrictionsFrom(options: RestrictionOptions): Promise<Mem
   return {
     ...(delivery !== undefined && { delivery }),
     ...(recipients.length > 0 && { recipients }),
-    ...(allowHost !== undefined && { allowedHosts: listed('--allow-host', allowHost) }),
+    ...(allowHost !== undefined && { allowedHosts: listed('--allow-host', allowHost).map(withoutHttps) }),
     ...(allowHeader !== undefined && { allowedHeaders: listed('--allow-header', allowHeader) }),
     ...(expiresAt !== undefined && { expiryTime: expiresAt }),
   };

@@ -53,7 +53,7 @@ func isUpstream(address string) bool {
 		parsed.User == nil && parsed.Fragment == "" && !strings.Contains(address, "#") && valueShape.MatchString(address) && parsed.Opaque == ""
 }
 
-// mayReach is SAV-11 to SAV-14 and PRX-08.
+// mayReach is SAV-13, SAV-14, SAV-34, SAV-35 and PRX-08: an entry without a scheme means https.
 func mayReach(allowedHosts []string, upstream *url.URL) bool {
 	host, port := strings.ToLower(upstream.Hostname()), upstream.Port()
 	if strings.Contains(host, ":") {
@@ -64,7 +64,11 @@ func mayReach(allowedHosts []string, upstream *url.URL) bool {
 		port = usual
 	}
 	for _, entry := range allowedHosts {
-		allowedHost, allowedPort := splitHostPort(entry)
+		named, plain := strings.CutPrefix(entry, "http://")
+		if plain != (upstream.Scheme == "http") {
+			continue
+		}
+		allowedHost, allowedPort := splitHostPort(named)
 		if allowedPort == "" {
 			allowedPort = usual
 		}

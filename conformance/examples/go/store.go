@@ -174,7 +174,7 @@ func isHostEntry(entry string) bool {
 	if entry == "*" {
 		return true
 	}
-	host, port := splitHostPort(entry)
+	host, port := splitHostPort(strings.TrimPrefix(entry, "http://"))
 	if port != "" {
 		number, err := strconv.Atoi(port)
 		if err != nil || number < 1 || number > 65535 || strconv.Itoa(number) != port {

@@ -89,20 +89,19 @@ def denied(text: str) -> Refusal:
 def check_destination(url: str, templates: dict, sealed: dict) -> None:
     """All that is decided without the network; on each call anew (PRX-08, PRX-12, PRX-15)."""
     scheme, host, port, _ = outgoing.split(url)
-    here = (normal(f"[{host}]" if ":" in host else host), port)
-    default = 443 if scheme == "https" else 80
-    if not any(entry == "*" or entry_of(entry, default) == here for entry in sealed["allowedHosts"]):
-        raise denied("the upstream's host is not one of the record's")
+    here = (scheme, normal(f"[{host}]" if ":" in host else host), port)
+    if not any(here[0] == "https" if entry == "*" else entry_of(entry) == here for entry in sealed["allowedHosts"]):
+        raise denied("the upstream's scheme, host and port are not among the record's")
     allowed_headers = {each.lower() for each in sealed["allowedHeaders"]}
     for name, value in templates.items():
         if storage.FORBIDDEN.fullmatch(name) or (MARKER.search(value) and name.lower() not in allowed_headers):
             raise denied("a header that the token may not stand in")
 
 
-def entry_of(entry: str, default: int) -> tuple[str, int]:
-    """Without a port an entry means the default one of the scheme only (SAV-13, SAV-14)."""
-    host, port = re.fullmatch(r"(\[.*\]|[^:]*)(?::(\d+))?", entry).groups()
-    return normal(host), int(port) if port else default
+def entry_of(entry: str) -> tuple[str, str, int]:
+    """Without a scheme an entry means https, without a port the default one (SAV-13, SAV-14, SAV-34)."""
+    plain, host, port = re.fullmatch(r"(http://)?(\[.*\]|[^:]*)(?::(\d+))?", entry).groups()
+    return "http" if plain else "https", normal(host), int(port or (80 if plain else 443))
 
 
 def normal(host: str) -> str:

@@ -31,7 +31,7 @@ TYPES = {
     "TOTP": ({"secret", "otpauthUri", "algorithm", "digits", "period"}, ["secret"]),
 }
 DEFAULT_HEADERS = ["authorization", "x-api-key"]  # SAV-18
-ALLOWED_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::([1-9]\d{0,4}))?", re.ASCII)
+ALLOWED_HOST = re.compile(r"(?:http://)?(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::([1-9]\d{0,4}))?", re.ASCII)
 AUTH_METHODS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
 
 
@@ -86,7 +86,7 @@ def parse(body: dict) -> tuple[dict, dict, str | None]:
         raise invalid("no such delivery")  # SAV-08
     hosts = member(body, "allowedHosts", list, [])
     if not all(map(is_allowed_host, hosts)) or ("*" in hosts and delivery == "proxy-only"):  # SAV-11, SAV-12, SAV-15
-        raise invalid("allowedHosts holds something else than host, host:port or *")
+        raise invalid("allowedHosts holds something else than host, host:port, either behind http://, or *")
     headers = member(body, "allowedHeaders", list, DEFAULT_HEADERS)
     if not all(map(is_header_name, headers)):
         raise invalid("allowedHeaders holds something that is no header name")

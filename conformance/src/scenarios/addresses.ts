@@ -1,3 +1,4 @@
+import { allowedHostFor } from '@svault/shared/schemas';
 import type { Check } from '../check.ts';
 import { expectOk, expectThat } from '../expect.ts';
 import type { Answer } from '../http/client.ts';
@@ -23,7 +24,7 @@ const UNSPECIFIED = ['0', '0x0', '00.00.00.00', '0.0', '[0:0:0:0:0:0:0:0]'];
 const NUMBERS = ['2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '012.0.0.1'];
 
 /**
- * Configures a proxy for each of these URLs, for a record that may go anywhere.
+ * Configures a proxy for each of these URLs, for a record that may go to all of them, and by https anywhere.
  * @returns ids by URL; undefined where the webhook does not take the configuration, which refuses the URL for good
  */
 async function configured(
@@ -31,7 +32,10 @@ async function configured(
   urls: readonly string[],
 ): Promise<{ serviceName: string; proxies: ReadonlyArray<readonly [url: string, id: string | undefined]> }> {
   await reachable(tools);
-  const { name: serviceName } = await loaded(tools, { allowedHosts: ['*'] });
+  const { allowedHost } = await tools.given.upstream();
+  const plain = urls.filter((url) => url.startsWith('http://')).map((url) => allowedHostFor(new URL(url)));
+  const allowedHosts = [...new Set(['*', allowedHost, ...plain])];
+  const { name: serviceName } = await loaded(tools, { allowedHosts });
   const headerTemplates = { authorization: 'Bearer ${TOKEN}' };
   const ids = urls.map(() => tools.freshProxyId());
   const batch = urls.map((upstreamUrl, at) => {

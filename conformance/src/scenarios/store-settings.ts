@@ -77,6 +77,9 @@ const HOSTS = [
   '8.8.8.8:8080',
   '[2606:4700::1111]',
   '[2606:4700::1111]:8443',
+  'http://api.example.com',
+  'http://8.8.8.8:8080',
+  'http://[2606:4700::1111]:8080',
 ];
 
 /** Protocol section 5.5, what is sealed with a secret. */
@@ -175,11 +178,16 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
   },
   refuses(
     'other-hosts',
-    'what is no host, host:port or * is refused, and nothing is stored',
+    'what is no host, host:port, one of these behind http:// or * is refused, and nothing is stored',
     ['SAV-11'],
     () =>
       [
         'https://api.example.com',
+        'HTTP://api.example.com',
+        'http://',
+        'http://*',
+        'http://http://api.example.com',
+        'http://api.example.com/',
         'api.example.com/v1',
         '*.example.com',
         'me@api.example.com',
@@ -205,6 +213,8 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
         '2001:db8::1',
         'api.Example.com:8443',
         'api.example.com.:443',
+        'http://API.example.com',
+        'http://api.example.com.',
       ].map((entry) => [JSON.stringify(entry), { allowedHosts: [entry] }]),
   ),
   refuses('anywhere', '* is refused with proxy-only', ['SAV-15'], () => [

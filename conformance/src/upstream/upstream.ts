@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { headerPairs, randomToken, type HeaderPairs } from '@svault/shared';
+import { allowedHostFor } from '@svault/shared/schemas';
 import { NotTestable } from '../check-outcome.ts';
 
 /** Where the suite's own server listens, and under which address the webhook under test reaches it. */
@@ -38,7 +39,7 @@ export interface Place {
 
 /** The server that a webhook under test calls: upstream of its proxies and provider of its tokens. */
 export interface Upstream {
-  /** An entry of `allowedHosts` for every place. */
+  /** The entry of `allowedHosts` for every place, with its scheme where that is plain http. */
   readonly allowedHost: string;
   /** Whether nothing stands between: what the webhook sends arrives as it was sent. */
   readonly direct: boolean;
@@ -93,7 +94,7 @@ export async function startUpstream(address: UpstreamAddress): Promise<Upstream>
   const base = new URL(address.publicUrl ?? `http://${address.host}:${port}`);
   const baseUrl = base.origin + base.pathname.replace(/\/$/, '');
   return {
-    allowedHost: base.host,
+    allowedHost: allowedHostFor(base),
     direct: address.publicUrl === undefined,
     malformed,
     open(answer = JSON_OK) {

@@ -8,7 +8,7 @@ const MESSAGES: Readonly<Partial<Record<WebhookErrorCode, string>>> = {
   NOT_FOUND:
     'The webhook has no credential for this proxy. Its owner has to store one under the service’s name.',
   DESTINATION_NOT_ALLOWED:
-    'The credential may not be used at this upstream, or in this header. Its owner has to store it again with both allowed.',
+    'The credential may not be used at this upstream (scheme, host and port), or in this header. Its owner has to store it again with both allowed: svault set NAME --allow-host HOST, or http://HOST:PORT for plain http.',
   NOT_INJECTABLE:
     'The credential cannot stand in a header as this proxy asks for it. Its owner has to look at both.',
   EMPTY_TOKEN: 'The credential is empty. Its owner has to store one.',

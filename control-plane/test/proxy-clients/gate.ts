@@ -11,7 +11,8 @@ export interface SeenRequest {
 /** An MCP server that wants a credential with every request. */
 export interface McpUpstream {
   readonly url: string;
-  readonly host: string;
+  /** Its entry of `allowedHosts`. */
+  readonly origin: string;
   readonly seen: readonly SeenRequest[];
   close(): Promise<void>;
 }
@@ -30,10 +31,10 @@ export async function startBehindGate(
     else res.writeHead(401, { 'content-type': 'text/plain' }).end('no credential, no service');
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://${host}/mcp`,
-    host,
+    url: `${origin}/mcp`,
+    origin,
     seen,
     close: async () => {
       await stop();

@@ -5,7 +5,8 @@ import { type AddressInfo, type Server, type Socket, createServer as createTcpSe
 /** An upstream that is no MCP server. */
 export interface PlainUpstream {
   readonly url: string;
-  readonly host: string;
+  /** Its entry of `allowedHosts`. */
+  readonly origin: string;
   close(): Promise<void>;
 }
 
@@ -29,10 +30,10 @@ async function listening(server: Server): Promise<PlainUpstream> {
     socket.on('close', () => sockets.delete(socket));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://${host}/mcp`,
-    host,
+    url: `${origin}/mcp`,
+    origin,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       server.close();

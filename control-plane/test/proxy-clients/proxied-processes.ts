@@ -20,10 +20,10 @@ export async function startProxiedProcesses(answer: RequestListener): Promise<Pr
   const dir = tempDir();
   const upstream = await startPlainUpstream(answer);
   const pair = await startPair({ dir: dir.path, env: { ...RAISED_LIMITS, SV_LOG_LEVEL: 'error' } });
-  const { url: upstreamUrl, host } = upstream;
+  const { url: upstreamUrl, origin } = upstream;
   const serviceName = 'upstream';
   const value = randomToken(24);
-  await storeCredential(pair.admin, serviceName, { tokenType: 'PlainText', value, allowedHosts: [host] });
+  await storeCredential(pair.admin, serviceName, { tokenType: 'PlainText', value, allowedHosts: [origin] });
   const settings = { name: 'p', upstreamUrl, upstreamAuthType: 'Token', serviceName };
   const anotherDoor = async (): Promise<Door> => {
     const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', settings);

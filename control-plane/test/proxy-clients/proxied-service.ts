@@ -8,7 +8,7 @@ import type { McpUpstream } from './gate.ts';
 export interface ProxiedService {
   readonly pair: TestPair;
   /** Stores the credential that an upstream wants, and makes a proxy to it. */
-  doorTo(upstream: Pick<McpUpstream, 'url' | 'host'>, credential: string): Promise<Door>;
+  doorTo(upstream: Pick<McpUpstream, 'url' | 'origin'>, credential: string): Promise<Door>;
   stop(): Promise<void>;
 }
 
@@ -31,10 +31,10 @@ export async function startProxiedService(): Promise<ProxiedService> {
   let made = 0;
   return {
     pair,
-    doorTo: async ({ url: upstreamUrl, host }, credential) => {
+    doorTo: async ({ url: upstreamUrl, origin }, credential) => {
       made += 1;
       const serviceName = `upstream ${made}`;
-      await storeOn(pair, serviceName, { tokenType: 'PlainText', value: credential, allowedHosts: [host] });
+      await storeOn(pair, serviceName, { tokenType: 'PlainText', value: credential, allowedHosts: [origin] });
       const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', {
         name: serviceName,
         upstreamUrl,

@@ -20,7 +20,7 @@ export interface UpstreamCall {
 export interface Upstream {
   readonly url: string;
   /** As it stands in `allowedHosts`. */
-  readonly host: string;
+  readonly origin: string;
   /** All calls of the row, in their order. */
   readonly seen: UpstreamCall[];
   /** How it answers; `{"ok":true}` until a row says otherwise. */
@@ -55,7 +55,7 @@ const CALL = message('tools/call', { name: 'x' }, 1);
 export async function raiseProxyCurtain(options?: Parameters<typeof raiseCurtain>[0]): Promise<ProxyScene> {
   const stage = await raiseCurtain(options);
   const provider = await startTokenEndpoint();
-  const { url, host, close } = await startPlainUpstream((req, res) => {
+  const { url, origin, close } = await startPlainUpstream((req, res) => {
     void buffer(req).then((body) => {
       const call = { method: req.method, url: req.url, headers: req.headers, body };
       upstream.seen.push(call);
@@ -64,9 +64,9 @@ export async function raiseProxyCurtain(options?: Parameters<typeof raiseCurtain
   });
   const fine: Upstream['answer'] = (_call, res) =>
     res.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
-  const upstream: Upstream = { url, host, seen: [], answer: fine };
+  const upstream: Upstream = { url, origin, seen: [], answer: fine };
   const store: ProxyScene['store'] = (serviceName, credential) =>
-    storeOn(stage.pair, serviceName, { allowedHosts: [host], ...credential });
+    storeOn(stage.pair, serviceName, { allowedHosts: [origin], ...credential });
   let read = 0;
   await store('github', { tokenType: 'PlainText', value: SECRET });
   const owner = { running: { url: stage.pair.controlPlaneUrl() }, admin: stage.admin };

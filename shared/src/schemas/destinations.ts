@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { FIELD_VALUE } from '../proxy-headers.ts';
+import { isAllowedHost } from './allowed-hosts.ts';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
-const LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
-const BRACKETED = /^\[[0-9a-f:.]+\]$/;
-const PORT = /^(.+):([1-9][0-9]{0,4})$/;
-const MAX_PORT = 65535;
 
 /** Protocol section 5.6: a template may set none of these, nor any name with one of the prefixes. */
 const FORBIDDEN_HEADERS: readonly string[] = [
@@ -36,23 +33,16 @@ export function isForbiddenTemplateHeader(name: string): boolean {
   return FORBIDDEN_HEADERS.includes(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
 
-/**
- * Protocol section 5.5, entries of `allowedHosts`: `host`, `host:port` or `*`; lower-case A-labels without trailing
- * dot, addresses in their one spelling, IPv6 in brackets.
- */
-export function isAllowedHost(entry: string): boolean {
-  if (entry === '*') return true;
-  const [, hostBeforePort, port] = PORT.exec(entry) ?? [];
-  if (port !== undefined && Number(port) > MAX_PORT) return false;
-  const host = hostBeforePort ?? entry;
-  if (!LABELS.test(host) && !BRACKETED.test(host)) return false;
-  // The URL parser decides about punycode and numbers: `127.1` and `0x7f000001` are not spelt as it spells them.
-  return URL.canParse(`https://${host}`) && new URL(`https://${host}`).host === host;
-}
-
 export const headerNameSchema = z.string().refine(isHeaderName, 'not a header name');
 export const allowedHostsSchema = z
-  .array(z.string().refine(isAllowedHost, 'not a host, host:port or *'))
+  .array(
+    z
+      .string()
+      .refine(
+        isAllowedHost,
+        'not host, host:port or * (each means https), http://host or http://host:port (plain http)',
+      ),
+  )
   .max(100);
 export const allowedHeadersSchema = z.array(headerNameSchema).max(MAX_TEMPLATES);
 

@@ -24,12 +24,12 @@ export {
   timeSchema,
   versionSchema,
 } from './members.ts';
+export { allowedHostFor, isAllowedDestination, isAllowedHost, withoutHttps } from './allowed-hosts.ts';
 export {
   allowedHeadersSchema,
   allowedHostsSchema,
   headerNameSchema,
   headerTemplatesSchema,
-  isAllowedHost,
   isForbiddenTemplateHeader,
   isHeaderName,
   outgoingUrlSchema,

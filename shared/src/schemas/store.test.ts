@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { utf8 } from '../bytes.ts';
 import { parseWireObject } from '../json.ts';
-import { isAllowedHost } from './destinations.ts';
+import { isAllowedHost } from './allowed-hosts.ts';
 import { storeBodySchema } from './store.ts';
 
 const accepts = (body: unknown): boolean => storeBodySchema.safeParse(body).success;
@@ -131,6 +131,10 @@ describe('an entry of allowedHosts', () => {
     '127.0.0.1:8080',
     '[::1]',
     '[2001:db8::1]:8443',
+    'http://api.example',
+    'http://api.example:80',
+    'http://127.0.0.1:3901',
+    'http://[::1]:8080',
   ])('may be %s', (entry) => {
     expect(isAllowedHost(entry)).toBe(true);
   });
@@ -145,6 +149,15 @@ describe('an entry of allowedHosts', () => {
     'api.*',
     '**',
     'https://api.example',
+    'HTTP://api.example',
+    'http:api.example',
+    'http://',
+    'http://*',
+    'http://http://api.example',
+    'http://api.example/',
+    'http://me@api.example',
+    'http://API.example',
+    'ws://api.example',
     'api.example/',
     'api.example/x',
     'user@api.example',

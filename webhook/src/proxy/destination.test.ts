@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { destinationProblem } from './destination.ts';
+import { destinationMessage, destinationProblem } from './destination.ts';
 
 const problem = (
   upstreamUrl: string,
@@ -14,9 +14,12 @@ describe('the host of an upstream', () => {
     ['https://api.test:443/a?b', ['api.test']],
     ['https://api.test/a', ['api.test:443']],
     ['https://API.test/a', ['api.test']],
-    ['http://api.test/a', ['api.test']],
-    ['http://api.test/a', ['api.test:80']],
-    ['http://api.test:443/a', ['api.test:443']],
+    ['http://api.test/a', ['http://api.test']],
+    ['http://api.test/a', ['http://api.test:80']],
+    ['http://api.test:80/a', ['http://api.test']],
+    ['http://api.test:443/a', ['http://api.test:443']],
+    ['http://127.0.0.1:3901/a', ['api.test', 'http://127.0.0.1:3901']],
+    ['http://[2001:DB8:0::1]:8080/a', ['http://[2001:db8::1]:8080']],
     ['https://api.test:8443/a', ['other.test', 'api.test:8443']],
     ['https://[2001:db8::1]/a', ['[2001:db8::1]']],
     ['https://[2001:DB8:0::1]:8443/a', ['[2001:db8::1]:8443']],
@@ -32,6 +35,17 @@ describe('the host of an upstream', () => {
     ['https://api.test:8443/a', ['api.test']],
     ['https://api.test/a', ['api.test:8443']],
     ['http://api.test:443/a', ['api.test']],
+    ['http://api.test/a', ['api.test']],
+    ['http://api.test/a', ['api.test:80']],
+    ['http://api.test:443/a', ['api.test:443']],
+    ['http://api.test:8443/a', ['api.test:8443']],
+    ['http://api.test:8443/a', ['http://api.test']],
+    ['http://anything.test/a', ['*']],
+    ['https://api.test/a', ['http://api.test']],
+    ['https://api.test/a', ['http://api.test:443']],
+    ['https://api.test:8443/a', ['http://api.test:8443']],
+    ['http://api.test/a', ['HTTP://api.test', 'http:/api.test', 'http://api.test/', '//api.test']],
+    ['https://api.test/a', ['https://api.test']],
     ['https://api.test:80/a', ['api.test']],
     ['https://api.test./a', ['api.test']],
     ['https://sub.api.test/a', ['api.test']],
@@ -107,5 +121,29 @@ describe('the header of a marker', () => {
   ])('never decides how a message travels: %j', (name) => {
     expect(at({ [name]: 'x' }, [name])).toBe('header');
     expect(at({ [name]: '${TOKEN}' }, [name])).toBe('header');
+  });
+});
+
+describe('the message of a refusal', () => {
+  const said = (upstreamUrl: string, serviceName = 'slack') =>
+    destinationMessage('host', { upstreamUrl, serviceName });
+
+  it('names the host and the command that allows it', () => {
+    expect(said('https://api.test:8443/a')).toBe(
+      'Host `api.test:8443` is not an allowed host of `slack`. Run `svault set slack --allow-host api.test:8443`.',
+    );
+    expect(said('http://127.0.0.1:3901/mcp')).toBe(
+      'Host `127.0.0.1:3901` is called by plain http, which the allowed hosts of `slack` do not include. Run `svault set slack --allow-host http://127.0.0.1:3901`.',
+    );
+  });
+
+  it.each([
+    ['https://$(id)/', 'slack'],
+    ['https://a;id/', 'slack'],
+    ['https://api.test/', 'slack; id'],
+    ['https://api.test/', '--help'],
+    ['https://api.test/', '$(id)'],
+  ])('holds no command where a shell would run more than it: %s of %s', (url, name) => {
+    expect(said(url, name)).not.toMatch(/svault|id/);
   });
 });

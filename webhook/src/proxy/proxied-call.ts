@@ -9,13 +9,13 @@ import {
   requestFieldsThatTravel,
 } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
-import type { ProxyConfig } from '@svault/shared/schemas';
+import { type ProxyConfig, allowedHostFor } from '@svault/shared/schemas';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
 import { subjectOf } from '../audit/subject.ts';
 import { refusal } from '../http/errors.ts';
 import type { CurrentCredential, CurrentCredentials } from '../vault/current-credential.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
-import { destinationProblem } from './destination.ts';
+import { destinationMessage, destinationProblem } from './destination.ts';
 import type { Forward, UpstreamCall } from './forward.ts';
 import { type Headers, injectToken } from './inject.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -68,7 +68,8 @@ export function createCallThroughProxy(deps: {
   const configOf = ({ prx, svc }: ProxyTicket): ProxyConfig => {
     const config = proxyConfigs.get(prx);
     if (config === undefined) throw refusal('NOT_FOUND', 'there is no proxy of that id');
-    if (config.serviceName !== svc) throw notAllowed('service');
+    if (config.serviceName !== svc)
+      throw notAllowed('service', 'The ticket is for another credential than the proxy’s.');
     return config;
   };
   const recordFor = (config: ProxyConfig): OpenRecord => {
@@ -149,7 +150,10 @@ function arm(config: ProxyConfig, { record, accessToken }: CurrentCredential): A
 
 function allow(config: ProxyConfig, { settings }: OpenRecord): void {
   const problem = destinationProblem(config, settings);
-  if (problem !== undefined) throw notAllowed(problem);
+  if (problem === undefined) return;
+  // The log names the entry that is missing; what an agent is told is the service’s choice.
+  const reason = problem === 'host' ? `host: ${allowedHostFor(new URL(config.upstreamUrl))}` : problem;
+  throw notAllowed(reason, destinationMessage(problem, config));
 }
 
 function callOf(
@@ -194,8 +198,8 @@ function useOf({ svc, sub, prx }: ProxyTicket): Omit<OwnEvent, 'outcome'> {
   return { eventType: 'CREDENTIAL_INJECTED', serviceName: svc, ...subjectOf(sub), proxyId: prx };
 }
 
-const notAllowed = (reason: string): Error =>
-  refusal('DESTINATION_NOT_ALLOWED', 'this credential may not be used there', { reason });
+const notAllowed = (reason: string, message: string): Error =>
+  refusal('DESTINATION_NOT_ALLOWED', message, { reason });
 
 const isRefusal = (error: unknown): error is AppError => error instanceof AppError;
 

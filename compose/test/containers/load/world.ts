@@ -50,7 +50,7 @@ export async function makeWorld(
   await storeCredential(
     admin,
     serviceName,
-    { tokenType: 'PlainText', value, allowedHosts: [UPSTREAM] },
+    { tokenType: 'PlainText', value, allowedHosts: [`http://${UPSTREAM}`] },
     send,
   );
   const makeReader = async (): Promise<Reader> => {

@@ -5,10 +5,10 @@ import { startOutside } from '../../../src/demo-outside.ts';
 // What lies outside, in a container beside the pair; whoever is in that container tells it what to do.
 
 const outside = await startOutside({ name: 'outside', listen: '0.0.0.0', port: 8080 });
-const { url, host, issued, refreshToken } = outside;
+const { url, issued, refreshToken } = outside;
 
 const routes: Readonly<Record<string, (body: string) => Promise<unknown>>> = {
-  '/who': async () => ({ url, host, issued, refreshToken }),
+  '/who': async () => ({ url, issued, refreshToken }),
   '/last-call': () => outside.lastCall(),
   '/trust-app': (key) => outside.trustApp(key),
   '/go-on': () => outside.goOn(),

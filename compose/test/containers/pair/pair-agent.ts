@@ -29,7 +29,7 @@ export async function pairAgent({ admin, controlPlaneUrl, outside }: PairAndOuts
   await storeCredential(admin, serviceName, {
     tokenType: 'PlainText',
     value: secret,
-    allowedHosts: [outside.host],
+    allowedHosts: [outside.url],
   });
   const { agent, apiKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
     'POST',

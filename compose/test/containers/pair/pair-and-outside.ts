@@ -35,7 +35,7 @@ export async function startPairAndOutside(): Promise<PairAndOutside> {
   };
   try {
     await untilAnswered('what lies outside', () => ask('/who'));
-    const who = (await ask('/who')) as Pick<DemoOutside, 'url' | 'host' | 'issued' | 'refreshToken'>;
+    const who = (await ask('/who')) as Pick<DemoOutside, 'url' | 'issued' | 'refreshToken'>;
     const outside: DemoOutside = {
       ...who,
       trustApp: async (publicKey) => void (await ask('/trust-app', publicKey)),

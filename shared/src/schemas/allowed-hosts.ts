@@ -1,0 +1,54 @@
+const LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+const BRACKETED = /^\[[0-9a-f:.]+\]$/;
+const ENTRY = /^(http:\/\/)?(.+?)(?::([1-9][0-9]{0,4}))?$/;
+const MAX_PORT = 65535;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
+const ANY = '*';
+
+/** Where a call goes. */
+type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
+
+/**
+ * Whether a text is an entry of `allowedHosts` (protocol SAV-11, SAV-12): `host`, `host:port`, the same behind `http://`,
+ * or `*`. Hosts are lower-case A-labels without trailing dot, or addresses in their one spelling, IPv6 in brackets.
+ */
+export function isAllowedHost(entry: string): boolean {
+  return entry === ANY || originOf(entry) !== undefined;
+}
+
+/**
+ * Whether a URL goes where an owner allowed it (protocol SAV-13, SAV-14, SAV-34, SAV-35): scheme, host and port all decide,
+ * and only an entry that says so means plain http.
+ *
+ * @param allowedHosts entries as they were stored; what is no entry allows nothing
+ */
+export function isAllowedDestination(url: Origin, allowedHosts: readonly string[]): boolean {
+  return allowedHosts.some((entry) => {
+    if (entry === ANY) return url.protocol === 'https:';
+    const origin = originOf(entry);
+    return origin !== undefined && keyOf(origin) === keyOf(url);
+  });
+}
+
+/** The shortest entry of `allowedHosts` that lets a credential go to this URL. */
+export function allowedHostFor({ protocol, hostname, port }: Origin): string {
+  const host = port === '' ? hostname : `${hostname}:${port}`;
+  return protocol === 'https:' ? host : `${protocol}//${host}`;
+}
+
+/** The one spelling of an entry that a person wrote with `https://`, which every entry means. */
+export function withoutHttps(entry: string): string {
+  return entry.replace(/^https:\/\//, '');
+}
+
+function originOf(entry: string): Origin | undefined {
+  const [, http, hostname = '', port = ''] = ENTRY.exec(entry) ?? [];
+  if (Number(port) > MAX_PORT) return undefined;
+  if (!LABELS.test(hostname) && !BRACKETED.test(hostname)) return undefined;
+  // The URL parser decides about punycode and numbers: `127.1` and `0x7f000001` are not spelt as it spells them.
+  const isSpeltSo = URL.canParse(`https://${hostname}`) && new URL(`https://${hostname}`).host === hostname;
+  return isSpeltSo ? { protocol: http === undefined ? 'https:' : 'http:', hostname, port } : undefined;
+}
+
+const keyOf = ({ protocol, hostname, port }: Origin): string =>
+  `${protocol}//${hostname}:${port || DEFAULT_PORTS[protocol]}`;
