@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { rawAnswer, rawUpstream } from './raw-upstream.ts';
 import type { RawRequest } from './raw-upstream.ts';
@@ -124,6 +126,23 @@ describe('connections of answers that are handed on', () => {
     const egress = opened.egress();
     for (let n = 0; n < 50; n += 1) expect((await taken(egress, callTo(server.port))).text).toBe('last');
     expect(server.connections()).toBe(50);
+  });
+
+  it('that the other side closes in the instant in which they are taken fail no call', async () => {
+    const sockets = new Set<Socket>();
+    const server = await upstream((request) => {
+      sockets.add(request.socket);
+      echo(request);
+    });
+    const egress = opened.egress();
+    for (let n = 0; n < 5; n += 1) {
+      await taken(egress, callTo(server.port));
+      // So that there is one that has rested; where this comes too early, a new one is taken.
+      await delay(200);
+      // Nothing is read in between.
+      for (const socket of sockets) socket.destroy();
+      expect((await taken(egress, callTo(server.port))).text).toMatch('/ on');
+    }
   });
 
   // R29. The answer that nobody asked for is written where it hurts most.

@@ -50,10 +50,11 @@ export function createConnections(
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
     });
-    // It would connect again by itself: a connection is one connection here.
+    // It would connect again by itself: a connection is one connection here. But a call that waits on it is not written yet
+    // (undici looks for what came first), so nobody can have acted on it: that one is made on a new connection.
     client.on('disconnect', (_origin, _targets, why) => {
       distrusted ||= isUnasked(why);
-      drop(client);
+      if (client.stats.pending === 0) drop(client);
     });
     open.add(client);
     return client;
