@@ -20,8 +20,11 @@ const SHARE_OF_REQUESTS = 0.9;
 /** How often a server that closes looks for connections on which nothing is in hand any more. */
 const CLOSE_IDLE_INTERVAL_MS = 50;
 
-/** More than wait in a server's queue: Node asks the system for one of 511. */
-const MOST_WAITING = 1_000;
+/**
+ * The queue of those that have connected and are not accepted yet, which grows while the process has no CPU: the system resets
+ * who finds it full. As many as Linux allows (`net.core.somaxconn`); Node by itself asks for 511.
+ */
+export const MAX_WAITING = 4_096;
 
 /** @param server before it listens */
 export function trackConnections(server: Server): Connections {
@@ -83,7 +86,7 @@ export function trackConnections(server: Server): Connections {
    */
   const fetchWaiting = async (): Promise<void> => {
     fetching = true;
-    for (let count = -1; count < fetched.length && count < MOST_WAITING; await nextTurn())
+    for (let count = -1; count < fetched.length && count <= MAX_WAITING; await nextTurn())
       count = fetched.length;
     fetching = false;
   };

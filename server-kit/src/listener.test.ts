@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import express from 'express';
@@ -60,6 +61,17 @@ it('says which address is taken, and what to do', async () => {
   await expect(listen(express(), { host: '127.0.0.1', port: Number(port) })).rejects.toThrow(
     `127.0.0.1:${port} is taken by another program: stop that`,
   );
+});
+
+it('keeps 1,000 who connect while it has no time to accept one', async () => {
+  const { port } = new URL(await start());
+  const connecting = `
+    const { connect } = require('node:net');
+    let connected = 0;
+    for (let n = 0; n < 1000; n += 1)
+      connect(${port}, '127.0.0.1', () => ++connected === 1000 && process.exit());`;
+  // This process waits for the other one, and reads nothing. Whom the queue does not take waits for ever.
+  execFileSync(process.execPath, ['-e', connecting], { timeout: 30_000 });
 });
 
 describe('answers', () => {

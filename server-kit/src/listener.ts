@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { refuseBrokenRequest } from './broken-request.ts';
-import { trackConnections } from './connections.ts';
+import { MAX_WAITING, trackConnections } from './connections.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { ListenAddress } from './settings.ts';
 import { endWhenReceived } from './unread-body.ts';
@@ -80,7 +80,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(explainListenError(error, options));
     server.once('error', failed);
-    server.listen({ host: options.host, port: options.port }, () => {
+    server.listen({ host: options.host, port: options.port, backlog: MAX_WAITING }, () => {
       server.off('error', failed);
       resolve();
     });
