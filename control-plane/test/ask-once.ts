@@ -32,4 +32,4 @@ export function askOnce(
 }
 
 const toOutcome = (status: number, body: string): Outcome =>
-  body === '' ? `${status}` : `${status} ${(JSON.parse(body) as { code: string }).code}`;
+  status < 400 ? `${status}` : `${status} ${(JSON.parse(body) as { code: string }).code}`;

@@ -14,6 +14,10 @@ describe('the redirect to the webhook', () => {
   });
   afterAll(() => service.stop());
 
+  /** Tickets end with a whole second. */
+  const inAMinute = (): string =>
+    new Date(Math.floor(service.clock.now() / 1_000) * 1_000 + 60_000).toISOString();
+
   const ticketOf = (location: string | null): string =>
     new URL(location ?? '').searchParams.get('ticket') ?? '';
 
@@ -21,11 +25,13 @@ describe('the redirect to the webhook', () => {
   const read = (ticket: string): CredentialTicket =>
     JSON.parse(Buffer.from(ticket.split('.')[1] ?? '', 'base64url').toString()) as CredentialTicket;
 
-  it('is a 307 with an empty body that no cache keeps and no referrer tells of', async () => {
+  it('is a 307 whose body says where it leads, that no cache keeps and no referrer tells of', async () => {
     const answer = await agent.get('github');
     expect(answer.status).toBe(307);
-    expect(answer.text).toBe('');
-    expect(answer.headers.get('content-length')).toBe('0');
+    const url = answer.headers.get('location');
+    expect(answer.json).toEqual({ url, method: 'GET', expiresAt: inAMinute(), code: 'FOLLOW_REDIRECT' });
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('vary')).toBe('Accept');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
     expect(answer.headers.get('location')).toMatch(
@@ -61,6 +67,94 @@ describe('the redirect to the webhook', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => agent.get('github')));
     const ids = answers.map(({ headers }) => read(ticketOf(headers.get('location'))).jti);
     expect(new Set(ids).size).toBe(20);
+  });
+
+  describe('without a redirect to follow', () => {
+    const ask = (query = '', accept = '*/*') =>
+      service.anyone('GET', `${CREDENTIALS}?service=github${query}`, {
+        headers: { authorization: `Bearer ${agent.apiKey}`, accept },
+      });
+
+    it.each([
+      ['by Accept: application/json', '', 'application/json'],
+      ['by Accept: application/json, */*', '', 'application/json, */*'],
+      ['by redirect=false', '&redirect=false', '*/*'],
+      ['by redirect=false, whatever Accept says', '&redirect=false', 'text/html'],
+    ])('%s, GET /api/agents/credentials answers 200 with the address', async (_how, query, accept) => {
+      const { status, json, headers } = await ask(query, accept);
+      expect(status).toBe(200);
+      expect(json).toEqual({ url: expect.any(String), method: 'GET', expiresAt: inAMinute() });
+      expect([headers.get('location'), headers.get('vary')]).toEqual([null, 'Accept']);
+      expect([headers.get('cache-control'), headers.get('referrer-policy')]).toEqual([
+        'no-store',
+        'no-referrer',
+      ]);
+      const fetched = await fetch(service.pair.aroundTheTap((json as { url: string }).url));
+      expect([fetched.status, await fetched.json()]).toEqual([
+        404,
+        expect.objectContaining({ code: 'NOT_FOUND' }),
+      ]);
+    });
+
+    it.each([
+      ['Accept: */*', '', '*/*'],
+      ['Accept: text/html, application/json', '', 'text/html, application/json'],
+      ['redirect=true, whatever Accept says', '&redirect=true', 'application/json'],
+    ])('with %s, GET /api/agents/credentials answers 307', async (_how, query, accept) => {
+      expect((await ask(query, accept)).status).toBe(307);
+    });
+
+    it.each(['redirect=', 'redirect=0', 'redirect=False', 'redirect=false&redirect=false'])(
+      'GET /api/agents/credentials with %s answers 400 INVALID_REQUEST and writes the denial down',
+      async (query) => {
+        const { status, json } = await ask(`&${query}`);
+        expect({ status, json }).toMatchObject({ status: 400, json: { code: 'INVALID_REQUEST' } });
+        expect(json).toHaveProperty('error', expect.stringContaining('redirect'));
+        const [event] = await service.log('&eventType=AGENT_CREDENTIAL_ACCESS');
+        expect(event).toMatchObject({ outcome: 'denied', detail: { code: 'INVALID_REQUEST' } });
+      },
+    );
+
+    it('answers an invalid redirect where it would answer an invalid service name', async () => {
+      const invalid = `${CREDENTIALS}?service=github&redirect=maybe`;
+      const keyless = await service.anyone('GET', invalid);
+      const wrong = await service.anyone('GET', invalid, { headers: { 'x-agent-key': 'svagent_wrong' } });
+      await service.admin('POST', '/api/vault/lock');
+      const locked = await ask('&redirect=maybe');
+      await service.admin('POST', '/api/vault/unlock');
+      expect([keyless, wrong, locked].map(({ json }) => (json as { code: string }).code)).toEqual([
+        'MISSING_KEY',
+        'INVALID_KEY',
+        'INVALID_REQUEST',
+      ]);
+    });
+
+    it('is one access of the log and of the limits, as with a redirect', async () => {
+      const counting = await service.agent('github');
+      const askFor = (accept: string) =>
+        service.anyone('GET', `${CREDENTIALS}?service=github`, {
+          headers: { 'x-agent-key': counting.apiKey, accept },
+        });
+      const statuses: number[] = [];
+      for (let n = 0; n < 61; n += 1)
+        statuses.push((await askFor(n % 2 === 0 ? 'application/json' : '*/*')).status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+      expect(statuses.filter((status) => status === 307)).toHaveLength(30);
+      expect(statuses.at(-1)).toBe(429);
+      const events = await service.log(`&agentId=${counting.id}&eventType=AGENT_CREDENTIAL_ACCESS`);
+      const served = events.filter(({ outcome }) => outcome === 'success');
+      expect(served).toHaveLength(60);
+    });
+
+    it('leaves HEAD and OPTIONS at 405, and the list of grants as it is', async () => {
+      const headers = { authorization: `Bearer ${agent.apiKey}`, accept: 'application/json' };
+      for (const method of ['HEAD', 'OPTIONS'] as const) {
+        const url = `${service.pair.controlPlaneUrl()}${CREDENTIALS}?service=github&redirect=false`;
+        expect((await fetch(url, { method, headers })).status).toBe(405);
+      }
+      const list = await service.anyone('GET', `${CREDENTIALS}?redirect=maybe`, { headers });
+      expect(list).toMatchObject({ status: 200, json: { grants: expect.any(Array) } });
+    });
   });
 
   it("names the agent's sealing key, and the refresh policy of the grant", async () => {

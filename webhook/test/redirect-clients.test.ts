@@ -2,56 +2,19 @@
  * R13: the service's 307 followed by programs that nobody here wrote. The envelope arrives; a key that a client carries
  * over to the webhook is ignored there, written nowhere, and counted.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { randomToken } from '@svault/shared';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tracesOf } from '@svault/test-kit/secret-forms';
+import { CLIENTS, type Elsewhere, type Headers, built, isInstalled } from './redirecting-clients.ts';
 
 const SECRET = `the secret of ${randomToken()}`;
 const SERVICE_NAME = 'github';
 
-const NODE = `
-  const answer = await fetch(process.argv[1], { headers: JSON.parse(process.argv[2]) });
-  process.stdout.write(await answer.text());`;
-const PYTHON = `
-import json, sys, urllib.request
-request = urllib.request.Request(sys.argv[1], headers=json.loads(sys.argv[2]))
-sys.stdout.write(urllib.request.urlopen(request).read().decode())`;
-
-type Headers = Readonly<Record<string, string>>;
-const lines = (headers: Headers): readonly string[] =>
-  Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-
-const CLIENTS: readonly {
-  readonly name: string;
-  readonly program: string;
-  args(url: string, headers: Headers): readonly string[];
-}[] = [
-  {
-    name: 'curl -L',
-    program: 'curl',
-    args: (url, headers) => ['-q', '-sSL', ...lines(headers).flatMap((line) => ['-H', line]), url],
-  },
-  {
-    name: 'wget',
-    program: 'wget',
-    args: (url, headers) => ['--no-config', '-qO-', ...lines(headers).map((line) => `--header=${line}`), url],
-  },
-  {
-    name: 'fetch of Node',
-    program: process.execPath,
-    args: (url, headers) => ['--input-type=module', '-e', NODE, url, JSON.stringify(headers)],
-  },
-  {
-    name: 'urllib of Python',
-    program: 'python3',
-    args: (url, headers) => ['-c', PYTHON, url, JSON.stringify(headers)],
-  },
-];
 const KEY_FORMS: readonly (readonly [string, (key: string) => Headers])[] = [
   ['Authorization', (key) => ({ authorization: `Bearer ${key}` })],
   ['x-agent-key', (key) => ({ 'x-agent-key': key })],
@@ -83,6 +46,15 @@ beforeAll(async () => {
   key = made.apiKey;
 });
 afterAll(() => pair.close());
+
+const ELSEWHERE: readonly Elsewhere[] = ['another port', 'another host'];
+
+/** An address of the control plane from which the redirect to the webhook leads elsewhere. */
+function credentialsAddress(elsewhere: Elsewhere): string {
+  const url = new URL(`/api/agents/credentials?service=${SERVICE_NAME}`, pair.controlPlaneUrl());
+  if (elsewhere === 'another host') url.hostname = 'localhost';
+  return url.href;
+}
 
 /** Runs a client without the machine's proxies and settings; what it wrote to stdout. */
 async function run(
@@ -121,23 +93,61 @@ function arrived(wire: string): Record<string, number> {
   return found;
 }
 
-describe.each(CLIENTS)('$name', ({ program, args }) => {
-  const missing = spawnSync(program, ['--version']).error !== undefined;
+describe.each(CLIENTS)('$name', (client) => {
+  const missing = !isInstalled(client);
   if (missing)
-    process.stderr.write(`\nNOT TESTED: the redirect by ${program}, which is not installed here\n\n`);
+    process.stderr.write(`\nNOT TESTED: the redirect by ${client.name}, which is not installed here\n\n`);
+  let folder = '';
+  // A compiler's first run on a machine compiles its library too.
+  beforeAll(() => {
+    if (!missing) folder = built(client);
+  }, 300_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test.skipIf(missing).each(KEY_FORMS)('follows with the key in %s', async (_form, headers) => {
+  /** Runs the client; each key header that arrived at the webhook, with how often. */
+  async function follow(from: Elsewhere, headers: Headers): Promise<Record<string, number>> {
     const [before, wireBefore] = [await counted(), pair.recorded().length];
-    const url = `${pair.controlPlaneUrl()}/api/agents/credentials?service=${SERVICE_NAME}`;
-    const { code, stdout, stderr } = await run(program, args(url, headers(key)));
+    const [program = '', ...args] = client.command(credentialsAddress(from), headers, folder);
+    const { code, stdout, stderr } = await run(program, args);
     expect([code, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toMatchObject({ token: { accessToken: SECRET, serviceName: SERVICE_NAME } });
 
-    const wire = pair.recorded().subarray(wireBefore).toString('latin1');
+    const shown = arrived(pair.recorded().subarray(wireBefore).toString('latin1'));
     const after = await counted();
     const grown = Object.keys(after).map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)] as const);
-    expect(Object.fromEntries(grown.filter(([, growth]) => growth > 0))).toEqual(arrived(wire));
-  });
+    expect(Object.fromEntries(grown.filter(([, growth]) => growth > 0))).toEqual(shown);
+    return shown;
+  }
+
+  test.skipIf(missing).each(KEY_FORMS)(
+    'follows with the key in %s, and the webhook counts each key that it is shown',
+    async (_form, headers) => void (await follow('another port', headers(key))),
+  );
+
+  test.skipIf(missing)(
+    'takes x-agent-key along to another host, as SECURITY.md says of all clients',
+    async () => {
+      expect(await follow('another host', { 'x-agent-key': key })).toEqual({ 'x-agent-key': 1 });
+    },
+  );
+
+  const { keepsAuthorization } = client;
+  test.skipIf(missing || keepsAuthorization === 'by release').each(ELSEWHERE)(
+    'takes Authorization along to %s only as SECURITY.md says',
+    async (elsewhere) => {
+      const shown = await follow(elsewhere, { authorization: `Bearer ${key}` });
+      expect('authorization' in shown).toBe(keepsAuthorization.includes(elsewhere));
+    },
+  );
+});
+
+test('without a redirect to follow, no client has a key to take along', async () => {
+  const wireBefore = pair.recorded().length;
+  const headers = { authorization: `Bearer ${key}`, 'x-agent-key': key, accept: 'application/json' };
+  const asked = await fetch(credentialsAddress('another port'), { headers });
+  const { url } = (await asked.json()) as { url: string };
+  expect(await (await fetch(url)).json()).toMatchObject({ token: { accessToken: SECRET } });
+  expect(arrived(pair.recorded().subarray(wireBefore).toString('latin1'))).toEqual({});
 });
 
 test('a key that is shown to the webhook is written nowhere', async () => {

@@ -49,8 +49,9 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   INVALID_REQUEST: {
     statuses: [400],
-    meaning: 'The body is no JSON object, or the request is cut off.',
-    remedy: 'Send one JSON object in UTF-8. From this client: report it, together with what --debug shows.',
+    meaning: 'The body is no JSON object, the request is cut off, or redirect is neither true nor false.',
+    remedy:
+      'Read the message; a body is one JSON object in UTF-8. From this client: report it, together with what --debug shows.',
   },
   INVALID_SERVICE: {
     statuses: [400],

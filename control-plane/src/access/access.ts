@@ -12,6 +12,8 @@ export type Question =
   | { readonly kind: 'grants' }
   /** A ticket for the credential. */
   | { readonly kind: 'credential'; readonly serviceName: string | undefined }
+  /** A credential, in a form that there is not: refused where a service name would be. */
+  | { readonly kind: 'malformed' }
   /** The grant alone, and nothing that a lock or a policy keeps. */
   | { readonly kind: 'grant'; readonly serviceName: string | undefined }
   /** The agent's own log about a service, for which no grant is needed. */

@@ -36,6 +36,7 @@ export type Foresee = (
 const ADMITTED: Outlook = { kind: 'admitted', further: NOTHING_FURTHER };
 const GRANTS: Outlook = { kind: 'grants', further: NOTHING_FURTHER };
 const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, further: NOTHING_FURTHER });
+const MALFORMED = foreseenDenial(plainDenial('INVALID_REQUEST'));
 
 /**
  * What a request comes to once the limits let it through, in the order of contract.md. Pure, and looked at before they are
@@ -52,6 +53,7 @@ export function createForesee({
   return (subject, { question, sourceAddress }, nowMs) => {
     if (question.kind === 'nothing') return ADMITTED;
     if (question.kind === 'grants') return GRANTS;
+    if (question.kind === 'malformed') return MALFORMED;
     const { kind, serviceName } = question;
     if (serviceName === undefined) return foreseenDenial(plainDenial('INVALID_SERVICE'));
     if (kind === 'history')

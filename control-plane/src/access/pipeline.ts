@@ -96,7 +96,7 @@ function barAt(door: AccessRequest['door'], { status, mcpEnabled }: AccessSubjec
 }
 
 const serviceNameIn = (question: Question): string | undefined =>
-  question.kind === 'nothing' || question.kind === 'grants' ? undefined : question.serviceName;
+  'serviceName' in question ? question.serviceName : undefined;
 
 const trafficOf = (question: Question): 'agent_credentials' | 'mcp_handshake' =>
   question.kind === 'nothing' ? question.traffic : 'agent_credentials';

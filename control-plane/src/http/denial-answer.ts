@@ -8,6 +8,7 @@ const MESSAGES: DenialMessages = {
   INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the agent for its current one.',
   AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
   MCP_DISABLED: 'MCP is off for this agent. Its owner can switch it on.',
+  INVALID_REQUEST: 'The parameter redirect must be true or false, given once.',
   INVALID_SERVICE: 'The service name is not valid: 1 to 128 characters, no "/", given once.',
   VAULT_LOCKED: 'The vault is locked. An admin of the account can unlock it.',
   NO_GRANT: 'This agent has no active grant for this service. Its owner can make one.',

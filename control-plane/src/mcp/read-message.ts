@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, JsonRefused, type JsonRefusalReason, parseJsonValue } from '@svault/shared';
 import { readBody } from '@svault/server-kit/raw-body';
+import { acceptsJson } from '../http/accept.ts';
 import {
   INVALID_REQUEST,
   type JsonRpcId,
@@ -40,7 +41,8 @@ export async function readMessage(req: IncomingMessage, admit: () => Promise<voi
   });
   if (bytes === undefined) return refused(TOO_LARGE);
   if (!isJson(req.headers['content-type'])) return refused(UNSUPPORTED);
-  if (!takesJson(req.headers.accept)) return refused(NOT_ACCEPTABLE);
+  // An event stream is never needed here.
+  if (!acceptsJson(req.headers.accept)) return refused(NOT_ACCEPTABLE);
   try {
     return { readable: true, message: parseJsonValue(bytes, BOUNDS) };
   } catch (error) {
@@ -93,18 +95,6 @@ function isPlain({ headers }: IncomingMessage): boolean {
 const isJson = (contentType: string | undefined): boolean =>
   contentType === 'application/json' ||
   contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
-
-const RANGES_OF_JSON: ReadonlySet<string | undefined> = new Set(['application/json', 'application/*', '*/*']);
-const REFUSED_RANGE = /^q=0(?:\.0*)?$/;
-
-/** RFC 9110 section 12.5.1: who says nothing takes anything. An event stream is never needed here. */
-function takesJson(accept: string | undefined): boolean {
-  if (accept === undefined) return true;
-  return accept.split(',').some((range) => {
-    const [type, ...parameters] = range.toLowerCase().split(';');
-    return RANGES_OF_JSON.has(type?.trim()) && !parameters.some((each) => REFUSED_RANGE.test(each.trim()));
-  });
-}
 
 /** Of a message that is JSON, and not what it should be. */
 function idIn(bytes: Uint8Array): JsonRpcId {

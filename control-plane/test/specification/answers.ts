@@ -26,7 +26,8 @@ const REST_REFUSALS = {
 export type RestRefusal = keyof typeof REST_REFUSALS;
 
 /** What an answer says, in the words of {@link REST_REFUSALS}. */
-export const gist = ({ status, json }: Answer): string => `${status} ${(json?.code as string) ?? ''}`.trim();
+export const gist = ({ status, json }: Answer): string =>
+  status === 307 ? '307' : `${status} ${(json?.code as string) ?? ''}`.trim();
 
 /** Status, code, the exact members and their types, and the headers that belong to a refusal. */
 export function expectRefusal(answer: Answer, refusal: RestRefusal): void {

@@ -190,7 +190,7 @@ test('garbage in place of the webhook: no call and no refresh is sent a second t
     {
       call: AWAY.call,
       refresh: ['502 WEBHOOK_REFUSED', ...AWAY.refresh],
-      read: ['307 ', ...AWAY.read],
+      read: ['307 FOLLOW_REDIRECT', ...AWAY.read],
     },
   );
   expect(reached).toEqual(NONE);

@@ -103,6 +103,7 @@ export async function done(asked: Promise<Answer>): Promise<any> {
 
 /** Status and code of an answer, in whichever shape it says them: plain, JSON-RPC error, or tool result. */
 export const gist = ({ status, json }: Answer): string => {
+  if (status === 307) return '307';
   const code = json?.code ?? json?.error?.data?.code ?? json?.result?.structuredContent?.code;
   return `${status} ${typeof code === 'string' ? code : ''}`.trim();
 };
