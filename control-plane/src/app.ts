@@ -48,8 +48,9 @@ import { createTokenEndpoint } from './oauth/token-endpoint.ts';
 import { createTools } from './mcp/all-tools.ts';
 import { MCP_PATH, createMcpHandler } from './mcp/mcp-handler.ts';
 import { createTokenUrlRule } from './providers/token-url.ts';
-import { PROXY_PATH, createProxyHandler } from './mcp-proxy/proxy-handler.ts';
+import { createProxyHandler } from './mcp-proxy/proxy-handler.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './rest/credential-handler.ts';
+import { PROXY_PATH } from './proxies/proxy-path.ts';
 import { type OfferConfig, createOfferConfig } from './proxies/offer-config.ts';
 import { createDescribeGrants } from './tokens/describe-grants.ts';
 

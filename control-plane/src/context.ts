@@ -23,6 +23,7 @@ import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/eval
 import { readGeoDatabase } from './policies/geo-database.ts';
 import { type ProxyConfigDelivery, createProxyConfigDelivery } from './proxies/config-delivery.ts';
 import { createProxyConfigRemoval } from './proxies/config-removal.ts';
+import { PROXY_PATH } from './proxies/proxy-path.ts';
 import { createBodyRoom } from './proxy-access/body-room.ts';
 import { createOpenStreams } from './proxy-access/open-streams.ts';
 import { createProxyAccess } from './proxy-access/pipeline.ts';
@@ -175,6 +176,7 @@ export async function createContext(
   const proxyConfigs = createProxyConfigDelivery({ stores, unitOfWork, webhook, clock });
   const upstreamSessions = createUpstreamSessions({ stores, unitOfWork, clock });
   const forward = createForward({
+    proxyUrl: baseUrl + PROXY_PATH,
     egress,
     keys,
     tickets,

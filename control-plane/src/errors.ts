@@ -3,7 +3,8 @@ import { AppError } from '@svault/shared';
 /**
  * Every code this server refuses with. Closed: a code that is not here cannot be thrown, and `http/errors.ts` has a
  * status for each. Sources: the specification's "REST credential endpoint" errors; the contract's "Management
- * routes". `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an identity provider.
+ * routes". `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an identity provider;
+ * `UPSTREAM_…` of the MCP proxy.
  */
 export type ErrorCode =
   | 'AGENT_INACTIVE'
@@ -32,6 +33,9 @@ export type ErrorCode =
   | 'UNAUTHENTICATED'
   | 'UNAVAILABLE'
   | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'UPSTREAM_REDIRECT'
+  | 'UPSTREAM_UNAUTHORIZED'
+  | 'UPSTREAM_UNSUPPORTED'
   | 'VAULT_LOCKED'
   | 'WEBHOOK_NOT_CONFIGURED'
   | 'WEBHOOK_REFUSED'

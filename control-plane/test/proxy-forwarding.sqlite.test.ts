@@ -141,14 +141,15 @@ describe('what goes there', () => {
 });
 
 describe('what comes back', () => {
-  it.each([
-    200, 201, 202, 204, 206, 301, 302, 304, 307, 308, 400, 401, 403, 404, 405, 409, 418, 422, 429, 500,
-  ])('status %i of the upstream as it is', async (status) => {
-    answering = answer(status, status === 204 || status === 304 ? '' : 'said', { location: '/elsewhere' });
-    const { status: said, text, headers } = await ask();
-    expect([said, headers.get('location')]).toEqual([status, '/elsewhere']);
-    expect(text).toBe(status === 204 || status === 304 ? '' : 'said');
-  });
+  it.each([200, 201, 202, 204, 206, 300, 304, 308, 400, 403, 404, 405, 409, 418, 422, 429, 500])(
+    'status %i of the upstream as it is',
+    async (status) => {
+      answering = answer(status, status === 204 || status === 304 ? '' : 'said', { 'x-said': 'too' });
+      const { status: said, text, headers } = await ask();
+      expect([said, headers.get('x-said')]).toEqual([status, 'too']);
+      expect(text).toBe(status === 204 || status === 304 ? '' : 'said');
+    },
+  );
 
   it('also those of a gateway, which say nothing of the webhook then', async () => {
     for (const status of [502, 503, 504]) {

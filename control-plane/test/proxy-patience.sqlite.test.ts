@@ -64,6 +64,7 @@ async function listening(made: Server): Promise<Server> {
 async function exchange(use: ProxyUse, timeouts = PATIENT) {
   const clock = new ManualClock();
   const forward = createForward({
+    proxyUrl: 'http://127.0.0.1:1/api/proxy/mcp',
     egress,
     keys,
     tickets: createTickets({ baseUrl: 'https://service.example', keys, clock }),

@@ -147,6 +147,26 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
     meaning: 'The body does not say that it is JSON.',
     remedy: 'Send it with Content-Type: application/json.',
   },
+  UPSTREAM_REDIRECT: {
+    statuses: [502],
+    meaning:
+      'The upstream of a proxy redirects to another address, and the proxy does not lead a client there with its proxy key.',
+    remedy:
+      'The message names the origin. The owner of the proxy sets upstreamUrl to the address that the upstream redirects to.',
+  },
+  UPSTREAM_UNAUTHORIZED: {
+    statuses: [502],
+    meaning:
+      'The upstream of a proxy answered 401 to the credential that was put in. The proxy key itself is in order.',
+    remedy: 'The message names the credential. Its owner stores one that works: svault set NAME.',
+  },
+  UPSTREAM_UNSUPPORTED: {
+    statuses: [502],
+    meaning:
+      'The upstream of a proxy speaks the HTTP+SSE transport of MCP revision 2024-11-05, which the proxy does not carry.',
+    remedy:
+      'Set the upstreamUrl of the proxy to the Streamable HTTP address of the server, often /mcp, or update the server.',
+  },
   VAULT_LOCKED: {
     statuses: [423],
     mcpTool: true,

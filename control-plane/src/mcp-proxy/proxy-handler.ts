@@ -21,8 +21,6 @@ import { type MessageHeader, NO_MESSAGE, classifyMessage } from './message-class
 import { createReceiveBody } from './receive-body.ts';
 import { createRefusalAnswers } from './refusal-answers.ts';
 
-export const PROXY_PATH = '/api/proxy/mcp';
-
 const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const satisfies readonly ProxyMethod[];
 const methodOf = (text: string | undefined): ProxyMethod | undefined =>
   METHODS.find((method) => method === text);

@@ -1,19 +1,34 @@
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './forward.ts';
 import { createProxyCall } from './proxy-call.ts';
 import { createSessionForward } from './session-forward.ts';
+import { createUpstreamAnswers } from './upstream-answers.ts';
 import { type WebhookForwardDependencies, createWebhookForward } from './webhook-forward.ts';
 
 type Dependencies = Parameters<typeof createSessionForward>[0] &
   Parameters<typeof createProxyCall>[0] &
   WebhookForwardDependencies;
 
-/** Both ways that a use may go. @param options.timeouts the protocol's unless given */
+/**
+ * Both ways that a use may go, and what is refused of an upstream's answer on either.
+ *
+ * @param options.timeouts the protocol's unless given
+ * @param options.proxyUrl the public address of the proxy endpoint
+ */
 export function createForward(
-  options: Omit<Dependencies, 'call' | 'timeouts'> & { readonly timeouts?: ForwardTimeouts },
+  options: Omit<Dependencies, 'call' | 'timeouts'> & {
+    readonly timeouts?: ForwardTimeouts;
+    readonly proxyUrl: string;
+  },
 ): Forward {
   const { timeouts = FORWARD_TIMEOUTS } = options;
   const toWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
   const toUpstream = createSessionForward({ ...options, timeouts });
-  return (use, exchange, take) =>
-    use.kind === 'webhook' ? toWebhook(use, exchange, take) : toUpstream(use, exchange, take);
+  const answerOf = createUpstreamAnswers(options);
+  return async (use, exchange, take) => {
+    const answer = answerOf(exchange, use, take);
+    const refused = await (use.kind === 'webhook'
+      ? toWebhook(use, exchange, answer.take)
+      : toUpstream(use, exchange, answer.take));
+    return refused ?? answer.refusal();
+  };
 }

@@ -13,10 +13,13 @@ export interface ProxyExchange {
   readonly signal: AbortSignal;
 }
 
+/** What an upstream answered that is not handed on. */
+type UpstreamCode = 'UPSTREAM_REDIRECT' | 'UPSTREAM_UNAUTHORIZED' | 'UPSTREAM_UNSUPPORTED';
+
 /** Why the upstream's answer does not come; in the terms of this service's door. */
 export interface ForwardRefusal {
   readonly status: number;
-  readonly code: WebhookErrorCode | 'WEBHOOK_UNAVAILABLE';
+  readonly code: WebhookErrorCode | UpstreamCode | 'WEBHOOK_UNAVAILABLE';
   readonly error: string;
   readonly retryAfterSeconds?: number | undefined;
 }

@@ -135,9 +135,14 @@ export const PROXY_PLAYS = {
       for (const each of [proxy, session]) {
         scene.upstream.seen.length = 0;
         scene.upstream.answer = (_call, res) => res.writeHead(status, { location: '/elsewhere' }).end();
+        expectHttpRefusal(await each.send('tools/call'), 502, 'UPSTREAM_REDIRECT');
+        scene.upstream.answer = (_call, res) => res.writeHead(status, { location: '/mcp' }).end();
         const answer = await each.send('tools/call');
-        expect([answer.status, answer.headers.get('location')]).toEqual([status, '/elsewhere']);
-        expect(scene.upstream.seen.map(({ url }) => url)).toEqual(['/mcp']);
+        expect([answer.status, answer.headers.get('location')]).toEqual([
+          status,
+          expect.stringMatching(/^http:.*\/api\/proxy\/mcp$/),
+        ]);
+        expect(scene.upstream.seen.map(({ url }) => url)).toEqual(['/mcp', '/mcp']);
       }
   },
 
