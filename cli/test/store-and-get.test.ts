@@ -126,7 +126,13 @@ describe('each type', () => {
   test('TOTP, from base32 or from what a QR code says', async () => {
     const given = ['--type', 'TOTP', '--field', 'digits=8', '--field', 'period=60'];
     const plain = await svault(['add', 'totp', ...given], { input: 'JBSW Y3DP EHPK 3PXP' });
-    expect(plain.code).toBe(0);
+    expect(plain).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^warning: this TOTP seed has 80 bits; RFC 4226 [^\n]*\n[^\n]*\n$/),
+    });
+    const long = { input: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' };
+    const quiet = await svault(['add', 'totp-3', '--type', 'TOTP'], long);
+    expect(quiet).toMatchObject({ code: 0, err: expect.not.stringContaining('warning') });
     const uri = 'otpauth://totp/Acme:me?secret=JBSWY3DPEHPK3PXP&issuer=Acme&digits=8&period=60';
     expect((await svault(['add', 'totp-2', '--type', 'TOTP'], { input: uri })).code).toBe(0);
     const [one, other] = [await svault(['get', 'totp']), await svault(['get', 'totp-2'])];

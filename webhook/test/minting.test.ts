@@ -138,6 +138,27 @@ describe('a TOTP record', () => {
     expect(await delivered('by members')).toMatchObject({ accessToken, expiresIn });
   });
 
+  it.each([
+    [10, ['80']],
+    [13, ['104']],
+    [14, ['112']],
+    [16, []],
+    [20, []],
+  ])(
+    'with a seed of %i bytes is stored, and its answer warns of fewer than 128 bits',
+    async (length, bits) => {
+      const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'.slice(0, Math.ceil((length * 8) / 5));
+      for (const fields of [{ secret }, { otpauthUri: `otpauth://totp/a?secret=${secret}` }]) {
+        const { status, json, text } = await webhook.store('short', { tokenType: 'TOTP', ...fields });
+        expect(status).toBe(200);
+        const warnings = (json.warnings ?? []) as readonly string[];
+        expect(warnings.map((each) => /has (\d+) bits; RFC 4226/.exec(each)?.[1])).toEqual(bits);
+        expect(text).not.toContain(secret.slice(0, 6));
+        expect((await delivered('short')).accessToken).toMatch(/^\d{6}$/);
+      }
+    },
+  );
+
   it.each([{ secret: '' }, { otpauthUri: '' }])('is empty with %o', async (fields) => {
     await stored('no seed', { tokenType: 'TOTP', ...fields });
     expect((await webhook.credential('no seed')).json.code).toBe('EMPTY_TOKEN');

@@ -1,4 +1,4 @@
-import { type StoreAnswer, storeAnswerSchema } from '@svault/shared/schemas';
+import { type StoreAnswer, type StoreBody, storeAnswerSchema, warningsOf } from '@svault/shared/schemas';
 import { z } from 'zod';
 import type { ActingLogin } from '../contexts/acting-login.ts';
 import { Failure } from '../failure.ts';
@@ -9,6 +9,7 @@ import { safeAddress } from '../http/service-address.ts';
 import { understood } from '../http/understood.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
+import { say } from '../output/say.ts';
 import { mustBeKnown } from './known-webhook.ts';
 import { webhookOf } from './webhook-of.ts';
 
@@ -76,7 +77,7 @@ export async function storeDestination(
 export async function storeSecret(
   invocation: Invocation,
   { url, ticket }: StoreDestination,
-  record: object,
+  record: StoreBody,
 ): Promise<StoreAnswer> {
   const request: OutgoingRequest = {
     method: 'POST',
@@ -89,7 +90,11 @@ export async function storeSecret(
     showInstead(invocation, request);
     throw new DryRunDone();
   }
-  return understood(await send(invocation, request), url, storeAnswerSchema);
+  const answer = understood(await send(invocation, request), url, storeAnswerSchema);
+  // A webhook may know more to warn of, and another one nothing.
+  const told = new Set([...warningsOf(record), ...(answer.warnings ?? [])]);
+  for (const warning of told) say(invocation, `warning: ${warning}`);
+  return answer;
 }
 
 /** Protocol 5.5. An address with anything behind it would be another one. */

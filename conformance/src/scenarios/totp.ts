@@ -70,6 +70,18 @@ export const TOTP_CHECKS: readonly WebhookCheck[] = [
       'a seed of 16 bytes, all else left out': { body: { secret: other.base32 }, seed: other.bytes },
     });
   }),
+  check(
+    'short-seed',
+    'a seed with fewer bits than RFC 4226 asks for is taken, down to 80',
+    ['SAV-36'],
+    async (tools) => {
+      const seeded = (length: number): Seeded => {
+        const { base32, bytes } = newSeed(length);
+        return { body: { secret: base32 }, seed: bytes };
+      };
+      await expectCodes(tools, { 'a seed of 80 bits': seeded(10), 'a seed of 104 bits': seeded(13) });
+    },
+  ),
   check('algorithm', 'codes are made with the algorithm that was stored', ['CRE-07'], async (tools) => {
     const seeded = (algorithm: 'SHA1' | 'SHA256' | 'SHA512', length: number): Seeded => {
       const { base32, bytes } = newSeed(length);

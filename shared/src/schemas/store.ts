@@ -5,6 +5,7 @@ import { minterSchema } from './minter.ts';
 import { providerSchema } from './provider.ts';
 import { secretSchema } from './secret-member.ts';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
+import { seedWarning } from '../otpauth/seed-warning.ts';
 import { totpSeedOf } from './totp-seed.ts';
 import { DELIVERY } from './vocabulary.ts';
 
@@ -98,8 +99,19 @@ export const storeBodySchema = byTokenType
 export type StoreBody = z.infer<typeof storeBodySchema>;
 
 /** Answer of `POST /v1/store`. */
-export const storeAnswerSchema = z.object({ serviceName: serviceNameSchema, version: versionSchema });
+export const storeAnswerSchema = z.object({
+  serviceName: serviceNameSchema,
+  version: versionSchema,
+  /** For people; nothing of the secret is in them. */
+  warnings: z.array(z.string().max(500)).max(20).optional(),
+});
 export type StoreAnswer = z.infer<typeof storeAnswerSchema>;
+
+/** What a webhook, and a client before it stores, tell a person of a body that is taken all the same. */
+export function warningsOf(body: StoreBody): readonly string[] {
+  const seed = body.tokenType === 'TOTP' ? totpSeedOf(body)?.seed : undefined;
+  return [seedWarning(seed ?? '')].filter((each) => each !== undefined);
+}
 
 function hasOneSecretForm(body: z.infer<typeof byTokenType>): boolean {
   switch (body.tokenType) {

@@ -1,5 +1,5 @@
 import { AppError, type StoreTicket } from '@svault/shared';
-import type { StoreAnswer, StoreBody } from '@svault/shared/schemas';
+import { type StoreAnswer, type StoreBody, warningsOf } from '@svault/shared/schemas';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { subjectOf } from '../audit/subject.ts';
 import { draftFrom } from './draft.ts';
@@ -20,9 +20,13 @@ export function createStoreByTicket(deps: {
   readonly vault: Pick<Vault, 'put'>;
   readonly audit: Pick<AuditLog, 'append'>;
 }): StoreByTicket {
-  const draftOrLog = async (ticket: StoreTicket, readBody: () => StoreBody): Promise<RecordDraft> => {
+  const readOrLog = async (
+    ticket: StoreTicket,
+    readBody: () => StoreBody,
+  ): Promise<{ readonly draft: RecordDraft; readonly warnings: readonly string[] }> => {
     try {
-      return draftFrom(readBody());
+      const body = readBody();
+      return { draft: draftFrom(body), warnings: warningsOf(body) };
     } catch (error) {
       if (error instanceof AppError)
         await deps.audit.append({
@@ -37,8 +41,8 @@ export function createStoreByTicket(deps: {
   };
   return async (ticket, readBody) => {
     const { svc: serviceName, sub, ifv: ifVersion } = ticket;
-    const draft = await draftOrLog(ticket, readBody);
+    const { draft, warnings } = await readOrLog(ticket, readBody);
     const { version } = await deps.vault.put(serviceName, draft, { ifVersion, subject: subjectOf(sub) });
-    return { serviceName, version };
+    return { serviceName, version, ...(warnings.length > 0 && { warnings: [...warnings] }) };
   };
 }
