@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { linger } from './linger.ts';
 
 const BROKEN: Readonly<Record<string, { status: string; code: string; error: string }>> = {
   HPE_HEADER_OVERFLOW: {
@@ -19,13 +20,11 @@ const MALFORMED = {
   error: 'the request is no valid HTTP/1.1',
 };
 
-/** How long a refused client may take to read its answer before the connection is torn down. */
-const LINGER_MS = 1_000;
 const refused = new WeakSet<Duplex>();
 
 /**
  * What Node's parser refuses never reaches a handler; it gets the same JSON shape as every other refusal. What the
- * client still sends is dropped for a moment: tearing down at once would lose the answer on its way.
+ * client still sends is dropped before the connection goes, and is no request any more.
  */
 export function refuseBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, socket: Duplex): void {
   if (refused.has(socket)) return;
@@ -38,8 +37,17 @@ export function refuseBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, 
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
   );
-  const teardown = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(teardown));
+  drop(socket);
+  linger(socket, () => socket.destroy());
+}
+
+/** Whose rest came after all would be served behind its refusal: Node's parser reads on. */
+function drop(socket: Duplex): void {
+  const parsers = socket.listeners('data');
+  // Takes the bytes from the parser, which does not read them by events.
+  socket.on('data', () => undefined);
+  for (const parser of parsers) socket.off('data', parser as () => void);
+  socket.resume();
 }
 
 /** Node hangs the answer in hand on its socket; those of further requests (pipelining) wait behind it. */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type Socket, connect } from 'node:net';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
 import { AppError } from '@svault/shared';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -186,6 +187,20 @@ describe('bodies', () => {
       expect(await raw(url, head, Buffer.alloc(8_000_000))).toMatch(/^HTTP\/1\.1 413 [\s\S]*TOO_LARGE/);
   });
 
+  it('lets a client that sends all of a body before it reads, and takes its time, read its refusal', async () => {
+    const client = connect(Number(new URL(await start()).port), '127.0.0.1').pause();
+    client.on('error', () => undefined);
+    const piece = Buffer.alloc(100_000);
+    client.write(`POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: ${10 * piece.length}\r\n\r\n`);
+    for (let n = 0; n < 10; n += 1) {
+      client.write(piece);
+      await delay(150);
+    }
+    expect(Buffer.concat(await client.toArray()).toString()).toMatch(
+      /^HTTP\/1\.1 413 [^]*"code":"TOO_LARGE"/,
+    );
+  });
+
   it('refuses a content coding, so that no small body becomes a large one', async () => {
     expect((await post(await start(), 'x', { 'content-encoding': 'gzip' })).status).toBe(400);
   });
@@ -227,6 +242,54 @@ describe('broken requests', () => {
     const slowHead = raw(url, 'GET /limited HTTP/1.1\r\nHost: a\r\n');
     const slowBody = raw(url, 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx');
     for (const answer of await Promise.all([slowHead, slowBody])) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
+
+describe('a request that is not whole in time', () => {
+  const HEAD = ['GET /limited HTTP/1.1\r\nHost: a\r\n', '\r\n'] as const;
+  const BODY = ['POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx', 'yz'] as const;
+  /** Has sent the first part, which was read. */
+  const half = async (url: string, [first]: readonly [string, string]) => {
+    if (listener === undefined) throw new Error('nothing listens');
+    const accepted = once(listener.server, 'connection') as Promise<[Socket]>;
+    const client = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1');
+    client.on('error', () => undefined).write(first);
+    const [server] = await accepted;
+    await expect.poll(() => server.bytesRead, { interval: 1 }).toBe(first.length);
+    return client;
+  };
+
+  it('is served where all of it had reached the machine, which had no time to read it', async () => {
+    const url = await start({ headersTimeoutMs: 500, requestTimeoutMs: 500 });
+    const clients = [await half(url, HEAD), await half(url, BODY)];
+    // Node's timers are due right behind this.
+    await nextTurn();
+    clients.forEach((client, at) => client.write([HEAD, BODY][at]?.[1] ?? ''));
+    // Past the bounds, and past Node's next look at them.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+    const answers = await Promise.all(clients.map(async (client) => String((await once(client, 'data'))[0])));
+    expect(answers.map((text) => text.slice(9, 12))).toEqual(['429', '200']);
+    for (const client of clients) client.destroy();
+  });
+
+  it.each([
+    ['head', HEAD],
+    ['body', BODY],
+  ] as const)('is none any more once it was refused, though its %s comes', async (_part, request) => {
+    const served: unknown[] = [];
+    listener = await listen(
+      (req) =>
+        void readBody(req, { maxBytes: 10 }).then(
+          () => served.push(req.url),
+          () => undefined,
+        ),
+      { host: '127.0.0.1', port: 0, headersTimeoutMs: 200, requestTimeoutMs: 200 },
+    );
+    const client = await half(listener.url, request);
+    expect(String((await once(client, 'data'))[0])).toMatch(/^HTTP\/1\.1 408 /);
+    client.end(request[1]);
+    await once(client, 'close');
+    expect(served).toEqual([]);
   });
 });
 

@@ -6,8 +6,8 @@ import {
   createServer,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { refuseBrokenRequest } from './broken-request.ts';
 import { MAX_WAITING, trackConnections } from './connections.ts';
+import { refuseBrokenRequests } from './late-request.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { ListenAddress } from './settings.ts';
 import { endWhenReceived } from './unread-body.ts';
@@ -74,7 +74,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     if (connections.takes(req, res)) refuse(res, 417, 'only 100-continue may be expected');
   });
   server.maxHeadersCount = 0;
-  server.on('clientError', refuseBrokenRequest);
+  refuseBrokenRequests(server);
   const connections = trackConnections(server);
   options.leaving?.addEventListener('abort', connections.leave, { once: true });
   await new Promise<void>((resolve, reject) => {

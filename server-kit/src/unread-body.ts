@@ -1,19 +1,16 @@
 import type { ServerResponse } from 'node:http';
-
-/** How long a refused client may go on sending before the connection is torn down. */
-const LINGER_MS = 1_000;
+import { linger } from './linger.ts';
 
 /**
- * Answers a request that is still on its way, once its head is written. What comes is dropped for a moment, then the
- * connection goes: tearing it down at once would make the client's system throw the answer away unread (RFC 9112
- * section 9.6).
+ * Answers a request that is still on its way, once its head is written. What comes is dropped until the request is whole or
+ * its client stops sending, then the connection goes.
  */
 export function endWhenReceived(res: ServerResponse, body: string): void {
   res.write(body);
   const end = (): void => {
-    clearTimeout(teardown);
+    stop();
     res.end();
   };
-  const teardown = setTimeout(end, LINGER_MS);
+  const stop = linger(res.req.socket, end);
   res.req.once('end', end).once('close', end).resume();
 }
