@@ -264,12 +264,14 @@ describe('JSON that means harm', () => {
   const sendJson = (operation: Operation, rawBody: string) =>
     admin(operation.method, operation.path, { rawBody, headers: { 'content-type': 'application/json' } });
 
-  test('10,000 deep, on every route that takes a body', async () => {
-    for (const operation of bodies)
+  test('as deep as a body can be, on every route that takes a body', async () => {
+    for (const operation of bodies) {
+      // A body of anybody's has 8 KiB at most.
+      const levels = operation.isPublic ? 1_000 : 10_000;
       for (const deep of [
-        `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
-        `{"name":${'['.repeat(10_000)}${']'.repeat(10_000)}}`,
-        '['.repeat(100_000),
+        `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`,
+        `{"name":${'['.repeat(levels)}${']'.repeat(levels)}}`,
+        '['.repeat(8 * levels),
       ]) {
         const answer = await sendJson(operation, deep);
         expect([operation.path, answer.status, answer.json.code]).toEqual([
@@ -278,6 +280,7 @@ describe('JSON that means harm', () => {
           'INVALID_REQUEST',
         ]);
       }
+    }
   });
 
   test('__proto__ and its relatives, in bodies and queries', async () => {

@@ -54,10 +54,10 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
 
   const bind = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireOwnPage(req);
-    const { code, webhookUrl, hmacHash } = await readFormBody(req);
     const actor = await pageSession.actor(req);
     if (actor === undefined) return res.redirect(303, signInBefore(PATH));
     if (actor.role !== 'admin') return sendPage(res, 403, html.notAdminPage);
+    const { code, webhookUrl, hmacHash } = await readFormBody(req);
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, html.noOfferPage);
     await refuseWhileLocked(stores, actor.vaultId);

@@ -27,8 +27,8 @@ export function createCliPage(options: {
   const { baseUrl, stores, clock, pageSession, https } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
-    const { request } = req.query;
-    if (typeof request !== 'string') return sendPage(res, 404, gonePage);
+    const request = requestIn(req);
+    if (request === '') return sendPage(res, 404, gonePage);
     const actor = await pageSession.actor(req);
     if (actor === undefined) return res.redirect(303, signInBefore(addressOf(request)));
     const login = await pendingCliLogin(stores, request, clock);
@@ -41,9 +41,10 @@ export function createCliPage(options: {
 
   const decide = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireOwnPage(req);
-    const { request = '', decision } = await readFormBody(req);
     const actor = await pageSession.actor(req);
-    if (actor === undefined) return res.redirect(303, signInBefore(addressOf(request)));
+    // Nothing is read of a stranger's form: which request it is about is in its address too.
+    if (actor === undefined) return res.redirect(303, signInBefore(addressOf(requestIn(req))));
+    const { request = '', decision } = await readFormBody(req);
     const login = await pendingCliLogin(stores, request, clock);
     if (login === undefined) return sendPage(res, 404, gonePage);
     if (decision !== 'allow') {
@@ -63,6 +64,8 @@ export function createCliPage(options: {
     .post(CLI_APPROVAL_PATH, pageRoute(decide))
     .all(CLI_APPROVAL_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
 }
+
+const requestIn = ({ query: { request } }: Request): string => (typeof request === 'string' ? request : '');
 
 const addressOf = (request: string): string =>
   `${CLI_APPROVAL_PATH}?${new URLSearchParams({ request }).toString()}`;
@@ -95,7 +98,7 @@ const askPage = (login: CliLogin, account: string): PageContent => ({
 <dd class="value fingerprint">${escapeHtml(login.userCode)}</dd>
 </dl>
 <p>Allow it only if you have just started it yourself and it shows <strong>the same code</strong>.</p>
-<form method="post" action="${CLI_APPROVAL_PATH}">
+<form method="post" action="${escapeHtml(addressOf(login.id))}">
 ${hiddenField('request', login.id)}
 <button type="submit" name="decision" value="allow">Allow</button>
 <button type="submit" name="decision" value="deny" class="quiet">Deny</button>

@@ -7,6 +7,7 @@ import type { SignedIn } from '../accounts/sessions.ts';
 import type { User } from '../accounts/user-store.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
 import type { WelcomeBrowser } from '../http/welcome-browser.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
@@ -23,11 +24,12 @@ export function createLoginPage(options: {
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
   readonly welcomeBrowser: WelcomeBrowser;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, welcomeBrowser, pageSession, withPasswords } = options;
+  const { stores, unitOfWork, clock, welcomeBrowser, limits, pageSession, withPasswords } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
@@ -38,6 +40,7 @@ export function createLoginPage(options: {
 
   const signIn = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireOwnPage(req);
+    await limits.countAddress('link_login', req);
     const { token = '' } = await readFormBody(req);
     const input = { token, client: req.get('user-agent') ?? '' };
     const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);

@@ -43,6 +43,7 @@ export function createLoginRoutes(options: {
       path: '/api/login/link',
       operation: 'signInByLink',
       summary: "Use up a one-time link's token and open a session",
+      limit: 'link_login',
       body: loginLinkSchema,
       answer,
       refusals: ['UNAUTHENTICATED', 'FORBIDDEN'],

@@ -1,23 +1,30 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { readBody } from '@svault/server-kit/raw-body';
 import { JsonRefused, parseJsonObject } from '@svault/shared';
 import { refusal } from '../errors.ts';
 
-/** Far above the longest notes a token may have; management requests carry nothing larger. */
-const MAX_BODY_BYTES = 256 * 1024;
+/** Bytes of a body. */
+export const MAX_BODY = {
+  /** Far above the longest notes a token may have; management requests carry nothing larger. */
+  signedIn: 256 * 1024,
+  /** A secret of 1,024 characters has 6 KiB where each is written as an escape. */
+  anybody: 8 * 1024,
+} as const;
 
 /**
- * Reads a management request's body: size cap, content type, JSON, in this order.
+ * Reads a request's body: content type, size cap, JSON, in this order. Of another type nothing is read.
  *
  * @returns undefined when there is no body
- * @throws AppError TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE, TOO_LARGE, INVALID_REQUEST
  */
-export async function readJsonBody(req: Request): Promise<Record<string, unknown> | undefined> {
-  const bytes = await readBody(req, { maxBytes: MAX_BODY_BYTES });
+export async function readJsonBody(
+  req: IncomingMessage,
+  maxBytes: number,
+): Promise<Record<string, unknown> | undefined> {
+  if (!hasBody(req)) return undefined;
+  if (!isJson(req)) throw refusal('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.');
+  const bytes = await readBody(req, { maxBytes });
   if (bytes.length === 0) return undefined;
-  const mediaType = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (mediaType !== 'application/json')
-    throw refusal('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.');
   try {
     return parseJsonObject(bytes);
   } catch (error) {
@@ -25,3 +32,11 @@ export async function readJsonBody(req: Request): Promise<Record<string, unknown
     throw refusal('INVALID_REQUEST', 'The body must be one JSON object in UTF-8.', { reason: error.reason });
   }
 }
+
+/** RFC 9112 section 6.3. */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Whether a request says that its body is JSON. */
+export const isJson = ({ headers }: IncomingMessage): boolean =>
+  headers['content-type']?.split(';')[0]?.trim().toLowerCase() === 'application/json';

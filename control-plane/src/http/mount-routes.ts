@@ -9,7 +9,7 @@ import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from './client-address.ts';
-import { readJsonBody } from './json-body.ts';
+import { MAX_BODY, readJsonBody } from './json-body.ts';
 import { comesFromOrigin, notOwnPage } from './origin-check.ts';
 import { parseInput, parsePath } from './parse-input.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
@@ -33,7 +33,7 @@ const NOTHING = z.strictObject({});
 /**
  * Mounts declared routes, and on each of their paths a 405 for every other method.
  *
- * The order of answers is the same on all of them: 405, 401, 403, 413, 415, 400, 423, 422, 429, then what the handler
+ * The order of answers is the same on all of them: 405, 401, 403, 415, 413, 400, 423, 422, 429, then what the handler
  * finds; where anybody may call, 429 comes right after 403. A change looks once more at who asks and at the lock, in its
  * transaction: a slow body carries nothing past a lock, a removal or a sign-out.
  */
@@ -70,12 +70,12 @@ async function answer(
   if (route.role === 'public') {
     refuseForeignPage(exchange, ownOrigin);
     if (route.limit !== undefined) await limits.countAddress(route.limit, req);
-    const body = await readJsonBody(req);
+    const body = await readJsonBody(req, MAX_BODY.anybody);
     return await send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
   }
   const actor = await authenticate(exchange, req.method);
   requireRole(actor.role, route.role);
-  const body = await readJsonBody(req);
+  const body = await readJsonBody(req, MAX_BODY.signedIn);
   const { whenLocked } = route;
   if (whenLocked === 'refused') await refuseWhileLocked(stores, actor.vaultId);
   const gone = (): never => unauthenticated(exchange);

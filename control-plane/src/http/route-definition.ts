@@ -77,17 +77,15 @@ export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommo
 }
 
 /** A route that needs no sign-in. */
-export interface PublicRouteDefinition<Params, Query, Body, Result> extends RouteCommon<
-  Params,
-  Query,
-  Body,
-  Result
-> {
+export type PublicRouteDefinition<Params, Query, Body, Result> = RouteCommon<Params, Query, Body, Result> & {
   readonly audit: readonly AuditEventType[];
-  /** What it counts against per address, before the body is read: a flood of bodies is one too. */
-  readonly limit?: AddressScope;
   handle(input: Parsed<Params, Query, Body>): Promise<Result>;
-}
+} & PublicLimit;
+
+/** What it counts against per address, before the body is read: a flood of bodies is one too. All but reads have one. */
+type PublicLimit =
+  | { readonly method: 'get'; readonly limit?: AddressScope }
+  | { readonly method: Exclude<Method, 'get'>; readonly limit: AddressScope };
 
 /** A route with its types erased, as the router and the OpenAPI document read it. */
 export type ManagementRoute =

@@ -44,6 +44,8 @@ const PER_ADDRESS = {
   cli_login_refresh: { limit: 600, windowMs: HOUR },
   /** Ours, not the specification's: guesses of a local account's password. */
   password_login: { limit: 20, windowMs: HOUR },
+  /** Ours: each one-time link that is used. */
+  link_login: { limit: 60, windowMs: HOUR },
   /** Ours: each costs the identity provider a call. */
   oidc_callback: { limit: 300, windowMs: HOUR },
 } as const satisfies Record<string, ScopeLimit>;

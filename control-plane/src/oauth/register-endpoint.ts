@@ -1,6 +1,7 @@
 import type { Request, Response, Router } from 'express';
 import { readBody } from '@svault/server-kit/raw-body';
 import { type Clock, JsonRefused, parseTime, parseWireObject } from '@svault/shared';
+import { isJson } from '../http/json-body.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import { AUTH_METHOD, GRANT_TYPES, RESPONSE_TYPES, SCOPE } from '../oauth-clients/client-metadata.ts';
 import type { RegisteredClient } from '../oauth-clients/oauth-client-store.ts';
@@ -30,12 +31,13 @@ export function createRegisterEndpoint(options: {
 
 /** @throws OauthRefused; AppError TOO_LARGE, INVALID_REQUEST for a body that ends early or is compressed */
 async function readMetadata(req: Request): Promise<Record<string, unknown>> {
-  const bytes = await readBody(req, { maxBytes: MAX_BYTES });
-  const mediaType = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  try {
-    if (mediaType === 'application/json') return parseWireObject(bytes, { numbers: 'any' });
-  } catch (error) {
-    if (!(error instanceof JsonRefused)) throw error;
+  if (isJson(req)) {
+    const bytes = await readBody(req, { maxBytes: MAX_BYTES });
+    try {
+      return parseWireObject(bytes, { numbers: 'any' });
+    } catch (error) {
+      if (!(error instanceof JsonRefused)) throw error;
+    }
   }
   throw new OauthRefused('invalid_client_metadata', 'send one JSON object as application/json');
 }
