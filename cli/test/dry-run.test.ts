@@ -58,12 +58,12 @@ test.each([
   [AGENT, 'whoami', 'GET /api/agents/credentials'],
   [AGENT, 'ls', 'GET /api/agents/credentials'],
   [AGENT, 'show github', 'GET /api/agents/credentials'],
-  [AGENT, 'get github', `GET /api/agents/credentials?service=github\n${DELIVERY}`],
-  [AGENT, 'get github --check', `GET /api/agents/credentials?service=github\n${DELIVERY}`],
+  [AGENT, 'get github', `GET /api/agents/credentials?service=github&redirect=true\n${DELIVERY}`],
+  [AGENT, 'get github --check', `GET /api/agents/credentials?service=github&redirect=true\n${DELIVERY}`],
   [
     AGENT,
     'exec --with A=github -- false',
-    `GET /api/agents/credentials?service=github\n${DELIVERY}`,
+    `GET /api/agents/credentials?service=github&redirect=true\n${DELIVERY}`,
     'would run false\n',
   ],
 ])(

@@ -92,7 +92,7 @@ describe('exec', () => {
     const { code, out, err } = await agent.svault(['--dry-run', 'exec', ...wanted, '--', 'echo', 'started']);
     expect({ code, err }).toEqual({ code: 0, err: 'would run echo\n' });
     expect(out).toMatch(
-      /^GET .*credentials\?service=one\nGET .*\/v1\/credential\?.*\nGET .*service=two\nGET .*\n$/,
+      /^GET .*credentials\?service=one&redirect=true\nGET .*\/v1\/credential\?.*\nGET .*service=two&redirect=true\nGET .*\n$/,
     );
   });
 });

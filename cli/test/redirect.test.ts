@@ -147,7 +147,7 @@ describe('R13: the 307', () => {
     const { service } = await pairThatAnswers({ status: 200, body: { token: TOKEN } });
     const { code, err } = await someone(service.url).svault(['get', 'github', '--debug']);
     expect(code).toBe(0);
-    expect(err).toMatch(/> GET .*credentials\?service=github\n< 307/);
+    expect(err).toMatch(/> GET .*credentials\?service=github&redirect=true\n< 307/);
     expect(err).toMatch(/> GET .*\/v1\/credential\?ticket=…\n< 200/);
     for (const secret of [KEY.slice(8), TICKET, 'the-credential']) expect(err).not.toContain(secret);
   });
@@ -223,7 +223,7 @@ test('a name is one parameter, whatever is in it', async () => {
   const { service } = await pairThatAnswers({ status: 200, body: { token: TOKEN } });
   await someone(service.url).svault(['get', 'a b&service=c#d%20']);
   expect(service.received.map(({ path }) => path)).toEqual([
-    '/api/agents/credentials?service=a%20b%26service%3Dc%23d%2520',
+    '/api/agents/credentials?service=a%20b%26service%3Dc%23d%2520&redirect=true',
   ]);
 });
 

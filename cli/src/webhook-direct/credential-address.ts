@@ -38,7 +38,8 @@ export async function credentialAddress(client: ApiClient, name: string): Promis
 
 async function redirectFor(client: ApiClient, name: string, host: string): Promise<string> {
   const answer = await client.readRedirect(
-    `/api/agents/credentials?service=${encodeURIComponent(name)}`,
+    // This client takes JSON, which alone would be answered without a redirect.
+    `/api/agents/credentials?service=${encodeURIComponent(name)}&redirect=true`,
     SOMEWHERE,
   );
   const location = answer.headers.get('location');
