@@ -4,6 +4,7 @@ import type { buildConnector } from 'undici';
 import { transferAnswer } from './answer-transfer.ts';
 import { createConnections } from './connections.ts';
 import type { Connections } from './connections.ts';
+import { startDeadline } from './deadline.ts';
 import { EgressFailed } from './egress-errors.ts';
 
 /** A call whose answer is handed on as it comes. */
@@ -84,22 +85,27 @@ export function createAnswerStreams(connect: buildConnector.connector, bounds: H
       underWay.add(ended);
       const onSignal = (): void => ended.abort(new EgressFailed('aborted'));
       call.signal?.addEventListener('abort', onSignal, { once: true });
-      const headDeadline = setTimeout(() => ended.abort(new EgressFailed('timeout')), call.headTimeoutMs);
+      const clearDeadline = startDeadline(call.headTimeoutMs, () => ended.abort(new EgressFailed('timeout')));
       const pool = poolOf(call.partition, url.origin);
       const last = (call.body?.byteLength ?? 0) > REUSABLE_BODY_BYTES;
       try {
         const client = await pool.take(ended.signal);
         let complete = false;
         try {
-          const onHead = (): void => clearTimeout(headDeadline);
-          await transferAnswer(client, url, call, { bounds, take, last, signal: ended.signal, onHead });
+          await transferAnswer(client, url, call, {
+            bounds,
+            take,
+            last,
+            signal: ended.signal,
+            onHead: clearDeadline,
+          });
           complete = true;
         } finally {
           if (complete && !last) pool.giveBack(client);
           else pool.drop(client);
         }
       } finally {
-        clearTimeout(headDeadline);
+        clearDeadline();
         call.signal?.removeEventListener('abort', onSignal);
         underWay.delete(ended);
       }

@@ -6,6 +6,7 @@ import { parseAllowList } from './allow-list.ts';
 import { parseConnectTo } from './connect-to.ts';
 import { createAnswerStreams } from './answer-stream.ts';
 import type { EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
+import { startDeadline } from './deadline.ts';
 import { EgressFailed, EgressRefused, failureOf } from './egress-errors.ts';
 import { guardedConnector, systemResolve } from './guarded-connector.ts';
 import type { Resolve } from './guarded-connector.ts';
@@ -18,7 +19,7 @@ export interface EgressRequest {
   /** Without `host`, which comes from the URL. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** For the whole call, to the last byte of the answer. */
+  /** For the whole call, to the last byte of the answer; time in which this process could not run does not count. */
   readonly timeoutMs: number;
   /** The largest body that is taken; 1 MiB unless given. */
   readonly maxBytes?: number;
@@ -123,22 +124,27 @@ export function createEgress(options: {
 }
 
 async function send(agent: Agent, url: URL, call: EgressRequest): Promise<EgressResponse> {
-  const deadline = AbortSignal.timeout(call.timeoutMs);
-  const answer = await agent.request({
-    origin: url.origin,
-    path: url.pathname + url.search,
-    method: call.method,
-    headers: { ...call.headers },
-    body: call.body ?? null,
-    // Nobody uses it afterwards, so that none is ever there to be used again.
-    ...(call.alone === true && { reset: true }),
-    signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
-  });
-  return {
-    status: answer.statusCode,
-    headers: joinFields(answer.headers),
-    body: await readWithin(answer.body, call.maxBytes ?? DEFAULT_MAX_BYTES),
-  };
+  const late = new AbortController();
+  const clear = startDeadline(call.timeoutMs, () => late.abort(new EgressFailed('timeout')));
+  try {
+    const answer = await agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: call.method,
+      headers: { ...call.headers },
+      body: call.body ?? null,
+      // Nobody uses it afterwards, so that none is ever there to be used again.
+      ...(call.alone === true && { reset: true }),
+      signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
+    });
+    return {
+      status: answer.statusCode,
+      headers: joinFields(answer.headers),
+      body: await readWithin(answer.body, call.maxBytes ?? DEFAULT_MAX_BYTES),
+    };
+  } finally {
+    clear();
+  }
 }
 
 async function readWithin(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
