@@ -28,6 +28,7 @@ import { createBodyRoom } from './proxy-access/body-room.ts';
 import { createOpenStreams } from './proxy-access/open-streams.ts';
 import { createProxyAccess } from './proxy-access/pipeline.ts';
 import type { ProxyAccess } from './proxy-access/proxy-access.ts';
+import { createCredentialRejections } from './proxy-forwarding/credential-rejections.ts';
 import { createForward } from './proxy-forwarding/create-forward.ts';
 import type { Forward } from './proxy-forwarding/forward.ts';
 import { refuseFallenUse } from './proxy-forwarding/fallen-use.ts';
@@ -177,6 +178,7 @@ export async function createContext(
   const upstreamSessions = createUpstreamSessions({ stores, unitOfWork, clock });
   const forward = createForward({
     proxyUrl: baseUrl + PROXY_PATH,
+    rejections: createCredentialRejections({ unitOfWork, clock, logger }),
     egress,
     keys,
     tickets,

@@ -65,6 +65,7 @@ async function exchange(use: ProxyUse, timeouts = PATIENT) {
   const clock = new ManualClock();
   const forward = createForward({
     proxyUrl: 'http://127.0.0.1:1/api/proxy/mcp',
+    rejections: { note: () => Promise.resolve() },
     egress,
     keys,
     tickets: createTickets({ baseUrl: 'https://service.example', keys, clock }),
@@ -91,6 +92,7 @@ async function exchange(use: ProxyUse, timeouts = PATIENT) {
 
 const toWebhook = (at = url): ProxyUse => ({
   kind: 'webhook',
+  credentialRejected: null,
   vaultId,
   proxyId,
   webhook: { webhookId: 'whk', url: at, keyId: 'k1', keyWrapped: '' },

@@ -26,6 +26,7 @@ export const tokenSchema = z.looseObject({
   tags: z.array(z.string()),
   createdAt: z.string(),
   updatedAt: z.string(),
+  upstreamRejectedAt: z.string().optional(),
   webhook: heldSchema.optional(),
 });
 export type Token = z.infer<typeof tokenSchema>;

@@ -2,10 +2,11 @@ import type { Shape } from '../output/print.ts';
 import type { Token } from './token.ts';
 
 /** Whether the webhook has a secret for it, in a word; '' where the webhook says nothing. */
-function stateOf({ webhook }: Token): string {
+function stateOf({ webhook, upstreamRejectedAt }: Token): string {
   if (webhook === undefined) return '';
   if (webhook.reauthNeeded === true) return 'authorise anew';
   if (webhook.empty) return 'empty';
+  if (upstreamRejectedAt !== undefined) return 'rejected by an upstream';
   return isExpired(webhook.expiryTime) && webhook.provider === undefined ? 'expired' : 'stored';
 }
 

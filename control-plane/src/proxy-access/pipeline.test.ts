@@ -29,6 +29,7 @@ const SUBJECT: ProxySubject = {
   headerTemplates: '{"authorization":"Bearer ${TOKEN}"}',
   revision: 3,
   deliveredAs: null,
+  credentialRejected: null,
   agentId: null,
   agentStatus: null,
   lastUsedAt: null,

@@ -79,7 +79,7 @@ function useOf(subject: ProxySubject): ProxyUse | undefined {
   const webhook = webhookOf(subject);
   if (serviceName === null) throw new Error('a proxy that injects a token names it');
   if (webhook === undefined) return undefined;
-  const { revision, deliveredAs } = subject;
+  const { revision, deliveredAs, credentialRejected } = subject;
   const config = { proxyId, serviceName, upstreamUrl, headerTemplates, revision, deliveredAs };
-  return { kind: 'webhook', vaultId, proxyId, webhook, config };
+  return { kind: 'webhook', vaultId, proxyId, webhook, config, credentialRejected };
 }

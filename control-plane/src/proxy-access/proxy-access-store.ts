@@ -11,6 +11,8 @@ export interface ProxySubject extends CallerSubject {
   readonly serviceName: string | null;
   /** JSON object; null for `sv_session`. */
   readonly headerTemplates: string | null;
+  /** Whether the credential is marked as rejected by an upstream; null where the account has no token of that name. */
+  readonly credentialRejected: 0 | 1 | null;
   /** Grows with each change of what the webhook keeps of it. */
   readonly revision: number;
   /** `deliveryMark` of what the webhook was last given. */

@@ -21,6 +21,8 @@ export type ProxyUse = { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'
       readonly kind: 'webhook';
       readonly webhook: BoundWebhook;
       readonly config: DeliverableProxy;
+      /** As it was when the request was decided; null where the account has no token of that name. */
+      readonly credentialRejected: 0 | 1 | null;
     }
   | {
       readonly kind: 'session';

@@ -1,3 +1,5 @@
+import type { TakeAnswer } from '@svault/shared/egress';
+import type { CredentialRejections } from './credential-rejections.ts';
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './forward.ts';
 import { createProxyCall } from './proxy-call.ts';
 import { createSessionForward } from './session-forward.ts';
@@ -18,17 +20,25 @@ export function createForward(
   options: Omit<Dependencies, 'call' | 'timeouts'> & {
     readonly timeouts?: ForwardTimeouts;
     readonly proxyUrl: string;
+    readonly rejections: CredentialRejections;
   },
 ): Forward {
   const { timeouts = FORWARD_TIMEOUTS } = options;
   const toWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
   const toUpstream = createSessionForward({ ...options, timeouts });
+  const { rejections } = options;
   const answerOf = createUpstreamAnswers(options);
   return async (use, exchange, take) => {
     const answer = answerOf(exchange, use, take);
+    let noted: Promise<void> | undefined;
+    const noting: TakeAnswer = (head) => {
+      noted = rejections.note(use, head.status);
+      return answer.take(head);
+    };
     const refused = await (use.kind === 'webhook'
-      ? toWebhook(use, exchange, answer.take)
-      : toUpstream(use, exchange, answer.take));
+      ? toWebhook(use, exchange, noting)
+      : toUpstream(use, exchange, noting));
+    await noted;
     return refused ?? answer.refusal();
   };
 }

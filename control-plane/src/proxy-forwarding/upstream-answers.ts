@@ -13,8 +13,6 @@ export interface UpstreamAnswer {
   readonly take: TakeAnswer;
   /** What the caller is told instead of the answer; undefined where it went on, or where none came. */
   refusal(): ForwardRefusal | undefined;
-  /** Of the upstream; undefined where none came. */
-  status(): number | undefined;
 }
 
 export type TakeUpstreamAnswer = (
@@ -40,12 +38,9 @@ export const createUpstreamAnswers =
   }): TakeUpstreamAnswer =>
   (exchange, use, send) => {
     let refusal: ForwardRefusal | undefined;
-    let status: number | undefined;
     return {
       refusal: () => refusal,
-      status: () => status,
       take: (head) => {
-        status = head.status;
         const verdict = judgeAnswer(head, { use, proxyUrl });
         if (verdict.kind === 'refused') {
           ({ refusal } = verdict);

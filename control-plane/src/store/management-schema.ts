@@ -102,6 +102,7 @@ interface TokenRow {
   tags: string;
   created_at: TimeText;
   updated_at: TimeText;
+  upstream_rejected_at: TimeText | null;
 }
 
 interface FolderRow {

@@ -76,6 +76,24 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
         .where('service_name', '=', serviceName)
         .execute();
     },
+    markRejected: async (vaultId, serviceName, at) => {
+      const { numUpdatedRows } = await db
+        .updateTable('tokens')
+        .set({ upstream_rejected_at: at })
+        .where('vault_id', '=', vaultId)
+        .where('service_name', '=', serviceName)
+        .where('upstream_rejected_at', 'is', null)
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
+    },
+    clearRejected: async (vaultId, serviceName) => {
+      await db
+        .updateTable('tokens')
+        .set({ upstream_rejected_at: null })
+        .where('vault_id', '=', vaultId)
+        .where('service_name', '=', serviceName)
+        .execute();
+    },
     remove: async (vaultId, serviceName) => {
       const { numDeletedRows } = await db
         .deleteFrom('tokens')
@@ -100,6 +118,7 @@ function toRow(token: TokenMetadata): Row {
     tags: JSON.stringify(token.tags),
     created_at: token.createdAt,
     updated_at: token.updatedAt,
+    upstream_rejected_at: token.upstreamRejectedAt ?? null,
   };
 }
 
@@ -114,5 +133,6 @@ function toToken(row: Row): TokenMetadata {
     tags: JSON.parse(row.tags) as string[],
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    upstreamRejectedAt: row.upstream_rejected_at ?? undefined,
   };
 }

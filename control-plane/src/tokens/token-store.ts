@@ -13,6 +13,9 @@ export interface TokenStore {
   /** By service name. */
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<TokenMetadata>>;
   update(vaultId: Id<'vlt'>, serviceName: string, changes: TokenChanges, updatedAt: string): Promise<void>;
+  /** Marks that an upstream answered 401 to the credential. @returns false where it is marked already, or unknown */
+  markRejected(vaultId: Id<'vlt'>, serviceName: string, at: string): Promise<boolean>;
+  clearRejected(vaultId: Id<'vlt'>, serviceName: string): Promise<void>;
   /** @returns whether it was there */
   remove(vaultId: Id<'vlt'>, serviceName: string): Promise<boolean>;
 }

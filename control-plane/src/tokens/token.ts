@@ -12,6 +12,8 @@ export interface TokenMetadata {
   readonly tags: readonly string[];
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** Since when upstreams of proxies answer 401 to it; undefined where the last use that was answered was fine. */
+  readonly upstreamRejectedAt?: string | undefined;
 }
 
 /** What an owner may change; undefined members stay as they are. */

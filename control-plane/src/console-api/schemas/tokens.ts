@@ -22,6 +22,10 @@ export const tokenSchema = z
     folderIds: z.array(z.string()),
     createdAt: timeSchema,
     updatedAt: timeSchema,
+    upstreamRejectedAt: timeSchema.optional().meta({
+      description:
+        'Since when an upstream of a proxy answers 401 to it; absent after a success, or once it is stored anew',
+    }),
     webhook: tokenMetadataSchema
       .optional()
       .meta({ description: 'What the webhook holds; absent when it holds none or does not answer at once' }),
@@ -71,13 +75,18 @@ export interface TokenSurroundings {
 }
 
 export function toTokenView(
-  { vaultId: _own, tags, ...token }: TokenMetadata,
+  { vaultId: _own, tags, upstreamRejectedAt, ...token }: TokenMetadata,
   { folderIds = [], webhook }: TokenSurroundings = {},
 ): z.output<typeof tokenSchema> {
   return {
     ...token,
     tags: [...tags],
     folderIds: [...folderIds],
+    ...(isStillRejected(upstreamRejectedAt, webhook) && { upstreamRejectedAt }),
     ...(webhook !== undefined && { webhook }),
   };
 }
+
+/** What was stored since then has not been shown to anybody. */
+const isStillRejected = (at: string | undefined, webhook: WebhookToken | undefined): boolean =>
+  at !== undefined && (webhook === undefined || Date.parse(webhook.updatedAt) <= Date.parse(at));
