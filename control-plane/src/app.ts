@@ -145,7 +145,7 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   );
   app.use(createBindPage({ pageSession, stores, binder: context.binder, https }));
   app.use(createMetadataEndpoints({ baseUrl: config.baseUrl }));
-  app.use(createRegisterEndpoint({ stores, limits, clock }));
+  app.use(createRegisterEndpoint({ stores, limits, clientAddress, clock }));
   app.use(
     createTokenEndpoint({ stores, unitOfWork, limits, masterKeys: context.database.masterKeys, clock }),
   );

@@ -106,6 +106,11 @@ describe('a client that registers itself (RFC 7591)', () => {
       { redirect_uris: Array.from({ length: 21 }, (_, n) => `${REDIRECT}${n}`) },
       'invalid_redirect_uri',
     ],
+    [
+      'too many characters together',
+      { redirect_uris: Array.from({ length: 5 }, (_, n) => `${REDIRECT}${n}${'x'.repeat(900)}`) },
+      'invalid_redirect_uri',
+    ],
     ['a long one', { redirect_uris: [`${REDIRECT}${'x'.repeat(1_000)}`] }, 'invalid_redirect_uri'],
     ['a name that is none', { redirect_uris: [REDIRECT], client_name: 1 }, 'invalid_client_metadata'],
     [

@@ -23,7 +23,8 @@ export interface ApprovedCliLogin extends CliLogin {
 }
 
 export interface CliLoginStore {
-  add(login: CliLogin): Promise<void>;
+  /** @param addressGroup of its address (`limits/address-group.ts`) */
+  add(login: CliLogin, addressGroup: string): Promise<void>;
   /** One that waits for a person. */
   findPending(id: Id<'clr'>, now: string): Promise<CliLogin | undefined>;
   /** Approves what waits for a person: at most once, whatever runs beside it. @returns whether it did */
@@ -46,6 +47,8 @@ export interface CliLoginStore {
   /** Takes out what a person approved and no client came for yet. */
   removeOfUser(userId: Id<'usr'>): Promise<void>;
   removeExpired(now: string): Promise<void>;
-  /** Of those that wait for a person, keeps the latest, about so many. */
-  keepLatest(waiting: number, now: string): Promise<void>;
+  /** Notes that a person is being asked about one. */
+  noteAsked(id: Id<'clr'>, at: string): Promise<void>;
+  /** Of those that wait for a person, keeps so many bytes, and all that a person was asked about later than a time. */
+  evictWaiting(bounds: { readonly maxBytes: number; readonly askedSince: string }): Promise<void>;
 }

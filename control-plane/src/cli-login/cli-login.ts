@@ -4,6 +4,7 @@ import type { Stores } from '../unit-of-work.ts';
 import type { CliLogin } from './cli-login-store.ts';
 import { type CliGrant, openCliSession } from './cli-sessions.ts';
 import { provesChallenge } from '../authorization-code/pkce.ts';
+import { addressGroup } from '../limits/address-group.ts';
 import { newUserCode } from './user-code.ts';
 
 /** How long a client waits for a person. */
@@ -11,6 +12,8 @@ const REQUEST_LIFETIME_MS = 10 * 60_000;
 /** How long a code waits for its client; RFC 6749 section 4.1.2 asks for 10 minutes at most. */
 const CODE_LIFETIME_MS = 5 * 60_000;
 const CODE_BYTES = 32;
+/** Anybody may begin, from addresses without end: of those that wait, so much is kept (`store/waiting-rows.ts`). */
+export const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 /** What the client is told, and what it shows to its person. */
 export interface BegunCliLogin {
@@ -33,7 +36,12 @@ export async function beginCliLogin(
   const requestId = newId('clr');
   const userCode = newUserCode();
   const expiresAt = formatTime(clock.now() + REQUEST_LIFETIME_MS);
-  await stores.cliLogins.add({ id: requestId, ...request, userCode, expiresAt });
+  await stores.cliLogins.add(
+    { id: requestId, ...request, userCode, expiresAt },
+    addressGroup(request.address),
+  );
+  const askedSince = formatTime(clock.now() - REQUEST_LIFETIME_MS);
+  await stores.cliLogins.evictWaiting({ maxBytes: MAX_WAITING_BYTES, askedSince });
   return {
     requestId,
     authorizeUrl: `${baseUrl}${CLI_APPROVAL_PATH}?request=${requestId}`,
@@ -42,13 +50,18 @@ export async function beginCliLogin(
   };
 }
 
-/** A sign-in that a person can still decide about. @param id as the browser brought it */
+/** A sign-in that a signed-in person is asked about, and can still decide. @param id as the browser brought it */
 export async function pendingCliLogin(
   stores: Pick<Stores, 'cliLogins'>,
   id: string,
   clock: Clock,
 ): Promise<CliLogin | undefined> {
-  return isId('clr', id) ? stores.cliLogins.findPending(id, formatTime(clock.now())) : undefined;
+  if (!isId('clr', id)) return undefined;
+  const now = formatTime(clock.now());
+  const login = await stores.cliLogins.findPending(id, now);
+  // From now on a flood of others does not push it out.
+  if (login !== undefined) await stores.cliLogins.noteAsked(id, now);
+  return login;
 }
 
 /**

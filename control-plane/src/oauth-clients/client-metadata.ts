@@ -2,12 +2,17 @@ import { z } from 'zod';
 import { redirectKindOf } from '../authorization-code/redirect-uri.ts';
 import { shownName } from './oauth-client.ts';
 
+/** Of all redirect URIs together; clients have a few of some 50 characters each. */
+const MAX_REDIRECT_CHARACTERS = 4_000;
+const fitsARow = (uris: readonly string[]): boolean =>
+  uris.reduce((sum, { length }) => sum + length, 0) <= MAX_REDIRECT_CHARACTERS;
+
 /**
  * What a client says about itself, at the registration endpoint and in a metadata document (RFC 7591 section 2). Members that
  * are not here are ignored, as section 2 asks: this server makes nothing of them.
  */
 export const clientMetadataSchema = z.looseObject({
-  redirect_uris: z.array(z.string()).min(1).max(20),
+  redirect_uris: z.array(z.string()).min(1).max(20).refine(fitsARow),
   client_name: z.string().max(1_000).optional(),
   client_uri: z.string().optional(),
   grant_types: z.array(z.string()).max(20).optional(),

@@ -6,11 +6,10 @@ const DAY_MS = 24 * 3_600_000;
 const NOTED_FOR_MS = DAY_MS;
 const NEVER_USED_KEPT_MS = 30 * DAY_MS;
 const UNUSED_KEPT_MS = 180 * DAY_MS;
-/**
- * Anybody may register, up to a limit per address; who has addresses without end must fill no disk by it. The latest are kept,
- * at 16 KiB at most 160 MB of them, and all that a person ever said yes to.
- */
-const MOST_NEVER_USED = 10_000;
+/** Anybody may register, from addresses without end: of clients that nobody used, so much is kept (`store/waiting-rows.ts`). */
+export const MAX_NEVER_USED_BYTES = 8 * 1024 * 1024;
+/** A person who is asked about a client takes no longer to answer; until then it stays. */
+const ASKED_MS = 3_600_000;
 
 /** Notes that a client got something: a code, or tokens. @param clientId of a metadata document too, of which nothing is kept */
 export async function noteClientUse(
@@ -23,16 +22,30 @@ export async function noteClientUse(
   await stores.oauthClients.touch(clientId, formatTime(now), formatTime(now - NOTED_FOR_MS));
 }
 
-/** Forgets clients that are not used any more; one that comes back registers anew. */
-export async function forgetUnusedClients(
+/** Notes that a person is being asked about a client. @param clientId of a metadata document too, of which nothing is kept */
+export async function noteClientAsked(
+  stores: Pick<Stores, 'oauthClients'>,
+  clientId: string,
+  clock: Clock,
+): Promise<void> {
+  if (isId('ocl', clientId)) await stores.oauthClients.noteAsked(clientId, formatTime(clock.now()));
+}
+
+/** Makes room among clients that nobody used, after each registration. */
+export async function evictNeverUsed(
   stores: Pick<Stores, 'oauthClients'>,
   clock: Clock,
-  mostNeverUsed = MOST_NEVER_USED,
+  maxBytes = MAX_NEVER_USED_BYTES,
 ): Promise<void> {
+  const askedSince = formatTime(clock.now() - ASKED_MS);
+  await stores.oauthClients.evictNeverUsed({ maxBytes, askedSince });
+}
+
+/** Forgets clients that are not used any more; one that comes back registers anew. */
+export async function forgetUnusedClients(stores: Pick<Stores, 'oauthClients'>, clock: Clock): Promise<void> {
   const now = clock.now();
   await stores.oauthClients.removeUnused({
     lastUsedAt: formatTime(now - UNUSED_KEPT_MS),
     neverUsedSince: formatTime(now - NEVER_USED_KEPT_MS),
   });
-  await stores.oauthClients.keepLatestNeverUsed(mostNeverUsed);
 }

@@ -9,12 +9,15 @@ export interface RegisteredClient extends OauthClient {
 
 /** Clients belong to no account: whoever can reach the service may register one. */
 export interface OauthClientStore {
-  add(client: RegisteredClient): Promise<void>;
+  /** @param addressGroup where the registration came from (`limits/address-group.ts`) */
+  add(client: RegisteredClient, addressGroup: string): Promise<void>;
   find(id: Id<'ocl'>): Promise<RegisteredClient | undefined>;
   /** Notes a use, unless one was noted after `notSince` already; the first is always noted. */
   touch(id: Id<'ocl'>, usedAt: string, notSince: string): Promise<void>;
   /** Forgets those without a use since a time, and those without any that registered before another. */
   removeUnused(before: { readonly lastUsedAt: string; readonly neverUsedSince: string }): Promise<void>;
-  /** Of those that nobody used yet, keeps the latest, about so many. */
-  keepLatestNeverUsed(most: number): Promise<void>;
+  /** Notes that a person is being asked about a client that nobody used yet. */
+  noteAsked(id: Id<'ocl'>, at: string): Promise<void>;
+  /** Of those that nobody used yet, keeps so many bytes, and all that a person was asked about later than a time. */
+  evictNeverUsed(bounds: { readonly maxBytes: number; readonly askedSince: string }): Promise<void>;
 }

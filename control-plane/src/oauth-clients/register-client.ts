@@ -1,4 +1,5 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
+import { addressGroup } from '../limits/address-group.ts';
 import type { Stores } from '../unit-of-work.ts';
 import {
   type ClientMetadata,
@@ -8,6 +9,7 @@ import {
   usableRedirects,
   wantsCodeFlow,
 } from './client-metadata.ts';
+import { evictNeverUsed } from './client-use.ts';
 import type { RegisteredClient } from './oauth-client-store.ts';
 
 /** RFC 7591 section 3.2.2. */
@@ -23,11 +25,12 @@ const UNNAMED = 'an unnamed client';
  * is not is replaced, as section 3.2.1 allows, and the answer says what holds.
  *
  * @param metadata as it was sent, a JSON object
+ * @param options.address where it came from
  */
 export async function registerClient(
   stores: Pick<Stores, 'oauthClients'>,
   metadata: Readonly<Record<string, unknown>>,
-  clock: Clock,
+  { clock, address }: { readonly clock: Clock; readonly address: string | undefined },
 ): Promise<RegisteredClient | RegistrationRefusal> {
   const parsed = clientMetadataSchema.safeParse(metadata);
   if (!parsed.success) return malformed(parsed.error.issues.map(({ path }) => path.map(String)));
@@ -41,7 +44,8 @@ export async function registerClient(
     redirectUris: usableRedirects(data),
     createdAt: formatTime(clock.now()),
   };
-  await stores.oauthClients.add(client);
+  await stores.oauthClients.add(client, addressGroup(address));
+  await evictNeverUsed(stores, clock);
   return client;
 }
 

@@ -15,7 +15,7 @@ import { ownPath } from '../http/own-path.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { ClientDocuments } from '../oauth-clients/client-documents.ts';
-import { noteClientUse } from '../oauth-clients/client-use.ts';
+import { noteClientAsked, noteClientUse } from '../oauth-clients/client-use.ts';
 import { issueCode } from '../oauth-sessions/issue-code.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
@@ -118,6 +118,8 @@ export function createAuthorizePage(options: {
     const settled = await settle(req, parameters);
     if (settled.kind !== 'asked') return answerWithoutAsking(res, settled, query);
     await refuseWhileLocked(stores, settled.actor.vaultId);
+    // From now on a flood of registrations does not push it out.
+    await noteClientAsked(stores, settled.client.id, clock);
     await ask(res, settled, parameters);
   };
 

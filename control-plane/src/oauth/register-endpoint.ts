@@ -1,6 +1,7 @@
 import type { Request, Response, Router } from 'express';
 import { readBody } from '@svault/server-kit/raw-body';
 import { type Clock, JsonRefused, parseTime, parseWireObject } from '@svault/shared';
+import type { ClientAddress } from '../http/client-address.ts';
 import { isJson } from '../http/json-body.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import { AUTH_METHOD, GRANT_TYPES, RESPONSE_TYPES, SCOPE } from '../oauth-clients/client-metadata.ts';
@@ -17,12 +18,16 @@ const MAX_BYTES = 16 * 1024;
 export function createRegisterEndpoint(options: {
   readonly stores: Pick<Stores, 'oauthClients'>;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly clientAddress: ClientAddress;
   readonly clock: Clock;
 }): Router {
-  const { stores, limits, clock } = options;
+  const { stores, limits, clientAddress, clock } = options;
   const handle = async (req: Request, res: Response): Promise<void> => {
     await limits.countAddress('oauth_register', req);
-    const client = await registerClient(stores, await readMetadata(req), clock);
+    const client = await registerClient(stores, await readMetadata(req), {
+      clock,
+      address: clientAddress(req),
+    });
     if ('error' in client) throw new OauthRefused(client.error, client.error_description);
     res.status(201).json(answerOf(client));
   };

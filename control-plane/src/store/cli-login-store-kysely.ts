@@ -1,10 +1,11 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { ApprovedCliLogin, CliLogin, CliLoginStore } from '../cli-login/cli-login-store.ts';
 import type { Schema } from './schema.ts';
+import { WAITING_CLI_LOGINS, evictWaiting, rowBytes } from './waiting-rows.ts';
 
 export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
   return {
-    add: async (login) => {
+    add: async (login, addressGroup) => {
       const row = {
         id: login.id,
         code_challenge: login.codeChallenge,
@@ -13,6 +14,8 @@ export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
         client: login.client,
         address: login.address ?? null,
         expires_at: login.expiresAt,
+        address_group: addressGroup,
+        bytes: rowBytes(login.codeChallenge, login.redirectUri, login.client, login.address, addressGroup),
       };
       await db.insertInto('cli_logins').values(row).execute();
     },
@@ -58,22 +61,15 @@ export function createCliLoginStore(db: Kysely<Schema>): CliLoginStore {
     removeExpired: async (now) => {
       await db.deleteFrom('cli_logins').where('expires_at', '<=', now).execute();
     },
-    keepLatest: async (waiting, now) => {
-      const firstTooMany = await db
-        .selectFrom('cli_logins')
-        .select('expires_at')
-        .where('expires_at', '>', now)
-        .orderBy('expires_at', 'desc')
-        .offset(waiting)
-        .limit(1)
-        .executeTakeFirst();
-      if (firstTooMany === undefined) return;
+    noteAsked: async (id, at) => {
       await db
-        .deleteFrom('cli_logins')
+        .updateTable('cli_logins')
+        .set({ asked_at: at })
+        .where('id', '=', id)
         .where('user_id', 'is', null)
-        .where('expires_at', '<=', firstTooMany.expires_at)
         .execute();
     },
+    evictWaiting: (bounds) => evictWaiting(db, WAITING_CLI_LOGINS, bounds),
   };
 }
 

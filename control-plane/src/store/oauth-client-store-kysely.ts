@@ -1,17 +1,22 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { OauthClientStore, RegisteredClient } from '../oauth-clients/oauth-client-store.ts';
 import type { Schema } from './schema.ts';
+import { WAITING_CLIENTS, evictWaiting, rowBytes } from './waiting-rows.ts';
 
 export function createOauthClientStore(db: Kysely<Schema>): OauthClientStore {
   return {
-    add: async ({ id, name, uri, redirectUris, createdAt }) => {
+    add: async ({ id, name, uri, redirectUris, createdAt }, addressGroup) => {
+      const texts = JSON.stringify(redirectUris);
       const row: Row = {
         id,
         name,
         client_uri: uri ?? null,
-        redirect_uris: JSON.stringify(redirectUris),
+        redirect_uris: texts,
         created_at: createdAt,
         last_used_at: createdAt,
+        address_group: addressGroup,
+        bytes: rowBytes(name, uri, texts, addressGroup),
+        asked_at: null,
       };
       await db.insertInto('oauth_clients').values(row).execute();
     },
@@ -37,23 +42,15 @@ export function createOauthClientStore(db: Kysely<Schema>): OauthClientStore {
         .whereRef('last_used_at', '=', 'created_at')
         .execute();
     },
-    keepLatestNeverUsed: async (most) => {
-      const firstTooMany = await db
-        .selectFrom('oauth_clients')
-        .select('last_used_at')
-        .where('last_used_at', '>', '')
-        .whereRef('last_used_at', '=', 'created_at')
-        .orderBy('last_used_at', 'desc')
-        .offset(most)
-        .limit(1)
-        .executeTakeFirst();
-      if (firstTooMany === undefined) return;
+    noteAsked: async (id, at) => {
       await db
-        .deleteFrom('oauth_clients')
-        .where('last_used_at', '<=', firstTooMany.last_used_at)
+        .updateTable('oauth_clients')
+        .set({ asked_at: at })
+        .where('id', '=', id)
         .whereRef('last_used_at', '=', 'created_at')
         .execute();
     },
+    evictNeverUsed: (bounds) => evictWaiting(db, WAITING_CLIENTS, bounds),
   };
 }
 

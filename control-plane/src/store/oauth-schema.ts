@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { TimeText } from './management-schema.ts';
 
@@ -9,6 +10,9 @@ interface OauthClientRow {
   redirect_uris: string;
   created_at: TimeText;
   last_used_at: TimeText;
+  address_group: Generated<string>;
+  bytes: Generated<number>;
+  asked_at: TimeText | null;
 }
 
 interface OauthCodeRow {

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { TimeText } from './management-schema.ts';
 
@@ -27,6 +28,9 @@ interface CliLoginRow {
   vault_id: Id<'vlt'> | null;
   user_id: Id<'usr'> | null;
   code_hash: string | null;
+  address_group: Generated<string>;
+  bytes: Generated<number>;
+  asked_at: TimeText | null;
 }
 
 interface CliSessionRow {
