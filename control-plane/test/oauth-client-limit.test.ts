@@ -71,5 +71,5 @@ test('429 says when to come again, in the shape of all limits, to pages of any o
     answer.headers.get('retry-after'),
     answer.headers.get('access-control-allow-origin'),
     answer.headers.get('access-control-expose-headers'),
-  ]).toEqual(['3600', '*', 'Retry-After']);
+  ]).toEqual(['3600', '*', 'Retry-After, WWW-Authenticate']);
 });

@@ -13,9 +13,11 @@ export const OAUTH_ERRORS: Readonly<Record<string, OauthError>> = {
     remedy: 'Connect again and allow it, or choose another agent.',
   },
   invalid_client: {
-    statuses: [400],
-    meaning: 'The client is not registered here, or no longer.',
-    remedy: 'Let it register again; most do when their stored registration is removed.',
+    statuses: [400, 401],
+    meaning:
+      'The client is not registered here, or no longer; with 401 it sent an Authorization header, and clients here have no secret.',
+    remedy:
+      'Let it register again; most do when their stored registration is removed. With 401, configure it without a client secret (token_endpoint_auth_method none).',
   },
   invalid_client_metadata: {
     statuses: [400],

@@ -14,17 +14,35 @@ export type OauthErrorCode =
   | 'unsupported_grant_type';
 
 /**
- * A refusal in OAuth's words, answered with 400: no endpoint of ours asks for credentials, so there is no challenge that
- * a 401 could name. `message` is the `error_description`; RFC 6749 keeps quotes and what is not ASCII out of it.
+ * A refusal in OAuth's words, answered with 400, or with 401 where there is a `challenge` for `WWW-Authenticate`. `message` is
+ * the `error_description`; RFC 6749 keeps quotes and what is not ASCII out of it.
  */
 export class OauthRefused extends Error {
   readonly code: OauthErrorCode;
+  readonly challenge: string | undefined;
 
-  constructor(code: OauthErrorCode, description: string) {
+  constructor(code: OauthErrorCode, description: string, challenge?: string) {
     super(description);
     this.code = code;
+    this.challenge = challenge;
   }
 }
+
+/**
+ * Clients are public, so that one which authenticates by a header has a secret of another server. It is told so by the
+ * scheme that it used (RFC 6749 section 5.2; RFC 7009 section 2.1 and RFC 7662 section 2.3 refer to it).
+ */
+function refuseClientAuthentication({ headers: { authorization } }: Request): void {
+  if (authorization === undefined) return;
+  const scheme = SCHEME.exec(authorization)?.[0] ?? 'Basic';
+  // RFC 6750 section 3.1.
+  const error = scheme.toLowerCase() === 'bearer' ? ', error="invalid_token"' : '';
+  const why = 'clients authenticate by nothing here: send client_id in the body, and no Authorization header';
+  throw new OauthRefused('invalid_client', why, `${scheme} realm="svault"${error}`);
+}
+
+/** RFC 9110 section 11.1: a token; longer ones are nobody's. */
+const SCHEME = /^[\w!#$%&'*+.^`|~-]{1,32}(?= |$)/;
 
 /** An endpoint of OAuth's: POST alone, and JSON whatever comes of it. */
 export function oauthEndpoint(
@@ -47,7 +65,7 @@ export function oauthEndpoint(
 export function allowAnyOrigin(method: 'GET' | 'POST'): RequestHandler {
   return (req, res, next) => {
     res.setHeader('Access-Control-Allow-Origin', '*');
-    res.setHeader('Access-Control-Expose-Headers', 'Retry-After');
+    res.setHeader('Access-Control-Expose-Headers', 'Retry-After, WWW-Authenticate');
     if (req.method !== 'OPTIONS') return next();
     res.setHeader('Access-Control-Allow-Methods', method);
     // The asterisk stands for every name but this one (Fetch, "CORS-preflight fetch").
@@ -64,7 +82,10 @@ function answering(handle: (req: Request, res: Response) => Promise<void>): Requ
       await handle(req, res);
     } catch (error) {
       if (!(error instanceof OauthRefused)) throw error;
-      res.status(400).json({ error: error.code, error_description: error.message });
+      if (error.challenge !== undefined) res.setHeader('WWW-Authenticate', error.challenge);
+      res
+        .status(error.challenge === undefined ? 400 : 401)
+        .json({ error: error.code, error_description: error.message });
     }
   });
 }
@@ -75,9 +96,11 @@ export type OauthForm = Readonly<Partial<Record<string, string>>>;
 /**
  * Reads a request's parameters, at most 16 KiB of them. One without a value counts as left out (RFC 6749 section 3.2).
  *
- * @throws OauthRefused invalid_request for another content type and for a parameter that occurs twice; AppError TOO_LARGE
+ * @throws OauthRefused invalid_client for an Authorization header, before anything is read; invalid_request for another
+ *   content type and for a parameter that occurs twice; AppError TOO_LARGE
  */
 export async function readOauthForm(req: Request): Promise<OauthForm> {
+  refuseClientAuthentication(req);
   try {
     const form = await readFormBody(req);
     return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''));
