@@ -88,28 +88,17 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
 
   // First, and with headers of their own: these paths are the ones that have to be fast.
   app.all(CREDENTIALS_PATH, createCredentialHandler({ access: context.access, clientAddress, https }));
-  app.all(
-    MCP_PATH,
-    createMcpHandler({
-      access: context.access,
-      tools: createTools(mcpFeatures(context)),
-      clientAddress,
-      ownHost: createOwnHost(config.baseUrl, createTrustsPeer(config.trustedProxies)),
-      baseUrl: config.baseUrl,
-      allowedOrigins: config.mcpAllowedOrigins,
-    }),
-  );
-  app.all(
-    PROXY_PATH,
-    createProxyHandler({
-      access: context.proxyAccess,
-      forward: context.forward,
-      clientAddress,
-      ownHost: createOwnHost(config.baseUrl, createTrustsPeer(config.trustedProxies)),
-      baseUrl: config.baseUrl,
-      allowedOrigins: config.mcpAllowedOrigins,
-    }),
-  );
+  const ofPrograms = {
+    clientAddress,
+    ownHost: createOwnHost(config.baseUrl, createTrustsPeer(config.trustedProxies)),
+    baseUrl: config.baseUrl,
+    allowedOrigins: config.mcpAllowedOrigins,
+  };
+  const { access, proxyAccess, forward } = context;
+  const mcp = createMcpHandler({ ...ofPrograms, access, tools: createTools(mcpFeatures(context)) });
+  const proxy = createProxyHandler({ ...ofPrograms, access: proxyAccess, forward });
+  // Addresses that people copy into clients, some of which add a slash.
+  for (const slash of ['', '/']) app.all(MCP_PATH + slash, mcp).all(PROXY_PATH + slash, proxy);
   app.use(apiHeaders({ https }));
   app.use(
     createHealthRoutes({

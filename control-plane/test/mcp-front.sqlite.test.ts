@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const METADATA = `${BASE_URL}/.well-known/oauth-protected-resource`;
+const METADATA = `${BASE_URL}/.well-known/oauth-protected-resource/api/agents/mcp`;
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
 const ping = (headers: Record<string, string> = {}) =>
   byHand(url, {

@@ -6,6 +6,7 @@ import {
   AUDIENCE,
   type OauthWorld,
   REDIRECT,
+  WIDE_LIMITS,
   approve,
   connect,
   eventTypesOf,
@@ -183,7 +184,9 @@ describe('a code with something wrong about it', () => {
     'https://elsewhere.example/mcp',
     BASE_URL,
     `${BASE_URL}/`,
-    `${AUDIENCE}/`,
+    `${AUDIENCE}//`,
+    `${AUDIENCE}/x`,
+    `${AUDIENCE}?/`,
     `${AUDIENCE}#x`,
     AUDIENCE.replace('/api', '/API'),
     'mcp',
@@ -192,6 +195,11 @@ describe('a code with something wrong about it', () => {
     expect(refusalIn(await exchange(world, code, { resource }))).toBe('400 invalid_target');
     expect(refusalIn(await exchange(world, code))).toBe('400 invalid_grant');
   });
+
+  test.each([`${AUDIENCE}/`, AUDIENCE.replace('http:', 'HTTP:')])(
+    'but not another spelling of the same resource: %s',
+    async (resource) => expect((await exchange(world, await approved(), { resource })).status).toBe(200),
+  );
 
   test('all of it is answered in the same words', async () => {
     const text = async (changed: Record<string, string>) =>
@@ -322,6 +330,41 @@ describe('a request to the token endpoint', () => {
     ])
       expect(refusalIn(await exchange(world, code, changed))).toBe('400 invalid_request');
     expect((await exchange(world, code)).status).toBe(200);
+  });
+
+  test.each([
+    ['Basic Y2xpZW50OnNlY3JldA==', 'Basic realm="svault"'],
+    ['basic Y2xpZW50Og==', 'basic realm="svault"'],
+    ['Bearer svsess_x', 'Bearer realm="svault", error="invalid_token"'],
+    ['DPoP x', 'DPoP realm="svault"'],
+    ['"quoted" x', 'Basic realm="svault"'],
+    ['', 'Basic realm="svault"'],
+  ])(
+    'with Authorization: %s is 401 invalid_client, and its code is not used up',
+    async (header, challenge) => {
+      const code = await approved();
+      const authorization = { authorization: header };
+      for (const endpoint of ['token', 'revoke', 'introspect'] as const) {
+        const fields = { ...exchangeFields(code), token: 'svsess_x' };
+        const answer = await postOauth(world.service, endpoint, fields, authorization);
+        expect([refusalIn(answer), answer.headers.get('www-authenticate')]).toEqual([
+          '401 invalid_client',
+          challenge,
+        ]);
+        expect(answer.headers.get('cache-control')).toBe('no-store');
+      }
+      expect((await exchange(world, code)).status).toBe(200);
+    },
+  );
+
+  test('with an Authorization header counts with all else of its address that is no client’s', async () => {
+    const limited = await startOauthWorld({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: '1' });
+    const authorization = { authorization: 'Basic eDp5' };
+    const statuses: number[] = [];
+    for (let n = 0; n < 2; n += 1)
+      statuses.push((await postOauth(limited.service, 'token', 'x=y', authorization)).status);
+    await limited.service.stop();
+    expect(statuses).toEqual([401, 429]);
   });
 
   test('has 16 KiB at most', async () => {

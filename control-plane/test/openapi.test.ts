@@ -24,7 +24,9 @@ const OUTSIDE = [
   '/vault/webhook-bind',
   '/api/agents/credentials',
   '/api/agents/mcp',
+  '/api/agents/mcp/',
   '/api/proxy/mcp',
+  '/api/proxy/mcp/',
   '/api/mcp-oauth/authorize',
   '/api/mcp-oauth/introspect',
   '/api/mcp-oauth/register',
@@ -33,6 +35,7 @@ const OUTSIDE = [
   '/.well-known/oauth-authorization-server',
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/api/agents/mcp',
+  '/.well-known/oauth-protected-resource/api/agents/mcp/',
 ];
 
 test('the document is valid OpenAPI 3.1', async () => {

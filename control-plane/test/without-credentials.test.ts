@@ -21,7 +21,9 @@ afterAll(() => world.service.stop());
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   [CREDENTIALS]: ['GET'],
   '/api/agents/mcp': ['POST'],
+  '/api/agents/mcp/': ['POST'],
   '/api/proxy/mcp': ['GET', 'POST', 'DELETE', 'OPTIONS'],
+  '/api/proxy/mcp/': ['GET', 'POST', 'DELETE', 'OPTIONS'],
 };
 
 /** Documents about the service that tell nothing of anybody. */
@@ -32,6 +34,7 @@ const DOCUMENTS = [
   'GET /.well-known/oauth-authorization-server',
   'GET /.well-known/oauth-protected-resource',
   'GET /.well-known/oauth-protected-resource/api/agents/mcp',
+  'GET /.well-known/oauth-protected-resource/api/agents/mcp/',
 ];
 
 /** Ways in: what is shown there is in the body, and nothing is in it here. By the status of that. */

@@ -86,7 +86,14 @@ export function refusalOf(parameters: RequestParameters, audience: string): Auth
   return undefined;
 }
 
-/** Whether an address names the resource; its scheme and host may be written in any case (RFC 3986 section 6.2.2.1). */
-export function isResource(text: string, audience: string): boolean {
-  return text === audience || (URL.canParse(text) && new URL(text).href === new URL(audience).href);
-}
+/**
+ * Whether an address names the resource: its scheme and host may be written in any case (RFC 3986 section 6.2.2.1), and a
+ * slash may follow, with which the resource answers too.
+ *
+ * @param audience without a slash at its end
+ */
+export const isResource = (text: string, audience: string): boolean =>
+  text === audience || normalized(text) === normalized(audience);
+
+const normalized = (address: string): string | undefined =>
+  URL.canParse(address) ? new URL(address).href.replace(/\/$/, '') : undefined;

@@ -1,8 +1,9 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { endWhenReceived } from '@svault/server-kit/unread-body';
 import type { ErrorCode } from '../errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { type JsonRpcId, type JsonRpcRefusal, errorBody, limitedBody } from '../http/json-rpc.ts';
+import { metadataPathOf } from '../oauth/oauth-paths.ts';
 
 /** Refusals that HTTP answers, whatever the message was: in the shape of every other refusal of this service. */
 type HttpRefusal =
@@ -27,16 +28,21 @@ const SENDABLE =
 
 /**
  * @param standing headers of every answer, flat: name, value, name, value, …
- * @param resourceMetadataUrl where a client that has no token learns how to get one (RFC 9728 section 5.1)
+ * @param baseUrl where a client that has no token finds the metadata that tell how to get one (RFC 9728 section 5.1)
  */
-export function createHttpAnswers(standing: readonly string[], resourceMetadataUrl: string): HttpAnswers {
+export function createHttpAnswers(standing: readonly string[], baseUrl: string): HttpAnswers {
   const json = [...standing, 'Content-Type', 'application/json; charset=utf-8'];
-  const challenge = `Bearer resource_metadata="${resourceMetadataUrl}"`;
-  const further: Partial<Record<HttpRefusal, readonly string[]>> = {
-    METHOD_NOT_ALLOWED: ['Allow', 'POST'],
-    MISSING_KEY: ['WWW-Authenticate', challenge],
-    INVALID_KEY: ['WWW-Authenticate', `${challenge}, error="invalid_token"`],
+  const further = (slash: '' | '/'): Partial<Record<HttpRefusal, readonly string[]>> => {
+    const challenge = `Bearer resource_metadata="${baseUrl}${metadataPathOf(slash)}"`;
+    return {
+      METHOD_NOT_ALLOWED: ['Allow', 'POST'],
+      MISSING_KEY: ['WWW-Authenticate', challenge],
+      INVALID_KEY: ['WWW-Authenticate', `${challenge}, error="invalid_token"`],
+    };
   };
+  const [ofPath, ofSlashedPath] = [further(''), further('/')];
+  const furtherFor = ({ url = '' }: IncomingMessage): ReturnType<typeof further> =>
+    /^[^?]*\/(?:\?|$)/.test(url) ? ofSlashedPath : ofPath;
   const write = (res: ServerResponse, status: number, headers: readonly string[], body: string): void => {
     res.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))]).end(body);
   };
@@ -50,7 +56,7 @@ export function createHttpAnswers(standing: readonly string[], resourceMetadataU
       res.writeHead(204, [...standing, ...cors, ...allowed, 'Access-Control-Max-Age', '600']).end();
     },
     refuse: (res, cors, code, error = MESSAGES[code]) => {
-      const headers = [...json, ...cors, ...(further[code] ?? [])];
+      const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
       write(res, STATUS[code], headers, JSON.stringify({ error, code }));
     },
     refuseMessage: (res, cors, id, refusal) => {

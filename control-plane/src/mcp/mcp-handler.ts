@@ -6,7 +6,7 @@ import { createAllowedOrigins } from '../http/allowed-origins.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import type { OwnHost } from '../http/own-host.ts';
 import { withStandingHeaders } from '../http/standing-headers.ts';
-import { RESOURCE_METADATA_PATH, resourceOf } from '../oauth/oauth-paths.ts';
+import { resourceOf } from '../oauth/oauth-paths.ts';
 import { denialResult } from './denial-result.ts';
 import { createHttpAnswers } from './http-answers.ts';
 import type { Inbound } from './inbound.ts';
@@ -64,7 +64,7 @@ export function createMcpHandler(options: {
   const { access, clientAddress, ownHost, baseUrl } = options;
   const audience = resourceOf(baseUrl);
   const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
-  const answers = createHttpAnswers(standing.flat(), baseUrl + RESOURCE_METADATA_PATH);
+  const answers = createHttpAnswers(standing.flat(), baseUrl);
   const judgeOrigin = createAllowedOrigins({
     ownOrigin: new URL(baseUrl).origin,
     allowed: options.allowedOrigins,

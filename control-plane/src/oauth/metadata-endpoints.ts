@@ -6,7 +6,7 @@ import {
   OAUTH_PATHS,
   RESOURCE_METADATA_PATH,
   SERVER_METADATA_PATH,
-  SUFFIXED_METADATA_PATH,
+  metadataPathOf,
   resourceOf,
 } from './oauth-paths.ts';
 
@@ -28,7 +28,8 @@ export function createMetadataEndpoints({ baseUrl }: { readonly baseUrl: string 
       .all(methodNotAllowed(['GET', 'HEAD', 'OPTIONS']));
   };
   serve(RESOURCE_METADATA_PATH, resourceMetadata(baseUrl));
-  serve(SUFFIXED_METADATA_PATH, resourceMetadata(baseUrl));
+  serve(metadataPathOf(''), resourceMetadata(baseUrl));
+  serve(metadataPathOf('/'), { ...resourceMetadata(baseUrl), resource: `${resourceOf(baseUrl)}/` });
   serve(SERVER_METADATA_PATH, serverMetadata(baseUrl));
   return router;
 }

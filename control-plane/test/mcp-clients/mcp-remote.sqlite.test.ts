@@ -38,10 +38,10 @@ interface Host {
   allow(): Promise<void>;
 }
 
-function host(...words: readonly string[]): Host {
+function host(words: readonly string[] = [], address = service.mcpUrl): Host {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MCP_REMOTE, service.mcpUrl, ...words],
+    args: [MCP_REMOTE, address, ...words],
     env: homeEnv(home.path, { MCP_REMOTE_CONFIG_DIR: home.path }),
     stderr: 'pipe',
   });
@@ -76,7 +76,7 @@ describe.each([
   ['where the server is asked for its revision first', ['--protocol', 'auto']],
 ] as const)('mcp-remote, %s', (_, words) => {
   test('comes by OAuth from a bare 401 to a credential, is refreshed, and asks again when it is revoked', async () => {
-    const { client, connect, allow } = host(...words);
+    const { client, connect, allow } = host(words);
     await Promise.all([allow(), connect()]);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).toSorted()).toEqual(TOOLS);
@@ -92,8 +92,17 @@ describe.each([
     expect(again).toMatchObject({ id: service.agent.id });
   });
 
+  test('comes by OAuth to the address with a slash at its end', async () => {
+    const { client, connect, allow } = host(words, `${service.mcpUrl}/`);
+    await Promise.all([allow(), connect()]);
+    expect(await whoami(client)).toMatchObject({ id: service.agent.id });
+  });
+
   test('comes with an agent’s key to the tools', async () => {
-    const { client, connect } = host('--header', `Authorization: Bearer ${service.agent.apiKey}`, ...words);
+    const { client, connect } = host([
+      ...['--header', `Authorization: Bearer ${service.agent.apiKey}`],
+      ...words,
+    ]);
     await connect();
     expect(await whoami(client)).toMatchObject({ id: service.agent.id });
   });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** Calls `whoami` with a token. @throws `WWWAuthenticateChallengeError` of the library on a 401 with a challenge */
-async function whoami(accessToken: string): Promise<unknown> {
+async function whoami(accessToken: string, at = service.mcpUrl): Promise<unknown> {
   const headers = new Headers({
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
@@ -26,7 +26,7 @@ async function whoami(accessToken: string): Promise<unknown> {
   const response = await oauth.protectedResourceRequest(
     accessToken,
     'POST',
-    new URL(service.mcpUrl),
+    new URL(at),
     headers,
     body,
     HTTP,
@@ -36,14 +36,17 @@ async function whoami(accessToken: string): Promise<unknown> {
 }
 
 /** What the library reads in the challenge to a token. */
-async function challengeTo(accessToken: string): Promise<oauth.WWWAuthenticateChallenge | undefined> {
-  const thrown: unknown = await whoami(accessToken).catch((error: unknown) => error);
+async function challengeTo(
+  accessToken: string,
+  at = service.mcpUrl,
+): Promise<oauth.WWWAuthenticateChallenge | undefined> {
+  const thrown: unknown = await whoami(accessToken, at).catch((error: unknown) => error);
   return thrown instanceof oauth.WWWAuthenticateChallengeError ? thrown.cause[0] : undefined;
 }
 
 /** From the resource to its authorization server, each document checked against what it was asked for. */
-async function discover(): Promise<oauth.AuthorizationServer> {
-  const resource = new URL(service.mcpUrl);
+async function discover(at = service.mcpUrl): Promise<oauth.AuthorizationServer> {
+  const resource = new URL(at);
   const { authorization_servers: servers = [] } = await oauth.processResourceDiscoveryResponse(
     resource,
     await oauth.resourceDiscoveryRequest(resource, HTTP),
@@ -72,7 +75,11 @@ interface Asked {
 }
 
 /** An authorization request, RFC 7636 and RFC 8707 included. */
-async function authorizationUrl(as: oauth.AuthorizationServer, client: oauth.Client): Promise<Asked> {
+async function authorizationUrl(
+  as: oauth.AuthorizationServer,
+  client: oauth.Client,
+  resource = service.mcpUrl,
+): Promise<Asked> {
   const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
   const url = new URL(as.authorization_endpoint ?? '');
   url.search = new URLSearchParams({
@@ -81,7 +88,7 @@ async function authorizationUrl(as: oauth.AuthorizationServer, client: oauth.Cli
     redirect_uri: REDIRECT_URI,
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
-    resource: service.mcpUrl,
+    resource,
     state,
   }).toString();
   return { url, state, verifier };
@@ -92,17 +99,18 @@ const exchange = (
   client: oauth.Client,
   parameters: URLSearchParams,
   verifier: string,
+  resource = service.mcpUrl,
 ): Promise<Response> =>
   oauth.authorizationCodeGrantRequest(as, client, oauth.None(), parameters, REDIRECT_URI, verifier, {
-    additionalParameters: { resource: service.mcpUrl },
+    additionalParameters: { resource },
     ...HTTP,
   });
 
 /** The whole way to tokens. */
-async function signIn(as: oauth.AuthorizationServer, client: oauth.Client) {
-  const { url, state, verifier } = await authorizationUrl(as, client);
+async function signIn(as: oauth.AuthorizationServer, client: oauth.Client, resource = service.mcpUrl) {
+  const { url, state, verifier } = await authorizationUrl(as, client, resource);
   const parameters = oauth.validateAuthResponse(as, client, await service.allow(url), state);
-  const response = await exchange(as, client, parameters, verifier);
+  const response = await exchange(as, client, parameters, verifier, resource);
   const tokens = await oauth.processAuthorizationCodeResponse(as, client, response);
   return { tokens, parameters, verifier };
 }
@@ -123,7 +131,7 @@ describe('a strict OAuth client', () => {
     expect(challenge).toMatchObject({
       scheme: 'bearer',
       parameters: {
-        resource_metadata: `${service.url}/.well-known/oauth-protected-resource`,
+        resource_metadata: `${service.url}/.well-known/oauth-protected-resource/api/agents/mcp`,
         error: 'invalid_token',
       },
     });
@@ -135,6 +143,42 @@ describe('a strict OAuth client', () => {
     });
     const { tokens } = await signIn(as, await register(as));
     expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: ACCESS_TOKEN_MS / 1_000 });
+    expect(await whoami(tokens.access_token)).toMatchObject({ id: service.agent.id });
+  });
+
+  test('comes the same way to the address with a slash at its end, and its token is good at both', async () => {
+    const slashed = `${service.mcpUrl}/`;
+    const challenge = await challengeTo(`svsess_${'A'.repeat(43)}`, slashed);
+    expect(challenge?.parameters.resource_metadata).toBe(
+      `${service.url}/.well-known/oauth-protected-resource/api/agents/mcp/`,
+    );
+    const as = await discover(slashed);
+    const { tokens } = await signIn(as, await register(as), slashed);
+    for (const at of [slashed, service.mcpUrl])
+      expect(await whoami(tokens.access_token, at)).toMatchObject({ id: service.agent.id });
+  });
+
+  test('that sends a secret is told 401 invalid_client with a challenge of its scheme', async () => {
+    const as = await discover();
+    const client = await register(as);
+    const { tokens } = await signIn(as, client);
+    const secret = oauth.ClientSecretBasic('a secret of another server');
+    const token = tokens.refresh_token ?? '';
+    const refused = [
+      oauth
+        .refreshTokenGrantRequest(as, client, secret, token, HTTP)
+        .then((answer) => oauth.processRefreshTokenResponse(as, client, answer)),
+      oauth.revocationRequest(as, client, secret, token, HTTP).then(oauth.processRevocationResponse),
+      oauth
+        .introspectionRequest(as, client, secret, token, HTTP)
+        .then((answer) => oauth.processIntrospectionResponse(as, client, answer)),
+    ];
+    for (const each of refused)
+      await expect(each).rejects.toMatchObject({
+        name: 'WWWAuthenticateChallengeError',
+        status: 401,
+        cause: [{ scheme: 'basic', parameters: { realm: 'svault' } }],
+      });
     expect(await whoami(tokens.access_token)).toMatchObject({ id: service.agent.id });
   });
 

@@ -57,13 +57,13 @@ interface Sdk {
   readonly Unauthorized: new (...args: never[]) => Error;
 }
 
-function v1(clientMetadataUrl?: string): Sdk {
+function v1(clientMetadataUrl?: string, address = service.mcpUrl): Sdk {
   const { kept, takeOpened, provider } = rememberedSession<
     OAuthClientInformationMixed,
     OAuthTokens,
     DiscoveryV1
   >(clientMetadataUrl);
-  const url = new URL(service.mcpUrl);
+  const url = new URL(address);
   const connected = async (transport: TransportV1): Promise<Connected> => {
     const client = new ClientV1(INFO);
     await client.connect(transport);
@@ -89,13 +89,13 @@ function v1(clientMetadataUrl?: string): Sdk {
 
 const v2 =
   (mode: VersionNegotiationMode) =>
-  (clientMetadataUrl?: string): Sdk => {
+  (clientMetadataUrl?: string, address = service.mcpUrl): Sdk => {
     const { kept, takeOpened, provider } = rememberedSession<
       StoredOAuthClientInformation,
       StoredOAuthTokens,
       DiscoveryV2
     >(clientMetadataUrl);
-    const url = new URL(service.mcpUrl);
+    const url = new URL(address);
     const connected = async (transport: TransportV2): Promise<Connected> => {
       const client = new ClientV2(INFO, { versionNegotiation: { mode } });
       await client.connect(transport);
@@ -157,6 +157,15 @@ describe.each([
     const sdk = make(clientId);
     await expect(sdk.connect()).rejects.toThrow(sdk.Unauthorized);
     expect(sdk.kept.client).toMatchObject({ client_id: clientId });
+    await sdk.finish(await service.allow(sdk.takeOpened()));
+    const connected = await sdk.connect();
+    expect(await connected.call('whoami')).toMatchObject({ id: service.agent.id });
+    await connected.close();
+  });
+
+  test('comes by OAuth to the address with a slash at its end', async () => {
+    const sdk = make(undefined, `${service.mcpUrl}/`);
+    await expect(sdk.connect()).rejects.toThrow(sdk.Unauthorized);
     await sdk.finish(await service.allow(sdk.takeOpened()));
     const connected = await sdk.connect();
     expect(await connected.call('whoami')).toMatchObject({ id: service.agent.id });

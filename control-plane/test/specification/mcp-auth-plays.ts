@@ -13,7 +13,8 @@ import type { McpPlay, Scene } from './mcp-scene.ts';
 import type { Row } from './row.ts';
 
 const HOUR_MS = 3_600_000;
-const METADATA = `${PAIR_BASE_URL}/.well-known/oauth-protected-resource`;
+// The path form of what the specification names: DIVERGENCES.md.
+const METADATA = `${PAIR_BASE_URL}/.well-known/oauth-protected-resource/api/agents/mcp`;
 const CHALLENGE = `Bearer resource_metadata="${METADATA}"`;
 
 /** Gets the next pair. @returns the session as it is from then on */
