@@ -1,4 +1,3 @@
-import { createPublicKey } from 'node:crypto';
 import { type Recipient, recipientSchema } from '@svault/shared/schemas';
 import { usage } from './failure.ts';
 import { jsonIn } from './json-in.ts';
@@ -8,7 +7,7 @@ const MAX_BYTES = 4_096;
 
 /**
  * A public key that credentials are sealed to, as a command line gives it.
- * @param text a public JWK, EC P-256, as `svault login --key` prints it; or `@FILE` of one
+ * @param text a public JWK of P-256, P-384 or X25519, as `svault login --key` prints it; or `@FILE` of one
  * @throws Failure usage, without a word of the key: it could be the private one
  */
 export async function publicJwk(text: string): Promise<Recipient> {
@@ -19,18 +18,10 @@ export async function publicJwk(text: string): Promise<Recipient> {
   if (jwk instanceof Object && 'd' in jwk)
     throw usage('that is a private key, which nobody else may see; its public part alone belongs here');
   const read = recipientSchema.safeParse(jwk);
-  if (read.success && isOnCurve(read.data)) return read.data;
+  // The webhook refuses others too, after it has used up the ticket. The module takes a while to load.
+  const { isUsableRecipient } = await import('@svault/shared/sealed');
+  if (read.success && isUsableRecipient(read.data)) return read.data;
   throw usage(
-    'that is no public JWK of an EC P-256 key; svault login --key prints one for the agent that it signs in',
+    'that is no public JWK of a key of P-256, P-384 or X25519; svault login --key prints one for the agent that it signs in',
   );
-}
-
-/** The webhook refuses a point that is none, after it has used up the ticket. */
-function isOnCurve({ kty, crv, x, y }: Recipient): boolean {
-  try {
-    createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,4 +1,4 @@
-import { createSealingKey, type SealingKey } from '@svault/shared/sealed';
+import { createSealingKey, type SealingCurve, type SealingKey } from '@svault/shared/sealed';
 import { compactDecrypt, decodeProtectedHeader, importJWK } from 'jose';
 import { expectThat } from './expect.ts';
 import type { Answer } from './http/client.ts';
@@ -16,6 +16,13 @@ export interface Opened {
 export function sealingKeys(): readonly [SealingKey, SealingKey, SealingKey] {
   return [createSealingKey(), createSealingKey(), createSealingKey()];
 }
+
+/** The form of a coordinate: base64url of all its bytes, leading zeros too (RFC 7518 section 6.2.1.2). */
+export const COORDINATE: Readonly<Record<SealingCurve, RegExp>> = {
+  'P-256': /^[A-Za-z0-9_-]{43}$/,
+  'P-384': /^[A-Za-z0-9_-]{64}$/,
+  X25519: /^[A-Za-z0-9_-]{43}$/,
+};
 
 /**
  * Opens a sealed delivery (protocol section 5.4): 200, `application/jose`, a compact JWE for this key.

@@ -44,6 +44,18 @@ export interface TicketVector extends Expected {
   readonly ticket: string;
 }
 
+export interface SealedVector extends Expected {
+  readonly privateJwk: object;
+  readonly thumbprint: string;
+  readonly plaintext: string;
+  readonly jwe: string;
+}
+
+export interface RecipientVector extends Expected {
+  readonly jwk: object;
+  readonly thumbprint?: string;
+}
+
 export interface Published {
   readonly 'rfc9421-b.2.5': {
     readonly key: string;
@@ -67,6 +79,8 @@ export interface Published {
 export const digestVectors = vectorsOf<DigestVector>('content-digests.json');
 export const requestVectors = vectorsOf<RequestVector>('request-signatures.json');
 export const ticketVectors = vectorsOf<TicketVector>('tickets.json');
+export const sealedVectors = vectorsOf<SealedVector>('sealed.json');
+export const recipientVectors = vectorsOf<RecipientVector>('recipients.json');
 export const published = read('published.json') as Published;
 
 /** By name, for tests that are about one vector. */

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Makes the vectors with the openssl command line alone, so that they owe nothing to our code.
+# Makes the vectors with the openssl command line alone, so that they owe nothing to our code; make/sealed.py makes those of
+# sealed delivery, which that has no cipher for, with Python's `cryptography`.
 # Frozen: running this again changes no byte. Usage: shared/vectors/make.sh
 set -euo pipefail
 export LC_ALL=C

@@ -1,5 +1,6 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Action } from '../lazily.ts';
+import { SEALING_CURVES } from '../login/sealing-curves.ts';
 import { examples } from './examples.ts';
 
 /** Sign-in, and the logins that are kept. */
@@ -12,6 +13,12 @@ const login = (action: Action): Command =>
     .description('sign in by browser; or, with a key, keep an agent’s login')
     .option('--as <name>', 'what the login is called here (default: the host of the service)')
     .option('--key <key>', 'key of an agent, or of an admin; - reads it from stdin')
+    .addOption(
+      new Option(
+        '--sealing-curve <curve>',
+        'of the sealing key that an agent gets here (default: P-256)',
+      ).choices(SEALING_CURVES),
+    )
     .option('--no-launch-browser', 'print the address and ask for the code that the page shows')
     .option(
       '--base-url <url>',

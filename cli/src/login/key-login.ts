@@ -1,3 +1,4 @@
+import type { SealingCurve } from '@svault/shared/sealed';
 import { z } from 'zod';
 import { defaultContextName } from '../contexts/context-name.ts';
 import type { AdminContext, AgentContext } from '../contexts/context.ts';
@@ -16,16 +17,24 @@ import type { WantedLogin } from './wanted-login.ts';
 const meSchema = z.looseObject({ email: z.string().max(320) });
 const grantsSchema = z.looseObject({ grants: z.array(z.unknown()) });
 
-/** Signs in with a key of an agent or of an admin, which the service has to know. @param wanted.key `-`: stdin */
-export async function keyLogin(
-  invocation: Invocation,
-  wanted: WantedLogin & { readonly key: string },
-): Promise<void> {
-  const { key: given } = wanted;
+export const ONLY_AGENTS =
+  '--sealing-curve is for the login of an agent, by --key: others have no sealing key';
+
+interface WantedKeyLogin extends WantedLogin {
+  /** `-`: stdin. */
+  readonly key: string;
+  /** Of an agent’s sealing key; undefined: P-256 for a new one. */
+  readonly sealingCurve?: SealingCurve | undefined;
+}
+
+/** Signs in with a key of an agent or of an admin, which the service has to know. */
+export async function keyLogin(invocation: Invocation, wanted: WantedKeyLogin): Promise<void> {
+  const { key: given, sealingCurve } = wanted;
   const source = given === '-' ? { file: given } : { argument: given };
   const key = (await readSecret(invocation, { question: 'Key', ...source })).trim();
   const kind = kindOfKey(key);
   if (kind === undefined) throw usage(`that is no key: ${KEY_FORMS}`);
+  if (kind === 'admin' && sealingCurve !== undefined) throw usage(ONLY_AGENTS);
   await (kind === 'admin' ? adminLogin(invocation, wanted, key) : agentLogin(invocation, wanted, key));
 }
 
@@ -39,14 +48,14 @@ async function adminLogin(invocation: Invocation, wanted: WantedLogin, key: stri
   printLogin(invocation, context);
 }
 
-async function agentLogin(invocation: Invocation, wanted: WantedLogin, key: string): Promise<void> {
-  const { store, baseUrl, wantedName } = wanted;
+async function agentLogin(invocation: Invocation, wanted: WantedKeyLogin, key: string): Promise<void> {
+  const { store, baseUrl, wantedName, sealingCurve } = wanted;
   const keyPrefix = shownKey(key);
   const name = wantedName ?? defaultContextName({ kind: 'agent', baseUrl, keyPrefix });
   const context: AgentContext = { kind: 'agent', name, baseUrl, keyPrefix };
   await checkNameIsFree(store, context);
   await asked(invocation, `${baseUrl}/api/agents/credentials`, key, grantsSchema);
-  const { sealingKey, isFormer } = await agentSealingKey(store, context, key);
+  const { sealingKey, isFormer } = await agentSealingKey(store, context, key, sealingCurve);
   await keepLogin(invocation, store, context, {
     kind: 'key',
     key,

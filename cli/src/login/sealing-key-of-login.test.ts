@@ -1,8 +1,9 @@
-import { createSealingKey } from '@svault/shared/sealed';
+import { SEALING_CURVES as SHARED_CURVES, createSealingKey } from '@svault/shared/sealed';
 import { describe, expect, test } from 'vitest';
 import type { ContextStore, KeptContext } from '../contexts/context-store.ts';
 import type { AgentContext, ContextSecrets } from '../contexts/context.ts';
 import { Failure } from '../failure.ts';
+import { SEALING_CURVES } from './sealing-curves.ts';
 import { agentSealingKey } from './sealing-key-of-login.ts';
 
 const KEY = `svagent_abcd${'k'.repeat(39)}`;
@@ -43,6 +44,26 @@ describe('the sealing key stays', () => {
     expect(found.sealingKey.thumbprint).toBe(former.thumbprint);
   });
 });
+
+test('the curves that a login takes are all that there are', () => {
+  expect(SEALING_CURVES).toEqual(SHARED_CURVES);
+});
+
+test.each(SEALING_CURVES)(
+  'a new sealing key of %s is made, and a former one of another curve stays',
+  async (curve) => {
+    const elsewhere = storeOf({ baseUrl: 'https://other.example' });
+    const made = await agentSealingKey(elsewhere, wanted, KEY, curve);
+    expect(made.sealingKey.publicJwk.crv).toBe(curve);
+    const again = agentSealingKey(storeOf({}), wanted, KEY, curve);
+    if (curve === 'P-256') expect((await again).isFormer).toBe(true);
+    else
+      await expect(again).rejects.toMatchObject({
+        exit: 'usage',
+        message: expect.stringMatching(/sealing key of reader is of P-256.*svault context rm reader/),
+      });
+  },
+);
 
 describe('a new one is made', () => {
   test.each([

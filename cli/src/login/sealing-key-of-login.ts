@@ -1,18 +1,22 @@
-import { type SealingKey, createSealingKey, readSealingKey } from '@svault/shared/sealed';
+import { type SealingCurve, type SealingKey, createSealingKey, readSealingKey } from '@svault/shared/sealed';
 import type { ContextStore, KeptContext } from '../contexts/context-store.ts';
 import type { AgentContext, KeySecrets } from '../contexts/context.ts';
-import { Failure } from '../failure.ts';
+import { Failure, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
 
 /**
  * The key that what is sealed for an agent is opened with: the one it had here, since what was sealed to it can be opened with no
  * other; else a new one. An agent had one here if its login has this name or this key.
+ *
+ * @param curve that it is to be of; undefined: that of the former one, P-256 for a new one
+ * @throws Failure usage where the former one is of another curve
  */
 export async function agentSealingKey(
   store: ContextStore,
   { name, baseUrl, keyPrefix }: AgentContext,
   key: string,
+  curve?: SealingCurve,
 ): Promise<{ readonly sealingKey: SealingKey; readonly isFormer: boolean }> {
   const { contexts } = await store.list();
   const here = contexts.filter((context) => context.kind === 'agent' && context.baseUrl === baseUrl);
@@ -21,9 +25,17 @@ export async function agentSealingKey(
   for (const context of [...ofName, ...ofKey]) {
     const secrets = await keySecretsOf(store, context);
     if (secrets?.sealingKey !== undefined && (context.name === name || secrets.key === key))
-      return { sealingKey: readKept(context, secrets.sealingKey), isFormer: true };
+      return { sealingKey: ofCurve(context, readKept(context, secrets.sealingKey), curve), isFormer: true };
   }
-  return { sealingKey: createSealingKey(), isFormer: false };
+  return { sealingKey: createSealingKey(curve), isFormer: false };
+}
+
+function ofCurve({ name }: KeptContext, key: SealingKey, curve: SealingCurve | undefined): SealingKey {
+  const { crv } = key.publicJwk;
+  if (curve === undefined || curve === crv) return key;
+  throw usage(
+    `the sealing key of ${name} is of ${crv}, and what is sealed to it opens with no other: svault context rm ${name} gives it up`,
+  );
 }
 
 /** @returns undefined where they are gone. @throws Failure where they may still be there: a new key would not be theirs */

@@ -12,25 +12,67 @@ import (
 	"errors"
 )
 
-// Recipient is a public EC P-256 key (RFC 7518 section 6.2.1).
+// Recipient is a public key (RFC 7518 section 6.2.1, RFC 8037 section 2); OKP has no Y.
 type Recipient struct {
-	X string `json:"x"`
-	Y string `json:"y"`
+	Crv string `json:"crv"`
+	X   string `json:"x"`
+	Y   string `json:"y,omitempty"`
+}
+
+// sealingCurve is one that keys may be of (SAV-09).
+type sealingCurve struct {
+	ecdh.Curve
+	kty  string
+	size int // Of a coordinate, in bytes.
+}
+
+var sealingCurves = map[string]sealingCurve{
+	"P-256":  {ecdh.P256(), "EC", 32},
+	"P-384":  {ecdh.P384(), "EC", 48},
+	"X25519": {ecdh.X25519(), "OKP", 32},
 }
 
 // thumbprint is RFC 7638: the required members in the order of their names.
 func (r Recipient) thumbprint() string {
-	sum := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + r.X + `","y":"` + r.Y + `"}`))
+	members := `{"crv":"` + r.Crv + `","kty":"` + sealingCurves[r.Crv].kty + `","x":"` + r.X + `"`
+	if r.Y != "" {
+		members += `,"y":"` + r.Y + `"`
+	}
+	sum := sha256.Sum256([]byte(members + "}"))
 	return base64url(sum[:])
 }
 
 func (r Recipient) key() (*ecdh.PublicKey, error) {
+	curve, known := sealingCurves[r.Crv]
 	x, errX := part64.DecodeString(r.X)
 	y, errY := part64.DecodeString(r.Y)
-	if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
-		return nil, errors.New("a coordinate is 32 bytes of base64url")
+	if !known || errX != nil || errY != nil || len(x) != curve.size {
+		return nil, errors.New("not a coordinate of a curve that there is")
 	}
-	return ecdh.P256().NewPublicKey(append(append([]byte{4}, x...), y...)) // Refuses points off the curve.
+	point := x
+	if curve.kty == "EC" {
+		if len(y) != curve.size {
+			return nil, errors.New("not a coordinate of its curve")
+		}
+		point = append(append([]byte{4}, x...), y...)
+	} else if r.Y != "" {
+		return nil, errors.New("a coordinate too many")
+	}
+	return curve.NewPublicKey(point) // Refuses points off the curve.
+}
+
+// agree makes a fresh key on the curve of another one, and their shared secret; Go refuses one of zeros (SAV-39).
+func (r Recipient) agree() (ours *ecdh.PublicKey, shared []byte, err error) {
+	theirs, err := r.key()
+	if err != nil {
+		return nil, nil, err
+	}
+	fresh, err := theirs.Curve().GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	shared, err = fresh.ECDH(theirs)
+	return fresh.PublicKey(), shared, err
 }
 
 // readRecipients is SAV-09: 1 to 20 public keys, never a private one.
@@ -42,10 +84,11 @@ func readRecipients(value any) ([]Recipient, bool) {
 	recipients := make([]Recipient, 0, len(list))
 	for _, each := range list {
 		jwk, _ := each.(Object)
+		crv, _ := text(jwk, "crv")
 		x, _ := text(jwk, "x")
 		y, _ := text(jwk, "y")
-		recipient := Recipient{X: x, Y: y}
-		if _, err := recipient.key(); err != nil || jwk["kty"] != "EC" || jwk["crv"] != "P-256" || jwk["d"] != nil {
+		recipient := Recipient{Crv: crv, X: x, Y: y}
+		if _, _, err := recipient.agree(); err != nil || jwk["kty"] != sealingCurves[crv].kty || jwk["d"] != nil {
 			return nil, false
 		}
 		recipients = append(recipients, recipient)
@@ -64,22 +107,20 @@ func recipientOf(recipients []Recipient, thumbprint string) *Recipient {
 
 // sealTo makes a compact JWE (CRE-19): ECDH-ES with a fresh key, A256GCM, RFC 7518 section 4.6.
 func sealTo(recipient Recipient, plain []byte) (string, error) {
-	theirs, err := recipient.key()
+	ours, shared, err := recipient.agree()
 	if err != nil {
 		return "", err
 	}
-	ours, err := ecdh.P256().GenerateKey(rand.Reader)
-	if err != nil {
-		return "", err
+	curve := sealingCurves[recipient.Crv]
+	epk := Object{"kty": curve.kty, "crv": recipient.Crv}
+	if point := ours.Bytes(); curve.kty == "EC" {
+		epk["x"], epk["y"] = base64url(point[1:1+curve.size]), base64url(point[1+curve.size:])
+	} else {
+		epk["x"] = base64url(point)
 	}
-	shared, err := ours.ECDH(theirs)
-	if err != nil {
-		return "", err
-	}
-	point := ours.PublicKey().Bytes()
 	header, err := json.Marshal(Object{
 		"alg": "ECDH-ES", "enc": "A256GCM", "kid": recipient.thumbprint(), "cty": "json",
-		"epk": Object{"kty": "EC", "crv": "P-256", "x": base64url(point[1:33]), "y": base64url(point[33:])},
+		"epk": epk,
 	})
 	if err != nil {
 		return "", err

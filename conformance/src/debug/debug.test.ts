@@ -170,7 +170,14 @@ describe('vectors', () => {
     await run(['vectors', 'tickets']);
     await run(['vectors', 'with a body']);
     const [all, set, one] = out.map((text) => JSON.parse(text) as Record<string, unknown>);
-    expect(Object.keys(all ?? {})).toEqual(['request-signatures', 'tickets', 'content-digests', 'published']);
+    expect(Object.keys(all ?? {})).toEqual([
+      'request-signatures',
+      'tickets',
+      'content-digests',
+      'sealed',
+      'recipients',
+      'published',
+    ]);
     expect(set).toEqual(all?.['tickets']);
     expect(one).toMatchObject({ set: 'request-signatures', name: 'with a body', expect: 'accept' });
   });

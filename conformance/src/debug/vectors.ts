@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 /** The frozen vectors, by the names of their files. */
-export const VECTOR_SETS = ['request-signatures', 'tickets', 'content-digests', 'published'] as const;
+export const VECTOR_SETS = [
+  'request-signatures',
+  'tickets',
+  'content-digests',
+  'sealed',
+  'recipients',
+  'published',
+] as const;
 
 const { resolve } = createRequire(import.meta.url);
 

@@ -1,12 +1,12 @@
 import { parseTime, randomToken } from '@svault/shared';
-import type { SealingKey } from '@svault/shared/sealed';
+import { createSealingKey, SEALING_CURVES, type SealingKey } from '@svault/shared/sealed';
 import type { WebhookCheck } from '../check.ts';
 import { eachVariant } from '../each-variant.ts';
 import { expectRefusal, expectThat } from '../expect.ts';
 import { newSeed } from '../forge/one-time-code.ts';
 import type { Answer } from '../http/client.ts';
 import { header, text } from '../http/read-answer.ts';
-import { expectSealed, opensWith, sealingKeys } from '../opened.ts';
+import { COORDINATE, expectSealed, opensWith, sealingKeys } from '../opened.ts';
 import type { Tools } from '../tools.ts';
 
 /** The settings of a record that only these keys may open. */
@@ -87,7 +87,7 @@ export const SEALED_CHECKS: readonly WebhookCheck[] = [
   {
     id: 'sealed.fresh-key',
     title: 'each sealed delivery has an ephemeral key of its own',
-    requirements: ['CRE-19'],
+    requirements: ['CRE-19', 'CRE-23'],
     claims,
     run: async (tools) => {
       const [key] = sealingKeys();
@@ -105,26 +105,43 @@ export const SEALED_CHECKS: readonly WebhookCheck[] = [
   },
   {
     id: 'sealed.ephemeral-key',
-    title: 'the ephemeral key is on P-256, and its coordinates have 32 bytes each (RFC 7518 section 6.2.1)',
-    requirements: ['CRE-19'],
+    title: 'the ephemeral key is on the recipient’s curve, with coordinates of full length, and public',
+    requirements: ['CRE-19', 'CRE-23'],
     claims,
     run: async (tools) => {
-      const [key] = sealingKeys();
-      const { name } = await tools.given.text(sealedTo(key));
-      // A number that is written without regard to its length has another one half of the time.
-      for (let time = 1; time <= 5; time++) {
-        const answer = await fetchFor(tools, name, key.thumbprint);
-        const { header: said } = await expectSealed(answer, key);
-        const epk = said['epk'] as Readonly<Record<string, unknown>>;
-        expectThat(epk['kty'] === 'EC' && epk['crv'] === 'P-256', answer, '"epk" on P-256');
-        for (const member of ['x', 'y']) {
-          const right = /^[A-Za-z0-9_-]{43}$/.test(String(epk[member]));
-          expectThat(
-            right,
-            answer,
-            `"${member}" of "epk" as base64url of 32 bytes, not ${String(epk[member])}`,
-          );
+      for (const curve of SEALING_CURVES) {
+        const key = createSealingKey(curve);
+        const { name } = await tools.given.text(sealedTo(key));
+        // A number that is written without regard to its length has another one half of the time.
+        for (let time = 1; time <= 5; time++) {
+          const answer = await fetchFor(tools, name, key.thumbprint);
+          const { header: said } = await expectSealed(answer, key);
+          const epk = said['epk'] as Readonly<Record<string, unknown>>;
+          const { kty } = key.publicJwk;
+          expectThat(epk['kty'] === kty && epk['crv'] === curve, answer, `"epk" of ${kty} on ${curve}`);
+          for (const member of kty === 'EC' ? ['x', 'y'] : ['x'])
+            expectThat(
+              COORDINATE[curve].test(String(epk[member])),
+              answer,
+              `"${member}" of "epk" in full length, not ${String(epk[member])}`,
+            );
         }
+      }
+    },
+  },
+  {
+    id: 'sealed.curves',
+    title: 'one record is sealed to keys of P-256, P-384 and X25519, and each opens what names it',
+    requirements: ['SAV-38', 'CRE-18'],
+    claims,
+    run: async (tools) => {
+      const keys = SEALING_CURVES.map((curve) => createSealingKey(curve));
+      const { name, value } = await tools.given.text(sealedTo(...keys));
+      for (const key of keys) {
+        const answer = await fetchFor(tools, name, key.thumbprint);
+        const { header: said, token } = await expectSealed(answer, key);
+        expectThat(said['kid'] === key.thumbprint, answer, `"kid": "${key.thumbprint}" in the JWE’s header`);
+        expectThat(token['accessToken'] === value, answer, `accessToken "${value}" inside`);
       }
     },
   },

@@ -1,5 +1,6 @@
-import { createECDH, generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import type { Capability } from '@svault/shared/schemas';
+import { createSealingKey } from '@svault/shared/sealed';
 import type { Check } from '../check.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import { rsaPair } from '../forge/rsa-pair.ts';
@@ -49,22 +50,25 @@ const key = (curve = 'P-256'): Settings => {
 const privateKey = (): Settings => ({
   ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
 });
-const otherKey = (type: 'x25519' | 'ed25519'): Settings => {
-  const pair = type === 'x25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ed25519');
-  return { ...pair.publicKey.export({ format: 'jwk' }) };
-};
+const ed25519Key = (): Settings => ({
+  ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }),
+});
+const x25519Key = (): Settings => ({ ...createSealingKey('X25519').publicJwk });
+/** Points of X25519 with which every secret is zero (RFC 7748 section 6.1): 0, 1, one of order 8, p - 1 and p. */
+const SMALL_ORDER = [
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  'e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+];
 const rsaKey = (): Settings => ({ ...rsaPair().publicKey.export({ format: 'jwk' }) });
 /** Coordinates of the right length that no point of the curve has. */
-function offCurve(): Settings {
-  const point = createECDH('prime256v1').generateKeys();
-  const y = Buffer.from(point.subarray(33));
-  y[31] = (y[31] ?? 0) ^ 1;
-  return {
-    kty: 'EC',
-    crv: 'P-256',
-    x: point.subarray(1, 33).toString('base64url'),
-    y: y.toString('base64url'),
-  };
+function offCurve(curve: 'P-256' | 'P-384'): Settings {
+  const jwk = key(curve);
+  const y = Buffer.from(String(jwk['y']), 'base64url');
+  y[y.length - 1] = (y.at(-1) ?? 0) ^ 1;
+  return { ...jwk, y: y.toString('base64url') };
 }
 const sealedTo = (...recipients: readonly Settings[]): Settings => ({ delivery: 'sealed', recipients });
 const keys = (count: number): readonly Settings[] => Array.from({ length: count }, () => key());
@@ -133,8 +137,13 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
       ['21 recipients', sealedTo(...keys(21))],
       ['a private key', sealedTo(privateKey())],
       ['a private key behind a public one', sealedTo(key(), privateKey())],
-      ['a key of P-384', sealedTo(key('P-384'))],
-      ['a key of X25519', sealedTo(otherKey('x25519'))],
+      ['a private key of X25519', sealedTo({ ...createSealingKey('X25519').privateJwk.reveal() })],
+      ['a key of P-521', sealedTo(key('P-521'))],
+      ['a key of Ed25519, which signs', sealedTo(ed25519Key())],
+      ['a key of X25519 that says EC', sealedTo({ ...x25519Key(), kty: 'EC' })],
+      ['a key of P-256 that says OKP', sealedTo({ ...key(), kty: 'OKP' })],
+      ['a key of P-384 that says P-256', sealedTo({ ...key('P-384'), crv: 'P-256' })],
+      ['a key of P-384 without y', sealedTo({ ...key('P-384'), y: undefined })],
       ['a key of RSA', sealedTo(rsaKey())],
       ['no key', sealedTo({ kty: 'EC', crv: 'P-256' })],
       ['a key outside a list', { delivery: 'sealed', recipients: key() }],
@@ -143,9 +152,24 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
   ),
   refuses(
     'recipient-off-curve',
-    'a recipient whose coordinates are no point of P-256 is refused',
-    ['SAV-09'],
-    () => [['a key that is none', sealedTo(offCurve())]],
+    'a recipient whose coordinates are no point of its curve is refused',
+    ['SAV-09', 'SAV-39'],
+    () => [
+      ['a key off P-256', sealedTo(offCurve('P-256'))],
+      ['a key off P-384', sealedTo(offCurve('P-384'))],
+      ['a key of X25519 with 31 bytes', sealedTo({ ...x25519Key(), x: 'A'.repeat(42) })],
+    ],
+    ['store', 'storage', 'sealed-delivery'],
+  ),
+  refuses(
+    'recipient-of-small-order',
+    'a recipient of X25519 that agrees on a secret of zeros with every key is refused',
+    ['SAV-39'],
+    () =>
+      SMALL_ORDER.map((hex) => {
+        const x = Buffer.from(hex, 'hex').toString('base64url');
+        return [`the point ${hex}`, sealedTo({ kty: 'OKP', crv: 'X25519', x })];
+      }),
     ['store', 'storage', 'sealed-delivery'],
   ),
   refuses(

@@ -63,8 +63,10 @@ export { minterSchema } from './minter.ts';
 export type { Minter } from './minter.ts';
 export { providerSchema } from './provider.ts';
 export type { Provider } from './provider.ts';
-export { recipientSchema, storeAnswerSchema, storeBodySchema, warningsOf } from './store.ts';
-export type { Recipient, StoreAnswer, StoreBody } from './store.ts';
+export { recipientSchema } from './recipient.ts';
+export type { Recipient } from './recipient.ts';
+export { storeAnswerSchema, storeBodySchema, warningsOf } from './store.ts';
+export type { StoreAnswer, StoreBody } from './store.ts';
 export { totpSeedOf } from './totp-seed.ts';
 export type { TotpSeed } from './totp-seed.ts';
 export {

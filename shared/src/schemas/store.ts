@@ -3,25 +3,12 @@ import { allowedHeadersSchema, allowedHostsSchema } from './destinations.ts';
 import { serviceNameSchema, timeSchema, versionSchema } from './members.ts';
 import { minterSchema } from './minter.ts';
 import { providerSchema } from './provider.ts';
+import { recipientSchema } from './recipient.ts';
 import { secretSchema } from './secret-member.ts';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
 import { seedWarning } from '../otpauth/seed-warning.ts';
 import { totpSeedOf } from './totp-seed.ts';
 import { DELIVERY } from './vocabulary.ts';
-
-const coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'not a coordinate of P-256');
-
-/** Protocol section 5.5: a public EC P-256 key (RFC 7517). A private member, `d`, is an unknown one and refused. */
-export const recipientSchema = z.strictObject({
-  kty: z.literal('EC'),
-  crv: z.literal('P-256'),
-  x: coordinate,
-  y: coordinate,
-  kid: z.string().max(256).optional(),
-  use: z.literal('enc').optional(),
-  alg: z.literal('ECDH-ES').optional(),
-});
-export type Recipient = z.infer<typeof recipientSchema>;
 
 /** Sealed with every secret. */
 const restrictions = {

@@ -4,6 +4,7 @@ import { fromBase64url } from '../bytes.ts';
 import { parseJsonObject, parseWireObject } from '../json.ts';
 import { credentialEnvelopeSchema } from '../schemas/credential-envelope.ts';
 import type { CredentialEnvelope } from '../schemas/credential-envelope.ts';
+import { recipientSchemas } from '../schemas/recipient.ts';
 import { Secret } from '../secret.ts';
 import { SealedRefused } from './sealed-refused.ts';
 import type { SealingKey } from './sealing-key.ts';
@@ -11,7 +12,6 @@ import type { SealingKey } from './sealing-key.ts';
 /** Four secret fields of 64 KiB, each byte escaped in JSON and all of it in base64url, are less. */
 const MAX_CHARACTERS = 2_500_000;
 
-const coordinate = z.string().length(43);
 /** Protocol section 5.4 and RFC 7518 section 4.6.1. Any other member could change what the rest means: none is known. */
 const headerSchema = z.strictObject({
   alg: z.string(),
@@ -19,7 +19,11 @@ const headerSchema = z.strictObject({
   kid: z.string(),
   cty: z.literal('json'),
   zip: z.string().optional(),
-  epk: z.strictObject({ kty: z.literal('EC'), crv: z.literal('P-256'), x: coordinate, y: coordinate }),
+  epk: z.discriminatedUnion('crv', [
+    recipientSchemas['P-256'].pick({ kty: true, crv: true, x: true, y: true }),
+    recipientSchemas['P-384'].pick({ kty: true, crv: true, x: true, y: true }),
+    recipientSchemas.X25519.pick({ kty: true, crv: true, x: true }),
+  ]),
 });
 
 /**
@@ -31,9 +35,10 @@ const headerSchema = z.strictObject({
  */
 export async function openSealed(text: string, key: SealingKey): Promise<Secret<CredentialEnvelope>> {
   if (text.length > MAX_CHARACTERS) throw new SealedRefused('too_large');
-  const { alg, enc, kid, zip } = headerOf(text);
+  const { alg, enc, kid, zip, epk } = headerOf(text);
   if (alg !== 'ECDH-ES' || enc !== 'A256GCM' || zip !== undefined) throw new SealedRefused('algorithm');
   if (kid !== key.thumbprint) throw new SealedRefused('other_key');
+  if (epk.crv !== key.publicJwk.crv) throw new SealedRefused('malformed');
   return new Secret(envelopeIn(await decrypt(text, key)));
 }
 

@@ -1,14 +1,14 @@
-import { createECDH } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { CompactEncrypt, calculateJwkThumbprint, importJWK } from 'jose';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../bytes.ts';
+import { type Recipient, recipientSchema } from '../schemas/recipient.ts';
 import { openSealed } from './open-sealed.ts';
 import { SEALED_REFUSAL_REASONS, SealedRefused } from './sealed-refused.ts';
-import { createSealingKey, readSealingKey } from './sealing-key.ts';
+import { SEALING_CURVES, type SealingPublicJwk, createSealingKey, readSealingKey } from './sealing-key.ts';
+import { isUsableRecipient } from './usable-recipient.ts';
 
-const KEY = createSealingKey();
 const ENVELOPE = {
   token: {
     accessToken: 'the-credential',
@@ -18,208 +18,306 @@ const ENVELOPE = {
   },
 };
 
-/** As a webhook seals; each test changes one thing. */
-async function seal(
-  options: {
-    readonly header?: Record<string, unknown>;
-    readonly plaintext?: Uint8Array;
-    readonly to?: object;
-  } = {},
-): Promise<string> {
-  const { header = {}, plaintext = utf8(JSON.stringify(ENVELOPE)), to = KEY.publicJwk } = options;
-  const all = { alg: 'ECDH-ES', enc: 'A256GCM', kid: KEY.thumbprint, cty: 'json', ...header };
-  return new CompactEncrypt(plaintext).setProtectedHeader(all).encrypt(await importJWK(to, all.alg));
-}
+describe.each(SEALING_CURVES)('with %s:', (curve) => {
+  const KEY = createSealingKey(curve);
+  const another = () => createSealingKey(curve);
 
-/** Changes the header without sealing anew, as somebody on the way can. */
-function withHeader(jwe: string, change: (header: Record<string, unknown>) => unknown): string {
-  const [first = '', ...others] = jwe.split('.');
-  const changed = change(JSON.parse(Buffer.from(first, 'base64url').toString()));
-  const text = typeof changed === 'string' ? changed : JSON.stringify(changed);
-  return [Buffer.from(text).toString('base64url'), ...others].join('.');
-}
+  /** As a webhook seals; each test changes one thing. */
+  async function seal(
+    options: {
+      readonly header?: Record<string, unknown>;
+      readonly plaintext?: Uint8Array;
+      readonly to?: object;
+    } = {},
+  ): Promise<string> {
+    const { header = {}, plaintext = utf8(JSON.stringify(ENVELOPE)), to = KEY.publicJwk } = options;
+    const all = { alg: 'ECDH-ES', enc: 'A256GCM', kid: KEY.thumbprint, cty: 'json', ...header };
+    return new CompactEncrypt(plaintext).setProtectedHeader(all).encrypt(await importJWK(to, all.alg));
+  }
 
-function reasonOf(text: string, key = KEY): Promise<string> {
-  return openSealed(text, key).then(
-    () => 'opened',
-    (error: unknown) => {
-      expect(error).toBeInstanceOf(SealedRefused);
-      expect(inspect(error, { depth: 9 })).not.toContain('the-credential');
-      return (error as SealedRefused).reason;
-    },
-  );
-}
+  /** Changes the header without sealing anew, as somebody on the way can. */
+  function withHeader(jwe: string, change: (header: Record<string, unknown>) => unknown): string {
+    const [first = '', ...others] = jwe.split('.');
+    const changed = change(JSON.parse(Buffer.from(first, 'base64url').toString()));
+    const text = typeof changed === 'string' ? changed : JSON.stringify(changed);
+    return [Buffer.from(text).toString('base64url'), ...others].join('.');
+  }
 
-describe('a sealing key', () => {
-  it('has the thumbprint that others compute, and is read again from what was kept', async () => {
-    expect(await calculateJwkThumbprint(KEY.publicJwk)).toBe(KEY.thumbprint);
-    const kept: unknown = JSON.parse(JSON.stringify(KEY.privateJwk.reveal()));
-    expect(readSealingKey(kept).thumbprint).toBe(KEY.thumbprint);
-    expect(createSealingKey().thumbprint).not.toBe(KEY.thumbprint);
-  });
-
-  it('has members of full length, also where numbers begin with zeros', () => {
-    for (let tries = 0; tries < 600; tries++) {
-      const jwk = createSealingKey().privateJwk.reveal();
-      expect([jwk.x, jwk.y, jwk.d].map(({ length }) => length)).toEqual([43, 43, 43]);
-    }
-    const small = { ...KEY.privateJwk.reveal(), d: `${'A'.repeat(42)}E` };
-    expect(() => readSealingKey(small)).toThrow(RangeError);
-    // The generator of the curve, which is the public part of the private key 1 (FIPS 186-4 D.1.2.3).
-    const one = {
-      kty: 'EC',
-      crv: 'P-256',
-      x: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY',
-      y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
-      d: `${'A'.repeat(42)}E`,
-    };
-    expect(readSealingKey(one).privateJwk.reveal()).toEqual(one);
-  });
-
-  it('does not print its private part', () => {
-    const { d } = KEY.privateJwk.reveal();
-    expect(inspect(KEY, { depth: 9 }) + JSON.stringify(KEY)).not.toContain(d);
-    expect(KEY.publicJwk).not.toHaveProperty('d');
-  });
-
-  const jwk = KEY.privateJwk.reveal();
-  it.each([
-    ['nothing', undefined],
-    ['a public key', KEY.publicJwk],
-    ['another curve', { ...jwk, crv: 'P-384' }],
-    ['somebody else’s public part', { ...jwk, ...createSealingKey().publicJwk }],
-    ['no point of the curve', { ...jwk, y: jwk.x }],
-    ['zero', { ...jwk, d: 'A'.repeat(43) }],
-    ['a number beyond the curve', { ...jwk, d: `${'_'.repeat(42)}8` }],
-    ['an unknown member', { ...jwk, ext: true }],
-    ['text', JSON.stringify(jwk)],
-  ])('is not made of %s', (_what, given) => {
-    expect(() => readSealingKey(given)).toThrow(new RangeError('not a private EC P-256 key in JWK form'));
-  });
-});
-
-describe('a sealed credential', () => {
-  it('is opened with the key it was sealed to, and does not print', async () => {
-    const opened = await openSealed(await seal(), KEY);
-    expect(opened.reveal()).toEqual(ENVELOPE);
-    expect(inspect(opened) + JSON.stringify(opened)).not.toContain('the-credential');
-    expect((await openSealed(await seal(), readSealingKey(KEY.privateJwk.reveal()))).reveal()).toEqual(
-      ENVELOPE,
-    );
-  });
-
-  it('may be as large as a credential can be', async () => {
-    const large = {
-      token: {
-        ...ENVELOPE.token,
-        accessToken: '\u0001'.repeat(64 * 1024),
-        privateKey: 'k'.repeat(64 * 1024),
+  function reasonOf(text: string, key = KEY): Promise<string> {
+    return openSealed(text, key).then(
+      () => 'opened',
+      (error: unknown) => {
+        expect(error).toBeInstanceOf(SealedRefused);
+        expect(inspect(error, { depth: 9 })).not.toContain('the-credential');
+        return (error as SealedRefused).reason;
       },
-    };
-    const opened = await openSealed(await seal({ plaintext: utf8(JSON.stringify(large)) }), KEY);
-    expect(opened.reveal()).toEqual(large);
-  });
+    );
+  }
 
-  const other = createSealingKey();
-  it.each<[reason: string, what: string, jwe: () => Promise<string>]>([
-    ['too_large', 'more than any credential', async () => `${await seal()}${'A'.repeat(2_500_000)}`],
-    ['malformed', 'nothing', async () => ''],
-    ['malformed', 'JSON', async () => JSON.stringify(ENVELOPE)],
-    ['malformed', 'four parts', async () => (await seal()).split('.').slice(0, 4).join('.')],
-    ['malformed', 'six parts', async () => `${await seal()}.`],
-    ['malformed', 'an encrypted key', async () => (await seal()).replace('..', '.AAAA.')],
-    ['malformed', 'padding', async () => (await seal()).replace('.', '=.')],
-    ['malformed', 'a header that is no JSON', async () => withHeader(await seal(), () => 'x')],
-    ['malformed', 'a list for a header', async () => withHeader(await seal(), () => [])],
-    ['malformed', 'no kid', async () => seal({ header: { kid: undefined } })],
-    ['malformed', 'another content', async () => seal({ header: { cty: 'JWT' } })],
-    [
-      'malformed',
-      'no ephemeral key',
-      async () => withHeader(await seal(), (h) => ({ ...h, epk: undefined })),
-    ],
-    ['malformed', 'critical members', async () => withHeader(await seal(), (h) => ({ ...h, crit: ['b64'] }))],
-    [
-      'malformed',
-      'an address of a key',
-      async () => withHeader(await seal(), (h) => ({ ...h, jku: 'https://a' })),
-    ],
-    [
-      'malformed',
-      'an agreement with names',
-      async () => withHeader(await seal(), (h) => ({ ...h, apu: 'QQ' })),
-    ],
-    [
-      'malformed',
-      'a member twice',
-      async () => withHeader(await seal(), (h) => JSON.stringify(h).replace('{', '{"alg":"dir",')),
-    ],
-    ['algorithm', 'dir', async () => withHeader(await seal(), (h) => ({ ...h, alg: 'dir' }))],
-    ['malformed', 'a wrapped key', async () => seal({ header: { alg: 'ECDH-ES+A256KW' } })],
-    ['algorithm', 'another cipher', async () => seal({ header: { enc: 'A128GCM' } })],
-    ['algorithm', 'compression', async () => withHeader(await seal(), (h) => ({ ...h, zip: 'DEF' }))],
-    [
-      'algorithm',
-      'what is compressed',
-      async () =>
-        withHeader(await seal({ plaintext: deflateRawSync(Buffer.alloc(64 * 1024)) }), (h) => ({
-          ...h,
-          zip: 'DEF',
-        })),
-    ],
-    [
-      'other_key',
-      'another key’s',
-      async () => seal({ to: other.publicJwk, header: { kid: other.thumbprint } }),
-    ],
-    ['not_decryptable', 'another key’s under this name', async () => seal({ to: other.publicJwk })],
-    ['not_decryptable', 'a changed tag', async () => (await seal()).replace(/\.[^.]{2}([^.]*)$/, '.AA$1')],
-    ['not_decryptable', 'a cut tag', async () => (await seal()).replace(/[^.]{4}$/, '')],
-    [
-      'not_decryptable',
-      'a changed header',
-      async () => withHeader(await seal(), ({ cty, ...h }) => ({ cty, ...h })),
-    ],
-    ['not_decryptable', 'a point off the curve', async () => withHeader(await seal(), offTheCurve)],
-    ['not_a_credential', 'no JSON', async () => seal({ plaintext: utf8('x') })],
-    ['not_a_credential', 'no UTF-8', async () => seal({ plaintext: Uint8Array.of(0xff) })],
-    ['not_a_credential', 'no token', async () => seal({ plaintext: utf8('{}') })],
-    [
-      'not_a_credential',
-      'a token of another type',
-      async () =>
-        seal({ plaintext: utf8('{"token":{"accessToken":"the-credential","tokenType":"Password"}}') }),
-    ],
-    [
-      'not_a_credential',
-      'a token twice',
-      async () => seal({ plaintext: utf8(`{"token":{},${JSON.stringify(ENVELOPE).slice(1)}`) }),
-    ],
-  ])('is refused as %s: %s', async (reason, _what, jwe) => {
-    expect(SEALED_REFUSAL_REASONS).toContain(reason);
-    expect(await reasonOf(await jwe())).toBe(reason);
-  });
+  describe('a sealing key', () => {
+    it('has the thumbprint that others compute, and is read again from what was kept', async () => {
+      expect(await calculateJwkThumbprint(KEY.publicJwk)).toBe(KEY.thumbprint);
+      const kept: unknown = JSON.parse(JSON.stringify(KEY.privateJwk.reveal()));
+      expect(readSealingKey(kept).thumbprint).toBe(KEY.thumbprint);
+      expect(another().thumbprint).not.toBe(KEY.thumbprint);
+    });
 
-  it('is refused with any bit flipped', async () => {
-    const jwe = await seal();
-    const parts = jwe.split('.');
-    for (const [at, part] of parts.entries()) {
-      if (part === '') continue;
-      const bytes = Buffer.from(part, 'base64url');
-      for (const place of [0, Math.floor(bytes.length / 2), bytes.length - 1]) {
-        const flipped = Buffer.from(bytes);
-        flipped[place] = (flipped[place] ?? 0) ^ 1;
-        const changed = parts.with(at, flipped.toString('base64url')).join('.');
-        expect([at, place, await reasonOf(changed)]).not.toEqual([at, place, 'opened']);
+    it('has members of full length, also where numbers begin with zeros', () => {
+      const full = curve === 'P-384' ? 64 : 43;
+      for (let tries = 0; tries < 600; tries++) {
+        const { x, d, ...rest } = another().privateJwk.reveal();
+        const y = 'y' in rest ? rest.y : x;
+        expect([x, y, d].map(({ length }) => length)).toEqual([full, full, full]);
       }
+    });
+
+    it('does not print its private part', () => {
+      const { d } = KEY.privateJwk.reveal();
+      expect(inspect(KEY, { depth: 9 }) + JSON.stringify(KEY)).not.toContain(d);
+      expect(KEY.publicJwk).not.toHaveProperty('d');
+    });
+
+    const jwk = KEY.privateJwk.reveal();
+    it.each([
+      ['nothing', undefined],
+      ['a public key', KEY.publicJwk],
+      ...SEALING_CURVES.filter((each) => each !== curve).map(
+        (crv) => [`another curve, ${crv}`, { ...jwk, crv }] as [string, unknown],
+      ),
+      ['another family of curves', { ...jwk, kty: jwk.kty === 'EC' ? 'OKP' : 'EC' }],
+      ['somebody else’s public part', { ...jwk, ...another().publicJwk }],
+      ['zero', { ...jwk, d: 'A'.repeat(jwk.d.length) }],
+      ['a number beyond the curve', { ...jwk, d: '_'.repeat(jwk.d.length - 1) + '8' }],
+      ['another spelling of its number', { ...jwk, d: `${jwk.d}=` }],
+      ['an unknown member', { ...jwk, ext: true }],
+      ['text', JSON.stringify(jwk)],
+    ])('is not made of %s', (_what, given) => {
+      expect(() => readSealingKey(given)).toThrow(
+        new RangeError('not a private key of P-256, P-384 or X25519 in JWK form'),
+      );
+    });
+  });
+
+  describe('a sealed credential', () => {
+    it('is opened with the key it was sealed to, and does not print', async () => {
+      const opened = await openSealed(await seal(), KEY);
+      expect(opened.reveal()).toEqual(ENVELOPE);
+      expect(inspect(opened) + JSON.stringify(opened)).not.toContain('the-credential');
+      expect((await openSealed(await seal(), readSealingKey(KEY.privateJwk.reveal()))).reveal()).toEqual(
+        ENVELOPE,
+      );
+    });
+
+    it('may be as large as a credential can be', async () => {
+      const large = {
+        token: {
+          ...ENVELOPE.token,
+          accessToken: '\u0001'.repeat(64 * 1024),
+          privateKey: 'k'.repeat(64 * 1024),
+        },
+      };
+      const opened = await openSealed(await seal({ plaintext: utf8(JSON.stringify(large)) }), KEY);
+      expect(opened.reveal()).toEqual(large);
+    });
+
+    const other = another();
+    it.each<[reason: string, what: string, jwe: () => Promise<string>]>([
+      ['too_large', 'more than any credential', async () => `${await seal()}${'A'.repeat(2_500_000)}`],
+      ['malformed', 'nothing', async () => ''],
+      ['malformed', 'JSON', async () => JSON.stringify(ENVELOPE)],
+      ['malformed', 'four parts', async () => (await seal()).split('.').slice(0, 4).join('.')],
+      ['malformed', 'six parts', async () => `${await seal()}.`],
+      ['malformed', 'an encrypted key', async () => (await seal()).replace('..', '.AAAA.')],
+      ['malformed', 'padding', async () => (await seal()).replace('.', '=.')],
+      ['malformed', 'a header that is no JSON', async () => withHeader(await seal(), () => 'x')],
+      ['malformed', 'a list for a header', async () => withHeader(await seal(), () => [])],
+      ['malformed', 'no kid', async () => seal({ header: { kid: undefined } })],
+      ['malformed', 'another content', async () => seal({ header: { cty: 'JWT' } })],
+      [
+        'malformed',
+        'no ephemeral key',
+        async () => withHeader(await seal(), (h) => ({ ...h, epk: undefined })),
+      ],
+      [
+        'malformed',
+        'critical members',
+        async () => withHeader(await seal(), (h) => ({ ...h, crit: ['b64'] })),
+      ],
+      [
+        'malformed',
+        'an address of a key',
+        async () => withHeader(await seal(), (h) => ({ ...h, jku: 'https://a' })),
+      ],
+      [
+        'malformed',
+        'an agreement with names',
+        async () => withHeader(await seal(), (h) => ({ ...h, apu: 'QQ' })),
+      ],
+      [
+        'malformed',
+        'a member twice',
+        async () => withHeader(await seal(), (h) => JSON.stringify(h).replace('{', '{"alg":"dir",')),
+      ],
+      ['algorithm', 'dir', async () => withHeader(await seal(), (h) => ({ ...h, alg: 'dir' }))],
+      ['malformed', 'a wrapped key', async () => seal({ header: { alg: 'ECDH-ES+A256KW' } })],
+      ['algorithm', 'another cipher', async () => seal({ header: { enc: 'A128GCM' } })],
+      ['algorithm', 'compression', async () => withHeader(await seal(), (h) => ({ ...h, zip: 'DEF' }))],
+      [
+        'algorithm',
+        'what is compressed',
+        async () =>
+          withHeader(await seal({ plaintext: deflateRawSync(Buffer.alloc(64 * 1024)) }), (h) => ({
+            ...h,
+            zip: 'DEF',
+          })),
+      ],
+      [
+        'other_key',
+        'another key’s',
+        async () => seal({ to: other.publicJwk, header: { kid: other.thumbprint } }),
+      ],
+      ['not_decryptable', 'another key’s under this name', async () => seal({ to: other.publicJwk })],
+      ['not_decryptable', 'a changed tag', async () => (await seal()).replace(/\.[^.]{2}([^.]*)$/, '.AA$1')],
+      ['not_decryptable', 'a cut tag', async () => (await seal()).replace(/[^.]{4}$/, '')],
+      [
+        'not_decryptable',
+        'a changed header',
+        async () => withHeader(await seal(), ({ cty, ...h }) => ({ cty, ...h })),
+      ],
+      [
+        'not_decryptable',
+        'a point off the curve',
+        async () => withHeader(await seal(), (h) => ({ ...h, epk: badPoint(KEY.publicJwk) })),
+      ],
+      ...SEALING_CURVES.filter((each) => each !== curve).map(
+        (crv): [string, string, () => Promise<string>] => [
+          'malformed',
+          `an ephemeral key of ${crv}`,
+          async () => withHeader(await seal(), (h) => ({ ...h, epk: createSealingKey(crv).publicJwk })),
+        ],
+      ),
+      [
+        'malformed',
+        'a private ephemeral key',
+        async () => withHeader(await seal(), (h) => ({ ...h, epk: another().privateJwk.reveal() })),
+      ],
+      ['not_a_credential', 'no JSON', async () => seal({ plaintext: utf8('x') })],
+      ['not_a_credential', 'no UTF-8', async () => seal({ plaintext: Uint8Array.of(0xff) })],
+      ['not_a_credential', 'no token', async () => seal({ plaintext: utf8('{}') })],
+      [
+        'not_a_credential',
+        'a token of another type',
+        async () =>
+          seal({ plaintext: utf8('{"token":{"accessToken":"the-credential","tokenType":"Password"}}') }),
+      ],
+      [
+        'not_a_credential',
+        'a token twice',
+        async () => seal({ plaintext: utf8(`{"token":{},${JSON.stringify(ENVELOPE).slice(1)}`) }),
+      ],
+    ])('is refused as %s: %s', async (reason, _what, jwe) => {
+      expect(SEALED_REFUSAL_REASONS).toContain(reason);
+      expect(await reasonOf(await jwe())).toBe(reason);
+    });
+
+    it('is refused with any bit flipped', async () => {
+      const jwe = await seal();
+      const parts = jwe.split('.');
+      for (const [at, part] of parts.entries()) {
+        if (part === '') continue;
+        const bytes = Buffer.from(part, 'base64url');
+        for (const place of [0, Math.floor(bytes.length / 2), bytes.length - 1]) {
+          const flipped = Buffer.from(bytes);
+          flipped[place] = (flipped[place] ?? 0) ^ 1;
+          const changed = parts.with(at, flipped.toString('base64url')).join('.');
+          expect([at, place, await reasonOf(changed)]).not.toEqual([at, place, 'opened']);
+        }
+      }
+    });
+  });
+});
+
+it('a sealing key of P-256 whose number begins with zeros is read', () => {
+  // The generator of the curve, which is the public part of the private key 1 (FIPS 186-4 D.1.2.3).
+  const one = {
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY',
+    y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
+    d: `${'A'.repeat(42)}E`,
+  };
+  expect(readSealingKey(one).privateJwk.reveal()).toEqual(one);
+});
+
+/** A public key that tells something of the private one, or agrees on a secret that anybody knows. */
+function badPoint(jwk: SealingPublicJwk): object {
+  return jwk.kty === 'EC' ? { ...jwk, y: jwk.x } : { ...jwk, x: SMALL_ORDER[1] };
+}
+
+/** X25519 points with which every secret is zero (RFC 7748 section 6.1): 0, 1 and the points of order 8, p - 1, p and p + 1. */
+const SMALL_ORDER = [
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  'e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800',
+  '5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+].map((hex) => Buffer.from(hex, 'hex').toString('base64url'));
+
+describe('a recipient', () => {
+  it.each(SEALING_CURVES)('of %s can be sealed to', (curve) => {
+    const { publicJwk } = createSealingKey(curve);
+    expect(recipientSchema.parse(publicJwk)).toEqual(publicJwk);
+    expect(isUsableRecipient(publicJwk)).toBe(true);
+  });
+
+  it.each(SMALL_ORDER)('of X25519 that agrees on zeros cannot: %s', (x) => {
+    const jwk = { kty: 'OKP', crv: 'X25519', x } as const;
+    expect(recipientSchema.parse(jwk)).toEqual(jwk);
+    expect(isUsableRecipient(jwk)).toBe(false);
+  });
+
+  it.each(['P-256', 'P-384'] as const)('off %s cannot', (curve) => {
+    const { publicJwk } = createSealingKey(curve);
+    expect(isUsableRecipient({ ...publicJwk, y: publicJwk.x } as Recipient)).toBe(false);
+  });
+
+  const [p256, p384, x25519] = SEALING_CURVES.map((curve) => createSealingKey(curve).publicJwk);
+  it.each([
+    ['a private member', { ...createSealingKey('X25519').privateJwk.reveal() }],
+    ['EC with X25519', { ...x25519, kty: 'EC' }],
+    ['OKP with P-256', { ...p256, kty: 'OKP' }],
+    ['P-384 with coordinates of P-256', { ...p256, crv: 'P-384' }],
+    ['P-256 with coordinates of P-384', { ...p384, crv: 'P-256' }],
+    ['a second coordinate of X25519', { ...x25519, y: x25519?.x }],
+    ['no second coordinate of P-384', { ...p384, y: undefined }],
+    ['Ed25519, which signs', { ...x25519, crv: 'Ed25519' }],
+    ['P-521', { ...p384, crv: 'P-521' }],
+    ['padding', { ...x25519, x: `${x25519?.x}=` }],
+    ['another use', { ...x25519, use: 'sig' }],
+    ['another algorithm', { ...x25519, alg: 'ECDH-ES+A256KW' }],
+  ])('is not taken with %s', (_what, jwk) => {
+    expect(recipientSchema.safeParse(jwk).success).toBe(false);
+  });
+
+  it.each(['P-256', 'X25519'] as const)('of %s in another spelling of its bytes cannot', (curve) => {
+    const { publicJwk } = createSealingKey(curve);
+    const jwk = { ...publicJwk, x: publicJwk.x.replace(/.$/, otherSpelling) };
+    expect(recipientSchema.safeParse(jwk).success).toBe(true);
+    expect(isUsableRecipient(jwk)).toBe(false);
+  });
+
+  it('has the thumbprint that jose computes', async () => {
+    for (const curve of SEALING_CURVES) {
+      const { publicJwk, thumbprint } = createSealingKey(curve);
+      expect(thumbprint).toBe(await calculateJwkThumbprint({ ...publicJwk, kid: 'x', use: 'enc' }));
     }
   });
 });
 
-/** An ephemeral key that is no point of P-256: answered, it would tell bits of the private key. */
-function offTheCurve(header: Record<string, unknown>): unknown {
-  const ecdh = createECDH('prime256v1');
-  const point = ecdh.generateKeys();
-  const x = point.subarray(1, 33).toString('base64url');
-  return { ...header, epk: { kty: 'EC', crv: 'P-256', x, y: x } };
+/** The last of 43 characters has two bits that count for nothing. */
+function otherSpelling(last: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return alphabet[alphabet.indexOf(last) ^ 1] ?? '';
 }

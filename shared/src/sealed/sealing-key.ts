@@ -1,32 +1,28 @@
-import { createECDH } from 'node:crypto';
-import type { ECDH } from 'node:crypto';
+import { createECDH, createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { toBase64url } from '../bytes.ts';
-import { recipientSchema } from '../schemas/store.ts';
+import { base64urlOf, recipientSchemas } from '../schemas/recipient.ts';
 import { Secret } from '../secret.ts';
-import { jwkThumbprint } from './thumbprint.ts';
+import { type KeyMembers, jwkThumbprint, keyMembers } from './thumbprint.ts';
 
-/** P-256 as OpenSSL names it. */
-const P_256 = 'prime256v1';
-const COORDINATE_BYTES = 32;
+/** Of protocol section 5.5. */
+export const SEALING_CURVES = ['P-256', 'P-384', 'X25519'] as const;
+export type SealingCurve = (typeof SEALING_CURVES)[number];
 
-/** A public key as it stands in `recipients` of `POST /v1/store` (RFC 7518 section 6.2.1). */
-export interface SealingPublicJwk {
-  readonly kty: 'EC';
-  readonly crv: 'P-256';
-  readonly x: string;
-  readonly y: string;
-}
+/** A public key as it stands in `recipients` of `POST /v1/store` (RFC 7518 section 6.2.1, RFC 8037 section 2). */
+export type SealingPublicJwk = KeyMembers;
 
-/** RFC 7518 section 6.2.2. */
-export interface SealingPrivateJwk extends SealingPublicJwk {
-  readonly d: string;
-}
+/** RFC 7518 section 6.2.2, RFC 8037 section 2. */
+export type SealingPrivateJwk = SealingPublicJwk & { readonly d: string };
 
 /** Unknown members are refused; a kid and what it is used for may stand there. */
-const privateJwkSchema = recipientSchema.extend({
-  d: z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'not a private key of P-256'),
-});
+const privateJwkSchema = z.discriminatedUnion('crv', [
+  recipientSchemas['P-256'].extend({ d: base64urlOf(32) }),
+  recipientSchemas['P-384'].extend({ d: base64urlOf(48) }),
+  recipientSchemas.X25519.extend({ d: base64urlOf(32) }),
+]);
+type PrivateJwk = z.infer<typeof privateJwkSchema>;
 
 /** A pair of keys that credentials are sealed to. */
 export interface SealingKey {
@@ -38,10 +34,10 @@ export interface SealingKey {
 }
 
 /** A new pair. */
-export function createSealingKey(): SealingKey {
-  const pair = createECDH(P_256);
-  pair.generateKeys();
-  return sealingKeyOf(pair);
+export function createSealingKey(curve: SealingCurve = 'P-256'): SealingKey {
+  const { privateKey } =
+    curve === 'X25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ec', { namedCurve: curve });
+  return sealingKeyOf(privateKey);
 }
 
 /**
@@ -50,36 +46,39 @@ export function createSealingKey(): SealingKey {
  * @throws RangeError for anything else, a public part that is not the private one's included; it says nothing of the key
  */
 export function readSealingKey(jwk: unknown): SealingKey {
-  const parsed = privateJwkSchema.safeParse(jwk);
-  const pair = parsed.success ? pairOf(parsed.data.d) : undefined;
-  const key = pair && sealingKeyOf(pair);
-  if (key === undefined || key.publicJwk.x !== parsed.data?.x || key.publicJwk.y !== parsed.data.y)
-    throw new RangeError('not a private EC P-256 key in JWK form');
+  const { data } = privateJwkSchema.safeParse(jwk);
+  const key = data && pairOf(data);
+  if (key === undefined || key.thumbprint !== jwkThumbprint(data as KeyMembers))
+    throw new RangeError('not a private key of P-256, P-384 or X25519 in JWK form');
   return key;
 }
 
-function pairOf(d: string): ECDH | undefined {
-  const pair = createECDH(P_256);
+/** The public part is computed from the private one, which Node does for X25519 alone. */
+function pairOf(jwk: PrivateJwk): SealingKey | undefined {
   try {
-    pair.setPrivateKey(d, 'base64url');
-    return pair;
+    return jwk.kty === 'EC' ? ecPairOf(jwk) : sealingKeyOf(createPrivateKey({ key: jwk, format: 'jwk' }));
   } catch {
     return undefined;
   }
 }
 
-/** The public part is computed from the private one. */
-function sealingKeyOf(pair: ECDH): SealingKey {
+function ecPairOf({ crv, d }: Extract<PrivateJwk, { kty: 'EC' }>): SealingKey {
+  const pair = createECDH(crv === 'P-256' ? 'prime256v1' : 'secp384r1');
+  pair.setPrivateKey(d, 'base64url');
   // SEC 1 section 2.3.3: 4, then both coordinates.
   const point = pair.getPublicKey();
-  const x = toBase64url(point.subarray(1, 1 + COORDINATE_BYTES));
-  const y = toBase64url(point.subarray(1 + COORDINATE_BYTES));
-  // Leading zeros are part of it (RFC 7518 section 6.2.2.1), and left out by Node.
-  const d = pair.getPrivateKey('hex').padStart(2 * COORDINATE_BYTES, '0');
-  const publicJwk = { kty: 'EC', crv: 'P-256', x, y } as const;
-  return {
-    publicJwk,
-    thumbprint: jwkThumbprint(publicJwk),
-    privateJwk: new Secret({ ...publicJwk, d: toBase64url(Buffer.from(d, 'hex')) }),
-  };
+  const middle = (point.length + 1) / 2;
+  const [x, y] = [toBase64url(point.subarray(1, middle)), toBase64url(point.subarray(middle))];
+  return keyOf({ crv, kty: 'EC', x, y }, d);
 }
+
+function sealingKeyOf(privateKey: KeyObject): SealingKey {
+  const { d = '', ...jwk } = privateKey.export({ format: 'jwk' });
+  return keyOf(keyMembers(jwk as KeyMembers), d);
+}
+
+const keyOf = (publicJwk: SealingPublicJwk, d: string): SealingKey => ({
+  publicJwk,
+  thumbprint: jwkThumbprint(publicJwk),
+  privateJwk: new Secret({ ...publicJwk, d }),
+});

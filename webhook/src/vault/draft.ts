@@ -6,10 +6,10 @@ import {
   type StoreBody,
   totpSeedOf,
 } from '@svault/shared/schemas';
+import { isUsableRecipient } from '@svault/shared/sealed';
 import { refusal } from '../http/errors.ts';
 import { isSigningKey } from './signing-key.ts';
 import type { RecordDraft, RecordSecret, SealedMinter, SealedProvider, SealedSettings } from './record.ts';
-import { isOnCurve } from './recipients.ts';
 import { publicKeyOf, readPublicKeyLine } from './ssh-public-key.ts';
 
 /**
@@ -20,8 +20,8 @@ import { publicKeyOf, readPublicKeyLine } from './ssh-public-key.ts';
  */
 export function draftFrom(body: StoreBody): RecordDraft {
   const { secret, settings } = byTokenType(body);
-  if (body.recipients?.every(isOnCurve) === false)
-    throw refusal('INVALID_REQUEST', 'a recipient is no point of P-256');
+  if (body.recipients?.every(isUsableRecipient) === false)
+    throw refusal('INVALID_REQUEST', 'a recipient is no point of its curve, or one that gives no secret');
   return {
     secret,
     settings: {
