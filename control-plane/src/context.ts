@@ -42,13 +42,16 @@ import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-reco
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createUpstreamSessions } from './upstream-sessions/upstream-sessions.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
+import { createCallBudget } from './webhook-link/call-budget.ts';
 import { type LinkedWebhook, type Wait, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
 import { type OnlineStatus, createOnlineStatus } from './webhook-link/online-status.ts';
+import { createSettingAside } from './webhook-link/set-aside.ts';
 import { type KeyRotation, createKeyRotation } from './webhook-link/rotate-key.ts';
 import { createSignedClient } from './webhook-link/signed-client.ts';
 import { type StoreTickets, createStoreTickets } from './webhook-link/store-tickets.ts';
 import { type Tickets, createTickets } from './webhook-link/tickets.ts';
 import { createWebhookKeys } from './webhook-link/webhook-keys.ts';
+import { createWebhookProber } from './webhook-link/webhook-prober.ts';
 
 /** Everything the program is made of, built once. Features and routes take what they need of it, never the whole. */
 export interface Context {
@@ -127,7 +130,24 @@ export async function createContext(
   const keys = createWebhookKeys(masterKeys);
   const status = createOnlineStatus(clock);
   const client = createSignedClient({ egress, clock });
-  const webhook = createLinkedWebhook({ client, keys, status, ...(waitToRepeat && { wait: waitToRepeat }) });
+  const settingAside = createSettingAside({ links, clock });
+  const budget = createCallBudget({
+    clock,
+    onExceeded: (vaultId) => {
+      logger.warn({ vaultId }, 'the answers of a webhook cost too much; it is put aside');
+      void links
+        .find(vaultId)
+        .then((link) => link && settingAside.add(link, 'too_many_answers'))
+        .catch((error: unknown) => logger.error({ err: error, vaultId }, 'a webhook could not be put aside'));
+    },
+  });
+  const webhook = createLinkedWebhook({
+    client,
+    keys,
+    status,
+    budget,
+    ...(waitToRepeat && { wait: waitToRepeat }),
+  });
   const rotation = createKeyRotation({ links, unitOfWork, webhook, keys });
   const tickets = createTickets({ baseUrl, keys, clock });
 
@@ -235,11 +255,13 @@ export async function createContext(
         webhook,
         rotation,
         removeProxyConfigs: createProxyConfigRemoval({ stores, webhook, status, clock }).run,
+        prober: createWebhookProber({ notes: status, outages: database.outages, links, egress, logger }),
         denials,
         refreshScheduler: createRefreshScheduler({
           stores,
           webhook,
           status,
+          settingAside,
           tokenRefresh,
           holdsClaim: () => database.backgroundClaim.hold(),
           clock,

@@ -11,11 +11,13 @@ import type { RefreshScheduler } from './refresh/scheduler.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
 import type { LinkedWebhook } from './webhook-link/linked-webhook.ts';
-import { completeRotations } from './webhook-link/pending-keys.ts';
+import { createRotationCompletion } from './webhook-link/pending-keys.ts';
 import type { KeyRotation } from './webhook-link/rotate-key.ts';
+import type { WebhookProber } from './webhook-link/webhook-prober.ts';
 
 /** How often each is looked after. */
 const SHIPPING_PAUSE_MS = 250;
+const PROBES_PAUSE_MS = 200;
 const ENDED_LIMITS_PAUSE_MS = 1_000;
 /** By its own clock it works once a minute. */
 const TOKEN_REFRESH_PAUSE_MS = 500;
@@ -44,6 +46,7 @@ export function startJobs(options: {
   readonly webhook: LinkedWebhook;
   readonly rotation: KeyRotation;
   readonly removeProxyConfigs: () => Promise<void>;
+  readonly prober: WebhookProber;
   readonly denials: DenialCounter;
   readonly refreshScheduler: RefreshScheduler;
   readonly forgetEndedLimits: () => void;
@@ -63,12 +66,14 @@ export function startJobs(options: {
     forgetEndedLimits,
     clock,
     logger,
+    prober,
     refreshScheduler,
     startJob = startByTimer,
   } = options;
   const { audit: log, webhookLinks: links } = stores;
   const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
   const shipper = createAuditShipper({ log, destination, clock, logger });
+  const completion = createRotationCompletion({ links, rotation, clock, logger });
   const { auditRetentionDays: days } = options;
   const retention =
     days === undefined ? undefined : createAuditRetention({ log, unitOfWork, days, clock, logger });
@@ -82,9 +87,10 @@ export function startJobs(options: {
   const jobs = [
     each('denial counts', DENIALS_PAUSE_MS, () => denials.flush()),
     each('token refresh', TOKEN_REFRESH_PAUSE_MS, refreshScheduler.tick),
+    each('webhook probes', PROBES_PAUSE_MS, prober.tick),
     each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => forgetEndedLimits()),
     once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
-    once('key rotation', PENDING_KEYS_PAUSE_MS, () => completeRotations({ links, rotation, logger })),
+    once('key rotation', PENDING_KEYS_PAUSE_MS, completion.run),
     once('proxy removals', PROXY_REMOVALS_PAUSE_MS, options.removeProxyConfigs),
     once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => forgetEndedSignIns(stores, clock)),
     once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => forgetUnusedClients(stores, clock)),
@@ -92,7 +98,7 @@ export function startJobs(options: {
   ];
   const end = async (): Promise<void> => {
     retention?.stop();
-    const ended = Promise.all([refreshScheduler.stop(), ...jobs.map((job) => job.stop())]);
+    const ended = Promise.all([refreshScheduler.stop(), prober.stop(), ...jobs.map((job) => job.stop())]);
     await Promise.race([ended, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
     await shipper.stop();
   };

@@ -72,6 +72,8 @@ export interface FaultyWebhook {
   refresh: (path: string, content: Record<string, unknown>) => HandMade | Promise<HandMade>;
   /** What it says of its own log; `seq` follows the events. */
   head: { epoch: string; hash?: string; seq?: number };
+  /** How often `GET /v1/health` was answered. */
+  probes: number;
   /** A new registration link's parts. */
   offer(): { code: string; webhookUrl: string; hmacHash: string };
   /** The key that a link's exchange will give; tests change it to break the promise of `hmacHash`. */
@@ -110,6 +112,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
         ? { status: 200, answer: { outcome: 'refreshed' } }
         : refused(409, 'LEASE_EXPIRED'),
     head: { epoch: 'first' },
+    probes: 0,
     secret: randomBytes(32),
     offer: () => {
       code = randomUUID();
@@ -136,6 +139,10 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     if (fault === 'hang') return;
     if (fault === 'break') return void res.destroy();
     if (typeof fault === 'object') return void res.writeHead(fault.status, fault.headers).end(fault.body);
+    if (path === '/v1/health' && req.method === 'GET') {
+      webhook.probes += 1;
+      return void res.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
+    }
     if (path === '/v1/proxy') return proxy(req, res, body);
     const { status, headers, answer } = await answerTo(req, path, body);
     if (fault === 'lose') return void res.destroy();
@@ -217,6 +224,12 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
     };
   }
 
+  function pageOfTokens({ cursor = '0', limit = 100 }: Content): object {
+    const all = [...webhook.tokens.values()];
+    const [from, to] = [Number(cursor), Number(cursor) + limit];
+    return { items: all.slice(from, to), ...(to < all.length && { nextCursor: String(to) }) };
+  }
+
   function operate(operation: Content): object {
     if (operation.op === 'audit.append') {
       const known = new Set(webhook.events.map(({ id }) => id));
@@ -225,7 +238,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
       return { accepted: operation.events?.length ?? 0 };
     }
     if (operation.op === 'tokens.list')
-      return webhook.list?.(operation as Record<string, unknown>) ?? { items: [...webhook.tokens.values()] };
+      return webhook.list?.(operation as Record<string, unknown>) ?? pageOfTokens(operation);
     const token = operation.op === 'tokens.get' ? webhook.tokens.get(operation.serviceName ?? '') : undefined;
     if (token !== undefined) return token;
     const { epoch, seq = webhook.events.length, hash = `hash-${seq}` } = webhook.head;
@@ -239,6 +252,8 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
 
 interface Content {
   readonly op?: string;
+  readonly cursor?: string;
+  readonly limit?: number;
   readonly serviceName?: string;
   readonly batch?: readonly Content[];
   readonly events?: FaultyWebhook['events'];

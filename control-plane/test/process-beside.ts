@@ -10,6 +10,7 @@ import {
   type LinkedWebhook,
   createLinkedWebhook,
 } from '../src/webhook-link/linked-webhook.ts';
+import { createCallBudget } from '../src/webhook-link/call-budget.ts';
 import { createOnlineStatus } from '../src/webhook-link/online-status.ts';
 import { createSignedClient } from '../src/webhook-link/signed-client.ts';
 import { createWebhookKeys } from '../src/webhook-link/webhook-keys.ts';
@@ -44,6 +45,7 @@ export async function processBeside(pair: TestPair): Promise<ProcessBeside> {
     client: createSignedClient({ egress, clock }),
     keys: createWebhookKeys(database.masterKeys),
     status: createOnlineStatus(clock),
+    budget: createCallBudget({ clock }),
   });
   const { vaultId } = await pair.admin.call<{ vaultId: Id<'vlt'> }>('GET', '/api/me');
   const call = async (link: WebhookLink, asked: LinkedCall) => {

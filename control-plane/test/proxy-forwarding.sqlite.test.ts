@@ -41,10 +41,12 @@ const answer =
 const refused = (status: number, code: string, headers: object = {}) =>
   answer(status, { error: `secret words of ${code}`, code }, headers, 'webhook');
 const ask = (): Promise<Answer> => proxy.send('tools/call', { name: 'x' }, 'my id');
+/** Its answer ends an outage. */
+const lookAtWebhook = (): Promise<Answer> => service.admin('GET', '/api/webhook');
 const isOffline = async (): Promise<boolean> => {
   answering = echo;
   const { status } = await proxy.call('GET');
-  service.clock.advance(15_000);
+  await lookAtWebhook();
   return status === 502;
 };
 
@@ -325,7 +327,7 @@ it('settings that the webhook does not have, and does not take, are said to be r
   service.webhook.fault = (_path, body) => (body.includes('proxies.') ? 'break' : undefined);
   expect([codeOf(await ask()), calls]).toEqual([[502, 'WEBHOOK_UNAVAILABLE'], []]);
   service.webhook.fault = undefined;
-  service.clock.advance(15_000);
+  await lookAtWebhook();
   expect([(await ask()).status, calls.length]).toEqual([200, 1]);
 });
 
@@ -351,13 +353,13 @@ describe('an answer of neither side', () => {
       (_call, res) => void res.writeHead(403, { 'sv-proxy-origin': 'webhook' }).end('x'.repeat(100_000)),
       false,
     ],
-    ['a header of 40 KB', answer(200, '', { 'x-long': 'x'.repeat(40_000) }), true],
+    ['a header of 40 KB', answer(200, '', { 'x-long': 'x'.repeat(40_000) }), false],
     [
       '300 headers',
       answer(200, '', Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`x-${n}`, 'x']))),
-      true,
+      false,
     ],
-    ['no HTTP', ({ req }) => void req.socket.end('nonsense\r\n\r\n'), true],
+    ['no HTTP', ({ req }) => void req.socket.end('nonsense\r\n\r\n'), false],
     ['a broken connection', ({ req }) => void req.socket.destroy(), true],
   ])('%s: 502 WEBHOOK_UNAVAILABLE, once', async (_what, how, offline) => {
     answering = how;
@@ -373,10 +375,10 @@ describe('an answer of neither side', () => {
     expect(codeOf(await ask())).toEqual([502, 'WEBHOOK_UNAVAILABLE']);
     service.webhook.fault = undefined;
     const known = await ask();
-    expect([codeOf(known), known.headers.get('retry-after')]).toEqual([[502, 'WEBHOOK_UNAVAILABLE'], '15']);
-    expect(known.json).toMatchObject({ retryAfter: 15 });
+    expect([codeOf(known), known.headers.get('retry-after')]).toEqual([[502, 'WEBHOOK_UNAVAILABLE'], '2']);
+    expect(known.json).toMatchObject({ retryAfter: 2 });
     expect(calls).toEqual([]);
-    service.clock.advance(15_000);
+    await lookAtWebhook();
     expect((await ask()).status).toBe(200);
   });
 
@@ -384,7 +386,7 @@ describe('an answer of neither side', () => {
     await service.webhook.shut();
     expect(codeOf(await ask())).toEqual([502, 'WEBHOOK_UNAVAILABLE']);
     await service.webhook.open();
-    service.clock.advance(15_000);
+    await lookAtWebhook();
     expect((await ask()).status).toBe(200);
   });
 });

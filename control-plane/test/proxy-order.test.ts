@@ -84,9 +84,9 @@ test('each refusal comes before all that stand behind it', async () => {
     ],
     [
       '502 WEBHOOK_UNAVAILABLE',
-      () => {
+      async () => {
         service.webhook.fault = undefined;
-        service.clock.advance(15_000);
+        await service.admin('GET', '/api/webhook');
       },
     ],
   ];

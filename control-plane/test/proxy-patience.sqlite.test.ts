@@ -113,11 +113,14 @@ const toUpstream = (): ProxyUse => ({
   headerTemplates: {},
 });
 
-it('a webhook that does not answer in time is offline, and is not asked twice', async () => {
+it('a webhook that does not answer in time is offline the second time, and is not asked twice for one call', async () => {
   answering = () => undefined;
   const { refused } = await exchange(toWebhook(), HEAD_LATE);
-  expect(refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds: 15 });
-  expect([requests, status.offlineForSeconds(vaultId)]).toEqual([1, 15]);
+  expect(refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE' });
+  expect([requests, status.offlineForSeconds(vaultId)]).toEqual([1, 0]);
+  const second = await exchange(toWebhook(), HEAD_LATE);
+  expect(second.refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds: 2 });
+  expect([requests, status.offlineForSeconds(vaultId)]).toEqual([2, 2]);
 });
 
 it('an upstream that does not answer in time is the upstream’s affair', async () => {

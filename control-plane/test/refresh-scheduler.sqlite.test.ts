@@ -50,7 +50,7 @@ describe('every minute', () => {
       return { items, ...(page < 2 && { nextCursor: String(page + 1) }) };
     };
     expect(await pass(1)).toEqual(names);
-    const list = { op: 'tokens.list', limit: 500, expiresBefore: inMinutes(60) };
+    const list = { op: 'tokens.list', limit: 100, expiresBefore: inMinutes(60) };
     expect(lists).toEqual([list, { ...list, cursor: '1' }, { ...list, cursor: '2' }]);
     expect((await attempts()).map((row) => row.service_name)).toEqual(names);
   });
@@ -60,14 +60,14 @@ describe('every minute', () => {
     await hold('soon');
     let pages = 0;
     webhook.list = () => ({ items: [], nextCursor: String(++pages) });
-    expect([await pass(1), pages]).toEqual([[], 100]);
+    expect([await pass(1), pages]).toEqual([[], 200]);
     webhook.list = () => ({ items: [{ serviceName: 'soon' }] });
     expect(await pass(1)).toEqual([]);
     webhook.list = undefined;
     expect(await pass(1)).toEqual(['soon']);
   });
 
-  test('a slow list of what the account does not have keeps a lane no longer than slow refreshes do', async () => {
+  test('a list whose pages take 9 s each has one turn of 10 s, and then comes at ever longer intervals', async () => {
     const { backstage, hold, pass, record, webhook } = bench;
     await hold('soon');
     let pages = 0;
@@ -75,7 +75,71 @@ describe('every minute', () => {
       backstage.clock.advance(9_000);
       return { items: [record(`made-up-${pages}`)], nextCursor: String(++pages) };
     };
-    expect([await pass(1), pages]).toEqual([[], 4]);
+    const turns: [number, number][] = [];
+    for (let minute = 1; minute <= 16; minute++) {
+      pages = 0;
+      await pass(1);
+      if (pages > 0) turns.push([minute, pages]);
+    }
+    expect(turns).toEqual([
+      [1, 2],
+      [2, 2],
+      [4, 2],
+      [8, 2],
+      [16, 2],
+    ]);
+    expect((await bench.look()).setAside.reason).toBe('slow');
+    webhook.list = undefined;
+    expect(await pass(17)).toEqual(['soon']);
+    expect(await bench.look()).not.toHaveProperty('setAside');
+  });
+
+  test('tokens that take their time have their turns behind those of other accounts', async () => {
+    const { backstage, hold, pass } = bench;
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((letter) => `patient-${letter}`);
+    for (const name of names) await hold(name);
+    bench.outcome = (name) => {
+      backstage.clock.advance(1_900);
+      return bench.renew(name, 600);
+    };
+    expect(await pass(1)).toEqual(names);
+    expect(await bench.look()).not.toHaveProperty('setAside');
+  });
+
+  test('a page that is larger than an answer may be is asked for in smaller ones, however honest it is', async () => {
+    const { hold, inMinutes, pass, record, webhook } = bench;
+    const limits: unknown[] = [];
+    const names = Array.from({ length: 5 }, (_, index) => `large-${index}`);
+    for (const name of names) await hold(name);
+    const allowedHosts = Array.from(
+      { length: 100 },
+      (_, n) => `${String(n).padStart(3, '0')}.${'x'.repeat(250)}`,
+    );
+    const provider = { tokenUrl: `https://${'x'.repeat(2_040)}`, clientId: 'c'.repeat(2_048) };
+    webhook.list = ({ limit, cursor = '0' }) => {
+      limits.push(limit);
+      const [from, to] = [Number(cursor), Number(cursor) + Number(limit)];
+      const items = names.slice(from, to).map((name) => {
+        const one = record(name, { allowedHosts, expiryTime: inMinutes(30) });
+        return { ...one, provider: { ...one.provider, ...provider } };
+      });
+      return { items, ...(to < names.length && { nextCursor: String(to) }) };
+    };
+    expect(await pass(1)).toEqual(names);
+    expect(limits).toEqual([100, 20, 3, 3]);
+  });
+
+  test('an answer that never ends costs its cap, and the webhook is put aside', async () => {
+    const { hold, pass, webhook } = bench;
+    await hold('soon');
+    webhook.list = () => ({ items: Array.from({ length: 100_000 }, () => 0) });
+    expect(await pass(1)).toEqual([]);
+    expect((await bench.look()).setAside.reason).toBe('unusable_answers');
+    const lists = () => webhook.served.filter(({ op }) => op === 'tokens.list').length;
+    expect(lists()).toBe(3);
+    await pass(1);
+    await pass(1);
+    expect(lists()).toBe(6);
   });
 
   test('a token of an hour is refreshed when a third of its life is left, again and again', async () => {
@@ -209,6 +273,7 @@ describe('a vault', () => {
     bench.webhook.fault = (path) => (path === '/v1/refresh-notify' && ++broken > 0 ? 'break' : undefined);
     expect([await bench.pass(1), broken]).toEqual([[], 1]);
     bench.webhook.fault = undefined;
+    await bench.look();
     const asked = [...(await bench.pass(1)), ...(await bench.pass(1))];
     expect(asked.toSorted()).toEqual(names);
   });

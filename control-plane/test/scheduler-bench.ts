@@ -2,6 +2,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import { type RefreshScheduler, createRefreshScheduler } from '../src/refresh/scheduler.ts';
+import { createSettingAside } from '../src/webhook-link/set-aside.ts';
 import { createTokenRefresh } from '../src/refresh/token-refresh.ts';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
 import { refreshableRecord } from './refreshable-record.ts';
@@ -34,6 +35,9 @@ export interface SchedulerBench {
   /** Nothing is counted or remembered any more. */
   clear(): Promise<void>;
   bind(): Promise<void>;
+  /** What its owner sees of the webhook, whose answer ends an outage. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
+  look(): Promise<any>;
   close(): Promise<void>;
 }
 
@@ -66,6 +70,7 @@ export async function schedulerBench(): Promise<SchedulerBench> {
       stores,
       webhook: linked,
       status,
+      settingAside: createSettingAside({ links: stores.webhookLinks, clock }),
       tokenRefresh,
       holdsClaim: () => Promise.resolve(true),
       clock,
@@ -110,6 +115,7 @@ export async function schedulerBench(): Promise<SchedulerBench> {
       webhook.tokens.clear();
       [webhook.list, webhook.fault] = [undefined, undefined];
       webhook.served.length = 0;
+      await stores.webhookLinks.setAside((await stores.webhookLinks.find(vaultId))!, undefined);
       bench.asked = [];
       bench.outcome = (serviceName) => bench.renew(serviceName, 600);
       webhook.refresh = async (_path, { serviceName }) => {
@@ -119,6 +125,7 @@ export async function schedulerBench(): Promise<SchedulerBench> {
       startScheduler();
     },
     bind,
+    look: async () => (await backstage.admin('GET', '/api/webhook')).json,
     close: async () => {
       await webhook.shut();
       await backstage.close();

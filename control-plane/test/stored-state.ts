@@ -133,7 +133,7 @@ function inPostgres(url: string): StoredState {
 async function rowsAsText(client: pg.Client): Promise<Buffer> {
   const tables = await client.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables
-     WHERE schemaname = 'public' AND tablename <> 'background_claims' ORDER BY 1`,
+     WHERE schemaname = 'public' AND tablename NOT IN ('background_claims', 'webhook_outages') ORDER BY 1`,
   );
   const texts: string[] = [];
   for (const { name } of tables.rows) {

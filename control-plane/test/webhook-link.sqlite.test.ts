@@ -51,18 +51,24 @@ describe('a webhook that is known to be offline', () => {
     ['stands behind a gateway that fails', { status: 503, body: 'no upstream' }],
     ['stands behind a gateway that times out', { status: 504, body: '{}' }],
   ];
-  it.each(offlineAnswers)('503 with Retry-After for 15 s once it %s', async (_how, fault) => {
-    const agent = await service.agent('github');
-    expect((await agent.get('github')).status).toBe(307);
-    service.webhook.fault = () => fault;
-    await view();
-    const refused = await agent.get('github');
-    expect(refused).toMatchObject({ status: 503, json: { code: 'WEBHOOK_UNAVAILABLE', retryAfter: 15 } });
-    expect(refused.headers.get('retry-after')).toBe('15');
-    expect(refused.headers.get('location')).toBeNull();
-    service.clock.advance(15_000);
-    expect((await agent.get('github')).status).toBe(307);
-  });
+  it.each(offlineAnswers)(
+    '503 with Retry-After once it %s, until it answers a probe',
+    async (_how, fault) => {
+      const agent = await service.agent('github');
+      expect((await agent.get('github')).status).toBe(307);
+      service.webhook.fault = () => fault;
+      await view();
+      const refused = await agent.get('github');
+      expect(refused).toMatchObject({ status: 503, json: { code: 'WEBHOOK_UNAVAILABLE', retryAfter: 2 } });
+      expect(refused.headers.get('retry-after')).toBe('2');
+      expect(refused.headers.get('location')).toBeNull();
+      service.webhook.fault = undefined;
+      expect((await agent.get('github')).status).toBe(503);
+      await service.runJob('webhook probes');
+      await expect.poll(async () => (await agent.get('github')).status).toBe(307);
+      expect(service.webhook.probes).toBe(1);
+    },
+  );
 
   it('is online again with the first call that it answers', async () => {
     const agent = await service.agent('github');

@@ -139,10 +139,17 @@ async function useEverySecretOfAClient(
 test('there is no column that could hold a credential: this is all that the service keeps', async () => {
   const service = await startService();
   const { kind } = service.place.state;
-  const { background_claims: claims, ...columns } = await service.place.state.columns();
+  const {
+    background_claims: claims,
+    webhook_outages: outages,
+    ...columns
+  } = await service.place.state.columns();
   await service.stop();
   // Of no use where one process alone has the database.
   expect(claims).toBe(kind === 'postgres' ? 'work owner held_until' : undefined);
+  expect(outages).toBe(
+    kind === 'postgres' ? 'vault_id since changed_at next_probe_at probed_at ended_at' : undefined,
+  );
   expect(columns).toMatchInlineSnapshot(`
     {
       "admin_keys": "id vault_id user_id name origin key_hash key_prefix created_at last_used_at",
@@ -175,7 +182,7 @@ test('there is no column that could hold a credential: this is all that the serv
       "tokens": "vault_id service_name token_type display_name description notes tags created_at updated_at upstream_rejected_at",
       "users": "id vault_id email role is_owner created_at deleted_at",
       "vaults": "id created_at locked_at policy_revision",
-      "webhook_links": "vault_id webhook_id url key_id key_wrapped pending_key_id pending_key_wrapped capabilities bound_at bound_by last_seen_at latency_ms",
+      "webhook_links": "vault_id webhook_id url key_id key_wrapped pending_key_id pending_key_wrapped capabilities bound_at bound_by last_seen_at latency_ms aside_until aside_reason aside_strikes",
       "webhook_log_heads": "vault_id webhook_id epoch seq hash seen_at",
     }
   `);

@@ -2,6 +2,7 @@ import type { Clock, Id } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
 import type { AuditEvent } from './audit-event.ts';
 import type { AuditStore } from './audit-store.ts';
+import { createWebhookTurns } from '../webhook-link/webhook-turns.ts';
 import { cutBatch } from './shipping-batch.ts';
 
 /** Events of one vault in their order. */
@@ -50,11 +51,6 @@ const LONGEST_PAUSE_MS = 60_000;
 /** Vaults per round. */
 const VAULTS_AT_ONCE = 20;
 
-interface Pause {
-  readonly untilMs: number;
-  readonly lengthMs: number;
-}
-
 export function createAuditShipper(options: {
   readonly log: Pick<AuditStore, 'backlog' | 'after'>;
   readonly destination: AuditDestination;
@@ -63,50 +59,40 @@ export function createAuditShipper(options: {
 }): AuditShipper {
   const { log, destination, clock, logger } = options;
   const stopping = new AbortController();
-  /** Vaults whose webhook did not take the last batch, by monotonic time. */
-  const pauses = new Map<Id<'vlt'>, Pause>();
+  const turns = createWebhookTurns({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: LONGEST_PAUSE_MS });
 
   const shipVault = async (vaultId: Id<'vlt'>, shippedSeq: number): Promise<void> => {
     try {
       const events = cutBatch(await log.after(vaultId, shippedSeq, EVENTS_PER_ROUND));
       if (events.length === 0 || stopping.signal.aborted) return;
       await destination.deliver({ vaultId, shippedSeq, events }, stopping.signal);
-      pauses.delete(vaultId);
     } catch (error) {
-      if (stopping.signal.aborted) return;
-      const lengthMs = Math.min((pauses.get(vaultId)?.lengthMs ?? FIRST_PAUSE_MS / 2) * 2, LONGEST_PAUSE_MS);
-      pauses.set(vaultId, { untilMs: clock.monotonic() + lengthMs, lengthMs });
-      logger.warn({ err: error, vaultId, retryInMs: lengthMs }, 'the webhook does not take the audit log');
+      if (!stopping.signal.aborted) throw error;
     }
   };
 
-  /** Vaults that a call is under way for: one at a time each, so that their events arrive in order. */
-  const inHand = new Map<Id<'vlt'>, Promise<void>>();
-  const isDue = (vaultId: Id<'vlt'>, nowMs: number): boolean =>
-    !inHand.has(vaultId) && (pauses.get(vaultId)?.untilMs ?? 0) <= nowMs;
   /** The last vault whose turn it was. */
   let turn: Id<'vlt'> | undefined;
 
   const ship = async (): Promise<void> => {
-    const nowMs = clock.monotonic();
-    const waiting = await log.backlog({ after: turn, limit: VAULTS_AT_ONCE + pauses.size + inHand.size });
-    const due = waiting.filter(({ vaultId }) => isDue(vaultId, nowMs)).slice(0, VAULTS_AT_ONCE);
+    const waiting = await log.backlog({ after: turn, limit: VAULTS_AT_ONCE + turns.occupied });
+    const due = waiting.filter(({ vaultId }) => turns.isFree(vaultId)).slice(0, VAULTS_AT_ONCE);
     turn = due.length === VAULTS_AT_ONCE ? due.at(-1)?.vaultId : undefined;
     for (const { vaultId, shippedSeq } of due)
-      inHand.set(
+      turns.begin(
         vaultId,
-        shipVault(vaultId, shippedSeq).finally(() => inHand.delete(vaultId)),
+        () => shipVault(vaultId, shippedSeq),
+        (error, retryInMs) =>
+          logger.warn({ err: error, vaultId, retryInMs }, 'the webhook does not take the audit log'),
       );
   };
 
-  const settled = async (): Promise<void> => void (await Promise.all(inHand.values()));
-
   return {
     ship,
-    settled,
+    settled: turns.settled,
     stop: async () => {
       stopping.abort();
-      await settled();
+      await turns.settled();
     },
   };
 }

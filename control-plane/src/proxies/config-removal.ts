@@ -13,7 +13,7 @@ const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60 * 60_000;
 /** Of what only another webhook could take away, in case that one comes back. */
 const OTHER_WEBHOOK_PAUSE_MS = 24 * 60 * 60_000;
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 2_000;
 
 /**
  * Has webhooks take away the settings of proxies that are gone, until they have answered. Twice is as good as once, so
@@ -59,7 +59,11 @@ export function createProxyConfigRemoval(options: {
     for (const removal of owed)
       if (!here.includes(removal)) await postpone(removal, OTHER_WEBHOOK_PAUSE_MS, removal.tries);
     if (link === undefined || here.length === 0) return;
+    const now = formatTime(clock.now());
     const gone = await ask(link, here);
+    // The rest of what it owes would only keep other accounts' removals waiting behind it.
+    if (gone.length === 0)
+      await proxyRemovals.postponeAll(link, { now, dueAt: formatTime(clock.now() + FIRST_PAUSE_MS) });
     for (const [index, removal] of here.entries())
       await (gone[index] === true ? proxyRemovals.settle(removal) : later(removal));
   };

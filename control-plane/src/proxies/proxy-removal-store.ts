@@ -18,5 +18,10 @@ export interface ProxyRemovalStore {
   /** Those whose time has come, the longest due first. */
   due(now: string, limit: number): Promise<readonly OwedRemoval[]>;
   postpone(removal: ProxyRemoval, until: { readonly dueAt: string; readonly tries: number }): Promise<void>;
+  /** All that the vault owes this webhook and that is due: they wait for the same webhook. */
+  postponeAll(
+    of: Pick<ProxyRemoval, 'vaultId' | 'webhookId'>,
+    until: { readonly now: string; readonly dueAt: string },
+  ): Promise<void>;
   settle(removal: ProxyRemoval): Promise<void>;
 }

@@ -108,7 +108,9 @@ export function createProxyCall(options: {
       if (signal.aborted || isUpstreams(head)) return OVER;
       if (error instanceof EgressRefused) return unavailable(error.message);
       if (!(error instanceof EgressFailed)) throw error;
-      if (head === undefined || GATEWAY_FAILURES.has(head.status)) outcome.failed();
+      const how = error.kind === 'timeout' ? 'late' : 'broken';
+      if (error.kind !== 'protocol' && (head === undefined || GATEWAY_FAILURES.has(head.status)))
+        outcome.failed(how);
       return unavailable(error.message);
     } finally {
       clearTimeout(deadline);
@@ -120,7 +122,7 @@ export function createProxyCall(options: {
       outcome.answered();
       return { kind: 'refused', code, retryAfterSeconds: retryAfterOf(head) };
     }
-    if (GATEWAY_FAILURES.has(httpStatus) && typeof code !== 'string') outcome.failed();
+    if (GATEWAY_FAILURES.has(httpStatus) && typeof code !== 'string') outcome.failed('broken');
     return unavailable(`an answer of neither webhook nor upstream: ${httpStatus}`);
   };
 }

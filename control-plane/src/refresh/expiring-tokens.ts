@@ -1,12 +1,14 @@
 import { type Clock, formatTime } from '@svault/shared';
-import { STORAGE_LIMITS, type TokenMetadata, storageAnswerSchemas } from '@svault/shared/schemas';
+import { type TokenMetadata, cursorSchema, tokenMetadataSchema } from '@svault/shared/schemas';
+import { TOKENS_AT_ONCE, fewerTokens } from '../webhook-link/answer-caps.ts';
 import type { LinkedWebhook } from '../webhook-link/linked-webhook.ts';
-import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
+import type { WebhookAnswer } from '../webhook-link/signed-client.ts';
+import { WebhookCallFailed, isTooLarge } from '../webhook-link/webhook-call-failed.ts';
 import type { WebhookLink } from '../webhook-link/webhook-link.ts';
 import { REFRESH_AHEAD_MS } from './due-tokens.ts';
 
-/** 50,000 tokens that end within one hour: a webhook whose list has no end is not read for ever. */
-const MOST_PAGES = 100;
+/** A webhook whose list has no end is not read for ever. */
+const MAX_PAGES = 200;
 
 /** What a webhook holds that ends within the hour, page by page. @throws WebhookCallFailed */
 export async function* expiringTokens(
@@ -15,16 +17,39 @@ export async function* expiringTokens(
   clock: Clock,
 ): AsyncGenerator<readonly TokenMetadata[]> {
   const expiresBefore = formatTime(clock.now() + REFRESH_AHEAD_MS);
-  const list = { op: 'tokens.list', limit: STORAGE_LIMITS.listPage, expiresBefore };
+  let limit: number = TOKENS_AT_ONCE[0];
   let cursor: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const body = { ...list, ...(cursor !== undefined && { cursor }) };
-    // Who is away now is asked again in a minute.
-    const answer = await webhook.call(link, { path: '/v1/storage', body, repeat: false });
-    const { data } = storageAnswerSchemas['tokens.list'].safeParse(answer.body);
-    if (data === undefined) throw new WebhookCallFailed('garbage', 'an answer that is none of tokens.list');
-    yield data.items;
-    if (data.nextCursor === undefined) return;
-    cursor = data.nextCursor;
+  const read = async (): Promise<WebhookAnswer> => {
+    const body = { op: 'tokens.list', limit, expiresBefore, ...(cursor !== undefined && { cursor }) };
+    try {
+      // Who is away now is asked again in a minute.
+      return await webhook.call(link, { path: '/v1/storage', body, repeat: false });
+    } catch (error) {
+      const fewer = isTooLarge(error) ? fewerTokens(limit) : undefined;
+      if (fewer === undefined) throw error;
+      limit = fewer;
+      return read();
+    }
+  };
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = await read();
+    yield tokensOf(answer.body, limit);
+    const { nextCursor } = answer.body;
+    if (nextCursor === undefined) return;
+    cursor = cursorSchema.safeParse(nextCursor).data;
+    if (cursor === undefined) throw notTheProtocol();
   }
 }
+
+/** Up to the first one that is wrong: to say of thousands what is wrong with each would take longer than to read them. */
+function tokensOf({ items }: Record<string, unknown>, limit: number): readonly TokenMetadata[] {
+  if (!Array.isArray(items) || items.length > limit) throw notTheProtocol();
+  return items.map((item) => {
+    const { data } = tokenMetadataSchema.safeParse(item);
+    if (data === undefined) throw notTheProtocol();
+    return data;
+  });
+}
+
+const notTheProtocol = (): WebhookCallFailed =>
+  new WebhookCallFailed('garbage', 'an answer that is none of tokens.list');

@@ -4,9 +4,10 @@ import { type Clock, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import type { Stores } from '../unit-of-work.ts';
 import type { LinkedWebhook } from '../webhook-link/linked-webhook.ts';
+import type { SettingAside } from '../webhook-link/set-aside.ts';
 import type { OnlineStatus } from '../webhook-link/online-status.ts';
 import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
-import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import type { SetAsideReason, WebhookLink } from '../webhook-link/webhook-link.ts';
 import type { RefreshAttempt } from './attempt-store.ts';
 import { isDue } from './due-tokens.ts';
 import { inLanes } from './lanes.ts';
@@ -24,9 +25,15 @@ export interface RefreshScheduler {
 
 const EVERY_MS = 60_000;
 const PAGE_OF_VAULTS = 100;
-/** A webhook that is slow keeps one lane, and not for long. */
-const LANES = 8;
-const LONGEST_FOR_ONE_VAULT_MS = 30_000;
+/**
+ * Accounts at the same time, and how long one of them keeps its place. Who is not done by then comes again behind all others: a
+ * webhook that is slow delays its own tokens.
+ */
+const LANES = 32;
+const TURN_MS = 10_000;
+const MAX_TURNS = 3;
+/** Of a call on average, over a whole turn: a webhook that takes longer is put aside. */
+const SLOW_CALL_MS = 2_000;
 const STOP_WITHIN_MS = 3_000;
 /** An attempt that nobody came back to: its token is gone, or its vault is locked or unbound. */
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
@@ -35,6 +42,7 @@ export function createRefreshScheduler(options: {
   readonly stores: Pick<Stores, 'refreshAttempts' | 'tokens' | 'vaults' | 'webhookLinks'>;
   readonly webhook: Pick<LinkedWebhook, 'call'>;
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
+  readonly settingAside: SettingAside;
   readonly tokenRefresh: TokenRefresh;
   /** Whether it is this process that looks after all accounts; asked before each piece of work. */
   readonly holdsClaim: () => Promise<boolean>;
@@ -43,7 +51,7 @@ export function createRefreshScheduler(options: {
   readonly random: () => number;
   readonly logger: Logger;
 }): RefreshScheduler {
-  const { stores, webhook, status, tokenRefresh, holdsClaim, clock, random, logger } = options;
+  const { stores, webhook, status, settingAside, tokenRefresh, holdsClaim, clock, random, logger } = options;
   const { refreshAttempts: attempts, tokens, vaults, webhookLinks: links } = stores;
   let nextMs = clock.monotonic() + EVERY_MS;
   let stopped = false;
@@ -84,32 +92,70 @@ export function createRefreshScheduler(options: {
       .filter(({ token, former: last }) => isDue(token, last, clock.now()));
   };
 
-  const seeTo = async (link: WebhookLink): Promise<void> => {
-    const { vaultId } = link;
-    const endMs = clock.monotonic() + LONGEST_FOR_ONE_VAULT_MS;
-    const hasTime = (): boolean => clock.monotonic() < endMs && status.offlineForSeconds(vaultId) === 0;
-    if (!hasTime() || !(await mayGoOn())) return;
+  /** @returns how many calls it made, and whether there may be more to do */
+  const work = async (
+    link: WebhookLink,
+    hasTime: () => boolean,
+  ): Promise<{ calls: number; isDone: boolean }> => {
+    let calls = 0;
     for await (const page of expiringTokens(webhook, link, clock)) {
+      calls += 1;
       for (const { token, former } of await dueOf(link, page)) {
-        if (!hasTime() || !(await mayGoOn()) || !(await isOpen(link))) return;
+        if (!hasTime()) return { calls, isDone: false };
+        if (!(await mayGoOn()) || !(await isOpen(link))) return { calls, isDone: true };
         await attempt(link, token, former);
+        calls += 1;
       }
       // A list may be slow all by itself, and name nothing that is the account's.
-      if (!hasTime() || !(await mayGoOn())) return;
+      if (!hasTime()) return { calls, isDone: false };
+      if (!(await mayGoOn())) return { calls, isDone: true };
+    }
+    return { calls, isDone: true };
+  };
+
+  /** One turn of an account. @returns whether it wants another */
+  const seeTo = async (link: WebhookLink): Promise<boolean> => {
+    const { vaultId } = link;
+    const startMs = clock.monotonic();
+    const isOnline = (): boolean => status.offlineForSeconds(vaultId) === 0;
+    const hasTime = (): boolean => clock.monotonic() < startMs + TURN_MS && isOnline();
+    if (!isOnline() || settingAside.isAside(link) || !(await mayGoOn())) return false;
+    const { calls, isDone } = await work(link, hasTime);
+    const isSlow = clock.monotonic() - startMs >= Math.max(TURN_MS, calls * SLOW_CALL_MS);
+    if (isSlow) await settingAside.add(link, 'slow');
+    else if (isDone) await settingAside.clear(link);
+    return !isDone && !isSlow && isOnline();
+  };
+
+  const seeToSafely = async (link: WebhookLink): Promise<boolean> => {
+    const { vaultId } = link;
+    try {
+      return await seeTo(link);
+    } catch (error) {
+      if (!(error instanceof WebhookCallFailed)) {
+        if (!stopped) logger.error({ err: error, vaultId }, 'tokens of a vault could not be refreshed');
+        return false;
+      }
+      const reason = troubleOf(error);
+      if (reason !== undefined) await settingAside.add(link, reason);
+      logger.debug({ err: error, vaultId, reason }, 'tokens of a vault are not looked at: its webhook fails');
+      return false;
     }
   };
 
   const seeToAll = async (): Promise<void> => {
     if (!(await mayGoOn())) return;
     await attempts.forget(formatTime(clock.now() - FORGOTTEN_AFTER_MS));
-    await inLanes(LANES, openLinks(links), (link) =>
-      seeTo(link).catch((error: unknown) => {
-        const { vaultId } = link;
-        if (error instanceof WebhookCallFailed)
-          logger.debug({ err: error, vaultId }, 'tokens of a vault are not looked at: its webhook fails');
-        else if (!stopped) logger.error({ err: error, vaultId }, 'tokens of a vault could not be refreshed');
-      }),
-    );
+    let again: WebhookLink[] = [];
+    const turn = async (link: WebhookLink): Promise<void> => {
+      if (await seeToSafely(link)) again.push(link);
+    };
+    await inLanes(LANES, openLinks(links), turn);
+    for (let turns = 1; turns < MAX_TURNS && again.length > 0; turns++) {
+      const waiting = again;
+      again = [];
+      await inLanes(LANES, oneByOne(waiting), turn);
+    }
   };
 
   return {
@@ -117,14 +163,12 @@ export function createRefreshScheduler(options: {
       if (stopped || clock.monotonic() < nextMs) return Promise.resolve();
       const { promise, resolve } = Promise.withResolvers<void>();
       [inHand, leave] = [promise, resolve];
+      nextMs = clock.monotonic() + EVERY_MS;
       void seeToAll()
         .catch((error: unknown) => {
           if (!stopped) logger.error({ err: error }, 'tokens could not be looked at; it is tried again');
         })
-        .finally(() => {
-          nextMs = clock.monotonic() + EVERY_MS;
-          resolve();
-        });
+        .finally(resolve);
       return inHand;
     },
     stop: async () => {
@@ -133,6 +177,16 @@ export function createRefreshScheduler(options: {
       leave();
     },
   };
+}
+
+/** Why a call that failed is a reason to put the webhook aside; undefined: it is none. */
+function troubleOf({ failure, isLate }: WebhookCallFailed): SetAsideReason | undefined {
+  if (failure === 'garbage') return 'unusable_answers';
+  return isLate ? 'slow' : undefined;
+}
+
+async function* oneByOne<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
 }
 
 async function* openLinks(links: Stores['webhookLinks']): AsyncGenerator<WebhookLink> {

@@ -7,6 +7,7 @@ import type { AuditCommit } from '../audit/audit-writer.ts';
 import type { BackgroundClaim } from '../background.ts';
 import type { ProxyAccessStore } from '../proxy-access/proxy-access-store.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import type { SharedOutages } from '../webhook-link/shared-outages.ts';
 import type { Schema } from './schema.ts';
 
 /** An open database of either kind. */
@@ -24,6 +25,7 @@ export interface Database {
   /** For the credential path: what comes at the same time is written together. */
   readonly auditCommit: AuditCommit;
   readonly backgroundClaim: BackgroundClaim;
+  readonly outages: SharedOutages;
   /** Rejects where the database cannot be read; costs the same however much is in it. */
   answers(): Promise<void>;
   close(): Promise<void>;

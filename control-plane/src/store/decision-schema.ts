@@ -42,6 +42,9 @@ export interface WebhookLinkRow {
   bound_by: Id<'usr'>;
   last_seen_at: TimeText | null;
   latency_ms: number | null;
+  aside_until: TimeText | null;
+  aside_reason: string | null;
+  aside_strikes: number;
 }
 
 interface WebhookLogHeadRow {

@@ -21,6 +21,7 @@ import { providers } from './migrations/402-providers.ts';
 import { refreshAttempts } from './migrations/403-refresh-attempts.ts';
 import { proxyUpkeep } from './migrations/404-proxy-upkeep.ts';
 import { recordOfProxies } from './migrations/405-record-of-proxies.ts';
+import { webhookConduct } from './migrations/501-webhook-conduct.ts';
 import { waitingRows } from './migrations/601-waiting-rows.ts';
 import { rejectedCredentials } from './migrations/701-rejected-credentials.ts';
 
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   refreshAttempts,
   proxyUpkeep,
   recordOfProxies,
+  webhookConduct,
   waitingRows,
   rejectedCredentials,
 ];

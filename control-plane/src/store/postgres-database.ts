@@ -11,6 +11,7 @@ import { preparePostgres } from './prepare-postgres.ts';
 import { createProxyAccessStore } from './proxy-access-store-postgres.ts';
 import type { Schema } from './schema.ts';
 import type { OperatorKeys } from './sealing-key.ts';
+import { createPostgresOutages } from './webhook-outages-postgres.ts';
 import { createStores } from './unit-of-work-kysely.ts';
 import { createPostgresUnitOfWork } from './unit-of-work-postgres.ts';
 
@@ -59,6 +60,7 @@ export async function openPostgresDatabase(
     proxyAccessStore: createProxyAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
     auditCommit: createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock }),
     backgroundClaim: createBackgroundClaim(kysely),
+    outages: createPostgresOutages(kysely, () => clock.monotonic()),
     answers: async () => void (await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely)),
     close: async () => {
       await kysely.destroy();

@@ -36,6 +36,15 @@ export function createProxyRemovalStore(db: Kysely<Schema>): ProxyRemovalStore {
         .where('proxy_id', '=', proxyId)
         .execute();
     },
+    postponeAll: async ({ vaultId, webhookId }, { now, dueAt }) => {
+      await db
+        .updateTable('proxy_removals')
+        .set({ due_at: dueAt })
+        .where('vault_id', '=', vaultId)
+        .where('webhook_id', '=', webhookId)
+        .where('due_at', '<=', now)
+        .execute();
+    },
     settle: async ({ vaultId, webhookId, proxyId }) => {
       await db
         .deleteFrom('proxy_removals')

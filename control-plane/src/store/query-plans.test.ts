@@ -146,7 +146,8 @@ async function useEveryStore(): Promise<void> {
   await vaults.get(vault);
   await vaults.setLockedAt(vault, undefined);
   await webhookLinks.find(vault);
-  await webhookLinks.withPendingKey(10);
+  await webhookLinks.withPendingKey({ after: undefined, limit: 10 });
+  await webhookLinks.setAside({ vaultId: vault, webhookId: 'w' }, undefined);
   await webhookLinks.noteSeen({ vaultId: vault, webhookId: 'w' }, { at: 't', latencyMs: 1 });
   await webhookLinks.logHead(vault, 'w');
   await webhookLinks.delete(vault);

@@ -10,6 +10,7 @@ import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
 import { ALONE } from '../background.ts';
+import { createOwnOutages } from '../webhook-link/shared-outages.ts';
 import { type Database, NoDatabase, type OpenOptions } from './database.ts';
 import { sqliteDialect } from './driver.ts';
 import { sqliteEngine } from './engine-sqlite.ts';
@@ -67,6 +68,7 @@ export async function openSqliteDatabase(
       proxyAccessStore: createProxyAccessStore(sqlite),
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
       backgroundClaim: ALONE,
+      outages: createOwnOutages(clock),
       answers: async () =>
         void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute()),
       close,

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { WebhookLinkStore } from '../webhook-link/webhook-link-store.ts';
-import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import { SET_ASIDE_REASONS, type SetAside, type WebhookLink } from '../webhook-link/webhook-link.ts';
 import type { WebhookLinkRow } from './decision-schema.ts';
 import type { Schema } from './schema.ts';
 
@@ -61,11 +61,12 @@ export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
       return result.numUpdatedRows === 1n;
     },
 
-    withPendingKey: async (limit) => {
+    withPendingKey: async ({ after, limit }) => {
       const rows = await db
         .selectFrom('webhook_links')
         .selectAll()
         .where('pending_key_id', 'is not', null)
+        .where('vault_id', '>', after ?? ('' as Id<'vlt'>))
         .orderBy('vault_id')
         .limit(limit)
         .execute();
@@ -93,6 +94,19 @@ export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
           last_seen_at: at,
           latency_ms: latencyMs,
           ...(capabilities !== undefined && { capabilities: JSON.stringify(capabilities) }),
+        })
+        .where('vault_id', '=', vaultId)
+        .where('webhook_id', '=', webhookId)
+        .execute();
+    },
+
+    setAside: async ({ vaultId, webhookId }, aside) => {
+      await db
+        .updateTable('webhook_links')
+        .set({
+          aside_until: aside?.until ?? null,
+          aside_reason: aside?.reason ?? null,
+          aside_strikes: aside?.strikes ?? 0,
         })
         .where('vault_id', '=', vaultId)
         .where('webhook_id', '=', webhookId)
@@ -134,6 +148,9 @@ function toRow(link: WebhookLink): WebhookLinkRow {
     bound_by: link.boundBy,
     last_seen_at: link.lastSeenAt ?? null,
     latency_ms: link.latencyMs ?? null,
+    aside_until: link.setAside?.until ?? null,
+    aside_reason: link.setAside?.reason ?? null,
+    aside_strikes: link.setAside?.strikes ?? 0,
   };
 }
 
@@ -151,5 +168,12 @@ function fromRow(row: WebhookLinkRow): WebhookLink {
     boundBy: row.bound_by,
     lastSeenAt: row.last_seen_at ?? undefined,
     latencyMs: row.latency_ms ?? undefined,
+    setAside: asideOf(row),
   };
+}
+
+function asideOf(row: WebhookLinkRow): SetAside | undefined {
+  const reason = SET_ASIDE_REASONS.find((known) => known === row.aside_reason);
+  if (reason === undefined || row.aside_until === null) return undefined;
+  return { reason, until: row.aside_until, strikes: row.aside_strikes };
 }

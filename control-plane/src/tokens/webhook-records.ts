@@ -6,9 +6,10 @@ import {
   storageBatchAnswerSchema,
   tokenMetadataSchema,
 } from '@svault/shared/schemas';
+import { TOKENS_AT_ONCE, fewerTokens } from '../webhook-link/answer-caps.ts';
 import type { LinkedWebhook } from '../webhook-link/linked-webhook.ts';
 import type { OnlineStatus } from '../webhook-link/online-status.ts';
-import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
+import { WebhookCallFailed, isTooLarge } from '../webhook-link/webhook-call-failed.ts';
 import type { WebhookLinkStore } from '../webhook-link/webhook-link-store.ts';
 import type { WebhookLink } from '../webhook-link/webhook-link.ts';
 
@@ -21,10 +22,10 @@ export type Removal = (typeof REMOVALS)[number];
 /** The records behind the tokens, as far as the vault's webhook tells: metadata, never a credential. */
 export interface WebhookRecords {
   /**
-   * By service name, only those that the webhook holds. Nothing at all when it does not answer within 500 ms: a list
-   * is not held up by what only adorns it (contract, `GET /api/tokens`).
+   * By service name, only those that the webhook holds and says so of within 500 ms: a list is not held up by what only
+   * adorns it (contract, `GET /api/tokens`).
    *
-   * @param serviceNames at most 100, the longest batch
+   * @param serviceNames at most 100
    */
   lookUp(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<ReadonlyMap<string, WebhookToken>>;
 
@@ -34,8 +35,6 @@ export interface WebhookRecords {
 
 /** Contract, `GET /api/tokens`. */
 const LOOK_UP_MS = 500;
-
-const NONE: ReadonlyMap<string, WebhookToken> = new Map();
 
 export function createWebhookRecords(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
@@ -51,17 +50,28 @@ export function createWebhookRecords(options: {
   return {
     lookUp: async (vaultId, serviceNames) => {
       const link = serviceNames.length === 0 ? undefined : await links.find(vaultId);
-      if (link === undefined || status.offlineForSeconds(vaultId) > 0) return NONE;
-      const batch = serviceNames.map((serviceName) => ({ op: 'tokens.get', serviceName }));
-      // The call goes on when nobody waits for it any more: being slow here must not count as being offline.
-      const answer = call(link, { batch }).then(
-        (body) => readTokens(body, serviceNames),
-        (error: unknown) => {
-          if (error instanceof WebhookCallFailed) return NONE;
+      if (link === undefined || status.offlineForSeconds(vaultId) > 0) return new Map();
+      const held = new Map<string, WebhookToken>();
+      let isLate = false;
+      const read = async (size: number, from: number): Promise<void> => {
+        const names = serviceNames.slice(from, from + size);
+        if (isLate || names.length === 0) return;
+        const batch = names.map((serviceName) => ({ op: 'tokens.get', serviceName }));
+        try {
+          for (const token of readTokens(await call(link, { batch }), names))
+            held.set(token.serviceName, token);
+        } catch (error) {
+          const fewer = isTooLarge(error) ? fewerTokens(size) : undefined;
+          if (fewer !== undefined) return read(fewer, from);
+          if (error instanceof WebhookCallFailed) return;
           throw error;
-        },
-      );
-      return withinTime(answer, withinMs);
+        }
+        return read(size, from + size);
+      };
+      // A call goes on when nobody waits for it any more: being slow here must not count as being offline.
+      await withinTime(read(TOKENS_AT_ONCE[0], 0), withinMs);
+      isLate = true;
+      return held;
     },
 
     remove: async (vaultId, serviceName) => {
@@ -79,26 +89,22 @@ export function createWebhookRecords(options: {
   };
 }
 
-async function withinTime(
-  answer: Promise<ReadonlyMap<string, WebhookToken>>,
-  ms: number,
-): Promise<ReadonlyMap<string, WebhookToken>> {
+async function withinTime(work: Promise<void>, ms: number): Promise<void> {
   const waiting = new AbortController();
-  const late = delay(ms, NONE, { signal: waiting.signal, ref: false }).catch(() => NONE);
+  const late = delay(ms, undefined, { signal: waiting.signal, ref: false }).catch(() => undefined);
   try {
-    return await Promise.race([answer, late]);
+    await Promise.race([work, late]);
   } finally {
     waiting.abort();
   }
 }
 
 /** A webhook may be of any make: what it says counts only where it has the protocol's form and the name asked for. */
-function readTokens(
-  body: Record<string, unknown>,
-  serviceNames: readonly string[],
-): ReadonlyMap<string, WebhookToken> {
+function readTokens(body: Record<string, unknown>, serviceNames: readonly string[]): readonly WebhookToken[] {
   const { data } = storageBatchAnswerSchema.safeParse(body);
-  const tokens = (data?.results ?? []).map((result) => tokenMetadataSchema.safeParse(result).data);
-  const matching = tokens.filter((token, index) => token?.serviceName === serviceNames[index]);
-  return new Map(matching.flatMap((token) => (token === undefined ? [] : [[token.serviceName, token]])));
+  const results = (data?.results ?? []).slice(0, serviceNames.length);
+  const tokens = results.map((result) => tokenMetadataSchema.safeParse(result).data);
+  return tokens.filter(
+    (token, index): token is WebhookToken => token !== undefined && token.serviceName === serviceNames[index],
+  );
 }

@@ -1,5 +1,6 @@
 import { type Clock, formatTime } from '@svault/shared';
-import { storageAnswerSchemas, storageBatchAnswerSchema } from '@svault/shared/schemas';
+import { auditHeadSchema, storageAnswerSchemas, storageBatchAnswerSchema } from '@svault/shared/schemas';
+import { z } from 'zod';
 import type { AuditEvent } from '../audit/audit-event.ts';
 import type { AuditDestination } from '../audit/shipper.ts';
 import { toWireEvent } from '../audit/shipping-batch.ts';
@@ -77,6 +78,9 @@ const flat = (prefix: 'known' | 'seen', { epoch, seq, hash }: LogHead): Record<s
   [`${prefix}Hash`]: hash,
 });
 
+/** All that is wanted of `audit.list`. */
+const headOnlySchema = z.object({ head: auditHeadSchema });
+
 /** Characters of an answer that the log quotes: a webhook must not fill it. */
 const MAX_QUOTED = 300;
 
@@ -84,7 +88,7 @@ const MAX_QUOTED = 300;
 function readResults(body: Record<string, unknown>, sent: number): LogHead {
   const [appended, listed] = storageBatchAnswerSchema.safeParse(body).data?.results ?? [];
   const accepted = storageAnswerSchemas['audit.append'].safeParse(appended);
-  const list = storageAnswerSchemas['audit.list'].safeParse(listed);
+  const list = headOnlySchema.safeParse(listed);
   if (!accepted.success || !list.success || accepted.data.accepted !== sent)
     throw new WebhookCallFailed(
       'garbage',

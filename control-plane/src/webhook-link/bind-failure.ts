@@ -8,6 +8,7 @@ export function explainBindFailure(error: unknown, baseUrl: string): unknown {
   if (!(error instanceof WebhookCallFailed)) return error;
   const about = { cause: error, reason: error.message };
   switch (error.failure) {
+    case 'held_back':
     case 'unreachable':
       return refusal(
         'WEBHOOK_UNAVAILABLE',

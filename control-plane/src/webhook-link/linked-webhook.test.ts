@@ -1,7 +1,8 @@
 import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createCallBudget } from './call-budget.ts';
 import { type LinkedWebhook, createLinkedWebhook } from './linked-webhook.ts';
-import { type OnlineStatus, createOnlineStatus } from './online-status.ts';
+import { type OutageNotes, createOnlineStatus } from './online-status.ts';
 import type { WebhookCall } from './signed-client.ts';
 import { WebhookCallFailed } from './webhook-call-failed.ts';
 import type { WebhookLink } from './webhook-link.ts';
@@ -19,12 +20,13 @@ const link: WebhookLink = {
   latencyMs: undefined,
 };
 
-const ANSWER = { body: { status: 'ok' }, latencyMs: 3 };
+const ANSWER = { body: { status: 'ok' }, latencyMs: 3, bytes: 15 };
+const late = () => new WebhookCallFailed('unreachable', 'timeout', { isLate: true });
 const unreachable = () => new WebhookCallFailed('unreachable', 'no connection');
 const refused = () => new WebhookCallFailed('refused', 'no', { status: 401, code: 'SIGNATURE_INVALID' });
 
 let clock: ManualClock;
-let status: OnlineStatus;
+let status: OutageNotes;
 let calls: WebhookCall[];
 let outcomes: (() => WebhookCallFailed)[];
 let pauses: number[];
@@ -50,6 +52,7 @@ beforeEach(() => {
       wrap: (_vaultId, { id }) => ({ id, wrapped: '' }),
     },
     status,
+    budget: createCallBudget({ clock }),
     wait: async (ms) => void pauses.push(ms),
   });
 });
@@ -96,22 +99,50 @@ describe('repeating (protocol.md section 2)', () => {
 });
 
 describe('being offline', () => {
-  it('begins with a try that fails and ends with one that is answered', async () => {
+  const once = (): Promise<unknown> =>
+    webhook.call(link, { ...storage, repeat: false }).catch(() => undefined);
+  const isOffline = (): boolean => status.offlineForSeconds(link.vaultId) > 0;
+
+  it('begins with a call that fails, lasts however long nobody answers, and ends with one that is answered', async () => {
     outcomes = [unreachable];
-    await webhook.call(link, { ...storage, repeat: false }).catch(() => undefined);
-    expect(status.offlineForSeconds(link.vaultId)).toBe(15);
-    clock.advance(4_100);
-    expect(status.offlineForSeconds(link.vaultId)).toBe(11);
-    await webhook.call(link, storage);
+    await once();
+    expect(status.offlineForSeconds(link.vaultId)).toBe(2);
+    clock.advance(3_600_000);
+    expect(status.offlineForSeconds(link.vaultId)).toBe(2);
+    await once();
     expect(status.offlineForSeconds(link.vaultId)).toBe(0);
   });
 
-  it('lasts 15 s by a clock that does not jump', () => {
-    status.begin(link.vaultId).failed();
-    clock.jump(3_600_000);
-    expect(status.offlineForSeconds(link.vaultId)).toBe(15);
-    clock.advance(15_000);
-    expect(status.offlineForSeconds(link.vaultId)).toBe(0);
+  it('ends with a refusal too: the webhook is there', async () => {
+    outcomes = [unreachable, refused];
+    await once();
+    await once();
+    expect(isOffline()).toBe(false);
+  });
+
+  it('does not begin with one call that is late, and does with the next one', async () => {
+    outcomes = [late];
+    await once();
+    expect([isOffline(), status.takeSuspects(1), status.takeSuspects(1)]).toEqual([
+      false,
+      [link.vaultId],
+      [],
+    ]);
+    outcomes = [late];
+    await once();
+    expect(isOffline()).toBe(true);
+  });
+
+  it('does not begin with calls that were late at the same time, nor with two that an answer came between', async () => {
+    const both = [status.begin(link.vaultId), status.begin(link.vaultId)];
+    clock.advance(10_000);
+    for (const each of both) each.failed('late');
+    expect(isOffline()).toBe(false);
+    outcomes = [];
+    await once();
+    outcomes = [late];
+    await once();
+    expect(isOffline()).toBe(false);
   });
 
   it('is not told by a call that began before another one was answered', () => {
@@ -119,21 +150,41 @@ describe('being offline', () => {
     clock.advance(1_000);
     status.begin(link.vaultId).answered();
     clock.advance(9_000);
-    hung.failed();
-    expect(status.offlineForSeconds(link.vaultId)).toBe(0);
-    status.begin(link.vaultId).failed();
-    expect(status.offlineForSeconds(link.vaultId)).toBe(15);
+    hung.failed('broken');
+    expect(isOffline()).toBe(false);
+    status.begin(link.vaultId).failed('broken');
+    expect(isOffline()).toBe(true);
   });
 
-  it('is not a refusal', async () => {
-    outcomes = [refused];
-    await webhook.call(link, storage).catch(() => undefined);
-    expect(status.offlineForSeconds(link.vaultId)).toBe(0);
+  it('is neither a refusal nor garbage', async () => {
+    for (const outcome of [refused, () => new WebhookCallFailed('garbage', 'what?')]) {
+      outcomes = [outcome];
+      await once();
+      expect(isOffline()).toBe(false);
+    }
   });
 
   it("says nothing about another account's webhook that took the same id", async () => {
     outcomes = [unreachable];
-    await webhook.call(link, { ...storage, repeat: false }).catch(() => undefined);
+    await once();
     expect(status.offlineForSeconds('vlt_2' as Id<'vlt'>)).toBe(0);
+  });
+
+  it('is told to other processes once each time that it begins or ends, and what they say does not undo what is newer here', () => {
+    const { vaultId } = link;
+    status.begin(vaultId).failed('broken');
+    status.begin(vaultId).failed('broken');
+    status.learn({ vaultId, isOffline: false });
+    expect([isOffline(), status.takeChanges(), status.takeChanges()]).toEqual([
+      true,
+      [{ vaultId, isOffline: true }],
+      [],
+    ]);
+    status.learn({ vaultId, isOffline: false });
+    expect(isOffline()).toBe(false);
+    status.learn({ vaultId, isOffline: true });
+    expect([isOffline(), status.takeChanges()]).toEqual([true, []]);
+    status.learnAll(new Set());
+    expect(isOffline()).toBe(false);
   });
 });

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CallBudget } from './call-budget.ts';
 import type { OnlineStatus } from './online-status.ts';
-import type { SignedClient, WebhookAnswer } from './signed-client.ts';
+import {
+  CALL_TIMEOUT_MS,
+  type CountedAnswer,
+  type SignedClient,
+  type WebhookAnswer,
+} from './signed-client.ts';
 import { WebhookCallFailed } from './webhook-call-failed.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 import type { WebhookLink, WrappedHmacKey } from './webhook-link.ts';
@@ -49,23 +55,37 @@ export function createLinkedWebhook(options: {
   readonly client: SignedClient;
   readonly keys: WebhookKeys;
   readonly status: OnlineStatus;
+  readonly budget: CallBudget;
   /** How to wait between two tries; by the system's timers unless given. */
   readonly wait?: Wait;
 }): LinkedWebhook {
-  const { client, keys, status, wait = waitFor } = options;
+  const { client, keys, status, budget, wait = waitFor } = options;
 
   const noting = async (
     { vaultId }: WebhookLink,
-    call: () => Promise<WebhookAnswer>,
+    {
+      timeoutMs = CALL_TIMEOUT_MS,
+      signal,
+    }: { readonly timeoutMs?: number | undefined; readonly signal?: AbortSignal | undefined },
+    call: () => Promise<CountedAnswer>,
   ): Promise<WebhookAnswer> => {
+    const place = await budget.enter(vaultId, { timeoutMs, ...(signal && { signal }) });
     const outcome = status.begin(vaultId);
+    let bytes = 0;
     try {
       const answer = await call();
+      bytes = answer.bytes;
       outcome.answered();
       return answer;
     } catch (error) {
-      if (isUnreachable(error)) outcome.failed();
+      if (error instanceof WebhookCallFailed) {
+        bytes = error.bytes;
+        if (error.failure === 'unreachable') outcome.failed(error.isLate ? 'late' : 'broken');
+        if (error.failure === 'refused') outcome.answered();
+      }
       throw error;
+    } finally {
+      place.leave(bytes);
     }
   };
 
@@ -75,7 +95,7 @@ export function createLinkedWebhook(options: {
     { path, body, timeoutMs, repeat = true, signal }: LinkedCall,
   ): Promise<WebhookAnswer> => {
     const once = (): Promise<WebhookAnswer> =>
-      noting(link, () =>
+      noting(link, { timeoutMs, signal }, () =>
         client.call({
           url: link.url,
           path,
@@ -100,7 +120,7 @@ export function createLinkedWebhook(options: {
     call: (link, call) => repeating(link, link.key, call),
     healthUnder: (link, key, repeat = true) => repeating(link, key, { path: '/v1/health', repeat }),
     requestNewKey: (link) =>
-      noting(link, () =>
+      noting(link, {}, () =>
         client.call({
           url: link.url,
           path: '/v1/exchange',

@@ -1,10 +1,15 @@
 import type { Clock, Id } from '@svault/shared';
-
-/** protocol.md section 2 and contract.md "Webhook offline": how long a failed call counts. */
-const OFFLINE_MS = 15_000;
+import type { OutageChange } from './shared-outages.ts';
 
 /**
- * What the last calls said about which vaults' webhooks answer. Held by the process: it is knowledge of seconds.
+ * How soon a webhook that is offline is asked again: it is probed once a second, or at once where somebody asks for it in a
+ * long outage, and what came of that has reached every process a moment later.
+ */
+const RETRY_AFTER_SECONDS = 2;
+
+/**
+ * Which vaults' webhooks are offline, as far as this process knows (protocol.md section 2). An outage begins with evidence and
+ * ends with the first answer to anybody, in any of the processes (`webhook-prober.ts`).
  *
  * By vault and not by the webhook's id, which the webhook chooses: one account's webhook could take the id of another's
  * and make that one count as offline.
@@ -12,7 +17,7 @@ const OFFLINE_MS = 15_000;
 export interface OnlineStatus {
   /** To be told before a call of the vault's webhook. */
   begin(vaultId: Id<'vlt'>): CallOutcome;
-  /** Whole seconds for which the vault's webhook still counts as offline; 0 when it is not known to be. */
+  /** Whole seconds after which asking again makes sense; 0 when the vault's webhook is not known to be offline. */
   offlineForSeconds(vaultId: Id<'vlt'>): number;
 }
 
@@ -22,36 +27,99 @@ export interface CallOutcome {
   /**
    * Nobody answered. That is old where another call was answered since this one began: one that hung on a connection which
    * the network had lost says nothing of now.
+   *
+   * @param how `late`: it had not answered in time. A slow answer alone is no outage, so that this is only suspicion, until
+   *   a further call or a probe is not answered either
    */
-  failed(): void;
+  failed(how: 'broken' | 'late'): void;
 }
 
-export function createOnlineStatus(clock: Clock): OnlineStatus {
-  /** Monotonic time in ms until which a vault's webhook counts as offline. */
-  const offlineUntil = new Map<Id<'vlt'>, number>();
+/** What the prober exchanges with the other processes, and looks after. */
+export interface OutageNotes extends OnlineStatus {
+  /** What began or ended here since the former call. */
+  takeChanges(): readonly OutageChange[];
+  /** They could not be published: the next call of `takeChanges` gives them again. */
+  returnChanges(changes: readonly OutageChange[]): void;
+  /** What another process found out; what was found out here since, and not taken yet, is newer. */
+  learn(change: OutageChange): void;
+  /** Forgets every outage that is not among these. */
+  learnAll(offline: ReadonlySet<Id<'vlt'>>): void;
+  /** Whether there is any outage. */
+  anyOffline(): boolean;
+  /** Those with an outage that somebody asked for since the former call. */
+  takeWanted(): readonly Id<'vlt'>[];
+  /** Those that were late once and have not answered since; each once. */
+  takeSuspects(limit: number): readonly Id<'vlt'>[];
+}
+
+export function createOnlineStatus(clock: Clock): OutageNotes {
+  const offline = new Set<Id<'vlt'>>();
+  const wanted = new Set<Id<'vlt'>>();
+  const changed = new Set<Id<'vlt'>>();
+  /** Late once: when, by monotonic time, and whether a probe has been made of it. */
+  const suspects = new Map<Id<'vlt'>, { readonly sinceMs: number; isProbed: boolean }>();
   /** Monotonic time in ms of the last answer: one number for each account whose webhook this process has called. */
   const answeredAt = new Map<Id<'vlt'>, number>();
+
+  const begins = (vaultId: Id<'vlt'>): void => {
+    suspects.delete(vaultId);
+    if (offline.has(vaultId)) return;
+    offline.add(vaultId);
+    changed.add(vaultId);
+  };
+  const ends = (vaultId: Id<'vlt'>): void => {
+    suspects.delete(vaultId);
+    wanted.delete(vaultId);
+    if (offline.delete(vaultId)) changed.add(vaultId);
+  };
+  const taken = <T>(from: Set<T>): readonly T[] => {
+    const all = [...from];
+    from.clear();
+    return all;
+  };
+
   return {
     begin: (vaultId) => {
       const begunAt = clock.monotonic();
       return {
         answered: () => {
           answeredAt.set(vaultId, clock.monotonic());
-          offlineUntil.delete(vaultId);
+          ends(vaultId);
         },
-        failed: () => {
+        failed: (how) => {
           if (begunAt < (answeredAt.get(vaultId) ?? begunAt)) return;
-          offlineUntil.set(vaultId, clock.monotonic() + OFFLINE_MS);
+          // Calls that waited at the same time are one sign and not several.
+          const isSecond = begunAt >= (suspects.get(vaultId)?.sinceMs ?? Infinity);
+          if (how === 'broken' || isSecond) begins(vaultId);
+          else if (!offline.has(vaultId) && !suspects.has(vaultId))
+            suspects.set(vaultId, { sinceMs: clock.monotonic(), isProbed: false });
         },
       };
     },
     offlineForSeconds: (vaultId) => {
-      const until = offlineUntil.get(vaultId);
-      if (until === undefined) return 0;
-      const leftMs = until - clock.monotonic();
-      if (leftMs > 0) return Math.ceil(leftMs / 1000);
-      offlineUntil.delete(vaultId);
-      return 0;
+      if (!offline.has(vaultId)) return 0;
+      wanted.add(vaultId);
+      return RETRY_AFTER_SECONDS;
+    },
+    takeChanges: () => taken(changed).map((vaultId) => ({ vaultId, isOffline: offline.has(vaultId) })),
+    returnChanges: (changes) => {
+      for (const { vaultId } of changes) changed.add(vaultId);
+    },
+    learn: ({ vaultId, isOffline }) => {
+      if (changed.has(vaultId)) return;
+      if (isOffline) offline.add(vaultId);
+      else offline.delete(vaultId);
+    },
+    learnAll: (known) => {
+      for (const vaultId of offline)
+        if (!known.has(vaultId) && !changed.has(vaultId)) offline.delete(vaultId);
+    },
+    anyOffline: () => offline.size > 0,
+    takeWanted: () => taken(wanted),
+    takeSuspects: (limit) => {
+      const fresh = [...suspects].filter(([, { isProbed }]) => !isProbed).slice(0, Math.max(limit, 0));
+      for (const [, suspect] of fresh) suspect.isProbed = true;
+      return fresh.map(([vaultId]) => vaultId);
     },
   };
 }

@@ -47,8 +47,9 @@ export function createKeyRotation(options: {
     link: WebhookLink,
     key: WrappedHmacKey,
     by: Id<'usr'> | undefined,
+    repeat = true,
   ): Promise<boolean> => {
-    await webhook.healthUnder(link, key);
+    await webhook.healthUnder(link, key, repeat);
     const { vaultId, webhookId } = link;
     const detail = { webhookId, keyId: key.id, formerKeyId: link.key.id };
     const event: NewAuditEvent = {
@@ -77,12 +78,12 @@ export function createKeyRotation(options: {
     return key;
   };
 
-  const complete = async (link: WebhookLink): Promise<boolean> =>
-    link.pendingKey !== undefined && activate(link, link.pendingKey, undefined);
+  const complete = async (link: WebhookLink, repeat = false): Promise<boolean> =>
+    link.pendingKey !== undefined && activate(link, link.pendingKey, undefined, repeat);
 
   /** What an earlier rotation left behind comes first: its key may be the only one that the webhook still takes. */
   const settle = async (link: WebhookLink): Promise<WebhookLink> => {
-    const completed = await complete(link).catch((error: unknown) => {
+    const completed = await complete(link, true).catch((error: unknown) => {
       if (error instanceof WebhookCallFailed && error.failure === 'refused') return false;
       throw error;
     });
@@ -98,7 +99,7 @@ export function createKeyRotation(options: {
       if ((await links.find(link.vaultId))?.key.wrapped === key.wrapped) return key.id;
       throw changedMeanwhile();
     },
-    complete,
+    complete: (link) => complete(link),
   };
 }
 

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type HmacKey,
+  JsonRefused,
   authorityOf,
   isWebhookErrorCode,
   parseWireObject,
@@ -9,6 +10,7 @@ import {
   utf8,
 } from '@svault/shared';
 import { type Egress, EgressFailed, EgressRefused, type EgressResponse } from '@svault/shared/egress';
+import { type AnswerCap, answerCap, operationOf } from './answer-caps.ts';
 import { WebhookCallFailed } from './webhook-call-failed.ts';
 
 export interface WebhookCall {
@@ -30,18 +32,23 @@ export interface WebhookAnswer {
   readonly latencyMs: number;
 }
 
+/** With what it cost. */
+export interface CountedAnswer extends WebhookAnswer {
+  /** Of the body as it came. */
+  readonly bytes: number;
+}
+
 /** Calls a webhook with the signature of protocol.md section 3. */
 export interface SignedClient {
   /**
    * One request, never repeated, with a time and nonce of its own.
    * @throws WebhookCallFailed
    */
-  call(call: WebhookCall): Promise<WebhookAnswer>;
+  call(call: WebhookCall): Promise<CountedAnswer>;
 }
 
-const TIMEOUT_MS = 10_000;
-/** The longest answer: a page of 500 tokens stays far below. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+/** protocol.md section 2. */
+export const CALL_TIMEOUT_MS = 10_000;
 
 export function createSignedClient({
   egress,
@@ -51,7 +58,7 @@ export function createSignedClient({
   readonly clock: Clock;
 }): SignedClient {
   return {
-    call: async ({ url, path, key, body: content = {}, timeoutMs = TIMEOUT_MS, signal }) => {
+    call: async ({ url, path, key, body: content = {}, timeoutMs = CALL_TIMEOUT_MS, signal }) => {
       const body = utf8(JSON.stringify(content));
       const nowMs = clock.now();
       const signed = {
@@ -62,6 +69,8 @@ export function createSignedClient({
         key,
         nowMs,
       };
+      const cap = answerCap(path, content);
+      const operation = operationOf(path, content);
       const startedMs = clock.monotonic();
       const answer = await egress
         .request({
@@ -70,46 +79,74 @@ export function createSignedClient({
           headers: signRequest(signed),
           body,
           timeoutMs,
-          maxBytes: MAX_ANSWER_BYTES,
+          maxBytes: cap.bytes,
           ...(signal && { signal }),
         })
         .catch((error: unknown) => {
-          throw describeFailure(error);
+          throw describeFailure(error, operation, cap);
         });
       const latencyMs = Math.round(clock.monotonic() - startedMs);
-      return { body: readAnswer(answer), latencyMs };
+      return { body: readAnswer(answer, operation, cap), latencyMs, bytes: answer.body.byteLength };
     },
   };
 }
 
-function describeFailure(error: unknown): unknown {
+function describeFailure(error: unknown, operation: string, { bytes }: AnswerCap): unknown {
   if (error instanceof EgressRefused)
     return new WebhookCallFailed('address', `the address is refused: ${error.reason}`, { cause: error });
   // Our own wish to stop says nothing about the webhook.
   if (!(error instanceof EgressFailed) || error.kind === 'aborted') return error;
-  return error.kind === 'too_large'
-    ? new WebhookCallFailed('garbage', 'the answer is too large', { cause: error })
-    : new WebhookCallFailed('unreachable', `the call failed: ${error.kind}`, { cause: error });
+  switch (error.kind) {
+    case 'too_large':
+      return tooLarge(operation, `${bytes} bytes`, { cause: error, bytes });
+    case 'protocol':
+      return new WebhookCallFailed('garbage', `the answer to ${operation} is no HTTP that is read`, {
+        cause: error,
+      });
+    case 'timeout':
+      return new WebhookCallFailed('unreachable', 'the call failed: timeout', { cause: error, isLate: true });
+    default:
+      return new WebhookCallFailed('unreachable', `the call failed: ${error.kind}`, { cause: error });
+  }
 }
+
+const tooLarge = (
+  operation: string,
+  most: string,
+  facts: { cause?: unknown; bytes: number },
+): WebhookCallFailed =>
+  new WebhookCallFailed('garbage', `the answer to ${operation} is larger than ${most}`, {
+    ...facts,
+    isTooLarge: true,
+  });
 
 const GATEWAY_FAILURES = [502, 503, 504];
 
 /** @returns the body of a success */
-function readAnswer({ status, headers, body: bytes }: EgressResponse): Record<string, unknown> {
-  const body = tryParse(bytes);
+function readAnswer(
+  { status, headers, body: bytes }: EgressResponse,
+  operation: string,
+  cap: AnswerCap,
+): Record<string, unknown> {
+  const body = tryParse(bytes, operation, cap);
   const code = body?.['code'];
   if ((status === 200 || status === 202) && body !== undefined) return body;
+  const facts = { status, bytes: bytes.byteLength };
   if (status >= 400 && isWebhookErrorCode(code)) {
     const retryAfterSeconds = readRetryAfter(headers['retry-after']);
     throw new WebhookCallFailed('refused', `the webhook refused: ${status} ${code}`, {
-      status,
+      ...facts,
       code,
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     });
   }
   if (GATEWAY_FAILURES.includes(status) && typeof code !== 'string')
-    throw new WebhookCallFailed('unreachable', `a gateway answered ${status}`, { status });
-  throw new WebhookCallFailed('garbage', `an answer that is none of the protocol: ${status}`, { status });
+    throw new WebhookCallFailed('unreachable', `a gateway answered ${status}`, facts);
+  throw new WebhookCallFailed(
+    'garbage',
+    `an answer to ${operation} that is none of the protocol: ${status}`,
+    facts,
+  );
 }
 
 /** What a webhook may ask us to wait, at most: its own limit is by the hour (protocol.md section 7). */
@@ -121,10 +158,16 @@ function readRetryAfter(field: string | undefined): number | undefined {
   return Math.min(Math.max(Number(field), 1), MAX_RETRY_AFTER_SECONDS);
 }
 
-function tryParse(bytes: Uint8Array): Record<string, unknown> | undefined {
+function tryParse(
+  bytes: Uint8Array,
+  operation: string,
+  { commas }: AnswerCap,
+): Record<string, unknown> | undefined {
   try {
-    return parseWireObject(bytes);
-  } catch {
+    return parseWireObject(bytes, { maxCommas: commas });
+  } catch (error) {
+    if (error instanceof JsonRefused && error.reason === 'values')
+      throw tooLarge(operation, `${commas} values`, { bytes: bytes.byteLength });
     return undefined;
   }
 }

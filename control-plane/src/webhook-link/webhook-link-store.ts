@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { LogHead } from './log-head.ts';
-import type { WebhookLink, WrappedHmacKey } from './webhook-link.ts';
+import type { SetAside, WebhookLink, WrappedHmacKey } from './webhook-link.ts';
 
 export interface WebhookLinkStore {
   find(vaultId: Id<'vlt'>): Promise<WebhookLink | undefined>;
@@ -22,7 +22,11 @@ export interface WebhookLinkStore {
   /** Makes the pending key the one in use and forgets the former; false where that key is not pending any more. */
   activatePendingKey(vaultId: Id<'vlt'>, keyId: string): Promise<boolean>;
 
-  withPendingKey(limit: number): Promise<readonly WebhookLink[]>;
+  /** By vault. */
+  withPendingKey(page: {
+    readonly after: Id<'vlt'> | undefined;
+    readonly limit: number;
+  }): Promise<readonly WebhookLink[]>;
 
   /** Those of vaults that are not locked, whose webhook has answered under its key; by vault. */
   ofOpenVaults(page: {
@@ -35,6 +39,9 @@ export interface WebhookLinkStore {
     link: Pick<WebhookLink, 'vaultId' | 'webhookId'>,
     seen: { readonly at: string; readonly latencyMs: number; readonly capabilities?: readonly string[] },
   ): Promise<void>;
+
+  /** @param aside undefined: not any more */
+  setAside(link: Pick<WebhookLink, 'vaultId' | 'webhookId'>, aside: SetAside | undefined): Promise<void>;
 
   /** The last head seen of this webhook's log. It outlives the link: a webhook bound again is compared with it. */
   logHead(vaultId: Id<'vlt'>, webhookId: string): Promise<LogHead | undefined>;

@@ -23,6 +23,25 @@ export interface WebhookLink {
   /** The last time it answered a signed call, and how long that took. */
   readonly lastSeenAt: string | undefined;
   readonly latencyMs: number | undefined;
+  /** Background work leaves it alone, or did so a while ago. */
+  readonly setAside?: SetAside | undefined;
+}
+
+/**
+ * Why background work leaves a webhook alone.
+ *
+ * - `slow`: its calls took too long
+ * - `unusable_answers`: what it answers is no answer of the protocol, or larger than one may be
+ * - `too_many_answers`: what it answers cost more than one account may cost
+ */
+export const SET_ASIDE_REASONS = ['slow', 'unusable_answers', 'too_many_answers'] as const;
+export type SetAsideReason = (typeof SET_ASIDE_REASONS)[number];
+
+export interface SetAside {
+  readonly reason: SetAsideReason;
+  readonly until: string;
+  /** How often in a row. */
+  readonly strikes: number;
 }
 
 /** What a wrapped key is bound to, so that one copied into another vault's row does not open there. */

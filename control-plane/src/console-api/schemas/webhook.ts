@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { bindCodeSchema, hmacHashSchema, thumbprintSchema } from '@svault/shared/schemas';
 import { problemOfWebhookUrl } from '../../webhook-link/bind-offer.ts';
+import { SET_ASIDE_REASONS } from '../../webhook-link/webhook-link.ts';
 import type { WebhookView } from '../../webhook-link/webhook-view.ts';
 import { timeSchema } from './fields.ts';
 
@@ -31,6 +32,18 @@ export const webhookSchema = z.object({
   boundAt: timeSchema.optional(),
   keyId: z.string().optional(),
   rotationPending: z.boolean().optional(),
+  setAside: z
+    .object({
+      reason: z.enum(SET_ASIDE_REASONS).meta({
+        description:
+          '`slow`: its calls took too long; `unusable_answers`: they are no answers of the protocol, or larger than one may be; `too_many_answers`: they cost more than one account may cost',
+      }),
+      until: timeSchema,
+    })
+    .optional()
+    .meta({
+      description: 'Background work leaves it alone until then: tokens are not refreshed on schedule',
+    }),
 });
 
 export const keyRotatedSchema = z.object({ keyId: z.string() });
@@ -46,7 +59,7 @@ export const credentialTicketSchema = z.object({
 
 /** The shape of {@link webhookSchema}; members that are not known are left out. */
 export function toWebhookView({ link, reachable }: WebhookView): z.infer<typeof webhookSchema> {
-  const { webhookId, url, capabilities, lastSeenAt, latencyMs, boundAt, key, pendingKey } = link;
+  const { webhookId, url, capabilities, lastSeenAt, latencyMs, boundAt, key, pendingKey, setAside } = link;
   return {
     bound: true,
     webhookId,
@@ -58,5 +71,6 @@ export function toWebhookView({ link, reachable }: WebhookView): z.infer<typeof 
     boundAt,
     keyId: key.id,
     rotationPending: pendingKey !== undefined,
+    ...(setAside !== undefined && { setAside: { reason: setAside.reason, until: setAside.until } }),
   };
 }

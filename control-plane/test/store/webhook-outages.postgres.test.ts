@@ -1,0 +1,113 @@
+import type { Id } from '@svault/shared';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../src/store/database.ts';
+import { createPostgresOutages } from '../../src/store/webhook-outages-postgres.ts';
+import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+let place: StorePlace;
+let database: Database;
+let nowMs: number;
+
+beforeAll(async () => {
+  place = await makeStorePlace();
+  database = await place.open();
+});
+afterAll(async () => {
+  await database.close();
+  await place.remove();
+});
+beforeEach(async () => {
+  nowMs = 0;
+  await sql`DELETE FROM webhook_outages`.execute(database.kysely);
+});
+
+const [ONE, OTHER] = ['vlt_1' as Id<'vlt'>, 'vlt_2' as Id<'vlt'>];
+/** As each process has one. */
+const process = () => createPostgresOutages(database.kysely, () => nowMs);
+const processes = (count: number) => Array.from({ length: count }, process);
+const began = (vaultId: Id<'vlt'>) => ({ vaultId, isOffline: true });
+const ended = (vaultId: Id<'vlt'>) => ({ vaultId, isOffline: false });
+/** Times of all rows, so many seconds ago. */
+const backdate = async (seconds: number): Promise<void> => {
+  const by = sql.raw(`interval '${seconds} s'`);
+  await sql`UPDATE webhook_outages SET since = since - ${by}, changed_at = changed_at - ${by}, ended_at = ended_at - ${by},
+    next_probe_at = next_probe_at - ${by}, probed_at = probed_at - ${by}`.execute(database.kysely);
+};
+const secondsToNext = async (): Promise<number> => {
+  const { rows } = await sql<{
+    readonly seconds: number;
+  }>`SELECT extract(epoch FROM next_probe_at - since)::float8 AS seconds FROM webhook_outages`.execute(
+    database.kysely,
+  );
+  return Math.round(rows[0]?.seconds ?? 0);
+};
+
+it('a probe is given to one of many processes that ask at once, and to none while it is under way', async () => {
+  const all = processes(8);
+  await all[0]?.publish([began(ONE), began(OTHER)]);
+  const given = await Promise.all(all.map((outages) => outages.takeProbes(32, [ONE])));
+  expect(given.flat().toSorted()).toEqual([ONE, OTHER]);
+  expect(await all[1]?.takeProbes(32, [ONE])).toEqual([]);
+  await backdate(5);
+  expect((await all[1]?.takeProbes(32, []))?.toSorted()).toEqual([ONE, OTHER]);
+});
+
+it('probes are a second apart in the first minutes of an outage, then a sixtieth of its age, at most a minute', async () => {
+  const outages = process();
+  for (const [age, pause] of [
+    [0, 1],
+    [299, 1],
+    [600, 10],
+    [3_600, 60],
+    [86_400, 60],
+  ] as const) {
+    await outages.publish([ended(ONE)]);
+    await outages.publish([began(ONE)]);
+    await backdate(age);
+    expect(await outages.takeProbes(1, [])).toEqual([ONE]);
+    await outages.probeFailed(ONE);
+    expect([age, (await secondsToNext()) - age]).toEqual([age, pause]);
+  }
+});
+
+it('somebody who asks in a long outage has it probed a second after the last time', async () => {
+  const outages = process();
+  await outages.publish([began(ONE)]);
+  await backdate(86_400);
+  await outages.takeProbes(1, []);
+  await outages.probeFailed(ONE);
+  expect(await outages.takeProbes(1, [ONE])).toEqual([]);
+  await backdate(1);
+  expect(await outages.takeProbes(1, [])).toEqual([]);
+  expect(await outages.takeProbes(1, [ONE])).toEqual([ONE]);
+});
+
+it('every process hears of each beginning and end, once it was read, and of all that is after a silence', async () => {
+  const [one, other] = [process(), process()];
+  expect(await other.news()).toEqual({ offline: new Set() });
+  await one.publish([began(ONE), began(OTHER)]);
+  await one.publish([began(ONE)]);
+  expect(await other.news()).toMatchObject({ changes: expect.arrayContaining([began(ONE), began(OTHER)]) });
+  await one.publish([ended(ONE)]);
+  expect(await other.news()).toMatchObject({ changes: expect.arrayContaining([ended(ONE)]) });
+  nowMs += 5_000;
+  expect(await other.news()).toEqual({ offline: new Set([OTHER]) });
+});
+
+it('keeps an end for a minute and no longer', async () => {
+  const outages = process();
+  await outages.publish([began(ONE), began(OTHER)]);
+  await outages.publish([ended(ONE)]);
+  await backdate(61);
+  await outages.publish([ended(OTHER)]);
+  const { rows } = await sql`SELECT vault_id FROM webhook_outages`.execute(database.kysely);
+  expect(rows).toEqual([{ vault_id: OTHER }]);
+});
+
+it('a clock that was set back holds no probe off', async () => {
+  const outages = process();
+  await outages.publish([began(ONE)]);
+  await backdate(-3_600);
+  expect(await outages.takeProbes(1, [])).toEqual([ONE]);
+});
