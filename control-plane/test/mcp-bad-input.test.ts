@@ -89,13 +89,15 @@ describe('JSON that is no message', () => {
   });
 });
 
+const HANDSHAKE = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'c', version: '1' },
+};
+
 describe('many values', () => {
   const many = Array.from({ length: 2_000 }, (_, index) => [`name-${index}`, index] as const);
-  const initialize = {
-    protocolVersion: '2025-11-25',
-    capabilities: { experimental: Object.fromEntries(many) },
-    clientInfo: { name: 'c', version: '1' },
-  };
+  const initialize = { ...HANDSHAKE, capabilities: { experimental: Object.fromEntries(many) } };
   it.each([
     ['in an object', { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize }],
     ['in a list', { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { many } } }],
@@ -115,6 +117,71 @@ describe('many values', () => {
     const answer = await client.raw({ jsonrpc: '2.0', id: 1, method, params });
     expectRefusal(answer, 200, -32_602, 1);
     expect(answer.text.length).toBeLessThan(300);
+  });
+
+  it.each([
+    ['tools/call', {}, 'params.name'],
+    ['tools/call', undefined, 'params'],
+    ['tools/call', { name: 'whoami', arguments: [1] }, 'params.arguments'],
+    ['tools/call', { name: 'whoami', arguments: 'x' }, 'params.arguments'],
+    ['tools/list', { cursor: 7 }, 'params.cursor'],
+    ['initialize', { ...HANDSHAKE, clientInfo: { name: 'c' } }, 'params.clientInfo.version'],
+    [
+      'initialize',
+      { ...HANDSHAKE, capabilities: { experimental: { '\u001b"x': 1 } } },
+      'params.capabilities.experimental',
+    ],
+  ])('parameters of %s that do not fit, %j: -32602 names %s', async (method, params, member) => {
+    const answer = await client.raw({ jsonrpc: '2.0', id: 1, method, params });
+    expectRefusal(answer, 200, -32_602, 1);
+    expect(answer.json.error.message).toContain(`\`${member}\``);
+  });
+
+  it.each([
+    ['ping', null],
+    ['tools/list', null],
+    ['tools/list', { cursor: null, _meta: null }],
+    ['initialize', { ...HANDSHAKE, capabilities: { roots: null }, _meta: { progressToken: null } }],
+    ['tools/call', { name: 'whoami', arguments: null }],
+    ['tools/call', { name: 'whoami', arguments: null, _meta: null }],
+  ])('what is null in the parameters of %s counts as absent: %j', async (method, params) => {
+    const { status, json } = await client.raw({ jsonrpc: '2.0', id: 1, method, params });
+    expect([status, json.error, json.result?.isError]).toEqual([200, undefined, undefined]);
+  });
+
+  it('a notification with params null is taken', async () => {
+    const { status } = await client.raw({
+      jsonrpc: '2.0',
+      method: 'notifications/initialized',
+      params: null,
+    });
+    expect(status).toBe(202);
+  });
+
+  it.each([
+    [{ service: null }, '`service` must be the name of a service'],
+    [null, '`service` must be the name of a service'],
+    [{ service: 'github', limit: 51 }, '`limit` must be an integer from 1 to 50'],
+    [{ service: 'github', limit: '5' }, '`limit` must be an integer from 1 to 50'],
+    [{ service: 'github', cursor: 'x' }, '`cursor` must be the nextCursor'],
+  ])(
+    'arguments of credential_history that do not fit, %j: the tool error names the member',
+    async (given, says) => {
+      const params = { name: 'credential_history', arguments: given };
+      const { json } = await client.raw({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      expect(json.result.isError).toBe(true);
+      expect(json.result.structuredContent).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      expect(json.result.content[0].text).toContain(says);
+    },
+  );
+
+  it('optional arguments of a tool that are null count as absent', async () => {
+    const params = {
+      name: 'credential_history',
+      arguments: { service: 'github', limit: null, cursor: null },
+    };
+    const { json } = await client.raw({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(json.result.structuredContent).toEqual({ history: expect.any(Array) });
   });
 });
 

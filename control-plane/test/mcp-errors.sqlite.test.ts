@@ -153,7 +153,6 @@ describe.each(ERAS)('in %s', (era: Era) => {
     ['limit', 51],
     ['limit', 1.5],
     ['limit', '20'],
-    ['limit', null],
     ['cursor', ''],
     ['cursor', 'x'],
     ['cursor', 7],

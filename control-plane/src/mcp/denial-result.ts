@@ -13,7 +13,7 @@ export function denialResult(denial: Denial): CallToolResult | undefined {
     case 'INVALID_SERVICE':
       return toolError(
         'INVALID_ARGUMENT',
-        'service must be the name of a service: 1 to 128 characters, no "/". list_credentials gives the names.',
+        '`service` must be the name of a service: 1 to 128 characters, no "/". list_credentials gives the names.',
       );
     case 'NO_GRANT':
       return toolError(

@@ -18,6 +18,7 @@ import {
 } from '../http/json-rpc.ts';
 import { routeOf } from './message-route.ts';
 import type { Read } from './read-message.ts';
+import { unfitMember } from './unfit-member.ts';
 import { type StandardHeaders, contradiction } from './standard-headers.ts';
 import type { Arguments, Tool } from './tool.ts';
 
@@ -80,7 +81,9 @@ export const createJudge =
 
     const classification = route.kind === 'modern' ? route.classification : undefined;
     const forms = classification === undefined ? HANDSHAKE_FORMS : STATELESS_FORMS;
-    if (forms.get(message.method)?.(message) === false) return refuse(id, question, UNFIT_PARAMETERS);
+    const type = forms.get(message.method);
+    if (type !== undefined && !isSpecType[type](message))
+      return refuse(id, question, unfitParameters(message, type));
     const call = toolCallIn(message, tools);
     return {
       id,
@@ -89,32 +92,35 @@ export const createJudge =
     };
   };
 
-type Form = readonly [method: string, fits: (message: JSONRPCRequest) => boolean];
+type Form = readonly [method: string, type: SpecRequest];
+
+type SpecRequest =
+  'CallToolRequest' | 'DiscoverRequest' | 'InitializeRequest' | 'ListToolsRequest' | 'PingRequest';
 
 /**
  * The requests that the SDK's server answers here in each era, and their forms. It would look itself, and then tell in an
  * answer of many times the question's size what does not fit.
  */
 const OF_BOTH_ERAS: readonly Form[] = [
-  ['tools/list', isSpecType.ListToolsRequest],
-  ['tools/call', isSpecType.CallToolRequest],
+  ['tools/list', 'ListToolsRequest'],
+  ['tools/call', 'CallToolRequest'],
 ];
-const HANDSHAKE_FORMS = new Map<string, Form[1]>([
+const HANDSHAKE_FORMS = new Map<string, SpecRequest>([
   ...OF_BOTH_ERAS,
-  ['initialize', isSpecType.InitializeRequest],
-  ['ping', isSpecType.PingRequest],
+  ['initialize', 'InitializeRequest'],
+  ['ping', 'PingRequest'],
 ]);
-const STATELESS_FORMS = new Map<string, Form[1]>([
+const STATELESS_FORMS = new Map<string, SpecRequest>([
   ...OF_BOTH_ERAS,
-  ['server/discover', isSpecType.DiscoverRequest],
+  ['server/discover', 'DiscoverRequest'],
 ]);
 
 /** In answers of the SDK's server too this is no failure of HTTP. */
-const UNFIT_PARAMETERS: JsonRpcRefusal = {
+const unfitParameters = (message: JSONRPCRequest, type: SpecRequest): JsonRpcRefusal => ({
   status: 200,
   code: INVALID_PARAMS,
-  message: 'Invalid params: they have not the form that the protocol gives to this method',
-};
+  message: `Invalid params: \`${unfitMember(message, type)}\` is missing or has not the form that the protocol gives it`,
+});
 
 /** What the SDK would refuse must ask for nothing: no ticket is made for an answer that does not carry it. */
 function toolCallIn(message: JSONRPCRequest, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {

@@ -10,6 +10,7 @@ import {
   REFUSED_BY_HTTP,
   idOf,
 } from '../http/json-rpc.ts';
+import { withoutNulls } from './absent-members.ts';
 
 /** Far above the longest arguments a tool takes. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -44,7 +45,7 @@ export async function readMessage(req: IncomingMessage, admit: () => Promise<voi
   // An event stream is never needed here.
   if (!acceptsJson(req.headers.accept)) return refused(NOT_ACCEPTABLE);
   try {
-    return { readable: true, message: parseJsonValue(bytes, BOUNDS) };
+    return { readable: true, message: withoutNulls(parseJsonValue(bytes, BOUNDS)) };
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
     if (UNREADABLE.has(error.reason)) return refused(UNPARSABLE);

@@ -65,7 +65,7 @@ export const MCP_HISTORY_PLAYS = {
     expect(entriesOf(await history(agent!, 'github'))).toHaveLength(20);
     for (const limit of [1, 20, 50])
       expect(entriesOf(await history(agent!, 'github', { limit }))).toHaveLength(limit);
-    for (const limit of [0, -1, 51, 1.5, '20', null, true, [20]])
+    for (const limit of [0, -1, 51, 1.5, '20', true, [20]])
       expectToolError(
         await agent!.mcp.call('credential_history', { service: 'github', limit }),
         'INVALID_ARGUMENT',
@@ -77,7 +77,7 @@ export const MCP_HISTORY_PLAYS = {
     expect(entriesOf(await history(agent!, 'github', { cursor: nextCursor }))).toHaveLength(20);
     const ask = (who: McpAgent, service: string, cursor: unknown) =>
       who.mcp.call('credential_history', { service, cursor });
-    for (const cursor of ['', '1', 'nonsense', `${nextCursor}A`, nextCursor.slice(0, -2), 7, null, {}])
+    for (const cursor of ['', '1', 'nonsense', `${nextCursor}A`, nextCursor.slice(0, -2), 7, {}])
       expectToolError(await ask(agent!, 'github', cursor), 'INVALID_ARGUMENT');
     expectToolError(await ask(agent!, 'second', nextCursor), 'INVALID_ARGUMENT');
     expectToolError(await ask(other!, 'github', nextCursor), 'INVALID_ARGUMENT');

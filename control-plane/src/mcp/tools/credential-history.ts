@@ -39,8 +39,8 @@ export type ReadHistory = (
 ) => Promise<CredentialHistory>;
 
 const UNFIT = {
-  limit: 'limit must be a whole number from 1 to 50.',
-  cursor: 'cursor must be the nextCursor of a previous call for the same service.',
+  limit: '`limit` must be an integer from 1 to 50.',
+  cursor: '`cursor` must be the nextCursor of a previous call for the same service.',
 } as const;
 
 /** Shows an agent its own part of the log about a service. */
