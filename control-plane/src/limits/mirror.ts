@@ -95,11 +95,15 @@ export function createTelling(tally: Tally, sentMs: number): Telling {
   };
 }
 
-/** Of an answer that came too late: what it counted has been told, though this process counted it as if it were alone. */
+/**
+ * Of an answer that came too late: what it counted has been told, though this process counted it as if it were alone. Of a
+ * window that has ended by then it says nothing: what this process counts is the next one.
+ */
 export function noteLate(tally: Tally, answer: RedisAnswer, at: Asked): void {
-  for (const { counter, added } of answer.windows)
+  const windows = answer.windows.filter(({ leftMs }) => at.sentMs + surelyLeft(leftMs) > at.answeredMs);
+  for (const { counter, added } of windows)
     addUntold(tally, counter, { uses: -added, nowMs: at.answeredMs });
-  noteWindows(tally, answer, at);
+  noteWindows(tally, { ...answer, windows }, at);
 }
 
 function addUntold(

@@ -101,3 +101,17 @@ test('what was counted in a window that has ended is not told', async () => {
   await take();
   expect(told).toEqual([0, 0]);
 });
+
+test('an answer that comes after the end of its window changes nothing of the next one', async () => {
+  const { take, answer, answerLate, clock, told } = start();
+  answer('late');
+  await take();
+  clock.advance(MINUTE);
+  answer('never');
+  for (let time = 0; time < 9; time += 1) expect(await take()).toBe(true);
+  answerLate();
+  expect([await take(), await take()]).toEqual([true, false]);
+  answer('in time');
+  await take();
+  expect(told.at(-1)).toBe(10);
+});

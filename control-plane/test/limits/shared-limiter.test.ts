@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { type Id, ManualClock, Secret, newId } from '@svault/shared';
+import { ON_BUSY_MACHINE } from '@svault/test-kit/busy-machine';
 import { NO_REDIS, REDIS_PROGRAM, type RedisServer, startRedis } from '@svault/test-kit/redis-server';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
@@ -34,8 +35,12 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
       tally: createBoundedTally(),
       clock,
     });
-  const connect = (): Promise<RedisConnection> =>
-    connectRedis(new Secret(server.url), { keyPrefix: PREFIX, onChange: (usable) => changes.push(usable) });
+  const connect = (deadlineMs?: number): Promise<RedisConnection> =>
+    connectRedis(
+      new Secret(server.url),
+      { keyPrefix: PREFIX, onChange: (usable) => changes.push(usable) },
+      deadlineMs,
+    );
 
   beforeAll(async () => {
     server = await startRedis();
@@ -50,7 +55,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
   afterAll(() => server.kill());
 
   limiterContract('one process over Redis', async (by, clock) => {
-    const own = await connect();
+    const own = await connect(ON_BUSY_MACHINE.redisMs);
     return { limiter: over(own, clock, by), close: () => own.close() };
   });
 
@@ -73,13 +78,14 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
 
   test('two processes share what is counted', async () => {
     const clock = new ManualClock();
-    const other = await connect();
-    const [here, there] = [over(connection, clock), over(other, clock)];
+    const [one, other] = [await connect(ON_BUSY_MACHINE.redisMs), await connect(ON_BUSY_MACHINE.redisMs)];
+    const [here, there] = [over(one, clock), over(other, clock)];
     const agent = makeAgent();
     expect(await agent(here, 40)).toBe(40);
     expect(await agent(there, 40)).toBe(20);
     // The violation there locks out here as well.
     expect(await agent(here, 1)).toBe(0);
+    one.close();
     other.close();
   });
 
