@@ -101,8 +101,7 @@ export function createTelling(tally: Tally, sentMs: number): Telling {
  */
 export function noteLate(tally: Tally, answer: RedisAnswer, at: Asked): void {
   const windows = answer.windows.filter(({ leftMs }) => at.sentMs + surelyLeft(leftMs) > at.answeredMs);
-  for (const { counter, added } of windows)
-    addUntold(tally, counter, { uses: -added, nowMs: at.answeredMs });
+  for (const { counter, added } of windows) addUntold(tally, counter, { uses: -added, nowMs: at.answeredMs });
   noteWindows(tally, { ...answer, windows }, at);
 }
 
