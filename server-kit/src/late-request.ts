@@ -13,7 +13,7 @@ const LOOK_MS = 1_000;
 export function refuseBrokenRequests(server: Server): void {
   const requests = new WeakMap<object, IncomingMessage>();
   const note = (req: IncomingMessage): void => void requests.set(req.socket, req);
-  server.prependListener('request', note).prependListener('checkExpectation', note);
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, note);
 
   const refuseLate = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const last = requests.get(socket);

@@ -138,7 +138,7 @@ describe('bodies', () => {
   it('takes a large body in the pieces of any network, and refuses one that is crumbs throughout', async () => {
     const server = await listen(
       (req, res) =>
-        void readBody(req, { maxBytes: 8 * 1024 * 1024 }).then(
+        void readBody(req, { maxBytes: 8 * 1024 * 1024, sender: 'known' }).then(
           (body) => res.end(`read ${body.length}`),
           ({ code }: AppError) => res.writeHead(400, { connection: 'close' }).end(code),
         ),

@@ -8,6 +8,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { MAX_WAITING, trackConnections } from './connections.ts';
 import { refuseBrokenRequests } from './late-request.ts';
+import { noteExpectation } from './expected-body.ts';
 import { occursTwice } from './repeated-header.ts';
 import type { ListenAddress } from './settings.ts';
 import { endWhenReceived } from './unread-body.ts';
@@ -63,12 +64,18 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       // Checked below: Node's own refusal has no body.
       requireHostHeader: false,
     },
-    (req, res) => {
-      if (!connections.takes(req, res)) return;
-      if (namesOneHost(req)) handler(req, res);
-      else refuse(res, 400, 'the request must have one Host');
-    },
+    (req, res) => handle(req, res),
   );
+  const handle: RequestListener = (req, res) => {
+    if (!connections.takes(req, res)) return;
+    if (namesOneHost(req)) handler(req, res);
+    else refuse(res, 400, 'the request must have one Host');
+  };
+  // Node would ask for the body before anybody has looked at the head.
+  server.on('checkContinue', (req, res) => {
+    noteExpectation(req, res);
+    handle(req, res);
+  });
   // Node's own refusal has no body, and knows nothing of a program that is to stop.
   server.on('checkExpectation', (req, res) => {
     if (connections.takes(req, res)) refuse(res, 417, 'only 100-continue may be expected');

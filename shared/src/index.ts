@@ -34,7 +34,13 @@ export type { RequestToSign } from './signing/sign.ts';
 export { signatureBase } from './signing/signature-base.ts';
 export { SIGNATURE_REFUSAL_REASONS, SignatureRefused } from './signing/signature-refused.ts';
 export type { SignatureRefusalReason } from './signing/signature-refused.ts';
-export { nonceClaimUntil, parseSignature, verifySignature, verifySignatureHead } from './signing/verify.ts';
+export {
+  nonceClaimUntil,
+  parseSignature,
+  verifySignature,
+  verifySignatureBody,
+  verifySignatureHead,
+} from './signing/verify.ts';
 export type { ParsedSignature, SignaturePolicy } from './signing/verify.ts';
 export { authorityOf, parseWebhookUrl, signedPath } from './signing/webhook-address.ts';
 export type {

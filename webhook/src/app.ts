@@ -54,7 +54,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
     logger,
     webhookUrl,
   });
-  const authenticateRequest = requests.authenticate;
+  const receiveRequest = requests.receive;
   const tickets = createTicketAuthenticator({ binding, desk, isFresh, clock, logger });
 
   const app = express();
@@ -76,7 +76,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   );
   app.use(
     createStorageRoute({
-      authenticateRequest,
+      receiveRequest,
       runOperation: createRunOperation(context),
       refusalOf: createRefusalReader(REFUSAL_CODES),
       logger,
@@ -99,16 +99,16 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
     }),
   );
   app.use(createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }) }));
-  app.use(createRefreshNotifyRoute({ authenticateRequest, notifyRefresh: refreshing.notify }));
-  app.use(createRefreshRoute({ authenticateRequest, leases: refreshing.leases }));
-  app.use(createHealthRoute({ authenticateRequest, binding, clock }));
+  app.use(createRefreshNotifyRoute({ receiveRequest, notifyRefresh: refreshing.notify }));
+  app.use(createRefreshRoute({ receiveRequest, leases: refreshing.leases }));
+  app.use(createHealthRoute({ receiveRequest, binding, clock }));
   app.use(createProbeRoutes({ isReady: context.isReady, isLeaving: () => leaving?.aborted === true }));
   app.use(createBindRoutes({ desk: door.bindDesk, serviceUrl, webhookUrl }));
   app.use(
     createExchangeRoute({
       exchange: door.exchange,
       rotate: door.rotate,
-      authenticate: authenticateRequest,
+      receive: receiveRequest,
       webhookUrl,
     }),
   );

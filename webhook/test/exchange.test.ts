@@ -59,6 +59,17 @@ describe('the exchange', () => {
     expect(door.query('SELECT secret FROM binding_code')).toEqual([{ secret: null }]);
   });
 
+  it('tells of a used or late code for 10 minutes after it was made, and then as of none', async () => {
+    for (const isUsed of [true, false]) {
+      const { code } = await door.connect();
+      if (isUsed) await door.exchange(code);
+      door.clock.advance(10 * MINUTE - 1);
+      expect((await door.exchange(code)).json.code).toBe(isUsed ? 'CODE_USED' : 'CODE_EXPIRED');
+      door.clock.advance(1);
+      expect((await door.exchange(code)).json.code).toBe('SIGNATURE_INVALID');
+    }
+  });
+
   it('does not open an expired code again when the wall clock is set back', async () => {
     const { code } = await door.connect();
     door.clock.advance(6 * MINUTE);

@@ -37,7 +37,10 @@ type BindingCode struct {
 // offer is the key that the page shows the fingerprint of, until Connect makes a code for it.
 type offer struct{ secret []byte }
 
-const codeLife = 5 * time.Minute
+const (
+	codeLife   = 5 * time.Minute
+	codeMemory = 10 * time.Minute
+)
 
 var codeShape = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
@@ -57,11 +60,14 @@ var page = template.Must(template.New("bind").Parse(`<!doctype html><meta charse
 
 type pageData struct{ Service, Fingerprint, Token string }
 
-func (wh *Webhook) bindPage(w http.ResponseWriter, _ *http.Request, _ []byte) *Refusal {
+func (wh *Webhook) isBound() bool {
 	wh.mu.Lock()
-	bound := wh.binding().Current != nil
-	wh.mu.Unlock()
-	if bound {
+	defer wh.mu.Unlock()
+	return wh.binding().Current != nil
+}
+
+func (wh *Webhook) bindPage(w http.ResponseWriter, _ *http.Request, _ content) *Refusal {
+	if wh.isBound() {
 		return refuse("SETUP_REQUIRED")
 	}
 	showPage(w, pageData{})
@@ -75,7 +81,14 @@ func showPage(w http.ResponseWriter, data pageData) {
 	page.Execute(w, data)
 }
 
-func (wh *Webhook) bindForm(w http.ResponseWriter, r *http.Request, body []byte) *Refusal {
+func (wh *Webhook) bindForm(w http.ResponseWriter, r *http.Request, read content) *Refusal {
+	if wh.isBound() {
+		return refuse("SETUP_REQUIRED")
+	}
+	body, refusal := read()
+	if refusal != nil {
+		return refusal
+	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return refuse("INVALID_REQUEST")
@@ -86,10 +99,10 @@ func (wh *Webhook) bindForm(w http.ResponseWriter, r *http.Request, body []byte)
 	if binding.Current != nil {
 		return refuse("SETUP_REQUIRED")
 	}
-	if !wh.setupTries.take(10, time.Now()) {
-		return &Refusal{Code: "RATE_LIMITED", RetryAfter: 60}
-	}
 	if subtle.ConstantTimeCompare([]byte(form.Get("setup_token")), []byte(wh.setupToken)) != 1 {
+		if !wh.wrongTokens.take(10, time.Now()) { // BND-04; the right one is never counted (BND-12)
+			return &Refusal{Code: "RATE_LIMITED", RetryAfter: 60}
+		}
 		return refuse("SETUP_REQUIRED")
 	}
 	if wh.offer == nil {
@@ -123,19 +136,46 @@ func newCode() string {
 }
 
 // exchange hands the key over, or rotates it.
-func (wh *Webhook) exchange(w http.ResponseWriter, r *http.Request, body []byte) *Refusal {
-	signature := wh.readSignature(r, body)
+func (wh *Webhook) exchange(w http.ResponseWriter, r *http.Request, read content) *Refusal {
+	signature := wh.readSignature(r)
 	if signature == nil {
 		return refuse("SIGNATURE_INVALID")
 	}
 	if signature.KeyID != "bind" {
-		return wh.signed(wh.rotate)(w, r, body)
+		return wh.signed(wh.rotate)(w, r, read)
+	}
+	if known := wh.knownCode(); known == nil {
+		return wh.refuseCode()
+	}
+	body, refusal := read()
+	if refusal != nil {
+		return refusal
 	}
 	answer, refusal := wh.exchangeCode(r, body, signature)
 	if refusal == nil {
 		writeJSON(w, 200, answer)
 	}
 	return refusal
+}
+
+// knownCode is the latest code, for as long as it is answered (EXC-16, EXC-17, EXC-20).
+func (wh *Webhook) knownCode() *BindingCode {
+	wh.mu.Lock()
+	defer wh.mu.Unlock()
+	code := wh.binding().Code
+	if code == nil || time.Since(code.MadeAt) > codeMemory {
+		return nil
+	}
+	return code
+}
+
+func (wh *Webhook) refuseCode() *Refusal {
+	wh.mu.Lock()
+	defer wh.mu.Unlock()
+	if !wh.wrongCodes.take(30, time.Now()) {
+		return &Refusal{Code: "RATE_LIMITED", RetryAfter: 60}
+	}
+	return refuse("SIGNATURE_INVALID")
 }
 
 // exchangeCode works in the order of EXC-05: headers were read; then JSON, the code's hash, MAC, times, digest.
@@ -147,17 +187,17 @@ func (wh *Webhook) exchangeCode(r *http.Request, body []byte, signature *Signatu
 	code, _ := text(object, "code")
 	service, _ := object["service"].(Object)
 	hash := sha256.Sum256([]byte(code))
+	known := wh.knownCode()
+	if known == nil || !codeShape.MatchString(code) || subtle.ConstantTimeCompare(hash[:], known.Hash) != 1 {
+		return nil, wh.refuseCode()
+	}
 	wh.mu.Lock()
 	defer wh.mu.Unlock()
 	now, binding := time.Now(), wh.binding()
-	known := binding.Code
-	if known == nil || !codeShape.MatchString(code) || subtle.ConstantTimeCompare(hash[:], known.Hash) != 1 {
-		if !wh.wrongCodes.take(30, now) {
-			return nil, &Refusal{Code: "RATE_LIMITED", RetryAfter: 60}
-		}
-		return nil, refuse("SIGNATURE_INVALID")
+	if known = binding.Code; known == nil || subtle.ConstantTimeCompare(hash[:], known.Hash) != 1 {
+		return nil, refuse("SIGNATURE_INVALID") // another one was made meanwhile
 	}
-	if !signature.macHolds([]byte(code)) || !signature.timesHold(now) || !digestHolds(r, body) {
+	if !signature.covers(body) || !signature.macHolds([]byte(code)) || !signature.timesHold(now) || !digestHolds(r, body) {
 		return nil, refuse("SIGNATURE_INVALID")
 	}
 	if known.Used {

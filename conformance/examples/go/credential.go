@@ -17,7 +17,7 @@ import (
 )
 
 // credential delivers (section 5.4). Whatever else a client forwards, a ticket in the query is what counts (CRE-05).
-func (wh *Webhook) credential(w http.ResponseWriter, r *http.Request, _ []byte) *Refusal {
+func (wh *Webhook) credential(w http.ResponseWriter, r *http.Request, _ content) *Refusal {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	tickets := query["ticket"]
 	if err != nil || len(tickets) > 1 {

@@ -24,19 +24,19 @@ import (
 // Webhook is the whole of it. mu guards the journal: whoever claims, reads or writes holds it, and nobody calls out
 // while they do.
 type Webhook struct {
-	mu         sync.Mutex
-	journal    *Journal
-	swept      time.Time
-	publicURL  string
-	serviceURL string
-	authority  string
-	pathPrefix string
-	webhookID  string
-	setupToken string
-	setupTries limiter
-	wrongCodes limiter
-	allowed    []netip.Prefix
-	offer      *offer
+	mu          sync.Mutex
+	journal     *Journal
+	swept       time.Time
+	publicURL   string
+	serviceURL  string
+	authority   string
+	pathPrefix  string
+	webhookID   string
+	setupToken  string
+	wrongTokens limiter
+	wrongCodes  limiter
+	allowed     []netip.Prefix
+	offer       *offer
 }
 
 func main() {
@@ -158,14 +158,25 @@ func (wh *Webhook) publicPath(path string) string {
 	return wh.pathPrefix + path
 }
 
-const (
-	bodyCap  = 1 << 20
-	proxyCap = 8 << 20
-)
+// bodyCap is TRN-19.
+func bodyCap(path string) int64 {
+	switch path {
+	case "/bind":
+		return 4 << 10
+	case "/v1/exchange":
+		return 1 << 10
+	case "/v1/proxy":
+		return 8 << 20
+	}
+	return 1 << 20
+}
 
-type handler func(http.ResponseWriter, *http.Request, []byte) *Refusal
+// content reads a request's body whole, no more of it than there may be. It is asked for by whoever has looked at the head.
+type content func() ([]byte, *Refusal)
 
-// ServeHTTP finds the endpoint and hands it the whole body, no larger than it may be.
+type handler func(http.ResponseWriter, *http.Request, content) *Refusal
+
+// ServeHTTP finds the endpoint, which reads the body once the head is good (SIG-57, SIG-61, TIX-44).
 func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	path = strings.TrimPrefix(wh.publicPath(path), wh.pathPrefix)
@@ -193,19 +204,26 @@ func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeRefusal(w, refuse("METHOD_NOT_ALLOWED"))
 		return
 	}
-	limit := int64(bodyCap)
-	if path == "/v1/proxy" {
-		limit = proxyCap
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
-	if err != nil {
-		return
+	limit, isRead := bodyCap(path), r.ContentLength == 0
+	read := func() ([]byte, *Refusal) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+		if err != nil {
+			return nil, refuse("INVALID_REQUEST")
+		}
+		if isRead = int64(len(body)) <= limit; !isRead {
+			return nil, refuse("TOO_LARGE")
+		}
+		return body, nil
 	}
 	refusal := refuse("TOO_LARGE")
-	if int64(len(body)) <= limit {
-		refusal = handle(w, r, body)
+	if r.ContentLength <= limit {
+		refusal = handle(w, r, read)
 	}
 	if refusal != nil {
+		if !isRead {
+			// Otherwise net/http waits for the body before it answers.
+			w.Header().Set("Connection", "close")
+		}
 		writeRefusal(w, refusal)
 	}
 }
@@ -245,9 +263,10 @@ func (wh *Webhook) signed(next func(Object) (any, *Refusal)) handler {
 	})
 }
 
-func (wh *Webhook) signedRaw(next handler) handler {
-	return func(w http.ResponseWriter, r *http.Request, body []byte) *Refusal {
-		if refusal := wh.admitService(r, body); refusal != nil {
+func (wh *Webhook) signedRaw(next func(http.ResponseWriter, *http.Request, []byte) *Refusal) handler {
+	return func(w http.ResponseWriter, r *http.Request, read content) *Refusal {
+		body, refusal := wh.admitService(r, read)
+		if refusal != nil {
 			return refusal
 		}
 		return next(w, r, body)
@@ -266,7 +285,7 @@ func jsonBody(r *http.Request, body []byte) (Object, *Refusal) {
 	return object, nil
 }
 
-func health(w http.ResponseWriter, _ *http.Request, _ []byte) *Refusal {
+func health(w http.ResponseWriter, _ *http.Request, _ content) *Refusal {
 	writeJSON(w, 200, Object{"status": "ok"})
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ type Signature struct {
 }
 
 // readSignature does everything up to the key (SIG-57): headers, label, tag, algorithm, covered list, parameters.
-func (wh *Webhook) readSignature(r *http.Request, body []byte) *Signature {
+func (wh *Webhook) readSignature(r *http.Request) *Signature {
 	inputs, macs := r.Header.Values("Signature-Input"), r.Header.Values("Signature")
 	if len(inputs) != 1 || len(macs) != 1 {
 		return nil
@@ -59,7 +60,7 @@ func (wh *Webhook) readSignature(r *http.Request, body []byte) *Signature {
 	for _, component := range strings.Fields(input[2]) {
 		signature.Components = append(signature.Components, strings.Trim(component, `"`))
 	}
-	if !signature.readParameters(input[3]) || !wh.readComponents(signature, r, body) {
+	if !signature.readParameters(input[3]) || !wh.readComponents(signature, r) {
 		return nil
 	}
 	return signature
@@ -87,7 +88,7 @@ func (s *Signature) readParameters(list string) bool {
 }
 
 // readComponents checks what is covered and makes the base (SIG-01 to SIG-25, SIG-40, SIG-41).
-func (wh *Webhook) readComponents(s *Signature, r *http.Request, body []byte) bool {
+func (wh *Webhook) readComponents(s *Signature, r *http.Request) bool {
 	path, query, _ := strings.Cut(r.RequestURI, "?")
 	derived := map[string]string{
 		"@method":    r.Method,
@@ -111,9 +112,6 @@ func (wh *Webhook) readComponents(s *Signature, r *http.Request, body []byte) bo
 		lines = append(lines, `"`+name+`": `+value)
 	}
 	required := []string{"@method", "@authority", "@path", "@query"}
-	if len(body) > 0 {
-		required = append(required, "content-type", "content-digest")
-	}
 	if len(r.Header.Values("Sv-Ticket")) > 0 {
 		required = append(required, "sv-ticket")
 	}
@@ -136,6 +134,11 @@ func oneField(r *http.Request, name string) (string, bool) {
 		return "", false
 	}
 	return strings.Trim(values[0], " \t"), true
+}
+
+// covers is SIG-02: a body of one byte or more has its type and its digest in the list.
+func (s *Signature) covers(body []byte) bool {
+	return len(body) == 0 || slices.Contains(s.Components, "content-type") && slices.Contains(s.Components, "content-digest")
 }
 
 func (s *Signature) macHolds(secret []byte) bool {
@@ -171,19 +174,43 @@ func digestHolds(r *http.Request, body []byte) bool {
 	return found == 1 && right
 }
 
+// verifyHead is all of a signature that the head alone tells: no byte of a stranger's body is read (SIG-61).
+func (wh *Webhook) verifyHead(r *http.Request) *Signature {
+	signature := wh.readSignature(r)
+	wh.mu.Lock()
+	defer wh.mu.Unlock()
+	if signature == nil {
+		return nil
+	}
+	key := wh.requestKey(signature.KeyID, time.Now())
+	if key == nil || !signature.macHolds(key.Secret) || !signature.timesHold(time.Now()) {
+		return nil
+	}
+	return signature
+}
+
 // admitService verifies a signed request and claims its nonce; only then is a pending key the current one.
-func (wh *Webhook) admitService(r *http.Request, body []byte) *Refusal {
-	signature := wh.readSignature(r, body)
+func (wh *Webhook) admitService(r *http.Request, read content) ([]byte, *Refusal) {
+	signature := wh.verifyHead(r)
+	if signature == nil {
+		return nil, refuse("SIGNATURE_INVALID")
+	}
+	body, refusal := read()
+	if refusal != nil {
+		return nil, refusal
+	}
+	return body, wh.claim(r, body, signature)
+}
+
+func (wh *Webhook) claim(r *http.Request, body []byte, signature *Signature) *Refusal {
 	wh.mu.Lock()
 	defer wh.mu.Unlock()
 	now := time.Now()
-	if signature == nil {
-		return refuse("SIGNATURE_INVALID")
-	}
+	// Looked up again: the body may have taken a while.
 	key := wh.requestKey(signature.KeyID, now)
 	nonce := "nonce/" + signature.KeyID + "/" + signature.Nonce
 	var until int64
-	if key == nil || !signature.macHolds(key.Secret) || !signature.timesHold(now) || !digestHolds(r, body) ||
+	if key == nil || !signature.timesHold(now) || !signature.covers(body) || !digestHolds(r, body) ||
 		wh.journal.Get(nonce, &until) {
 		return refuse("SIGNATURE_INVALID")
 	}

@@ -28,8 +28,12 @@ var requiredOf = map[string][]string{
 }
 
 // store takes a secret in from a browser or a command line (section 5.5).
-func (wh *Webhook) store(w http.ResponseWriter, r *http.Request, body []byte) *Refusal {
+func (wh *Webhook) store(w http.ResponseWriter, r *http.Request, read content) *Refusal {
 	ticket, refusal := wh.admitTicket(bearer(r), "store")
+	if refusal != nil {
+		return refusal
+	}
+	body, refusal := read()
 	if refusal != nil {
 		return refusal
 	}

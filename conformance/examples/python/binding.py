@@ -90,10 +90,11 @@ def show_page(request, state, settings):
 
 def post_page(request, state, settings):
     refuse_if_bound(state)
-    state.count_attempt("set-up token", 10, 60)  # BND-04
+    request.receive()
     form = {name: values[0] for name, values in parse_qs(request.body.decode("utf-8", "replace")).items()}
     token = form.get("setup_token", "")
     if not hmac.compare_digest(token.encode(), settings.setup_token.encode()):  # BND-03
+        state.count_attempt("set-up token", 10, 60)  # BND-04; the right one is not counted and always works (BND-12)
         raise Refusal("SETUP_REQUIRED", "this is not the set-up token")
     if "key" in form:
         return 303, {"Location": connect(state, settings, form["key"]), **HEADERS}, b""
@@ -118,15 +119,18 @@ def exchange(request, state, settings):
 
 def redeem(request, signed, state, settings) -> dict:
     """The order of EXC-05: the body is read before the MAC, since the key is in it."""
+    invitation = state.one("SELECT * FROM invitation WHERE code_hash IS NOT NULL")
+    if invitation is None or invitation["expires"] + CODE_SECONDS < time.time():
+        refuse_code(state)  # EXC-19, EXC-20: whatever the body says
+    request.receive()
     body = request.json()
     code, service = member(body, "code", str), member(body, "service", dict)
     code_hash = hashlib.sha256(code.encode()).digest()
-    invitation = state.one("SELECT * FROM invitation WHERE code_hash IS NOT NULL")
-    if invitation is None or not hmac.compare_digest(code_hash, invitation["code_hash"]):
-        state.count_attempt("code", 30, 60)  # EXC-14; the right code is not counted and always works (EXC-15)
-        raise signatures.refusal(signatures.Wrong("not the latest code"))  # EXC-13, EXC-19
+    if not hmac.compare_digest(code_hash, invitation["code_hash"]):
+        refuse_code(state)
     try:
-        signatures.verify(request, signed, code.encode())  # EXC-03
+        signatures.verify_head(signed, code.encode())  # EXC-03
+        signatures.verify_body(request, signed)
     except signatures.Wrong as wrong:
         raise signatures.refusal(wrong) from None
     base_url, _ = member(service, "baseUrl", str), member(service, "vaultId", str)
@@ -147,6 +151,11 @@ def redeem(request, signed, state, settings) -> dict:
         "webhookId": webhook_id, "keyId": row["key_id"], "hmacSecret": b64url(row["secret"]),
         "protocol": "v1", "capabilities": settings.capabilities,
     }
+
+
+def refuse_code(state) -> None:
+    state.count_attempt("code", 30, 60)  # EXC-14; the right code is not counted and always works (EXC-15)
+    raise signatures.refusal(signatures.Wrong("not the latest code"))  # EXC-13, EXC-19
 
 
 def rotate(request, state) -> dict:

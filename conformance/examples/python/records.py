@@ -44,6 +44,7 @@ def load(state, name: str):
 def store(request, state, settings):
     ticket = tickets.accept(request.bearer(), "store", state, settings)  # used up, whatever follows (TIX-33)
     name = ticket["svc"]
+    request.receive()  # no byte of a stranger's body is read (TIX-44)
     try:
         sealed, secret, expiry = parse(request.json())
         version = replace(state, name, sealed, secret, expiry, ticket)

@@ -14,6 +14,8 @@ export interface BindingSteps {
   readonly page?: Step | undefined;
   /** The page's form with a set-up token that is none. */
   readonly wrongSetupToken?: Step | undefined;
+  /** The same again and again, until it is answered 429; the last of more than 10 within a minute where none was. */
+  readonly manyWrongSetupTokens?: Step | undefined;
   /** `GET /v1/health`. */
   readonly openHealth?: Step | undefined;
   /** Signed with a key that is nobody's; by path. */

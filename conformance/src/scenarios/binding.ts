@@ -24,7 +24,7 @@ function answerIn({ steps }: BindingTranscript, name: StepName): Answer {
  * What the bind page was answered with.
  * @throws CheckSkipped where there is no page: an owner may bind by a command alone
  */
-function pageIn(transcript: BindingTranscript, name: 'page' | 'pagePending' | 'wrongSetupToken'): Answer {
+function pageIn(transcript: BindingTranscript, name: StepName): Answer {
   const { page } = transcript.steps;
   if (page !== undefined && !(page instanceof NoAnswer) && page.status === 404)
     throw new CheckSkipped('the webhook has no page at /bind');
@@ -146,6 +146,16 @@ export const BINDING_CHECKS: readonly BindingCheck[] = [
         ([name, value]) => ['location', 'set-cookie'].includes(name) && value.includes(WRONG_SETUP_TOKEN),
       );
       expectThat(!kept, answer, 'the set-up token neither in Location nor in Set-Cookie');
+    },
+  },
+  {
+    id: 'binding.wrong-tokens-limited',
+    title: 'of more than 10 wrong set-up tokens within a minute some are answered 429 with Retry-After',
+    requirements: ['BND-04', 'TRN-24'],
+    observe: (transcript) => {
+      const answer = pageIn(transcript, 'manyWrongSetupTokens');
+      expectThat(answer.status === 429, answer, '429 to one of more than 10 wrong set-up tokens');
+      expectThat(header(answer, 'retry-after') !== undefined, answer, 'Retry-After');
     },
   },
   {

@@ -9,6 +9,7 @@ import { HEALTH } from './signed-requests.ts';
 
 /** Protocol section 2: the most that a body may hold, except at `/v1/proxy`. */
 const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_EXCHANGE_BYTES = 1024;
 
 const LIST = '"op":"tokens.list","limit":1';
 const storage = (tools: Tools, body: string | Uint8Array, contentType?: string): Promise<Answer> =>
@@ -294,6 +295,23 @@ export const BODY_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'body.largest-at-exchange',
+    title: 'a body of 1 KiB is taken at /v1/exchange',
+    requirements: ['TRN-20'],
+    run: async (tools) => {
+      // An operation that there is not, so that no key changes.
+      expectRefusal(await toExchange(tools, MAX_EXCHANGE_BYTES), 'INVALID_REQUEST');
+    },
+  },
+  {
+    id: 'body.too-large-at-exchange',
+    title: 'a body of more than 1 KiB is answered with 413 at /v1/exchange',
+    requirements: ['TRN-19'],
+    run: async (tools) => {
+      expectRefusal(await toExchange(tools, MAX_EXCHANGE_BYTES + 1), 'TOO_LARGE');
+    },
+  },
+  {
     id: 'body.too-large-in-chunks',
     title: 'a body of more than 1 MiB that does not say its length is answered with 413',
     requirements: ['TRN-19'],
@@ -319,6 +337,9 @@ export const BODY_CHECKS: readonly Check[] = [
     },
   },
 ];
+
+const toExchange = (tools: Tools, size: number): Promise<Answer> =>
+  tools.signed({ method: 'POST', path: '/v1/exchange', body: ofSize('{"op":"none","x":"', '"}', size) });
 
 function storeBytes(
   tools: Tools,

@@ -5,6 +5,8 @@ import { variantsAtOnce } from '../each-variant.ts';
 import { expectRefusal, expectThat } from '../expect.ts';
 import type { SignatureDeviation } from '../forge/signature.ts';
 import { headerOf, withHeader } from '../forge/tamper.ts';
+import { withoutItsBody } from '../forge/withheld-body.ts';
+import type { RequestToSend } from '../http/client.ts';
 import { sameOutside } from '../same-outside.ts';
 import type { Tools } from '../tools.ts';
 import {
@@ -171,6 +173,25 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
         await tools.signed({ method, path, body: '{' }, stale),
         'SIGNATURE_INVALID',
         'stale and no JSON',
+      );
+    },
+  },
+  {
+    id: 'signature.head-first',
+    title: 'a bad signature is refused before the body has come',
+    requirements: ['SIG-61'],
+    run: async (tools) => {
+      const { target, sign, send } = tools;
+      const request = withBody(tools);
+      const key = { id: target.key.id, secret: randomBytes(32) };
+      const heads: Readonly<Record<string, RequestToSend>> = {
+        'a wrong MAC': sign(request, { key }),
+        'too old': sign(request, { created: now() - 200, expires: now() - 140 }),
+        'not signed': { ...request, headers: [['content-type', 'application/json']], body: '' },
+        'a rotation under a wrong MAC': sign({ ...request, path: '/v1/exchange' }, { key }),
+      };
+      await variantsAtOnce(heads, async (head) =>
+        expectRefusal(await send(withoutItsBody(head)), 'SIGNATURE_INVALID'),
       );
     },
   },

@@ -3,6 +3,7 @@ import type { Check } from '../check.ts';
 import { variantsAtOnce } from '../each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../expect.ts';
 import type { TicketDeviation } from '../forge/ticket.ts';
+import { withoutItsBody } from '../forge/withheld-body.ts';
 import type { Answer } from '../http/client.ts';
 import { sameOutside } from '../same-outside.ts';
 import { now } from './signed-requests.ts';
@@ -50,6 +51,21 @@ export const TICKET_CHECKS: readonly Check[] = [
       variantsAtOnce({ ...WRONG, 'too old': stale(), 'from the future': early() }, async (deviation) =>
         expectRefusal(await showAtStore(tools, deviation), 'TICKET_INVALID'),
       ),
+  },
+  {
+    id: 'ticket.head-first',
+    title: 'POST /v1/store refuses a ticket that does not verify before the body has come',
+    requirements: ['TIX-44'],
+    claims: ['store'],
+    run: async (tools) => {
+      const ticket = tools.ticket('store', tools.freshName(), { secret: randomBytes(32) });
+      const request = { method: 'POST', path: '/v1/store' } as const;
+      const headers = [
+        ['authorization', `Bearer ${ticket}`],
+        ['content-type', 'application/json'],
+      ] as const;
+      expectRefusal(await tools.send(withoutItsBody({ ...request, headers })), 'TICKET_INVALID');
+    },
   },
   refusesTickets(
     {

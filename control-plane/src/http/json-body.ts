@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { readBody } from '@svault/server-kit/raw-body';
+import { type BodyBounds, readBody } from '@svault/server-kit/raw-body';
 import { JsonRefused, parseJsonObject } from '@svault/shared';
 import { refusal } from '../errors.ts';
 
-/** Bytes of a body. */
-export const MAX_BODY = {
+/** How much is read of a body, by what is known of its sender before. */
+export const BODY_OF = {
   /** Far above the longest notes a token may have; management requests carry nothing larger. */
-  signedIn: 256 * 1024,
+  signedIn: { maxBytes: 256 * 1024, sender: 'known' },
   /** A secret of 1,024 characters has 6 KiB where each is written as an escape. */
-  anybody: 8 * 1024,
+  anybody: { maxBytes: 8 * 1024, sender: 'stranger' },
 } as const;
 
 /**
@@ -19,11 +19,11 @@ export const MAX_BODY = {
  */
 export async function readJsonBody(
   req: IncomingMessage,
-  maxBytes: number,
+  bounds: BodyBounds,
 ): Promise<Record<string, unknown> | undefined> {
   if (!hasBody(req)) return undefined;
   if (!isJson(req)) throw refusal('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.');
-  const bytes = await readBody(req, { maxBytes });
+  const bytes = await readBody(req, bounds);
   if (bytes.length === 0) return undefined;
   try {
     return parseJsonObject(bytes);

@@ -9,7 +9,7 @@ import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from './client-address.ts';
-import { MAX_BODY, readJsonBody } from './json-body.ts';
+import { BODY_OF, readJsonBody } from './json-body.ts';
 import { comesFromOrigin, notOwnPage } from './origin-check.ts';
 import { parseInput, parsePath } from './parse-input.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
@@ -70,12 +70,12 @@ async function answer(
   if (route.role === 'public') {
     refuseForeignPage(exchange, ownOrigin);
     if (route.limit !== undefined) await limits.countAddress(route.limit, req);
-    const body = await readJsonBody(req, MAX_BODY.anybody);
+    const body = await readJsonBody(req, BODY_OF.anybody);
     return await send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
   }
   const actor = await authenticate(exchange, req.method);
   requireRole(actor.role, route.role);
-  const body = await readJsonBody(req, MAX_BODY.signedIn);
+  const body = await readJsonBody(req, BODY_OF.signedIn);
   const { whenLocked } = route;
   if (whenLocked === 'refused') await refuseWhileLocked(stores, actor.vaultId);
   const gone = (): never => unauthenticated(exchange);

@@ -61,17 +61,14 @@ export function verifySignature(
   policy: SignaturePolicy,
 ): void {
   verifySignatureHead(message, parsed, policy);
-  if (parsed.covered.includes('content-digest')) {
-    const digest = only(message.headers, 'content-digest', 'field_missing', 'field_repeated');
-    verifyContentDigest(digest, message.body);
-  }
+  verifySignatureBody(message, parsed);
 }
 
 /**
- * MAC and times alone, while a large body is still on its way: a stranger cannot have it read. The body is proven by
- * {@link verifySignature} and by nothing else.
+ * MAC and times, from the head alone: the MAC covers the digest and not the body, so a stranger is refused before a byte of
+ * the body is read. The body is proven by {@link verifySignatureBody}.
  *
- * @param parsed of the same message
+ * @param parsed of the same message, whose body may still be on its way and empty here
  * @throws SignatureRefused, and nothing else, whatever was sent
  */
 export function verifySignatureHead(
@@ -85,6 +82,19 @@ export function verifySignatureHead(
   checkTimes(parsed, policy);
 }
 
+/**
+ * That a body which came after its head is the one that was signed: covered if it has a byte, and of the digest.
+ *
+ * @param message with its whole body
+ * @throws SignatureRefused, and nothing else, whatever was sent
+ */
+export function verifySignatureBody(message: SignedMessage, { covered }: ParsedSignature): void {
+  checkBodyCoverage(message, covered);
+  if (!covered.includes('content-digest')) return;
+  const digest = only(message.headers, 'content-digest', 'field_missing', 'field_repeated');
+  verifyContentDigest(digest, message.body);
+}
+
 /** Until when a nonce has to be remembered, seconds since 1970: the moment after which its request is too old. */
 export function nonceClaimUntil(parsed: Pick<ParsedSignature, 'expires'>): number {
   return parsed.expires + NONCE_GRACE_SECONDS;
@@ -94,13 +104,15 @@ export function nonceClaimUntil(parsed: Pick<ParsedSignature, 'expires'>): numbe
 function checkCoverage(message: SignedMessage, covered: readonly string[]): void {
   // `@query` is always `?`, so a signed request has none (not even an empty one, which signs alike).
   if (message.query !== '') refuse('query');
-  if (message.body.byteLength > 0) {
-    if (!covered.includes('content-type') || !covered.includes('content-digest'))
-      refuse('content_not_covered');
-  }
+  checkBodyCoverage(message, covered);
   if (fieldValues(message.headers, 'sv-ticket').length > 0 && !covered.includes('sv-ticket')) {
     refuse('ticket_not_covered');
   }
+}
+
+function checkBodyCoverage({ body }: SignedMessage, covered: readonly string[]): void {
+  if (body.byteLength === 0) return;
+  if (!covered.includes('content-type') || !covered.includes('content-digest')) refuse('content_not_covered');
 }
 
 function checkTimes(parsed: ParsedSignature, policy: SignaturePolicy): void {

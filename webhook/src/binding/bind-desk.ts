@@ -7,8 +7,8 @@ import { type BindingCodes, boundAlready, unsealFirst } from './binding-codes.ts
 import type { BindingReader } from './binding.ts';
 import { makeRegistration } from './registration-link.ts';
 
-/** Protocol section 5.1: tries a minute, right ones too, so that an answer tells nothing of what was tried before. */
-const TRIES_PER_MINUTE = 10;
+/** Protocol section 5.1. A token of 128 bits is not guessed: the bound is for the log, and the right one is always taken. */
+const WRONG_TOKENS_PER_MINUTE = 10;
 
 /** What the owner does on the bind page, without its HTML. */
 export interface BindDesk {
@@ -17,7 +17,7 @@ export interface BindDesk {
   /**
    * The next page for the right set-up token; undefined for a wrong one.
    *
-   * @throws AppError RATE_LIMITED beyond 10 tries a minute; SETUP_REQUIRED
+   * @throws AppError RATE_LIMITED for a wrong one beyond 10 a minute; SETUP_REQUIRED
    */
   enter(setupToken: string): (BindOffer & { readonly token: string }) | undefined;
   /**
@@ -41,7 +41,7 @@ export function createBindDesk(deps: {
 }): BindDesk {
   const { clock, codes, serviceUrl, webhookUrl, logger } = deps;
   const offers = createBindOffers({ clock });
-  const tries = createAttemptLimit({ clock, limit: TRIES_PER_MINUTE, windowMs: 60_000 });
+  const wrongTokens = createAttemptLimit({ clock, limit: WRONG_TOKENS_PER_MINUTE, windowMs: 60_000 });
 
   const mustBeOpen = (): void => {
     if (deps.binding()?.complete === true) throw boundAlready();
@@ -52,13 +52,13 @@ export function createBindDesk(deps: {
     mustBeOpen,
     enter: (setupToken) => {
       mustBeOpen();
-      const retryAfter = tries.take();
+      if (deps.isSetupToken(setupToken)) return offers.make();
+      const retryAfter = wrongTokens.take();
       if (retryAfter !== undefined) {
-        throw refusal('RATE_LIMITED', `too many tries; wait ${retryAfter} seconds`, {
+        throw refusal('RATE_LIMITED', 'too many wrong set-up tokens; the right one is still accepted', {
           details: { retryAfter },
         });
       }
-      if (deps.isSetupToken(setupToken)) return offers.make();
       logger.warn({ reason: 'setup_token_wrong' }, 'the bind page was refused');
       return undefined;
     },

@@ -7,6 +7,8 @@ import { type BindingStore, type SecretWrapper, type StoredCode, codePurpose } f
 
 /** Protocol section 5.1: the life of a code. */
 const CODE_LIFETIME_MS = 5 * 60_000;
+/** Protocol section 5.1: so long after its end its owner is still told that it was used or is late. */
+const CODE_MEMORY_MS = 5 * 60_000;
 
 export interface MintedCode {
   /** UUID in lower case. Shown once, in the registration link. */
@@ -25,6 +27,8 @@ export interface BindingCodes {
   mint(secret: Uint8Array): Promise<MintedCode>;
   /** Whether a code's time is over. */
   isLate(code: Pick<StoredCode, 'codeHash' | 'expiresAtMs'>): boolean;
+  /** Whether a code is answered as one that there never was: then no exchange is worth reading. */
+  isForgotten(code: Pick<StoredCode, 'codeHash' | 'expiresAtMs'>): boolean;
 }
 
 /** SHA-256 of a code's 36 ASCII bytes, all that is kept of it. */
@@ -49,6 +53,9 @@ export function createBindingCodes(deps: {
     return seen.endsAtMonotonicMs;
   };
 
+  const isOver = (code: Parameters<BindingCodes['isLate']>[0], graceMs: number): boolean =>
+    floor.latestMs() >= code.expiresAtMs + graceMs || clock.monotonic() >= endOf(code) + graceMs;
+
   return {
     mint: async (secret) => {
       const code = randomUUID();
@@ -65,7 +72,8 @@ export function createBindingCodes(deps: {
       endOf({ codeHash, expiresAtMs });
       return { code, expiresAtMs };
     },
-    isLate: (code) => floor.latestMs() >= code.expiresAtMs || clock.monotonic() >= endOf(code),
+    isLate: (code) => isOver(code, 0),
+    isForgotten: (code) => isOver(code, CODE_MEMORY_MS),
   };
 }
 

@@ -30,24 +30,35 @@ const WRONG_CODES_PER_MINUTE = 30;
 
 /**
  * Exchanges a one-time code for the binding's secret (protocol section 5.1). It has its own order of work, since the
- * key it is signed with, the code, stands in the body: SHA-256 of the code in constant time, MAC, times, digest.
- *
- * @param message size capped, its signature parsed with `keyid="bind"`
- * @param body the JSON of that message
- * @throws AppError SIGNATURE_INVALID for any code but the latest (RATE_LIMITED beyond 30 a minute: such requests
- *   never burn the live code, nor keep the right one out); CODE_USED, CODE_EXPIRED for the latest;
- *   INVALID_REQUEST for another service's address, the code stays
+ * key it is signed with, the code, stands in the body: nothing proves who sends one before it is read.
  */
-export type Exchange = (
-  message: SignedMessage,
-  parsed: ParsedSignature,
-  body: Readonly<Record<string, unknown>>,
-) => Promise<ExchangeAnswer>;
+export interface Exchange {
+  /**
+   * To be asked before the body is read: most of the time there is no code that it could be about.
+   *
+   * @throws AppError SIGNATURE_INVALID where there is none, RATE_LIMITED beyond 30 of these and of wrong codes a minute
+   */
+  mustHaveCode(): void;
+  /**
+   * SHA-256 of the code in constant time, MAC, times, digest; then what is asked for.
+   *
+   * @param message size capped, its signature parsed with `keyid="bind"`
+   * @param body the JSON of that message
+   * @throws AppError SIGNATURE_INVALID for any code but the latest (RATE_LIMITED beyond 30 a minute: such requests
+   *   never burn the live code, nor keep the right one out); CODE_USED, CODE_EXPIRED for the latest;
+   *   INVALID_REQUEST for another service's address, the code stays
+   */
+  redeem(
+    message: SignedMessage,
+    parsed: ParsedSignature,
+    body: Readonly<Record<string, unknown>>,
+  ): Promise<ExchangeAnswer>;
+}
 
 export function createExchange(deps: {
   readonly store: BindingStore;
   readonly secrets: SecretWrapper;
-  readonly codes: Pick<BindingCodes, 'isLate'>;
+  readonly codes: Pick<BindingCodes, 'isLate' | 'isForgotten'>;
   readonly commit: GroupCommit;
   readonly clock: Clock;
   /** The service that this webhook is configured for, byte for byte. */
@@ -71,6 +82,12 @@ export function createExchange(deps: {
     throw signatureInvalid(reason, cause);
   };
 
+  /** The latest code, where anybody can still be told of it. */
+  const latestCode = (): StoredCode => {
+    const latest = store.code();
+    return latest === undefined || codes.isForgotten(latest) ? refuseWrongCode('no_code') : latest;
+  };
+
   /** The latest code, if this request proves that its sender holds it. */
   const authenticate = (
     message: SignedMessage,
@@ -78,9 +95,8 @@ export function createExchange(deps: {
     body: Readonly<Record<string, unknown>>,
   ): StoredCode => {
     const sent = body['code'];
-    const latest = store.code();
     if (typeof sent !== 'string') throw refusal('INVALID_REQUEST', 'code is missing');
-    if (latest === undefined) return refuseWrongCode('no_code');
+    const latest = latestCode();
     if (!constantTimeEqual(codeHashOf(sent), latest.codeHash)) return refuseWrongCode('code_wrong');
     try {
       const policy = { nowMs: clock.now(), skewSeconds: 30, maxLifetimeSeconds: 60 } as const;
@@ -92,7 +108,7 @@ export function createExchange(deps: {
     return latest;
   };
 
-  return async (message, parsed, body) => {
+  const redeem: Exchange['redeem'] = async (message, parsed, body) => {
     const code = authenticate(message, parsed, body);
     if (code.state === 'used') throw codeUsed();
     if (code.state === 'expired' || codes.isLate(code)) {
@@ -123,6 +139,8 @@ export function createExchange(deps: {
     const hmacSecret = toBase64url(secret);
     return { webhookId, keyId, hmacSecret, protocol: 'v1', capabilities: [...deps.capabilities] };
   };
+
+  return { mustHaveCode: () => void latestCode(), redeem };
 }
 
 const isSame = (latest: StoredCode | undefined, code: StoredCode): boolean =>

@@ -27,7 +27,7 @@ function door(): {
     secrets: { unwrap: (wrapped) => wrapped },
     floor: { latestMs: () => clock.now() },
   });
-  const { authenticate } = createRequestAuthentication({
+  const { receive } = createRequestAuthentication({
     binding,
     desk: {
       admitRequest: () => {
@@ -55,8 +55,8 @@ function door(): {
         key: { id: 'k1', secret },
         nowMs: clock.now(),
       });
-      const req = { method: 'POST', url: path, rawHeaders: Object.entries(headers).flat() };
-      return authenticate(req as unknown as IncomingMessage, new Uint8Array());
+      const req = { method: 'POST', url: path, headers, rawHeaders: Object.entries(headers).flat() };
+      return receive(req as unknown as IncomingMessage, { maxBytes: 0 });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { createFormReader } from '@svault/server-kit/form-body';
+import { MAX_BODY_BYTES } from './body-caps.ts';
 
-/** A form of the bind page; a token and its field's name need a fraction of the size. */
-export const readForm = createFormReader({ maxBytes: 4096, wrongType: 'INVALID_REQUEST' });
+/** A form of the bind page. */
+export const readForm = createFormReader({ maxBytes: MAX_BODY_BYTES['/bind'], wrongType: 'INVALID_REQUEST' });

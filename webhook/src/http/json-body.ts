@@ -2,9 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { JsonRefused, parseWireObject } from '@svault/shared';
 import { refusal } from './errors.ts';
 
-/** Protocol section 2: request bodies up to 1 MiB. */
-export const MAX_BODY_BYTES = 1024 * 1024;
-
 const JSON_TYPE = /^application\/json[\t ]*(;|$)/i;
 
 /**

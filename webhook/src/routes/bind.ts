@@ -2,6 +2,7 @@ import { type ErrorRequestHandler, type RequestHandler, type Response, Router } 
 import { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
 import { only, route } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
+import { endWhenReceived } from '@svault/server-kit/unread-body';
 import type { BindDesk } from '../binding/bind-desk.ts';
 import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
 import { readForm } from '../http/form-body.ts';
@@ -32,6 +33,7 @@ export function createBindRoutes(deps: {
   router.post(
     '/bind',
     route(async (req, res) => {
+      desk.mustBeOpen();
       const { connect_token: offerToken, setup_token: setupToken } = await readForm(req);
       if (offerToken === undefined) enter(setupToken, afterToken, res);
       else await connect(offerToken, res);
@@ -55,10 +57,14 @@ export function createBindRoutes(deps: {
 }
 
 function sendPage(res: Response, status: number, html: string): void {
+  writePageHead(res, status, html);
+  res.end(html);
+}
+
+function writePageHead(res: Response, status: number, html: string): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
   res.setHeader('Content-Length', Buffer.byteLength(html));
-  res.end(html);
 }
 
 /** A browser gets refusals as a page, whoever else as JSON from the error handler behind this one. */
@@ -69,6 +75,9 @@ const refusedAsPage: ErrorRequestHandler = (error: unknown, req, res, next) => {
     return next(error);
   const { message, details } = error as AppError;
   if (typeof details?.['retryAfter'] === 'number') res.setHeader('Retry-After', details['retryAfter']);
-  if (!req.complete) res.setHeader('Connection', 'close');
-  sendPage(res, WEBHOOK_ERROR_STATUS[code], refusedPage({ code, message }));
+  const html = refusedPage({ code, message });
+  if (req.complete) return sendPage(res, WEBHOOK_ERROR_STATUS[code], html);
+  res.setHeader('Connection', 'close');
+  writePageHead(res, WEBHOOK_ERROR_STATUS[code], html);
+  endWhenReceived(res, html);
 };

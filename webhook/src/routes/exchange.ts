@@ -2,24 +2,27 @@ import type { IncomingMessage } from 'node:http';
 import { Router } from 'express';
 import { SignatureRefused, type ParsedSignature, parseSignature, type SignedMessage } from '@svault/shared';
 import { rotateRequestSchema } from '@svault/shared/schemas';
-import { readBody } from '@svault/server-kit/raw-body';
+import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import type { Exchange } from '../binding/exchange.ts';
 import type { RotateKey } from '../binding/rotation.ts';
 import { sendJson } from '../http/answer.ts';
-import type { RequestAuthenticator } from '../http/authenticate-request.ts';
+import type { RequestReceiver } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../http/errors.ts';
-import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { createSignedMessageReader } from '../http/signed-message.ts';
 
 /** Protocol section 5.1: this key id alone selects the order of work of a binding. */
 const BIND_KEY_ID = 'bind';
+const BOUNDS = { maxBytes: MAX_BODY_BYTES['/v1/exchange'] };
+const NO_BODY = new Uint8Array();
 
 /** `POST /v1/exchange`: a code for the binding's secret, or, signed with the current key, a new secret. */
 export function createExchangeRoute(deps: {
   readonly exchange: Exchange;
   readonly rotate: RotateKey;
-  readonly authenticate: RequestAuthenticator;
+  readonly receive: RequestReceiver;
   readonly webhookUrl: string;
 }): Router {
   const readMessage = createSignedMessageReader(deps.webhookUrl);
@@ -28,22 +31,27 @@ export function createExchangeRoute(deps: {
     '/v1/exchange',
     only(['POST']),
     route(async (req, res) => {
-      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
-      const message = readMessage(req, raw);
-      const parsed = parseBindSignature(message);
-      sendJson(
-        res,
-        parsed === undefined
-          ? await rotate(req, raw)
-          : await deps.exchange(message, parsed, parseJsonBody(req, raw)),
-      );
+      refuseByHead(req, BOUNDS);
+      const head = readMessage(req, NO_BODY);
+      const parsed = parseBindSignature(head);
+      sendJson(res, parsed === undefined ? await rotate(req) : await exchange(req, head, parsed));
     }),
   );
   return router;
 
-  async function rotate(req: IncomingMessage, raw: Buffer): Promise<object> {
-    const { keyId } = await deps.authenticate(req, raw, { refuseFormerKey: true });
-    if (!rotateRequestSchema.safeParse(parseJsonBody(req, raw)).success) {
+  async function exchange(
+    req: IncomingMessage,
+    head: SignedMessage,
+    parsed: ParsedSignature,
+  ): Promise<object> {
+    deps.exchange.mustHaveCode();
+    const raw = await readBody(req, BOUNDS);
+    return deps.exchange.redeem({ ...head, body: raw }, parsed, parseJsonBody(req, raw));
+  }
+
+  async function rotate(req: IncomingMessage): Promise<object> {
+    const { keyId, body } = await deps.receive(req, { ...BOUNDS, refuseFormerKey: true });
+    if (!rotateRequestSchema.safeParse(parseJsonBody(req, body)).success) {
       throw refusal('INVALID_REQUEST', 'op must be rotate');
     }
     return deps.rotate(keyId);

@@ -1,18 +1,18 @@
 import { Router } from 'express';
-import { readBody } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { type Clock, formatTime } from '@svault/shared';
 import type { SignedHealth } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
 import { CLAIMED_CAPABILITIES, PROGRAM_VERSION } from '../config/program.ts';
 import { sendJson } from '../http/answer.ts';
-import type { RequestAuthenticator } from '../http/authenticate-request.ts';
+import type { RequestReceiver } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../http/errors.ts';
-import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 
 /** `GET /v1/health`, open and mute; `POST /v1/health`, signed (protocol section 5.2). */
 export function createHealthRoute(deps: {
-  readonly authenticateRequest: RequestAuthenticator;
+  readonly receiveRequest: RequestReceiver;
   readonly binding: BindingReader;
   readonly clock: Clock;
 }): Router {
@@ -22,8 +22,7 @@ export function createHealthRoute(deps: {
   router.post(
     '/v1/health',
     route(async (req, res) => {
-      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
-      await deps.authenticateRequest(req, raw);
+      const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/health'] });
       if (raw.length > 0) parseJsonBody(req, raw);
       sendJson(res, health());
     }),

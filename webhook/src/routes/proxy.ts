@@ -2,25 +2,21 @@ import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'no
 import { Router } from 'express';
 import { noteEventStream } from '@svault/server-kit/event-stream';
 import { goneSignal } from '@svault/server-kit/gone-signal';
-import { readBody } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { headerPairs } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import type { TicketAuthenticator, VerifiedTicket } from '../http/authenticate-ticket.ts';
 import type { UpstreamAnswer } from '../proxy/forward.ts';
 import type { CallThroughProxy } from '../proxy/proxied-call.ts';
 
-/** Protocol section 2: request bodies of this endpoint. */
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** A larger one is read on only for who signed its head. */
-const LARGE_BODY_BYTES = 64 * 1024;
 /** Who answers, in a header of every answer (protocol section 5.6). */
 const ORIGIN_HEADER = 'sv-proxy-origin';
 const NOTHING = Buffer.alloc(0);
 
 /** `POST /v1/proxy`: an agent's request, with the credential put in here (protocol section 5.6). */
 export function createProxyRoute(deps: {
-  readonly requests: Pick<RequestAuthentication, 'verify' | 'verifyHead' | 'refuse'>;
+  readonly requests: Pick<RequestAuthentication, 'verify' | 'refuse'>;
   readonly tickets: Pick<TicketAuthenticator, 'verify'>;
   readonly call: CallThroughProxy;
 }): Router {
@@ -35,12 +31,7 @@ export function createProxyRoute(deps: {
     only(['POST']),
     route(async (req, res) => {
       const signal = goneSignal(res);
-      const admit = async (): Promise<void> => requests.verifyHead(req);
-      const body = await readBody(req, {
-        maxBytes: MAX_BODY_BYTES,
-        large: { bytes: LARGE_BODY_BYTES, admit },
-      });
-      const signed = requests.verify(req, body);
+      const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
       let verified: VerifiedTicket<'proxy'>;
       try {
         verified = tickets.verify('proxy', req.headers['sv-ticket'] as string | undefined);
@@ -49,7 +40,7 @@ export function createProxyRoute(deps: {
         throw error;
       }
       const { ticket } = verified;
-      const { useNow } = signed;
+      const { useNow, body } = signed;
       const fields = headerPairs(req.rawHeaders);
       const refused = await call({ ticket, useNow, fields, body, signal }, (head) => {
         noteEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');

@@ -1,16 +1,16 @@
 import { Router } from 'express';
-import { readBody } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { refreshNotifySchema } from '@svault/shared/schemas';
 import { sendJson } from '../http/answer.ts';
-import type { RequestAuthenticator } from '../http/authenticate-request.ts';
-import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import type { RequestReceiver } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES } from '../http/body-caps.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import type { NotifyRefresh } from '../refresh/notify.ts';
 
 /** `POST /v1/refresh-notify`, signed (protocol section 7). Its hints are read past. */
 export function createRefreshNotifyRoute(deps: {
-  readonly authenticateRequest: RequestAuthenticator;
+  readonly receiveRequest: RequestReceiver;
   readonly notifyRefresh: NotifyRefresh;
 }): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -18,8 +18,9 @@ export function createRefreshNotifyRoute(deps: {
     '/v1/refresh-notify',
     only(['POST']),
     route(async (req, res) => {
-      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
-      await deps.authenticateRequest(req, raw);
+      const { body: raw } = await deps.receiveRequest(req, {
+        maxBytes: MAX_BODY_BYTES['/v1/refresh-notify'],
+      });
       const { serviceName, reason } = parseBody(refreshNotifySchema, parseJsonBody(req, raw));
       const answer = await deps.notifyRefresh({ serviceName, reason });
       sendJson(res, answer, 'accepted' in answer ? 202 : 200);

@@ -1,17 +1,17 @@
 import { Router } from 'express';
-import { readBody } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { Secret } from '@svault/shared';
 import { refreshRequestSchema } from '@svault/shared/schemas';
 import { sendJson } from '../http/answer.ts';
-import type { RequestAuthenticator } from '../http/authenticate-request.ts';
-import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import type { RequestReceiver } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES } from '../http/body-caps.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import type { Leases } from '../refresh/lease.ts';
 
 /** `POST /v1/refresh`, signed: a lease, and a refresh under it (protocol section 7). No answer holds a token. */
 export function createRefreshRoute(deps: {
-  readonly authenticateRequest: RequestAuthenticator;
+  readonly receiveRequest: RequestReceiver;
   readonly leases: Leases;
 }): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -19,8 +19,7 @@ export function createRefreshRoute(deps: {
     '/v1/refresh',
     only(['POST']),
     route(async (req, res) => {
-      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
-      await deps.authenticateRequest(req, raw);
+      const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/refresh'] });
       const request = parseBody(refreshRequestSchema, parseJsonBody(req, raw));
       if (request.phase === 'get') return sendJson(res, deps.leases.get(request.serviceName));
       const { leaseId, clientSecret, clientAssertion } = request;

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import express from 'express';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Listener, listen } from '@svault/server-kit/listener';
+import { readBody } from '@svault/server-kit/raw-body';
 import { silentLogger } from '@svault/server-kit/logger';
 import { createRefusalReader } from '@svault/server-kit/refusal';
 import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
@@ -15,7 +16,7 @@ const FAILURES: Readonly<Record<string, Error>> = {
 let listener: Listener;
 beforeEach(async () => {
   const storage = createStorageRoute({
-    authenticateRequest: () => Promise.resolve({ keyId: 'k1' }),
+    receiveRequest: async (req, options) => ({ keyId: 'k1', body: await readBody(req, options) }),
     runOperation: (operation) => {
       const failure = 'serviceName' in operation ? FAILURES[operation.serviceName ?? ''] : undefined;
       return failure === undefined ? Promise.resolve({ deleted: true }) : Promise.reject(failure);

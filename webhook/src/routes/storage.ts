@@ -1,19 +1,19 @@
 import { Router } from 'express';
 import type { Logger } from '@svault/server-kit/logger';
-import { readBody } from '@svault/server-kit/raw-body';
 import { type Refusal, refusalBody } from '@svault/server-kit/refusal';
 import { only, route } from '@svault/server-kit/request-handler';
 import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
 import { sendJson } from '../http/answer.ts';
-import type { RequestAuthenticator } from '../http/authenticate-request.ts';
+import type { RequestReceiver } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../http/errors.ts';
-import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import type { RunOperation } from '../storage/run-operation.ts';
 
 /** `POST /v1/storage`: one operation or a batch, metadata only (protocol section 5.3). */
 export function createStorageRoute(deps: {
-  readonly authenticateRequest: RequestAuthenticator;
+  readonly receiveRequest: RequestReceiver;
   readonly runOperation: RunOperation;
   readonly refusalOf: (error: unknown) => Refusal;
   readonly logger: Pick<Logger, 'error'>;
@@ -23,8 +23,7 @@ export function createStorageRoute(deps: {
     '/v1/storage',
     only(['POST']),
     route(async (req, res) => {
-      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
-      await deps.authenticateRequest(req, raw);
+      const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/storage'] });
       const body = parseJsonBody(req, raw);
       sendJson(res, 'batch' in body ? await runBatch(body) : await runOne(body));
     }),

@@ -1,15 +1,18 @@
 import { Router } from 'express';
-import { readBody } from '@svault/server-kit/raw-body';
+import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { storeBodySchema } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
 import { sendJson } from '../http/answer.ts';
 import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
+import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { storeCors } from '../http/cors.ts';
-import { MAX_BODY_BYTES, parseJsonBody } from '../http/json-body.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { bearerTicketOf } from '../http/ticket-of-request.ts';
 import type { StoreByTicket } from '../vault/store-by-ticket.ts';
+
+const BOUNDS = { maxBytes: MAX_BODY_BYTES['/v1/store'], sender: 'known' } as const;
 
 /** `POST /v1/store`, from the owner's browser or CLI (protocol section 5.5). */
 export function createStoreRoute(deps: {
@@ -23,8 +26,10 @@ export function createStoreRoute(deps: {
     storeCors({ binding: deps.binding }),
     only(['POST']),
     route(async (req, res) => {
-      const raw = await readBody(req, { maxBytes: MAX_BODY_BYTES });
+      refuseByHead(req, BOUNDS);
+      // Used up before a byte of the body is read: one ticket is one body, whatever comes of it (TIX-33).
       const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
+      const raw = await readBody(req, BOUNDS);
       const stored = await deps.storeByTicket(ticket, () =>
         parseBody(storeBodySchema, parseJsonBody(req, raw)),
       );
