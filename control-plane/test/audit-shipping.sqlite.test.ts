@@ -153,3 +153,39 @@ describe('shipping the log to the webhook', () => {
     expect(arrived().length).toBeGreaterThan(before + 2);
   });
 });
+
+describe('a webhook that limits what it writes', () => {
+  it('is asked again once the time it named is over, and every event arrives in order (STO-38)', async () => {
+    const service = await startLinkedService();
+    try {
+      await service.bind();
+      await service.agent('github');
+      const refused = { error: 'too much was written', code: 'RATE_LIMITED', retryAfter: 120 };
+      const asked: number[] = [];
+      const beganMs = service.clock.now();
+      service.webhook.fault = (path) => {
+        if (path !== '/v1/storage') return undefined;
+        asked.push(service.clock.now() - beganMs);
+        if (asked.length > 1) return undefined;
+        const body = JSON.stringify({ results: [refused, { head: {}, items: [] }] });
+        return { status: 200, body };
+      };
+      const ship = () => service.runJob('audit shipping');
+      await ship();
+      await vi.waitFor(() => expect(asked).toEqual([0]), { timeout: 30_000 });
+      const ids = (await service.log()).toReversed().map(({ id }) => id);
+      await vi.waitFor(
+        async () => {
+          service.clock.advance(10_000);
+          await ship();
+          expect(service.webhook.events.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+        },
+        { timeout: 30_000, interval: 20 },
+      );
+      expect(asked[1]).toBeGreaterThanOrEqual(120_000);
+      expect(service.webhook.events.map(({ id }) => id).slice(0, ids.length)).toEqual(ids);
+    } finally {
+      await service.stop();
+    }
+  });
+});

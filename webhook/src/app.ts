@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import type { Registry } from 'prom-client';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, parseWebhookUrl } from '@svault/shared';
+import { createCountedLog } from '@svault/server-kit/counted-log';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import { type RefusalCodes, createRefusalReader } from '@svault/server-kit/refusal';
 import { apiHeaders } from '@svault/server-kit/security-headers';
@@ -26,6 +27,7 @@ import { createRefreshRoute } from './routes/refresh.ts';
 import { createStorageRoute } from './routes/storage.ts';
 import { createStoreRoute } from './routes/store.ts';
 import { createRunOperation } from './storage/run-operation.ts';
+import { createWriteQuota } from './storage/write-quota.ts';
 import { createStoreByTicket } from './vault/store-by-ticket.ts';
 
 const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {
@@ -46,16 +48,20 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   const { config, clock, logger, vault, audit, commit, door, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
   const { binding, desk, isFresh } = door;
+  const quota = createWriteQuota(clock);
+  // What anybody can cause without a key.
+  const strangers = createCountedLog({ logger, clock });
+  leaving?.addEventListener('abort', () => strangers.flush(true));
   const requests = createRequestAuthentication({
     binding,
     desk,
     isFresh,
     clock,
-    logger,
+    logger: strangers,
     webhookUrl,
   });
   const receiveRequest = requests.receive;
-  const tickets = createTicketAuthenticator({ binding, desk, isFresh, clock, logger });
+  const tickets = createTicketAuthenticator({ binding, desk, isFresh, clock, logger: strangers });
 
   const app = express();
   app.disable('x-powered-by');
@@ -77,7 +83,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(
     createStorageRoute({
       receiveRequest,
-      runOperation: createRunOperation(context),
+      runOperation: createRunOperation({ ...context, quota }),
       refusalOf: createRefusalReader(REFUSAL_CODES),
       logger,
     }),
@@ -98,7 +104,9 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
       }),
     }),
   );
-  app.use(createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }) }));
+  app.use(
+    createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }), quota }),
+  );
   app.use(createRefreshNotifyRoute({ receiveRequest, notifyRefresh: refreshing.notify }));
   app.use(createRefreshRoute({ receiveRequest, leases: refreshing.leases }));
   app.use(createHealthRoute({ receiveRequest, binding, clock }));

@@ -84,11 +84,23 @@ const headOnlySchema = z.object({ head: auditHeadSchema });
 /** Characters of an answer that the log quotes: a webhook must not fill it. */
 const MAX_QUOTED = 300;
 
+/** An operation of a batch that was refused. */
+const refusedSchema = z.looseObject({
+  code: z.string(),
+  retryAfter: z.int().min(1).optional().catch(undefined),
+});
+
 /** @returns the head of the webhook's log @throws WebhookCallFailed where not every event was taken */
 function readResults(body: Record<string, unknown>, sent: number): LogHead {
   const [appended, listed] = storageBatchAnswerSchema.safeParse(body).data?.results ?? [];
   const accepted = storageAnswerSchemas['audit.append'].safeParse(appended);
   const list = headOnlySchema.safeParse(listed);
+  const { code, retryAfter } = refusedSchema.safeParse(appended).data ?? {};
+  if (code === 'RATE_LIMITED')
+    throw new WebhookCallFailed('refused', 'the webhook takes no more events for now', {
+      code,
+      ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
+    });
   if (!accepted.success || !list.success || accepted.data.accepted !== sent)
     throw new WebhookCallFailed(
       'garbage',

@@ -1,8 +1,9 @@
 import type { Clock, Id } from '@svault/shared';
+import { WebhookCallFailed } from './webhook-call-failed.ts';
 
 /**
  * Background work that calls accounts' webhooks: one piece at a time for each account, and none is waited for. An account whose
- * work fails pauses, twice as long each time; those that failed last have few places among themselves, so that no number of
+ * work fails pauses, twice as long each time, and as long as the webhook asked for; those that failed last have few places among themselves, so that no number of
  * webhooks that never answer keeps the others waiting.
  */
 export interface WebhookTurns {
@@ -27,6 +28,15 @@ export interface WebhookTurns {
 
 const PLACES = 64;
 const PLACES_AFTER_FAILURES = 16;
+
+/** No webhook is left alone for longer, whatever it asks for. */
+const MAX_ASKED_PAUSE_MS = 3_600_000;
+
+/** For how long a webhook asked not to be called (protocol STO-38). */
+function askedPauseMs(error: unknown): number {
+  const seconds = error instanceof WebhookCallFailed ? (error.retryAfterSeconds ?? 0) : 0;
+  return Math.min(seconds * 1_000, MAX_ASKED_PAUSE_MS);
+}
 
 interface Pause {
   readonly untilMs: number;
@@ -54,8 +64,9 @@ export function createWebhookTurns(options: {
       pauses.delete(vaultId);
     } catch (error) {
       const lengthMs = Math.min((pauses.get(vaultId)?.lengthMs ?? firstPauseMs / 2) * 2, maxPauseMs);
-      pauses.set(vaultId, { untilMs: clock.monotonic() + lengthMs, lengthMs });
-      onFailure(error, lengthMs);
+      const pauseMs = Math.max(lengthMs, askedPauseMs(error));
+      pauses.set(vaultId, { untilMs: clock.monotonic() + pauseMs, lengthMs });
+      onFailure(error, pauseMs);
     } finally {
       inHand.delete(vaultId);
     }

@@ -9,7 +9,7 @@ import {
   verifySignatureBody,
   verifySignatureHead,
 } from '@svault/shared';
-import type { Logger } from '@svault/server-kit/logger';
+import type { CountedLog } from '@svault/server-kit/counted-log';
 import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
 import type { Admission, AdmissionDesk, VerifiedRequest } from '../binding/admission.ts';
 import type { BindingReader } from '../binding/binding.ts';
@@ -79,7 +79,7 @@ export function createRequestAuthentication(deps: {
   readonly isFresh: FreshnessCheck;
   readonly clock: Clock;
   readonly webhookUrl: string;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<CountedLog, 'warn'>;
 }): RequestAuthentication {
   const { desk } = deps;
   const readMessage = createSignedMessageReader(deps.webhookUrl);

@@ -6,7 +6,7 @@ import {
   ticketClaimUntil,
   verifyTicket,
 } from '@svault/shared';
-import type { Logger } from '@svault/server-kit/logger';
+import type { CountedLog } from '@svault/server-kit/counted-log';
 import type { Admission, AdmissionDesk } from '../binding/admission.ts';
 import type { Binding, BindingReader } from '../binding/binding.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
@@ -52,7 +52,7 @@ export function createTicketAuthenticator(deps: {
   readonly desk: Pick<AdmissionDesk, 'admitTicket' | 'admitTicketNow'>;
   readonly isFresh: FreshnessCheck;
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<CountedLog, 'warn'>;
 }): TicketAuthenticator {
   const { desk, isFresh, clock, logger } = deps;
 

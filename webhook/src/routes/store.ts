@@ -10,6 +10,7 @@ import { storeCors } from '../http/cors.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { bearerTicketOf } from '../http/ticket-of-request.ts';
+import { ROW_OVERHEAD_BYTES, type WriteQuota } from '../storage/write-quota.ts';
 import type { StoreByTicket } from '../vault/store-by-ticket.ts';
 
 const BOUNDS = { maxBytes: MAX_BODY_BYTES['/v1/store'], sender: 'known' } as const;
@@ -19,6 +20,7 @@ export function createStoreRoute(deps: {
   readonly binding: BindingReader;
   readonly tickets: Pick<TicketAuthenticator, 'authenticate'>;
   readonly storeByTicket: StoreByTicket;
+  readonly quota: WriteQuota;
 }): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.all(
@@ -30,6 +32,7 @@ export function createStoreRoute(deps: {
       // Used up before a byte of the body is read: one ticket is one body, whatever comes of it (TIX-33).
       const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
       const raw = await readBody(req, BOUNDS);
+      deps.quota.take('records', ROW_OVERHEAD_BYTES + raw.length);
       const stored = await deps.storeByTicket(ticket, () =>
         parseBody(storeBodySchema, parseJsonBody(req, raw)),
       );

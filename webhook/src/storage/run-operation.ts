@@ -12,14 +12,16 @@ import { refusal } from '../http/errors.ts';
 import type { ProxyConfigs } from '../proxy/proxy-configs.ts';
 import type { Vault } from '../vault/vault.ts';
 import { listAudit } from './list-audit.ts';
+import { type QuotaKind, ROW_OVERHEAD_BYTES, type WriteQuota } from './write-quota.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 
 export interface StorageDeps {
   readonly vault: Vault;
   readonly proxyConfigs: ProxyConfigs;
   readonly audit: AuditLog;
-  readonly auditStore: Pick<AuditStore, 'page'>;
+  readonly auditStore: Pick<AuditStore, 'hasServiceEvent' | 'page'>;
   readonly commit: GroupCommit;
+  readonly quota: WriteQuota;
 }
 
 /** Runs one operation of `POST /v1/storage` (protocol section 5.3). None returns or accepts a secret. */
@@ -31,9 +33,11 @@ type Handlers = {
   ) => Promise<StorageAnswers[Op]> | StorageAnswers[Op];
 };
 
-/** @throws from the returned function, AppError INVALID_REQUEST, NOT_FOUND, VERSION_CONFLICT */
+/** @throws from the returned function, AppError INVALID_REQUEST, NOT_FOUND, RATE_LIMITED, VERSION_CONFLICT */
 export function createRunOperation(deps: StorageDeps): RunOperation {
-  const { vault, proxyConfigs, audit, auditStore, commit } = deps;
+  const { vault, proxyConfigs, audit, auditStore, commit, quota } = deps;
+  const takeRow = (kind: QuotaKind, content: object): void =>
+    quota.take(kind, ROW_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(content)));
   const handlers: Handlers = {
     'tokens.list': ({ cursor, limit, expiresBefore }) => {
       const expiresBeforeMs = expiresBefore === undefined ? undefined : parseTime(expiresBefore);
@@ -44,20 +48,29 @@ export function createRunOperation(deps: StorageDeps): RunOperation {
       );
     },
     'tokens.get': ({ serviceName }) => found(vault.describe(serviceName)),
-    'tokens.delete': async ({ serviceName, ifVersion }) => ({
-      deleted: await vault.delete(serviceName, ifVersion),
-    }),
-    'proxies.put': ({ proxyId, serviceName, upstreamUrl, headerTemplates, ifVersion }) =>
-      proxyConfigs.put({ proxyId, serviceName, upstreamUrl, headerTemplates }, ifVersion),
+    'tokens.delete': async ({ serviceName, ifVersion }) => {
+      takeRow('records', {});
+      return { deleted: await vault.delete(serviceName, ifVersion) };
+    },
+    'proxies.put': ({ proxyId, serviceName, upstreamUrl, headerTemplates, ifVersion }) => {
+      const config = { proxyId, serviceName, upstreamUrl, headerTemplates };
+      takeRow('records', config);
+      return proxyConfigs.put(config, ifVersion);
+    },
     'proxies.get': ({ proxyId }) => found(proxyConfigs.get(proxyId)),
     'proxies.list': ({ cursor, limit }) =>
       page(limit, (most) => proxyConfigs.list({ after: fromCursor(cursor), limit: most }), idOf),
-    'proxies.delete': async ({ proxyId, ifVersion }) => ({
-      deleted: await proxyConfigs.delete(proxyId, ifVersion),
-    }),
+    'proxies.delete': async ({ proxyId, ifVersion }) => {
+      takeRow('records', {});
+      return { deleted: await proxyConfigs.delete(proxyId, ifVersion) };
+    },
     'audit.append': async ({ events }) => {
+      // What was seen before is not written again, and costs nothing.
+      const fresh = events.filter(({ id }) => !auditStore.hasServiceEvent(id));
+      if (fresh.length > 0)
+        quota.take('audit', Buffer.byteLength(JSON.stringify(fresh)) + fresh.length * ROW_OVERHEAD_BYTES);
       await commit.run(() => {
-        for (const event of events) audit.appendServiceEventNow(event);
+        for (const event of fresh) audit.appendServiceEventNow(event);
       });
       return { accepted: events.length };
     },

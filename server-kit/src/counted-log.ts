@@ -1,0 +1,68 @@
+import type { Clock } from '@svault/shared';
+import type { Logger } from './logger.ts';
+
+/**
+ * Lines that anybody can cause without a key, as one per kind and minute: the first at once, and at the end of the minute
+ * how many more there were. So a flood fills neither the log nor the disk.
+ */
+export interface CountedLog {
+  /** @param fields `reason` and the message are the kind; the others are those of the first line */
+  warn(fields: { readonly reason: string } & Readonly<Record<string, unknown>>, message: string): void;
+  /** Writes the counts of minutes that are over, or all. */
+  flush(everything?: boolean): void;
+}
+
+const MINUTE_MS = 60_000;
+/** Reasons are words of ours; beyond so many in a minute the rest is one kind. */
+const MAX_KINDS = 100;
+const OTHER = 'other';
+
+interface Kind {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+  readonly minute: number;
+  further: number;
+}
+
+export function createCountedLog(options: {
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}): CountedLog {
+  const { logger, clock } = options;
+  const kinds = new Map<string, Kind>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const minuteNow = (): number => Math.floor(clock.monotonic() / MINUTE_MS);
+  const flush = (everything = false): void => {
+    const minute = minuteNow();
+    for (const [name, kind] of kinds) {
+      if (kind.minute === minute && !everything) continue;
+      kinds.delete(name);
+      if (kind.further > 0) logger.warn({ ...kind.fields, further: kind.further }, kind.message);
+    }
+  };
+  const flushLater = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      flush();
+      if (kinds.size > 0) flushLater();
+    }, MINUTE_MS).unref();
+  };
+
+  return {
+    warn: (fields, message) => {
+      flush();
+      const named = `${fields.reason} ${message}`;
+      const name = kinds.has(named) || kinds.size < MAX_KINDS ? named : OTHER;
+      const known = kinds.get(name);
+      if (known !== undefined) {
+        known.further += 1;
+        return;
+      }
+      kinds.set(name, { fields, message, minute: minuteNow(), further: 0 });
+      flushLater();
+      logger.warn(fields, message);
+    },
+    flush,
+  };
+}
