@@ -64,6 +64,15 @@ describe('Ctrl-C during a renewal', () => {
     expect(asked).toEqual([RENEWAL]);
   });
 
+  test('keeps one that came while this process had no time to read it', async () => {
+    handle = (_req, res) => {
+      interruption.abort();
+      res.end(grant(), () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000));
+    };
+    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
+    expect(kept()).toContain('"newer"');
+  });
+
   test('keeps it though another process writes just then', async () => {
     const lock = join(person.dir, '.contexts.lock');
     handle = (_req, res) => {

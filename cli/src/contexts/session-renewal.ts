@@ -60,7 +60,8 @@ export async function renewSession(
 /** Ctrl-C does not end it half-way: the service may have put the next pair in the place of this one, and says so at once. */
 function soonAfter(signal: AbortSignal): AbortSignal {
   const later = new AbortController();
-  const abortLater = (): void => void setTimeout(() => later.abort(), GRACE_MS).unref();
+  // What has come by then is read first: the timer is late where this process had no CPU.
+  const abortLater = (): void => void setTimeout(() => setImmediate(() => later.abort()), GRACE_MS).unref();
   if (signal.aborted) abortLater();
   else signal.addEventListener('abort', abortLater, { once: true });
   return later.signal;
