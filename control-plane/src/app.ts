@@ -94,9 +94,9 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
     baseUrl: config.baseUrl,
     allowedOrigins: config.mcpAllowedOrigins,
   };
-  const { access, proxyAccess, forward } = context;
+  const { access, proxyAccess, ongoingUses: ongoing, forward } = context;
   const mcp = createMcpHandler({ ...ofPrograms, access, tools: createTools(mcpFeatures(context)) });
-  const proxy = createProxyHandler({ ...ofPrograms, access: proxyAccess, forward });
+  const proxy = createProxyHandler({ ...ofPrograms, access: proxyAccess, ongoing, forward });
   // Addresses that people copy into clients, some of which add a slash.
   for (const slash of ['', '/']) app.all(MCP_PATH + slash, mcp).all(PROXY_PATH + slash, proxy);
   app.use(apiHeaders({ https }));

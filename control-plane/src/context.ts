@@ -25,6 +25,7 @@ import { type ProxyConfigDelivery, createProxyConfigDelivery } from './proxies/c
 import { createProxyConfigRemoval } from './proxies/config-removal.ts';
 import { PROXY_PATH } from './proxies/proxy-path.ts';
 import { createBodyRoom } from './proxy-access/body-room.ts';
+import { type OngoingUses, createOngoingUses } from './proxy-access/ongoing-uses.ts';
 import { createOpenStreams } from './proxy-access/open-streams.ts';
 import { createProxyAccess } from './proxy-access/pipeline.ts';
 import type { ProxyAccess } from './proxy-access/proxy-access.ts';
@@ -67,6 +68,7 @@ export interface Context {
   readonly waysIn: WaysIn;
   readonly access: Access;
   readonly proxyAccess: ProxyAccess;
+  readonly ongoingUses: OngoingUses;
   readonly forward: Forward;
   readonly clientDocuments: ClientDocuments;
   readonly limiter: Limiter;
@@ -193,6 +195,7 @@ export async function createContext(
     clock,
   });
 
+  const ongoingUses = createOngoingUses({ store: database.proxyAccessStore });
   const tokenRefresh = createTokenRefresh({ webhook, stores, masterKeys, limiter, limits, audit, clock });
   const proxyConfigs = createProxyConfigDelivery({ stores, unitOfWork, webhook, clock });
   const upstreamSessions = createUpstreamSessions({ stores, unitOfWork, clock });
@@ -231,6 +234,7 @@ export async function createContext(
     waysIn,
     access,
     proxyAccess,
+    ongoingUses,
     forward,
     clientDocuments: createClientDocuments({ egress, clock }),
     limiter,
@@ -257,6 +261,7 @@ export async function createContext(
         removeProxyConfigs: createProxyConfigRemoval({ stores, webhook, status, clock }).run,
         prober: createWebhookProber({ notes: status, outages: database.outages, links, egress, logger }),
         denials,
+        endWithdrawnUses: ongoingUses.endWithdrawn,
         refreshScheduler: createRefreshScheduler({
           stores,
           webhook,

@@ -21,6 +21,7 @@ const PROBES_PAUSE_MS = 200;
 const ENDED_LIMITS_PAUSE_MS = 1_000;
 /** By its own clock it works once a minute. */
 const TOKEN_REFRESH_PAUSE_MS = 500;
+const WITHDRAWN_USES_PAUSE_MS = 1_000;
 const DENIALS_PAUSE_MS = 5_000;
 const PENDING_KEYS_PAUSE_MS = 5_000;
 const PROXY_REMOVALS_PAUSE_MS = 1_000;
@@ -48,6 +49,7 @@ export function startJobs(options: {
   readonly removeProxyConfigs: () => Promise<void>;
   readonly prober: WebhookProber;
   readonly denials: DenialCounter;
+  readonly endWithdrawnUses: () => Promise<void>;
   readonly refreshScheduler: RefreshScheduler;
   readonly forgetEndedLimits: () => void;
   /** Days that the log is kept; undefined: for ever. */
@@ -86,6 +88,7 @@ export function startJobs(options: {
     });
   const jobs = [
     each('denial counts', DENIALS_PAUSE_MS, () => denials.flush()),
+    each('withdrawn uses', WITHDRAWN_USES_PAUSE_MS, options.endWithdrawnUses),
     each('token refresh', TOKEN_REFRESH_PAUSE_MS, refreshScheduler.tick),
     each('webhook probes', PROBES_PAUSE_MS, prober.tick),
     each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => forgetEndedLimits()),

@@ -12,6 +12,7 @@ import type { OwnHost } from '../http/own-host.ts';
 import type { JsonRpcId } from '../http/json-rpc.ts';
 import { presentedKey } from '../http/presented-key.ts';
 import { withStandingHeaders } from '../http/standing-headers.ts';
+import type { OngoingUses } from '../proxy-access/ongoing-uses.ts';
 import type { ProxyAccess, ProxyDecision } from '../proxy-access/proxy-access.ts';
 import { proxyKeyHash } from '../proxy-access/proxy-credential.ts';
 import type { Forward, ProxyExchange } from '../proxy-forwarding/forward.ts';
@@ -33,6 +34,7 @@ const methodOf = (text: string | undefined): ProxyMethod | undefined =>
  */
 export function createProxyHandler(options: {
   readonly access: ProxyAccess;
+  readonly ongoing: OngoingUses;
   readonly forward: Forward;
   readonly clientAddress: ClientAddress;
   readonly ownHost: OwnHost;
@@ -40,7 +42,7 @@ export function createProxyHandler(options: {
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
 }): RequestHandler {
-  const { access, forward, clientAddress, ownHost, baseUrl } = options;
+  const { access, ongoing, forward, clientAddress, ownHost, baseUrl } = options;
   const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const answers = createRefusalAnswers(standing.flat());
   const receiveBody = createReceiveBody({ access });
@@ -78,7 +80,7 @@ export function createProxyHandler(options: {
       const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
       const decision = await access.decide({ keyHash, traffic, sourceAddress: clientAddress(req) });
       if (decision.outcome === 'denied') return answers.deny(res, { isPost, id }, decision.denial);
-      await carry(res, decision, { exchange: { method, fields, body, signal: gone }, id });
+      await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body, signal: gone }, id });
     } finally {
       release();
     }
@@ -87,15 +89,25 @@ export function createProxyHandler(options: {
   /** Forwards what was decided and written down. */
   async function carry(
     res: ServerResponse,
-    { use, stream }: Extract<ProxyDecision, { readonly outcome: 'use' }>,
+    {
+      keyHash,
+      use,
+      stream,
+    }: { readonly keyHash: string } & Extract<ProxyDecision, { readonly outcome: 'use' }>,
     { exchange, id }: { readonly exchange: ProxyExchange; readonly id: JsonRpcId },
   ): Promise<void> {
+    const ongoingUse = ongoing.begin(keyHash, use);
+    const asked = { isPost: exchange.method === 'POST', id };
     try {
-      const refused = await forward(use, exchange, takerOf(res));
-      if (refused !== undefined) answers.refuse(res, { isPost: exchange.method === 'POST', id }, refused);
+      const signal = AbortSignal.any([exchange.signal, ongoingUse.withdrawn]);
+      const refused = await forward(use, { ...exchange, signal }, takerOf(res));
+      const withdrawn = ongoingUse.denial();
+      if (withdrawn !== undefined && !res.headersSent) answers.deny(res, asked, withdrawn);
+      else if (refused !== undefined) answers.refuse(res, asked, refused);
       // An answer whose head could not be written: nobody may wait for it.
       else if (!res.headersSent) res.destroy();
     } finally {
+      ongoingUse.end();
       stream.close();
     }
   }

@@ -8,6 +8,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { BodyRoom } from './body-room.ts';
+import { mayAct } from './may-act.ts';
 import { createForesee } from './outlook.ts';
 import { NO_STREAM, type UseDependencies, createProvideUse } from './provide-use.ts';
 import type { Admittance, ProxyAccess, ProxyDecision, ProxyRequest } from './proxy-access.ts';
@@ -74,10 +75,6 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
 
   return { decide, admit };
 }
-
-/** Whoever a proxy acts for must be active. */
-const mayAct = ({ agentId, agentStatus }: ProxySubject): boolean =>
-  agentId === null || agentStatus === 'active';
 
 const NO_RATES: readonly RateUse[] = [];
 const ratesIn = (outlook: PolicyOutlook): readonly RateUse[] =>
