@@ -29,6 +29,7 @@ import { type OngoingUses, createOngoingUses } from './proxy-access/ongoing-uses
 import { createOpenStreams } from './proxy-access/open-streams.ts';
 import { createProxyAccess } from './proxy-access/pipeline.ts';
 import type { ProxyAccess } from './proxy-access/proxy-access.ts';
+import { createSessionIds } from './proxy-access/session-ids.ts';
 import { createCredentialRejections } from './proxy-forwarding/credential-rejections.ts';
 import { createForward } from './proxy-forwarding/create-forward.ts';
 import type { Forward } from './proxy-forwarding/forward.ts';
@@ -182,7 +183,9 @@ export async function createContext(
     clock,
   });
 
+  const sessionIds = createSessionIds(masterKeys.derive('upstream session ids'));
   const proxyAccess = createProxyAccess({
+    sessionIds,
     store: database.proxyAccessStore,
     limiter,
     limits,
@@ -201,6 +204,7 @@ export async function createContext(
   const upstreamSessions = createUpstreamSessions({ stores, unitOfWork, clock });
   const forward = createForward({
     proxyUrl: baseUrl + PROXY_PATH,
+    sessionIds,
     rejections: createCredentialRejections({ unitOfWork, clock, logger }),
     egress,
     keys,

@@ -4,7 +4,7 @@ import { AppError } from '@svault/shared';
  * Every code this server refuses with. Closed: a code that is not here cannot be thrown, and `http/errors.ts` has a
  * status for each. Sources: the specification's "REST credential endpoint" errors; the contract's "Management
  * routes". `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an identity provider;
- * `UPSTREAM_…` of the MCP proxy.
+ * `SESSION_NOT_FOUND` and `UPSTREAM_…` of the MCP proxy.
  */
 export type ErrorCode =
   | 'AGENT_INACTIVE'
@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'POLICY_DENIED'
   | 'PROVIDER_UNAVAILABLE'
   | 'RATE_LIMITED'
+  | 'SESSION_NOT_FOUND'
   | 'SIGN_IN_DENIED'
   | 'SIGN_IN_EXPIRED'
   | 'SIGN_IN_FAILED'

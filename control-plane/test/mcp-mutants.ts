@@ -128,7 +128,10 @@ export const proxyDoor = (limited: boolean): MutantDoor => ({
   },
 });
 
-function faultOfHandedOn({ body }: Mutant, status: number, text: string): string | undefined {
+function faultOfHandedOn({ body, headers }: Mutant, status: number, text: string): string | undefined {
+  // A session that the proxy did not begin.
+  if ((headers['mcp-session-id'] ?? '') !== '')
+    return status === 404 && /SESSION_NOT_FOUND/.test(text) ? undefined : 'a session of nobody';
   if (status !== 200) return 'not handed on';
   return text === toHex(sha256(body)) ? undefined : 'not the bytes that were sent';
 }

@@ -9,6 +9,7 @@ import { type AnswerHead, type Egress, createEgress } from '@svault/shared/egres
 import { generate } from 'selfsigned';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RefreshResult } from '../src/refresh/refresh-result.ts';
+import { createSessionIds } from '../src/proxy-access/session-ids.ts';
 import { createForward } from '../src/proxy-forwarding/create-forward.ts';
 import type { ProxyUse } from '../src/proxy-access/proxy-access.ts';
 import { type OnlineStatus, createOnlineStatus } from '../src/webhook-link/online-status.ts';
@@ -65,6 +66,7 @@ async function exchange(use: ProxyUse, timeouts = PATIENT) {
   const clock = new ManualClock();
   const forward = createForward({
     proxyUrl: 'http://127.0.0.1:1/api/proxy/mcp',
+    sessionIds: createSessionIds(new Uint8Array(32)),
     rejections: { note: () => Promise.resolve() },
     egress,
     keys,

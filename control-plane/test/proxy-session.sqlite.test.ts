@@ -59,16 +59,18 @@ const tokenSeen = (): string =>
   /^Bearer (svsess_.{43})$/.exec(seen.at(-1)?.headers.authorization ?? '')?.[1] ?? '';
 
 it('the upstream gets the request, by its own method, with a session token and nothing of the caller’s', async () => {
+  const session = (await proxy.call('GET')).headers.get('mcp-session-id') ?? '';
+  seen = [];
   for (const method of ['POST', 'DELETE', 'OPTIONS'])
     await proxy.call(method, {
       rawBody: '[1,{"a":1}]',
-      headers: { 'mcp-session-id': 'x', cookie: 'a=b', 'x-api-key': 'k', 'sv-ticket': 'x' },
+      headers: { 'mcp-session-id': session, cookie: 'a=b', 'x-api-key': 'k', 'sv-ticket': 'x' },
     });
   const answer = await proxy.call('GET');
   expect([answer.status, answer.text, answer.headers.get('mcp-session-id')]).toEqual([
     200,
     '{"ok":true}',
-    's',
+    session,
   ]);
   expect(answer.headers.get('content-security-policy')).toBe('sandbox');
   expect(seen.map(({ method, body }) => [method, body])).toEqual([
@@ -87,7 +89,7 @@ it('the upstream gets the request, by its own method, with a session token and n
     expect(JSON.stringify(headers)).not.toContain(proxy.key);
   }
   expect(seen[0]?.headers).toMatchObject({
-    'mcp-session-id': 'x',
+    'mcp-session-id': 's',
     'content-type': 'text/plain;charset=UTF-8',
   });
 });

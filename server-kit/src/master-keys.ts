@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import { utf8 } from '@svault/shared';
 import { AeadFailed, open, seal } from './aead.ts';
 
@@ -13,9 +14,12 @@ export interface MasterKeys {
   unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
   /** The same value under the newest key; for rotation. */
   rewrap(wrapped: Uint8Array, purpose: string): Uint8Array;
+  /** A key of 32 bytes for one purpose, from the newest key (HKDF-SHA256, RFC 5869); the same each time. */
+  derive(purpose: string): Uint8Array;
 }
 
 const FORMAT = 1;
+const KEY_BYTES = 32;
 
 /**
  * @param keys 32 bytes each, newest first: values are wrapped under the first and opened with any
@@ -28,7 +32,9 @@ export function createMasterKeys(keys: readonly [Uint8Array, ...Uint8Array[]]): 
   };
   const wrap = (plaintext: Uint8Array, purpose: string): Uint8Array =>
     Buffer.concat([Uint8Array.of(FORMAT), seal(keys[0], plaintext, utf8(purpose))]);
-  return { wrap, unwrap, rewrap: (wrapped, purpose) => wrap(unwrap(wrapped, purpose), purpose) };
+  const derive = (purpose: string): Uint8Array =>
+    new Uint8Array(hkdfSync('sha256', keys[0], '', purpose, KEY_BYTES));
+  return { wrap, unwrap, derive, rewrap: (wrapped, purpose) => wrap(unwrap(wrapped, purpose), purpose) };
 }
 
 function openWithAny(

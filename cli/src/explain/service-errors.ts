@@ -111,6 +111,12 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
     meaning: 'Too many requests; after a limit was passed several times, every further one counts longer.',
     remedy: 'Wait for the seconds in Retry-After. This client does so by itself where it only reads.',
   },
+  SESSION_NOT_FOUND: {
+    statuses: [404],
+    meaning:
+      'The Mcp-Session-Id belongs to no session that this proxy began with its present upstream; another proxy cannot use it.',
+    remedy: 'Send initialize without Mcp-Session-Id; MCP clients do so by themselves after a 404.',
+  },
   SIGN_IN_DENIED: {
     statuses: [403],
     meaning: 'The identity provider, or whoever sat there, said no.',

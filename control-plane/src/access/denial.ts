@@ -13,6 +13,7 @@ const PLAIN_CODES = [
   'VAULT_LOCKED',
   'NO_GRANT',
   'GRANT_EXPIRED',
+  'SESSION_NOT_FOUND',
   'WEBHOOK_NOT_CONFIGURED',
 ] as const satisfies readonly ErrorCode[];
 export type PlainDenialCode = (typeof PLAIN_CODES)[number];

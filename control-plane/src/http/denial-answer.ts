@@ -13,6 +13,7 @@ const MESSAGES: DenialMessages = {
   VAULT_LOCKED: 'The vault is locked. An admin of the account can unlock it.',
   NO_GRANT: 'This agent has no active grant for this service. Its owner can make one.',
   GRANT_EXPIRED: 'The grant for this service has expired. The owner of the agent can make a new one.',
+  SESSION_NOT_FOUND: 'There is no session of this id. Send initialize without Mcp-Session-Id to begin one.',
   WEBHOOK_NOT_CONFIGURED: 'No webhook is bound to this vault. An admin of the account has to bind one.',
 };
 

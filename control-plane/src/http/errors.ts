@@ -18,6 +18,7 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   SIGN_IN_DENIED: 403,
   NO_GRANT: 404,
   NOT_FOUND: 404,
+  SESSION_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   CONFLICT: 409,
   TOO_LARGE: 413,

@@ -78,7 +78,7 @@ export function createProxyHandler(options: {
     try {
       const fields = headerPairs(req.rawHeaders);
       const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
-      const decision = await access.decide({ keyHash, traffic, sourceAddress: clientAddress(req) });
+      const decision = await access.decide({ keyHash, traffic, fields, sourceAddress: clientAddress(req) });
       if (decision.outcome === 'denied') return answers.deny(res, { isPost, id }, decision.denial);
       await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body, signal: gone }, id });
     } finally {

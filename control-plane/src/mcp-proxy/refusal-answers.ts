@@ -19,6 +19,8 @@ export interface RefusalAnswers {
 const MESSAGES = messagesWith({
   MISSING_KEY: 'Send the proxy key as Authorization: Bearer mcp_… or in x-mcp-key.',
   INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the proxy for its current one.',
+  SESSION_NOT_FOUND:
+    'This proxy has no session of this id with its upstream. Send initialize without Mcp-Session-Id to begin one.',
   AGENT_INACTIVE:
     'The agent of this proxy is suspended or deleted. If it is suspended, its owner can resume it.',
 });

@@ -3,11 +3,12 @@ import { NOTHING_FURTHER, type PolicyOutlook, foreseePolicies } from '../access/
 import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
 import type { ProxyRequest } from './proxy-access.ts';
 import type { ProxySubject } from './proxy-access-store.ts';
+import type { SessionIds } from './session-ids.ts';
 
 /** What stands behind the limits; `further` is what the limiter counts with it. */
 export type Foresee = (
   subject: ProxySubject,
-  request: Pick<ProxyRequest, 'sourceAddress'>,
+  request: Pick<ProxyRequest, 'fields' | 'sourceAddress'>,
   nowMs: number,
 ) => PolicyOutlook;
 
@@ -16,9 +17,16 @@ export type Foresee = (
  * asked, since a policy's own rate is counted in the same step as the floor; answered only behind them.
  */
 export const createForesee =
-  ({ policies }: { readonly policies: PolicyEvaluator }): Foresee =>
-  (subject, { sourceAddress }, nowMs) => {
+  ({
+    policies,
+    sessionIds,
+  }: {
+    readonly policies: PolicyEvaluator;
+    readonly sessionIds: SessionIds;
+  }): Foresee =>
+  (subject, { fields, sourceAddress }, nowMs) => {
     if (subject.vaultLockedAt !== null) return foreseen(plainDenial('VAULT_LOCKED'));
+    if (sessionIds.open(subject, fields) === undefined) return foreseen(plainDenial('SESSION_NOT_FOUND'));
     return foreseePolicies(policies, subject, {
       caller: { type: 'proxy', id: subject.proxyId },
       // A proxy that sends sessions uses no token, and no policy of one was read.

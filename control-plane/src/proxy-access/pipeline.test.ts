@@ -9,6 +9,7 @@ import type { PolicyVerdict } from '../policies/policy-verdict.ts';
 import { createBodyRoom } from './body-room.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { createProxyAccess } from './pipeline.ts';
+import { createSessionIds } from './session-ids.ts';
 import type { ProxyAccess, ProxyDecision } from './proxy-access.ts';
 import type { ProxySubject } from './proxy-access-store.ts';
 
@@ -71,6 +72,7 @@ beforeEach(() => {
     },
   };
   access = createProxyAccess({
+    sessionIds: createSessionIds(new Uint8Array(32)),
     store: { find: () => (asked.push('store'), subject) },
     limiter: {
       admit: (admission) => (asked.push('limiter'), admissions.push(admission), admit),
@@ -92,7 +94,7 @@ const change = (members: Partial<ProxySubject>): void => {
   subject = { ...SUBJECT, ...members };
 };
 const decide = (keyHash: string | undefined = 'hash'): Promise<ProxyDecision> =>
-  access.decide({ keyHash, traffic: 'mcp_handshake', sourceAddress: '192.0.2.1' });
+  access.decide({ keyHash, traffic: 'mcp_handshake', fields: [], sourceAddress: '192.0.2.1' });
 const said = async (): Promise<unknown> => {
   const decision = await decide();
   return decision.outcome === 'denied' ? decision.denial : decision.outcome;
@@ -196,7 +198,7 @@ describe('a large body', () => {
 
 it('what cannot be a key asks nobody', async () => {
   expect(
-    await access.decide({ keyHash: undefined, traffic: 'proxy_mcp', sourceAddress: undefined }),
+    await access.decide({ keyHash: undefined, traffic: 'proxy_mcp', fields: [], sourceAddress: undefined }),
   ).toMatchObject({
     denial: { code: 'INVALID_KEY' },
   });

@@ -13,6 +13,7 @@ import { createForesee } from './outlook.ts';
 import { NO_STREAM, type UseDependencies, createProvideUse } from './provide-use.ts';
 import type { Admittance, ProxyAccess, ProxyDecision, ProxyRequest } from './proxy-access.ts';
 import type { ProxyAccessStore, ProxySubject } from './proxy-access-store.ts';
+import type { SessionIds } from './session-ids.ts';
 import { proxyEvent } from './proxy-event.ts';
 
 export interface ProxyAccessDependencies extends UseDependencies {
@@ -22,6 +23,7 @@ export interface ProxyAccessDependencies extends UseDependencies {
   readonly policies: PolicyEvaluator;
   readonly denials: DenialCounter;
   readonly bodies: BodyRoom;
+  readonly sessionIds: SessionIds;
 }
 
 /** Others may be done with theirs at any time. */
@@ -44,7 +46,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   );
   const provideUse = createProvideUse(dependencies, refusals);
 
-  function decide({ keyHash, traffic, sourceAddress }: ProxyRequest): Promise<ProxyDecision> {
+  function decide({ keyHash, traffic, fields, sourceAddress }: ProxyRequest): Promise<ProxyDecision> {
     if (keyHash === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
     const count = countOnce(dependencies);
     return untilItHolds(async () => {
@@ -52,7 +54,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
       if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
 
-      const outlook = foresee(subject, { sourceAddress }, clock.now());
+      const outlook = foresee(subject, { fields, sourceAddress }, clock.now());
       const verdict = await count(subject, { callerId: subject.proxyId, traffic, further: outlook.further });
       if (!verdict.allowed) return refusals.limited(subject, undefined, verdict, ratesIn(outlook));
 

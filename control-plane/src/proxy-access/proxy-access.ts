@@ -1,4 +1,4 @@
-import type { Id } from '@svault/shared';
+import type { HeaderPairs, Id } from '@svault/shared';
 import type { BoundWebhook } from '../access/caller-subject.ts';
 import type { Denied } from '../access/denial.ts';
 import type { DeliverableProxy } from '../proxies/config-delivery.ts';
@@ -11,6 +11,8 @@ export interface ProxyRequest {
   readonly keyHash: string | undefined;
   /** Which floor it counts against (specification, "Handshake exemption"). */
   readonly traffic: 'proxy_mcp' | 'mcp_handshake';
+  /** Its headers as received; the session that they name must be one of the proxy. */
+  readonly fields: HeaderPairs;
   /** The caller's IP address, where it is known. */
   readonly sourceAddress: string | undefined;
 }

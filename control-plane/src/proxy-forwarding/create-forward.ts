@@ -1,6 +1,8 @@
 import type { TakeAnswer } from '@svault/shared/egress';
 import type { CredentialRejections } from './credential-rejections.ts';
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './forward.ts';
+import type { SessionIds } from '../proxy-access/session-ids.ts';
+import { upstreamUrlOf } from './judge-answer.ts';
 import { createProxyCall } from './proxy-call.ts';
 import { createSessionForward } from './session-forward.ts';
 import { createUpstreamAnswers } from './upstream-answers.ts';
@@ -21,15 +23,22 @@ export function createForward(
     readonly timeouts?: ForwardTimeouts;
     readonly proxyUrl: string;
     readonly rejections: CredentialRejections;
+    readonly sessionIds: SessionIds;
   },
 ): Forward {
   const { timeouts = FORWARD_TIMEOUTS } = options;
   const toWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
   const toUpstream = createSessionForward({ ...options, timeouts });
-  const { rejections } = options;
+  const { rejections, sessionIds } = options;
   const answerOf = createUpstreamAnswers(options);
-  return async (use, exchange, take) => {
-    const answer = answerOf(exchange, use, take);
+  return async (use, received, take) => {
+    const holder = { proxyId: use.proxyId, upstreamUrl: upstreamUrlOf(use) };
+    const fields = sessionIds.open(holder, received.fields);
+    if (fields === undefined) throw new Error('a use was decided for the session of another proxy');
+    const exchange = { ...received, fields };
+    const answer = answerOf(exchange, use, (head) =>
+      take({ ...head, fields: sessionIds.bind(holder, head.fields) }),
+    );
     let noted: Promise<void> | undefined;
     const noting: TakeAnswer = (head) => {
       noted = rejections.note(use, head.status);

@@ -51,7 +51,7 @@ export function judgeAnswer(
 export const credentialOf = (use: ProxyUse): string | undefined =>
   use.kind === 'webhook' ? use.config.serviceName : undefined;
 
-const upstreamUrlOf = (use: ProxyUse): string =>
+export const upstreamUrlOf = (use: ProxyUse): string =>
   use.kind === 'webhook' ? use.config.upstreamUrl : use.proxy.upstreamUrl;
 
 /** @returns undefined for a redirect to the upstream's own address */

@@ -96,10 +96,10 @@ export const PROXY_PLAYS = {
     const proxy = await scene.proxyTo();
     await proxy.call('POST', {
       body: {},
-      headers: { 'x-api-key': proxy.key, cookie: 'a=b', 'mcp-session-id': 's' },
+      headers: { 'x-api-key': proxy.key, cookie: 'a=b', 'mcp-name': 's' },
     });
     const { headers } = scene.upstream.seen[0]!;
-    expect(headers).toMatchObject({ authorization: `Bearer ${SECRET}`, 'mcp-session-id': 's' });
+    expect(headers).toMatchObject({ authorization: `Bearer ${SECRET}`, 'mcp-name': 's' });
     for (const name of ['x-api-key', 'cookie', 'sv-ticket', 'signature'])
       expect(headers).not.toHaveProperty(name);
     expect(JSON.stringify(headers)).not.toContain(proxy.key);
@@ -109,7 +109,7 @@ export const PROXY_PLAYS = {
     const proxy = await scene.proxyTo();
     const begun = new Promise<ServerResponse>((resolve) => {
       scene.upstream.answer = (_call, res) => {
-        res.writeHead(201, { 'content-type': 'text/event-stream', 'mcp-session-id': 's' }).flushHeaders();
+        res.writeHead(201, { 'content-type': 'text/event-stream', 'x-said': 's' }).flushHeaders();
         resolve(res);
       };
     });
@@ -118,7 +118,7 @@ export const PROXY_PLAYS = {
       agent: false,
     }).end();
     const [res] = (await once(sent, 'response')) as [IncomingMessage];
-    expect([res.statusCode, res.headers['mcp-session-id']]).toEqual([201, 's']);
+    expect([res.statusCode, res.headers['x-said']]).toEqual([201, 's']);
     const [upstream, events] = [await begun, res[Symbol.asyncIterator]()];
     for (let n = 0; n < 5; n++) {
       upstream.write(`data: ${n}\n\n`);
