@@ -159,6 +159,26 @@ describe('egress', () => {
     expect(await failure(call(1001))).toBe('too_large');
   });
 
+  it('reads nothing of a body that is announced to be larger', async () => {
+    const server = await serverOf((_req, res) => {
+      // None of it ever comes.
+      res.writeHead(200, { 'content-length': '5000000' }).flushHeaders();
+    });
+    const egress = egressOf({ allow: LOOPBACK });
+    expect(await failure(egress.request(get(`http://127.0.0.1:${server.port}/`)))).toBe('too_large');
+  });
+
+  it('takes eight interim answers and no more', async () => {
+    const server = await serverOf((req, res) => {
+      for (let left = Number(req.url?.slice(1)); left > 0; left--) res.writeProcessing();
+      res.end('there');
+    });
+    const egress = egressOf({ allow: LOOPBACK });
+    const after = (interim: number) => egress.request(get(`http://127.0.0.1:${server.port}/${interim}`));
+    expect((await after(8)).body.toString()).toBe('there');
+    expect(await failure(after(9))).toBe('protocol');
+  });
+
   it('stops reading a body that does not end', async () => {
     let closed: () => void;
     const stopped = new Promise<void>((resolve) => (closed = resolve));

@@ -5,7 +5,7 @@ import { EgressFailed } from './egress-errors.ts';
 import { notePassed } from './passed-memory.ts';
 
 /** RFC 9110 section 15.2: nobody needs more; a flood of them would hold a call open for ever. */
-const MAX_INTERIM_ANSWERS = 8;
+export const MAX_INTERIM_ANSWERS = 8;
 
 /** What one call on a connection needs beside the call itself. */
 export interface Transfer {

@@ -5,6 +5,7 @@ import { admit, parseTarget } from './admission.ts';
 import { parseAllowList } from './allow-list.ts';
 import { parseConnectTo } from './connect-to.ts';
 import { createAnswerStreams } from './answer-stream.ts';
+import { MAX_INTERIM_ANSWERS } from './answer-transfer.ts';
 import type { EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
 import { startDeadline } from './deadline.ts';
 import { EgressFailed, EgressRefused, failureOf } from './egress-errors.ts';
@@ -126,6 +127,7 @@ export function createEgress(options: {
 async function send(agent: Agent, url: URL, call: EgressRequest): Promise<EgressResponse> {
   const late = new AbortController();
   const clear = startDeadline(call.timeoutMs, () => late.abort(new EgressFailed('timeout')));
+  let interim = 0;
   try {
     const answer = await agent.request({
       origin: url.origin,
@@ -135,19 +137,31 @@ async function send(agent: Agent, url: URL, call: EgressRequest): Promise<Egress
       body: call.body ?? null,
       // Nobody uses it afterwards, so that none is ever there to be used again.
       ...(call.alone === true && { reset: true }),
+      onInfo: () => {
+        interim += 1;
+        if (interim > MAX_INTERIM_ANSWERS) late.abort(new EgressFailed('protocol'));
+      },
       signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
     });
     return {
       status: answer.statusCode,
       headers: joinFields(answer.headers),
-      body: await readWithin(answer.body, call.maxBytes ?? DEFAULT_MAX_BYTES),
+      body: await readWithin(answer, call.maxBytes ?? DEFAULT_MAX_BYTES),
     };
   } finally {
     clear();
   }
 }
 
-async function readWithin(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
+async function readWithin(
+  { headers, body }: Pick<Dispatcher.ResponseData, 'headers' | 'body'>,
+  maxBytes: number,
+): Promise<Buffer> {
+  if (Number(headers['content-length']) > maxBytes) {
+    // What is announced is not waited for.
+    body.on('error', () => undefined).destroy();
+    throw new EgressFailed('too_large');
+  }
   const chunks: Buffer[] = [];
   let bytes = 0;
   // Leaving the loop early destroys the body, and with it the connection.
