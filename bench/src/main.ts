@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only rates|proxy|idle|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
+ * `npm run bench [-- --only rates|proxy|idle|hostile|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
  * exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the run under
  * `bench/results/`. `--only` may stand several times.
  */
@@ -9,16 +9,18 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Pair, startPair } from '@svault/compose/pair';
 import { RAISED_LIMITS } from '@svault/compose/raised-limits';
+import { newKey } from '@svault/shared';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { type Row, table, writeResults } from './report.ts';
 import { clientStarts } from './rows/client-start.ts';
+import { hostileWebhookRows } from './rows/hostile-webhook.ts';
 import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { startContenders } from './rows/rate-contenders.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 
-const SECTIONS = ['rates', 'proxy', 'idle', 'starts', 'cli'] as const;
+const SECTIONS = ['rates', 'proxy', 'idle', 'hostile', 'starts', 'cli'] as const;
 
 const { values } = parseArgs({
   options: {
@@ -70,6 +72,7 @@ try {
       )),
     );
   }
+  if (values.only.includes('hostile')) rows.push(...(await besideHostile(servers)));
   if (values.only.includes('starts'))
     rows.push(
       ...(await withPair('starts', { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) }, (pair) =>
@@ -87,6 +90,34 @@ try {
   console.log(`\nwritten to ${writeResults(run, new Date())}`);
 } finally {
   rmSync(dir, { recursive: true, force: true });
+}
+
+/** Two accounts: of two starts, as an operator makes them. */
+async function besideHostile(servers: ReturnType<typeof pinnedTo>): Promise<readonly Row[]> {
+  const launcher = { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) };
+  // Not the placeholder: a start with another address would rename that one.
+  const place = { dir: join(dir, 'hostile'), launcher, ownerEmail: 'bench@localhost' };
+  const first = await startPair({ ...place, env: RAISED_LIMITS });
+  await first.stop();
+  const hostileKey = newKey('svadmin');
+  const env = {
+    ...RAISED_LIMITS,
+    SV_BOOTSTRAP_EMAIL: 'hostile@localhost',
+    SV_BOOTSTRAP_ADMIN_KEY: hostileKey,
+    SV_BOOTSTRAP_ADMIN_KEY_FILE: '',
+  };
+  const portOf = (url: string): number => Number(new URL(url).port);
+  const pair = await startPair({
+    ...place,
+    env,
+    controlPlanePort: portOf(first.controlPlaneUrl),
+    webhookPort: portOf(first.webhookUrl),
+  });
+  try {
+    return await hostileWebhookRows(pair, hostileKey, options);
+  } finally {
+    await pair.stop();
+  }
 }
 
 async function withPair<T>(
