@@ -109,7 +109,7 @@ describe('a webhook that says too much', () => {
 
   it.each<readonly [string, Fault]>([
     [
-      '300 headers',
+      '2,000 headers',
       answering(
         '{}',
         Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`x-${n}`, 'x'.repeat(30)])),

@@ -191,7 +191,7 @@ describe('409 REFRESH_NEEDED', () => {
     [{ outcome: 'not_refreshable' }, 502, 'NOT_REFRESHABLE', undefined],
     [{ outcome: 'reauth_needed' }, 502, 'REAUTH_NEEDED', undefined],
     [{ outcome: 'failed' }, 502, 'PROVIDER_ERROR', undefined],
-    [{ outcome: 'webhook_unavailable' }, 502, 'WEBHOOK_UNAVAILABLE', undefined],
+    [{ outcome: 'webhook_unavailable' }, 502, 'WEBHOOK_UNAVAILABLE', 2],
   ])('%o is answered %i %s, and nothing is sent again', async (result, expected, code, retryAfter) => {
     refreshing = () => result;
     answering = needsRefresh;

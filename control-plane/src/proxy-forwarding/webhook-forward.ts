@@ -2,7 +2,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, isWebhookErrorCode } from '@svault/shared';
 import { type ProxyConfigDelivery, deliveryMark } from '../proxies/config-delivery.ts';
 import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
-import type { OnlineStatus } from '../webhook-link/online-status.ts';
+import { RETRY_AFTER_SECONDS } from '../webhook-link/online-status.ts';
 import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
 import type { WebhookLinkStore } from '../webhook-link/webhook-link-store.ts';
 import type { Forward, ForwardRefusal, WebhookUse } from './forward.ts';
@@ -16,7 +16,6 @@ export interface WebhookForwardDependencies {
   readonly refuseFallen: (use: WebhookUse) => Promise<void>;
   readonly configs: ProxyConfigDelivery;
   readonly refresh: TokenRefresh;
-  readonly status: OnlineStatus;
   readonly logger: Logger;
 }
 
@@ -28,13 +27,13 @@ export interface WebhookForwardDependencies {
  * The forward throws what `refuseFallen` throws.
  */
 export function createWebhookForward(dependencies: WebhookForwardDependencies): Forward<WebhookUse> {
-  const { call, links, refuseFallen, configs, refresh, status, logger } = dependencies;
+  const { call, links, refuseFallen, configs, refresh, logger } = dependencies;
 
-  const unavailable = ({ vaultId }: WebhookUse): ForwardRefusal => ({
+  const unavailable = (): ForwardRefusal => ({
     status: 502,
     code: 'WEBHOOK_UNAVAILABLE',
     error: 'The webhook of this vault cannot be reached; try again later.',
-    retryAfterSeconds: status.offlineForSeconds(vaultId) || undefined,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
   /** @returns undefined where the webhook has the settings that the decision was made about */
@@ -43,7 +42,7 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
     if (config.deliveredAs === deliveryMark(webhook.webhookId, config.revision)) return undefined;
     const link = await links.find(vaultId);
     // Bound anew a moment ago: what was decided was decided about the other one.
-    if (link?.webhookId !== webhook.webhookId) return unavailable(use);
+    if (link?.webhookId !== webhook.webhookId) return unavailable();
     try {
       await configs.ensure(link, config);
     } catch (error) {
@@ -53,9 +52,7 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
         'a proxy could not be given to its webhook',
       );
       const { code } = error;
-      return isWebhookErrorCode(code) && WEBHOOK_ERROR_STATUS[code] !== 401
-        ? refusedAs(code)
-        : unavailable(use);
+      return isWebhookErrorCode(code) && WEBHOOK_ERROR_STATUS[code] !== 401 ? refusedAs(code) : unavailable();
     }
     await refuseFallen(use);
     return undefined;
@@ -69,12 +66,12 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
     if (answer.kind === 'over') return undefined;
     if (answer.kind === 'unavailable') {
       logger.warn({ vaultId, proxyId, why: answer.why }, 'a webhook did not answer /v1/proxy');
-      return unavailable(use);
+      return unavailable();
     }
     const { code, retryAfterSeconds } = answer;
     if (WEBHOOK_ERROR_STATUS[code] === 401) {
       logger.error({ vaultId, proxyId, code }, 'a webhook refuses what this service signs');
-      return unavailable(use);
+      return unavailable();
     }
     // Of the proxy, or of its token: then giving the settings once more does no harm.
     if (code === 'NOT_FOUND') await configs.forgetDelivery(vaultId, proxyId);
@@ -87,7 +84,7 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
     const first = await call(use, exchange, take);
     if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return answerTo(use, first);
     const result = await refreshed(use);
-    if (result.outcome !== 'refreshed') return refusedBy(result) ?? unavailable(use);
+    if (result.outcome !== 'refreshed') return refusedBy(result) ?? unavailable();
     if (exchange.signal.aborted) return undefined;
     await refuseFallen(use);
     return answerTo(use, await call(use, exchange, take));

@@ -5,7 +5,7 @@ import type { OutageChange } from './shared-outages.ts';
  * How soon a webhook that is offline is asked again: it is probed once a second, or at once where somebody asks for it in a
  * long outage, and what came of that has reached every process a moment later.
  */
-const RETRY_AFTER_SECONDS = 2;
+export const RETRY_AFTER_SECONDS = 2;
 
 /**
  * Which vaults' webhooks are offline, as far as this process knows (protocol.md section 2). An outage begins with evidence and

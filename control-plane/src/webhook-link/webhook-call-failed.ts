@@ -1,5 +1,6 @@
 import type { AppError } from '@svault/shared';
 import { type ErrorCode, refusal } from '../errors.ts';
+import { RETRY_AFTER_SECONDS } from './online-status.ts';
 
 /**
  * Why a signed call brought nothing.
@@ -54,9 +55,6 @@ export class WebhookCallFailed extends Error {
 
 /** Whether an answer was refused by its size alone: one to a smaller question may fit. */
 export const isTooLarge = (error: unknown): boolean => error instanceof WebhookCallFailed && error.isTooLarge;
-
-/** Seconds after which asking again makes sense. */
-const RETRY_AFTER_SECONDS = 2;
 
 /** What a management caller is told when a call to the webhook failed. Other errors pass unchanged. */
 export function asRefusal(error: unknown): unknown {

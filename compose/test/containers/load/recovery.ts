@@ -39,7 +39,7 @@ export async function allWorksAgain(world: World): Promise<void> {
   );
 }
 
-/** Who looks at the webhook has it called: 15 seconds in which it counts as offline for a control plane are over then. */
+/** Each control plane calls the webhook: its answer ends an outage at once, without the next probe. */
 export async function lookAtWebhook({ scale }: World): Promise<void> {
   for (const name of CONTROL_PLANES) {
     const admin = createAdminClient(await scale.direct(name), scale.adminKey);
