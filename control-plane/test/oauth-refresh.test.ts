@@ -71,7 +71,7 @@ describe('a refresh', () => {
 
   test('may name the resource and a scope; a foreign resource is refused, and rotates nothing', async () => {
     const session = await connect(world);
-    for (const resource of ['https://elsewhere.example', `${AUDIENCE}/`])
+    for (const resource of ['https://elsewhere.example', `${AUDIENCE}/more`])
       expect(refusalIn(await refresh(world, session, { resource }))).toBe('400 invalid_target');
     const answer = await refresh(world, session, { resource: AUDIENCE, scope: 'everything' });
     expect([answer.status, answer.json.scope]).toEqual([200, 'mcp']);

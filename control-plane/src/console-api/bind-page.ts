@@ -2,6 +2,7 @@ import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { readFormBody } from '../http/form-body.ts';
+import type { Actor } from '../accounts/actor.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
@@ -52,12 +53,22 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     sendPage(res, 200, html.confirmPage(offer, user?.email ?? actor.userId, PATH));
   };
 
+  /** @returns undefined where the answer says by now why not */
+  const adminOf = async (req: Request, res: Response): Promise<Actor | undefined> => {
+    const actor = await pageSession.actor(req);
+    if (actor?.role === 'admin') return actor;
+    if (actor === undefined) res.redirect(303, signInBefore(PATH));
+    else sendPage(res, 403, html.notAdminPage);
+    return undefined;
+  };
+
   const bind = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireOwnPage(req);
-    const actor = await pageSession.actor(req);
-    if (actor === undefined) return res.redirect(303, signInBefore(PATH));
-    if (actor.role !== 'admin') return sendPage(res, 403, html.notAdminPage);
+    if ((await adminOf(req, res)) === undefined) return;
     const { code, webhookUrl, hmacHash } = await readFormBody(req);
+    // Once more: a slow body carries nothing past a removal or a sign-out.
+    const actor = await adminOf(req, res);
+    if (actor === undefined) return;
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, html.noOfferPage);
     await refuseWhileLocked(stores, actor.vaultId);

@@ -65,13 +65,16 @@ export const ENDPOINT_PLAYS = {
 
   'resource metadata': async ({ anyone }, row) => {
     const challenge = (await anyone('POST', MCP)).headers.get('www-authenticate');
-    expect(challenge).toBe(`Bearer resource_metadata="${PAIR_BASE_URL}${pathIn(row)}"`);
-    const { status, json } = await anyone('GET', pathIn(row));
-    expect([status, json.resource, json.authorization_servers]).toEqual([
-      200,
-      PAIR_BASE_URL + MCP,
-      [PAIR_BASE_URL],
-    ]);
+    // The form with the resource's path (RFC 9728 section 3.1); the other one says the same.
+    expect(challenge).toBe(`Bearer resource_metadata="${PAIR_BASE_URL}${pathIn(row)}${MCP}"`);
+    for (const path of [pathIn(row), pathIn(row) + MCP]) {
+      const { status, json } = await anyone('GET', path);
+      expect([status, json.resource, json.authorization_servers]).toEqual([
+        200,
+        PAIR_BASE_URL + MCP,
+        [PAIR_BASE_URL],
+      ]);
+    }
   },
 
   'bind page': async (_bound, row) => {
