@@ -192,7 +192,8 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   WEBHOOK_UNAVAILABLE: {
     statuses: [503, 502],
-    meaning: 'The webhook does not answer. A proxy says it with 502, everything else with 503.',
+    meaning:
+      'The webhook does not answer, or its answers cost more than one account may cost. A proxy says it with 502, everything else with 503.',
     remedy:
       'See whether it runs and can be reached: svault webhook status. Taking it away is the kill switch.',
   },
