@@ -56,6 +56,7 @@ describe('a request', () => {
     { scope: 'anything else' },
     { response_mode: 'query' },
     { resource: AUDIENCE },
+    { resource: `${AUDIENCE}/` },
     { resource: 'HTTPS://SVAULT.example:443/api/agents/mcp' },
     { prompt: 'consent', nonce: 'x', login_hint: 'y' },
   ])('with %j can be asked about', (others) => {
@@ -79,7 +80,7 @@ describe('a request', () => {
     [{ code_challenge_method: 's256' }, 'invalid_request'],
     [{ code_challenge_method: 'S512' }, 'invalid_request'],
     [{ resource: 'https://svault.example' }, 'invalid_target'],
-    [{ resource: `${AUDIENCE}/` }, 'invalid_target'],
+    [{ resource: `${AUDIENCE}/x` }, 'invalid_target'],
     [{ resource: `${AUDIENCE}?x` }, 'invalid_target'],
     [{ resource: `${AUDIENCE}#x` }, 'invalid_target'],
     [{ resource: `${AUDIENCE}x` }, 'invalid_target'],
