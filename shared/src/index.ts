@@ -20,7 +20,12 @@ export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from '.
 export type { JsonRefusalReason } from './json.ts';
 export { base32Bytes } from './otpauth/base32.ts';
 export { createScrub } from './echo-scrub.ts';
-export { answerFieldsThatTravel, isFieldValue, requestFieldsThatTravel } from './proxy-headers.ts';
+export {
+  answerFieldsThatTravel,
+  isFieldValue,
+  requestFieldsThatTravel,
+  withInjectedFields,
+} from './proxy-headers.ts';
 export { fillMarkers, markersIn } from './token-marker.ts';
 export { Secret } from './secret.ts';
 export { isServiceName } from './service-name.ts';

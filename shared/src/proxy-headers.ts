@@ -81,6 +81,24 @@ export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value
 }
 
 /**
+ * A caller's fields with those of the templates in the place of theirs (PROTOCOL.md PRX-21), also where names differ in
+ * `_` and `-` alone: CGI and WSGI make one variable of both, so that the caller's could count (RFC 3875 section 4.1.18).
+ *
+ * @param fields of the caller, those that travel, names in lower case
+ * @param injected values by names in any case
+ */
+export function withInjectedFields(
+  fields: HeaderPairs,
+  injected: HeaderPairs,
+): [name: string, value: string][] {
+  const replaced = new Set(injected.map(([name]) => foldedName(name)));
+  const kept = fields.filter(([name]) => !replaced.has(foldedName(name)));
+  return [...kept, ...injected].map(([name, value]) => [name.toLowerCase(), value]);
+}
+
+const foldedName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+
+/**
  * Whether a text may be sent as a field's value (protocol section 5.6): tab and printable ASCII, so that no reader takes
  * it for a second field.
  */

@@ -1,4 +1,4 @@
-import { answerFieldsThatTravel, createScrub } from '@svault/shared';
+import { answerFieldsThatTravel, createScrub, withInjectedFields } from '@svault/shared';
 import { type AnswerHead, type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
 import type { UpstreamSessions } from '../upstream-sessions/upstream-sessions.ts';
 import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './forward.ts';
@@ -31,9 +31,15 @@ export function createSessionForward(options: {
           method,
           url: proxy.upstreamUrl,
           headers: {
-            ...others,
-            ...(contentType !== undefined && { 'content-type': contentType }),
-            ...inLowerCase(headerTemplates),
+            ...Object.fromEntries(
+              withInjectedFields(
+                Object.entries({
+                  ...others,
+                  ...(contentType !== undefined && { 'content-type': contentType }),
+                }),
+                Object.entries(headerTemplates),
+              ),
+            ),
             'accept-encoding': 'identity',
             authorization: `Bearer ${token.reveal()}`,
           },
@@ -55,10 +61,6 @@ export function createSessionForward(options: {
     }
   };
 }
-
-/** As the names of the other fields are, so that a template replaces the caller's. */
-const inLowerCase = (templates: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(templates).map(([name, value]) => [name.toLowerCase(), value]));
 
 function refusalOf(error: unknown): ForwardRefusal {
   if (error instanceof EgressRefused)

@@ -7,6 +7,7 @@ import {
   createScrub,
   markersIn,
   requestFieldsThatTravel,
+  withInjectedFields,
 } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
 import { type ProxyConfig, allowedHostFor } from '@svault/shared/schemas';
@@ -166,12 +167,13 @@ function callOf(
     const former = headers.get(name);
     headers.set(name, former === undefined ? value : `${former}, ${value}`);
   }
-  for (const [name, value] of injected) headers.set(name, value);
-  headers.set('accept-encoding', 'identity');
   return {
     method: ticket.htm,
     url: config.upstreamUrl,
-    headers: Object.fromEntries(headers),
+    headers: {
+      ...Object.fromEntries(withInjectedFields([...headers], [...injected])),
+      'accept-encoding': 'identity',
+    },
     ...(body.byteLength > 0 && { body }),
     partition: ticket.prx,
     signal,
