@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only rates|proxy|idle|hostile|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
+ * `npm run bench [-- --only rates|proxy|idle|hostile|attack|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
  * exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the run under
  * `bench/results/`. `--only` may stand several times.
  */
@@ -19,8 +19,9 @@ import { proxyRows } from './rows/proxy.ts';
 import { startContenders } from './rows/rate-contenders.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
+import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
 
-const SECTIONS = ['rates', 'proxy', 'idle', 'hostile', 'starts', 'cli'] as const;
+const SECTIONS = ['rates', 'proxy', 'idle', 'hostile', 'attack', 'starts', 'cli'] as const;
 
 const { values } = parseArgs({
   options: {
@@ -73,6 +74,8 @@ try {
     );
   }
   if (values.only.includes('hostile')) rows.push(...(await besideHostile(servers)));
+  if (values.only.includes('attack'))
+    rows.push(...(await webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options)));
   if (values.only.includes('starts'))
     rows.push(
       ...(await withPair('starts', { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) }, (pair) =>

@@ -34,6 +34,8 @@ export const TARGETS = {
   p99AmongIdle: atMost('ratio', 2, 1.3),
   // One account's webhook delays no other account.
   p99BesideHostile: atMost('ratio', 1.5, 1.2),
+  p99UnderAttack: atMost('ratio', 2, 1.5),
+  memoryAfterAttack: atMost('MB', 32, 16),
   start: atMost('ms', 2000, 800),
   // 150 and 250 ms on a machine where `node -e 0` takes 40 ms.
   clientHelp: atMost('ratio', 3.75, 2.5),
