@@ -13,7 +13,7 @@ const REQUEST_LIFETIME_MS = 10 * 60_000;
 const CODE_LIFETIME_MS = 5 * 60_000;
 const CODE_BYTES = 32;
 /** Anybody may begin, from addresses without end: of those that wait, so much is kept (`store/waiting-rows.ts`). */
-export const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 /** What the client is told, and what it shows to its person. */
 export interface BegunCliLogin {

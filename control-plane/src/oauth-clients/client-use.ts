@@ -7,7 +7,7 @@ const NOTED_FOR_MS = DAY_MS;
 const NEVER_USED_KEPT_MS = 30 * DAY_MS;
 const UNUSED_KEPT_MS = 180 * DAY_MS;
 /** Anybody may register, from addresses without end: of clients that nobody used, so much is kept (`store/waiting-rows.ts`). */
-export const MAX_NEVER_USED_BYTES = 8 * 1024 * 1024;
+const MAX_NEVER_USED_BYTES = 8 * 1024 * 1024;
 /** A person who is asked about a client takes no longer to answer; until then it stays. */
 const ASKED_MS = 3_600_000;
 

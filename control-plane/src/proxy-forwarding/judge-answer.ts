@@ -48,7 +48,7 @@ export function judgeAnswer(
 }
 
 /** The name of the credential that a use puts in; undefined for one that sends a session. */
-export const credentialOf = (use: ProxyUse): string | undefined =>
+const credentialOf = (use: ProxyUse): string | undefined =>
   use.kind === 'webhook' ? use.config.serviceName : undefined;
 
 export const upstreamUrlOf = (use: ProxyUse): string =>

@@ -29,7 +29,7 @@ const MiB = 1_024 * KiB;
  * The specification lets an account cause 3,000 requests a minute (`user_aggregate`), whose events take some 32 KiB a second:
  * half of what comes back here. The burst is the log of more than half an hour of that, or 100,000 small records.
  */
-export const WRITE_QUOTA: Readonly<Record<QuotaKind, Bucket>> = {
+const WRITE_QUOTA: Readonly<Record<QuotaKind, Bucket>> = {
   audit: { burstBytes: 64 * MiB, bytesPerSecond: 64 * KiB },
   records: { burstBytes: 64 * MiB, bytesPerSecond: 16 * KiB },
 };
