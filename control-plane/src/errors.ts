@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'NO_ACCOUNT'
   | 'POLICY_DENIED'
   | 'PROVIDER_UNAVAILABLE'
+  | 'QUOTA_EXCEEDED'
   | 'RATE_LIMITED'
   | 'SESSION_NOT_FOUND'
   | 'SIGN_IN_DENIED'

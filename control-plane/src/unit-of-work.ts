@@ -19,6 +19,7 @@ import type { ProxyRemovalStore } from './proxies/proxy-removal-store.ts';
 import type { ProviderStore } from './providers/provider-store.ts';
 import type { ProxyStore } from './proxies/proxy-store.ts';
 import type { RefreshAttemptStore } from './refresh/attempt-store.ts';
+import type { QuotaStore } from './limits/quotas.ts';
 import type { OverviewStore } from './overview/overview-store.ts';
 import type { SetupStore } from './setup/setup-store.ts';
 import type { TokenStore } from './tokens/token-store.ts';
@@ -45,6 +46,7 @@ export interface Stores {
   readonly proxies: ProxyStore;
   readonly proxyRemovals: ProxyRemovalStore;
   readonly overview: OverviewStore;
+  readonly quotas: QuotaStore;
   readonly refreshAttempts: RefreshAttemptStore;
   readonly sessions: SessionStore;
   readonly setup: SetupStore;

@@ -1,5 +1,6 @@
 import { controlPlaneConfig } from '@svault/control-plane/config';
 import { SCOPES } from '@svault/control-plane/limits';
+import { QUOTAS, QUOTA_NOUNS, quotaScope } from '@svault/control-plane/quotas';
 import { webhookConfig } from '@svault/webhook/config';
 
 /** What reads a program's settings from an environment, and throws where the program would not start. */
@@ -11,7 +12,10 @@ export const SETTINGS_READERS = {
 } as const satisfies Readonly<Record<string, SettingsReader>>;
 
 /** What holds where no `SV_LIMIT_<SCOPE>` says otherwise, by the scope's name. */
-export const DEFAULT_LIMITS: Readonly<Record<string, { readonly limit: number }>> = SCOPES;
+export const DEFAULT_LIMITS: Readonly<Record<string, { readonly limit: number }>> = {
+  ...SCOPES,
+  ...Object.fromEntries(QUOTA_NOUNS.map((noun) => [quotaScope(noun), { limit: QUOTAS[noun] }])),
+};
 
 /** Every name that a program asks its environment for. */
 export function namesAskedFor(readSettings: (env: NodeJS.ProcessEnv) => unknown): string[] {

@@ -105,6 +105,12 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
     remedy:
       'Try again later; logins that are kept go on until they end. Where the message names two issuers, an operator sets SV_OIDC_ISSUER.',
   },
+  QUOTA_EXCEEDED: {
+    statuses: [409],
+    meaning:
+      'The account has as many things of this kind as it may have; the message says how many and which setting.',
+    remedy: 'Delete what is not needed, or have the operator of the service raise that setting.',
+  },
   RATE_LIMITED: {
     statuses: [429],
     mcpTool: true,

@@ -1,10 +1,12 @@
 import { type Setting, integer, optional } from '@svault/server-kit/settings';
 import { LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
+import { QUOTA_NOUNS, quotaScope } from '../limits/quotas.ts';
 import { type LimitScope, SCOPES } from '../limits/scopes.ts';
 
 const LIMIT_SCOPES: readonly LimitScope[] = [
   ...(Object.keys(SCOPES) as (keyof typeof SCOPES)[]),
   'user_aggregate',
+  ...QUOTA_NOUNS.map(quotaScope),
 ];
 
 /** Far above anything that is still a limit. */

@@ -1,3 +1,5 @@
+import { isCountedWrite } from '../http/mount-routes.ts';
+import { MAKES } from '../limits/quotas.ts';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ErrorCode } from '../errors.ts';
@@ -83,7 +85,9 @@ function refusalsByStatus(route: ManagementRoute): Record<string, unknown> {
   if (route.role !== 'public') codes.add('UNAUTHENTICATED').add('FORBIDDEN');
   if (route.role !== 'public' && route.whenLocked === 'refused') codes.add('VAULT_LOCKED');
   if (route.params !== undefined) codes.add('NOT_FOUND');
-  if (route.limit !== undefined) codes.add('RATE_LIMITED');
+  if (route.limit !== undefined || (route.role !== 'public' && isCountedWrite(route)))
+    codes.add('RATE_LIMITED');
+  if (MAKES[route.operation] !== undefined) codes.add('QUOTA_EXCEEDED');
   codes.add('INVALID_ARGUMENT');
   if (route.method !== 'get')
     codes.add('INVALID_REQUEST').add('TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE').add('UNAVAILABLE');

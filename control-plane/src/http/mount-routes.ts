@@ -2,10 +2,12 @@ import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { occursTwice } from '@svault/server-kit/repeated-header';
 import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
+import type { Id } from '@svault/shared';
 import type { Role } from '../accounts/actor.ts';
 import { changeOf, requireRole } from '../accounts/change-of.ts';
+import { MAKES, type QuotaNoun } from '../limits/quotas.ts';
 import { isAddressScope } from '../limits/scopes.ts';
-import type { Stores, UnitOfWork } from '../unit-of-work.ts';
+import type { Change, Stores, UnitOfWork } from '../unit-of-work.ts';
 import { refuseWhileLocked } from '../vault/lock.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from './client-address.ts';
@@ -34,8 +36,8 @@ const NOTHING = z.strictObject({});
  * Mounts declared routes, and on each of their paths a 405 for every other method.
  *
  * The order of answers is the same on all of them: 405, 401, 403, 415, 413, 400, 423, 422, 429, then what the handler
- * finds; where anybody may call, 429 comes right after 403. A change looks once more at who asks and at the lock, in its
- * transaction: a slow body carries nothing past a lock, a removal or a sign-out.
+ * finds, then 409 QUOTA_EXCEEDED; where anybody may call, 429 comes right after 403. A change looks once more at who asks and
+ * at the lock, in its transaction: a slow body carries nothing past a lock, a removal or a sign-out.
  */
 export function mountRoutes(routes: readonly ManagementRoute[], dependencies: MountDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -79,11 +81,37 @@ async function answer(
   const { whenLocked } = route;
   if (whenLocked === 'refused') await refuseWhileLocked(stores, actor.vaultId);
   const gone = (): never => unauthenticated(exchange);
-  const change = changeOf(actor, { unitOfWork, whenLocked, gone });
+  const change = withinQuota(
+    MAKES[route.operation],
+    actor.vaultId,
+    limits,
+    changeOf(actor, { unitOfWork, whenLocked, gone }),
+  );
   const input = { ...parseParts(route, req, body), exchange, actor };
   if (route.limit !== undefined) await countSignedIn(route.limit, req, input, limits);
+  else if (isCountedWrite(route)) await limits.countWrite(actor);
   await send(res, route, await route.handle({ ...input, change }));
 }
+
+/** A change that makes things of a kind is undone where the account then has too many of them. */
+function withinQuota(
+  noun: QuotaNoun | undefined,
+  vaultId: Id<'vlt'>,
+  limits: RouteLimits,
+  change: Change,
+): Change {
+  if (noun === undefined) return change;
+  return (work) =>
+    change(async (inside) => {
+      const made = await work(inside);
+      await limits.requireWithin(noun, vaultId, inside);
+      return made;
+    });
+}
+
+/** What gives back (a deletion, a sign-out, a lock) is never refused for its number. */
+export const isCountedWrite = (route: SignedInRoute): boolean =>
+  (route.method === 'post' || route.method === 'patch') && route.whenLocked === 'refused';
 
 /** A management route's limit: of the account, of the address, or of the thing that the request names. */
 async function countSignedIn(

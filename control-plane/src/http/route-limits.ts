@@ -1,14 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import type { Id } from '@svault/shared';
+import type { Actor } from '../accounts/actor.ts';
 import { refusal } from '../errors.ts';
 import { addressKey } from '../limits/address-key.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
+import { type QuotaNoun, quotaScope } from '../limits/quotas.ts';
 import type { AccountScope, AddressScope, CountedScope, TargetScope } from '../limits/scopes.ts';
+import type { Stores } from '../unit-of-work.ts';
 import type { ClientAddress } from './client-address.ts';
 
 /** Counts a request against a limit of its route. Each rejects with RATE_LIMITED and `retryAfter` where there is no room. */
 export interface RouteLimits {
+  /** A request of a person that makes or changes something. */
+  countWrite(actor: Pick<Actor, 'userId' | 'vaultId'>): Promise<void>;
+  /**
+   * Asked in the transaction that made something, once it has written its event: those of an account wait for one another
+   * there, so that each counts what the others made.
+   *
+   * @throws AppError QUOTA_EXCEEDED where the account now has more of a kind than it may
+   */
+  requireWithin(noun: QuotaNoun, vaultId: Id<'vlt'>, stores: Pick<Stores, 'quotas'>): Promise<void>;
   countAccount(scope: AccountScope, vaultId: Id<'vlt'>): Promise<void>;
   /** @param target id of a thing of the account */
   countTarget(scope: TargetScope, vaultId: Id<'vlt'>, target: string): Promise<void>;
@@ -29,7 +41,7 @@ export function createRouteLimits({
   clientAddress,
 }: {
   readonly limiter: Pick<Limiter, 'take'>;
-  readonly limits: Pick<Limits, 'counter'>;
+  readonly limits: Pick<Limits, 'counter' | 'quota'>;
   readonly clientAddress: ClientAddress;
 }): RouteLimits {
   const count = async (scope: CountedScope, key: string, vaultId?: Id<'vlt'>): Promise<void> => {
@@ -43,6 +55,18 @@ export function createRouteLimits({
   const keyOf = (req: IncomingMessage, apart: string | undefined): string =>
     [addressKey(clientAddress(req)), apart ?? []].flat().join(' ');
   return {
+    countWrite: ({ userId, vaultId }) => count('management_write', userId, vaultId),
+    requireWithin: async (noun, vaultId, stores) => {
+      const limit = limits.quota(noun);
+      if ((await stores.quotas.count(vaultId, noun, limit + 1)) <= limit) return;
+      const what = noun.replaceAll('_', ' ');
+      const setting = `SV_LIMIT_${quotaScope(noun).toUpperCase()}`;
+      throw refusal(
+        'QUOTA_EXCEEDED',
+        `An account has at most ${limit} ${what}. Delete some, or have the operator of the service raise ${setting}.`,
+        { details: { limit } },
+      );
+    },
     countAccount: (scope, vaultId) => count(scope, vaultId, vaultId),
     countTarget: (scope, vaultId, target) => count(scope, target, vaultId),
     countAddress: (scope, req, apart) => count(scope, keyOf(req, apart)),

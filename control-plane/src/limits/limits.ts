@@ -1,5 +1,6 @@
 import { aggregateLimit } from './aggregate.ts';
 import type { Counter } from './limiter.ts';
+import { QUOTAS, type QuotaNoun, quotaScope } from './quotas.ts';
 import { type CountedScope, type LimitScope, SCOPES, type ScopeLimit } from './scopes.ts';
 
 /** The limits that hold in this process: the specification's, with the operator's changes. */
@@ -7,6 +8,8 @@ export interface Limits {
   of(scope: CountedScope): ScopeLimit;
   /** The account's ceiling per minute. */
   aggregate(account: { readonly activeAgents: number; readonly proxies: number }): number;
+  /** How many things of a kind an account has at most. */
+  quota(noun: QuotaNoun): number;
   /** A counter of a scope for one key. */
   counter(scope: CountedScope, key: string): Counter;
 }
@@ -20,6 +23,7 @@ export function createLimits(overrides: Partial<Readonly<Record<LimitScope, numb
   return {
     of,
     aggregate: (account) => overrides.user_aggregate ?? aggregateLimit(account),
+    quota: (noun) => overrides[quotaScope(noun)] ?? QUOTAS[noun],
     counter: (scope, key) => ({ scope, key, ...of(scope) }),
   };
 }

@@ -1,3 +1,5 @@
+import type { QuotaScope } from './quotas.ts';
+
 /**
  * The specification's "Limits", row by row. Every counter of this service is a row here; the penalty box and the account's
  * aggregate have kernels of their own (`penalty-box.ts`, `aggregate.ts`).
@@ -31,6 +33,11 @@ const PER_ACCOUNT = {
   setup_step: { limit: 30, windowMs: DAY },
 } as const satisfies Record<string, ScopeLimit>;
 
+/** Ours, per person of an account: requests that make or change something, deleting aside. */
+const PER_PERSON = {
+  management_write: { limit: 600, windowMs: MINUTE },
+} as const satisfies Record<string, ScopeLimit>;
+
 /** Specification, "Per IP, unauthenticated endpoints". */
 const PER_ADDRESS = {
   oauth_register: { limit: 30, windowMs: HOUR },
@@ -50,7 +57,7 @@ const PER_ADDRESS = {
   oidc_callback: { limit: 300, windowMs: HOUR },
 } as const satisfies Record<string, ScopeLimit>;
 
-export const SCOPES = { ...PER_ENTITY, ...PER_ACCOUNT, ...PER_ADDRESS } as const;
+export const SCOPES = { ...PER_ENTITY, ...PER_ACCOUNT, ...PER_PERSON, ...PER_ADDRESS } as const;
 
 export type CountedScope = keyof typeof SCOPES;
 
@@ -70,4 +77,4 @@ export const isAddressScope = (scope: string): scope is AddressScope => Object.h
 export type FloorScope = 'agent_credentials' | 'proxy_mcp';
 
 /** Every name that a setting `SV_LIMIT_<SCOPE>` may carry. */
-export type LimitScope = CountedScope | 'user_aggregate';
+export type LimitScope = CountedScope | QuotaScope | 'user_aggregate';

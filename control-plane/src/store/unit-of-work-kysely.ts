@@ -21,6 +21,7 @@ import { createProviderStore } from './provider-store-kysely.ts';
 import { createProxyStore } from './proxy-store-kysely.ts';
 import { createRefreshAttemptStore } from './refresh-attempt-store-kysely.ts';
 import { createOverviewStore } from './overview-store-kysely.ts';
+import { createQuotaStore } from './quota-store-kysely.ts';
 import type { Schema } from './schema.ts';
 import { createSetupStore } from './setup-store-kysely.ts';
 import { createSessionStore } from './session-store-kysely.ts';
@@ -50,6 +51,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     proxies: createProxyStore(db),
     proxyRemovals: createProxyRemovalStore(db),
     overview: createOverviewStore(db),
+    quotas: createQuotaStore(db),
     refreshAttempts: createRefreshAttemptStore(db),
     sessions: createSessionStore(db),
     setup: createSetupStore(db),
