@@ -44,7 +44,8 @@ export async function readBody(req: IncomingMessage, options: BodyBounds): Promi
   if (declared === '0' || (declared === undefined && req.headers['transfer-encoding'] === undefined))
     return EMPTY;
   askForBody(req);
-  const room = options.sender === 'known' ? undefined : strangersRoom;
+  // One that is there already leaves nothing unfinished: of many that come at once none has to go for the others.
+  const room = options.sender === 'known' || req.complete ? undefined : strangersRoom;
   return receive(req, options, room);
 }
 
