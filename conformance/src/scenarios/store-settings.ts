@@ -207,7 +207,6 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
     () =>
       [
         'https://api.example.com',
-        'HTTP://api.example.com',
         'http://',
         'http://*',
         'http://http://api.example.com',
@@ -237,6 +236,7 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
         '2001:db8::1',
         'api.Example.com:8443',
         'api.example.com.:443',
+        'HTTP://api.example.com',
         'http://API.example.com',
         'http://api.example.com.',
       ].map((entry) => [JSON.stringify(entry), { allowedHosts: [entry] }]),
