@@ -166,8 +166,8 @@ describe('each type', () => {
       'body.json',
       JSON.stringify({ tokenType: 'RawCredential', allowedHosts: ['api.example'], delivery: 'any' }),
     );
-    expect((await svault(['add', 'body', '--body', body], { input: 'the rest' })).code).toBe(0);
-    expect((await svault(['get', 'body'])).out).toBe('the rest');
+    expect((await svault(['add', 'body', '--body', body], { input: 'the rest of it, 0189' })).code).toBe(0);
+    expect((await svault(['get', 'body'])).out).toBe('the rest of it, 0189');
     const whole = JSON.stringify({ value: 'all of it' });
     expect((await svault(['add', 'body-2', '--body', '-'], { input: whole })).code).toBe(0);
     expect((await svault(['get', 'body-2'])).out).toBe('all of it');
@@ -291,13 +291,13 @@ describe('the formats', () => {
 describe('a dry run', () => {
   test('shows both requests, without the secret, and sends nothing', async () => {
     const { code, out, err } = await svault(['add', 'dry', '--dry-run', '--allow-host', 'a.example'], {
-      input: 'do-not-show-me',
+      input: 'do-not-show-me-0189',
     });
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^POST http:\/\/127\.0\.0\.1:\d+\/api\/tokens\n/);
     expect(out).toMatch(/\nPOST https:\/\/webhook\.invalid\/v1\/store\n/);
     expect(out).toContain('a.example');
-    expect(out).not.toContain('do-not-show-me');
+    expect(out).not.toContain('do-not-show-me-0189');
     expect(await isThere('dry')).toBe(false);
   });
 });

@@ -127,11 +127,23 @@ describe('set', () => {
   });
 
   test('a host that is any host is warned of, and wherever it is listed', async () => {
-    const added = await svault(['add', 'anywhere', '--allow-host', '*'], { input: 'x' });
+    const added = await svault(['add', 'anywhere', '--allow-host', '*'], {
+      input: 'a secret for anywhere',
+    });
     expect(added.err).toMatch(/^warning: with \* .*any host on the internet\n/);
     expect((await svault(['ls'])).err).toMatch(/warning: .*any host on the internet: anywhere\n/);
     expect((await svault(['show', 'anywhere'])).err).toMatch(/warning: .*any host/);
   });
+});
+
+test('a short secret for a proxy is refused without --allow-short-secret, and stored with it', async () => {
+  const args = ['add', 'pin', '--allow-host', 'a.example'];
+  const refused = await svault(args, { input: '482913' });
+  expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/80 bits.*--allow-short-secret/) });
+  expect(refused.err).not.toContain('482913');
+  expect((await svault([...args, '--allow-short-secret'], { input: '482913' })).code).toBe(0);
+  const bare = await svault(['add', 'no-pin', '--empty', '--allow-short-secret']);
+  expect(bare).toMatchObject({ code: 2, err: expect.stringContaining('--empty') });
 });
 
 describe('list and show', () => {

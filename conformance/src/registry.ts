@@ -26,6 +26,7 @@ import { ROTATION_CHECKS } from './scenarios/rotation.ts';
 import { SECRECY_CHECKS } from './scenarios/secrecy.ts';
 import { SEALED_CHECKS } from './scenarios/sealed.ts';
 import { SEALED_RECIPIENT_CHECKS } from './scenarios/sealed-recipients.ts';
+import { SHORT_SECRET_CHECKS } from './scenarios/short-secrets.ts';
 import { SIGNATURE_COMPONENT_CHECKS } from './scenarios/signature-components.ts';
 import { SIGNATURE_DIGEST_CHECKS } from './scenarios/signature-digests.ts';
 import { SIGNATURE_HEADER_CHECKS } from './scenarios/signature-headers.ts';
@@ -79,6 +80,7 @@ export const CHECKS: readonly Check[] = [
   ...PROXY_ADMISSION_CHECKS,
   ...PROXY_ANSWER_CHECKS,
   ...INJECTION_CHECKS,
+  ...SHORT_SECRET_CHECKS,
   ...STREAMING_CHECKS,
   ...DESTINATION_CHECKS,
   ...ADDRESS_CHECKS,

@@ -1,20 +1,43 @@
 import { toBase64url, utf8 } from './bytes.ts';
+import { basicSecret, isShortSecret } from './short-secret.ts';
 
 type Field = readonly [name: string, value: string];
 
-/** Shorter pieces stand in names, and in base64, by chance. */
-const LEAST_CHARACTERS = 8;
+/** Protocol PRX-48: what an answer needs to be understood. None of it is for an upstream to repeat a request in. */
+const FIELDS_BESIDE_A_SHORT_SECRET: ReadonlySet<string> = new Set([
+  'allow',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-range',
+  'content-type',
+  'date',
+  'location',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'retry-after',
+]);
 
 /**
- * Takes out of an answer's head every field that holds the secret (protocol section 5.6; reliability R18): as it is,
- * percent-encoded in any way, or in base64 or base64url, alone or in the middle of something longer, as `Bearer …` is.
+ * Takes out of an answer's head every field that holds the secret (protocol PRX-26, PRX-34): as it is, percent-encoded in
+ * any way, or in base64 or base64url, alone or in the middle of something longer, as `Bearer …` is.
+ *
+ * That a field is missing confirms a guess to who has the upstream repeat one, so it takes the whole secret, but for up to
+ * 8 bits that base64 shares with its surroundings. A short secret could be guessed: beside it the fields that come back are
+ * the same ones, whatever they hold.
  *
  * @param secret what was sent in a header, ASCII: an `accessToken`, a session's token
  */
 export function createScrub(secret: string): (fields: readonly Field[]) => Field[] {
-  const encoded = base64Traces(secret);
-  const holdsTrace = (text: string): boolean =>
-    text.includes(secret) || encoded.some((trace) => text.includes(trace));
+  if (isShortSecret(secret))
+    return (fields) => fields.filter(([name]) => FIELDS_BESIDE_A_SHORT_SECRET.has(name));
+  const holders = [secret, basicSecret(secret)].filter((text) => text !== undefined).map(holderOf);
+  return (fields) => fields.filter((field) => !holders.some((holds) => holds(field)));
+}
+
+function holderOf(secret: string): (field: Field) => boolean {
+  const traces = [secret, ...base64Traces(secret)];
+  const holdsTrace = (text: string): boolean => traces.some((trace) => text.includes(trace));
   const holdsSecret = (text: string): boolean => {
     if (holdsTrace(text)) return true;
     const decoded = percentDecoded(text);
@@ -22,9 +45,7 @@ export function createScrub(secret: string): (fields: readonly Field[]) => Field
   };
   // Names arrive in lower case.
   const lowerCase = secret.toLowerCase();
-  const isNamedByIt = (name: string): boolean =>
-    secret.length >= LEAST_CHARACTERS && name.includes(lowerCase);
-  return (fields) => fields.filter(([name, value]) => !isNamedByIt(name) && !holdsSecret(value));
+  return ([name, value]) => name.includes(lowerCase) || holdsSecret(value);
 }
 
 /** What base64 of any text around the secret is sure to have in it: one piece for each place in a group of three bytes. */
@@ -38,8 +59,7 @@ function base64Traces(secret: string): string[] {
     const start = before === 0 ? 0 : before + 1;
     return text.slice(start, shifted.byteLength % 3 === 0 ? undefined : -1);
   });
-  const long = traces.filter(({ length }) => length >= LEAST_CHARACTERS);
-  return [...new Set(long.flatMap((trace) => [trace, inStandardAlphabet(trace)]))];
+  return [...new Set(traces.flatMap((trace) => [trace, inStandardAlphabet(trace)]))];
 }
 
 const inStandardAlphabet = (base64url: string): string => base64url.replaceAll('-', '+').replaceAll('_', '/');

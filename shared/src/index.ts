@@ -20,6 +20,7 @@ export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from '.
 export type { JsonRefusalReason } from './json.ts';
 export { base32Bytes } from './otpauth/base32.ts';
 export { createScrub } from './echo-scrub.ts';
+export { isShortSecret } from './short-secret.ts';
 export {
   answerFieldsThatTravel,
   isFieldValue,

@@ -21,6 +21,7 @@ const ROWS = [
   'read a record through `/v1/storage`',
   'send `${TOKEN}` to its own host, or in a header that routes',
   'have an allowed host called by plain `http`, to read along',
+  'guess a one-time code, a PIN or a password through a proxy',
   'fetch a `proxy-only` record with a ticket it signed itself',
   'read a `sealed` record from `/v1/credential`',
   'take a refresh token by a ticket that says `rfp: none`',
@@ -116,6 +117,17 @@ const played: Record<Row, () => Promise<void>> = {
     } finally {
       await host.close();
     }
+  },
+
+  'guess a one-time code, a PIN or a password through a proxy': async () => {
+    const short = { tokenType: 'PlainText', value: '482913', delivery: 'proxy-only' };
+    const [host, said] = ['api.test', { allowShortSecret: true }];
+    // Whatever it says itself, only the body of a store permits it, and that is the owner's.
+    const claims = said as object;
+    const refused = await ask(webhook.store('pin', { ...short, allowedHosts: [host] }, claims));
+    expect([refused.status, refused.json.code]).toEqual([400, 'INVALID_REQUEST']);
+    await owned('pin', { ...short, allowedHosts: [host], ...said });
+    expect((await storage({ op: 'tokens.get', serviceName: 'pin' })).text).not.toMatch(/short|482913/i);
   },
 
   'fetch a `proxy-only` record with a ticket it signed itself': async () => {

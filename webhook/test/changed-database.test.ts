@@ -116,8 +116,16 @@ describe('who writes the webhook’s database without its master key', () => {
 
   it('cannot make a former version of a record the live one', async () => {
     const webhook = await bound();
-    await webhook.store('doc', { tokenType: 'PlainText', value: 'former', allowedHosts: ['old.test'] });
-    await webhook.store('doc', { tokenType: 'PlainText', value: 'latest', allowedHosts: ['new.test'] });
+    await webhook.store('doc', {
+      tokenType: 'PlainText',
+      value: 'the former credential',
+      allowedHosts: ['old.test'],
+    });
+    await webhook.store('doc', {
+      tokenType: 'PlainText',
+      value: 'the latest credential',
+      allowedHosts: ['new.test'],
+    });
     write(
       webhook.dataDir,
       `UPDATE records SET retired_at = 1 WHERE version = 2; UPDATE records SET retired_at = NULL WHERE version = 1`,

@@ -164,7 +164,7 @@ describe('GET /v1/credential', () => {
   it('delivers nothing of a record that was changed on the disk, and uses the ticket up', async () => {
     await stored('tampered', {
       tokenType: 'PlainText',
-      value: 'v',
+      value: 'never delivered 0189',
       delivery: 'proxy-only',
       allowedHosts: ['a.test'],
     });
@@ -187,7 +187,7 @@ describe('GET /v1/credential', () => {
   it('keeps proxy-only records in', async () => {
     await stored('proxied', {
       tokenType: 'PlainText',
-      value: 'v',
+      value: 'never delivered 0189',
       delivery: 'proxy-only',
       allowedHosts: ['a.test'],
     });

@@ -553,7 +553,7 @@ test('14. a proxied request is made once, over restarts too, and written down be
     log.close();
     res.end();
   });
-  await webhook.store('api', { ...plain('v'), allowedHosts: [upstream.url] });
+  await webhook.store('api', { ...plain('tkn_used_once_0189'), allowedHosts: [upstream.url] });
   const call: ProxyCall = { nonce: randomToken(), ticket: proxyTicket(webhook) };
   const outcomes = async (): Promise<readonly number[]> => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => callProxy(webhook, call)));

@@ -395,9 +395,9 @@ describe('what is made on demand', () => {
     let tokens = 0;
     answerOfProvider = ({ url }) =>
       url === '/token'
-        ? { body: JSON.stringify({ access_token: `ya29.${++tokens}`, expires_in: 3600 }) }
+        ? { body: JSON.stringify({ access_token: `ya29.of-the-proxy-${++tokens}`, expires_in: 3600 }) }
         : { body: '{}', headers: { 'content-type': 'application/json' } };
-    await stored('injected code', { tokenType: 'TOTP', secret: SEED, ...allowed });
+    await stored('injected code', { tokenType: 'TOTP', secret: SEED, ...allowed, allowShortSecret: true });
     await stored('injected token', { ...gcp(), ...allowed });
     const upstreamUrl = `${provider.url}/mcp`;
     const code = { proxyId: 'prx_BBBBBBBBBBBBBBBBBBBBBB', serviceName: 'injected code' };
@@ -410,8 +410,8 @@ describe('what is made on demand', () => {
     await putProxy(webhook, upstreamUrl, token);
     for (let call = 0; call < 2; call++)
       expect((await callProxy(webhook, { ...token, body: '{}' })).status).toBe(200);
-    expect(provider.requests.at(-1)!.headers['authorization']).toBe('Bearer ya29.1');
-    expect((await delivered('injected token')).accessToken).toBe('ya29.2');
+    expect(provider.requests.at(-1)!.headers['authorization']).toBe('Bearer ya29.of-the-proxy-1');
+    expect((await delivered('injected token')).accessToken).toBe('ya29.of-the-proxy-2');
 
     answerOfProvider = () => ({ status: 400, body: '{"error":"invalid_grant"}' });
     webhook.clock.advance(3_600_000);
@@ -420,6 +420,29 @@ describe('what is made on demand', () => {
     expect(refused).toMatchObject({ status: 422, json: FAILED });
     // The provider was asked, the upstream was not.
     expect(provider.requests.slice(before).map(({ url }) => url)).toEqual(['/token']);
+  });
+
+  it('is not put in by a proxy where the provider gave less than 80 bits and the owner did not permit that', async () => {
+    answerOfProvider = () => ({ body: JSON.stringify({ access_token: 'ya29.short', expires_in: 3600 }) });
+    const proxyId = 'prx_DDDDDDDDDDDDDDDDDDDDDD';
+    const allowedHosts = [new URL(provider.url).origin];
+    for (const [more, status, requested] of [
+      [{}, 422, ['/token']],
+      [{ allowShortSecret: true }, 200, ['/token', '/mcp']],
+    ] as const) {
+      await stored('short token', { ...gcp(), allowedHosts, ...more });
+      await putProxy(webhook, `${provider.url}/mcp`, { proxyId, serviceName: 'short token' });
+      const before = provider.requests.length;
+      const answer = await callProxy(webhook, { proxyId, serviceName: 'short token', body: '{}' });
+      expect([answer.status, provider.requests.slice(before).map(({ url }) => url)]).toEqual([
+        status,
+        requested,
+      ]);
+      if (status === 422) {
+        expect(answer.json.code).toBe('NOT_INJECTABLE');
+        expect(answer.json.error).toContain('allowShortSecret: true');
+      }
+    }
   });
 });
 

@@ -50,7 +50,9 @@ async function attack(
     webhook.store(name, { tokenType: 'PlainText', value: secret, delivery: 'proxy-only', ...body });
   expect((await stored('target', { allowedHosts: [honest.url] })).status).toBe(200);
   // One that belongs to whoever broke in: stored for any host that it likes.
-  expect((await stored('its own', { value: 'x', allowedHosts: [collector.url] })).status).toBe(200);
+  expect(
+    (await stored('its own', { value: 'tkn_of_the_attacker', allowedHosts: [collector.url] })).status,
+  ).toBe(200);
 
   const refused = { status: 403, json: { code: 'DESTINATION_NOT_ALLOWED' } };
   for (const upstreamUrl of [

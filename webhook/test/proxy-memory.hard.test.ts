@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   await webhook.store('api', {
     tokenType: 'PlainText',
-    value: 'tkn_of_memory',
+    value: 'tkn_of_memory_0189',
     allowedHosts: [upstream.url],
   });
   await putProxy(webhook, upstream.url);

@@ -177,14 +177,14 @@ describe('where', () => {
 
 describe('what cannot stand in a header (R11)', () => {
   test.each([
-    'a\r\nX-Injected: 1',
-    'a\nb',
-    'a\rb',
-    'a\0b',
+    'tkn_a_0189\r\nX-Injected: 1',
+    'tkn_refused\n_0189',
+    'tkn_refused\r_0189',
+    'tkn_refused\0_0189',
     'tab is legal, escape is not \u001b',
-    'gr\u00f6\u00dfer',
-    '\u65e5\u672c',
-    'a\u010aX-Injected: 1',
+    'tkn_gr\u00f6\u00dfer_018923',
+    'tkn_\u65e5\u672c_0189_abcde',
+    'tkn_0189\u010aX-Injected: 1',
     '-----BEGIN KEY-----\nabc\n-----END KEY-----\n',
   ])('%j', async (value) => {
     await store('illegal', { value });
@@ -194,7 +194,7 @@ describe('what cannot stand in a header (R11)', () => {
   });
 
   test('a credential that markers would multiply', async () => {
-    await store('large', { value: 'x'.repeat(60_000) });
+    await store('large', { value: '0a'.repeat(30_000) });
     const proxyId = 'prx_HHHHHHHHHHHHHHHHHHHHHH';
     await point({
       proxyId,
@@ -311,7 +311,7 @@ test('each refusal stands in the log, with its code and without the credential',
   await refused({ proxyId, serviceName: 'logged' });
   await store('logged', { value: '' });
   await refused({ proxyId, serviceName: 'logged' });
-  await store('logged', { value: 'a\nb' });
+  await store('logged', { value: 'tkn_refused\n_0189' });
   await refused({ proxyId, serviceName: 'logged' });
   const entries = await injections(webhook, 'logged');
   expect(entries.map(({ outcome, detail }) => [outcome, detail['code']])).toEqual([

@@ -208,8 +208,10 @@ describe('records', () => {
     await store('changing', {});
     await point({ serviceName: 'changing' });
     await reached({ serviceName: 'changing' });
-    await store('changing', { value: 'newer' });
-    expect((await reached({ serviceName: 'changing' })).headers.authorization).toBe('Bearer newer');
+    await store('changing', { value: 'tkn_stored_anew_0189' });
+    expect((await reached({ serviceName: 'changing' })).headers.authorization).toBe(
+      'Bearer tkn_stored_anew_0189',
+    );
     await store('changing', { allowedHosts: ['other.test'] });
     const { status, json } = await callProxy(webhook, { serviceName: 'changing' });
     expect([status, json.code]).toEqual([403, 'DESTINATION_NOT_ALLOWED']);

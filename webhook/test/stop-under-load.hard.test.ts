@@ -35,7 +35,11 @@ beforeAll(async () => {
   });
   const env = { SV_EGRESS_ALLOW: '127.0.0.1/32', SV_DRAIN_SECONDS: '2' };
   webhook = await boundWebhook({ clock: new ManualClock(Date.now()), env });
-  await webhook.store('api', { tokenType: 'PlainText', value: 'tkn', allowedHosts: [upstream.url] });
+  await webhook.store('api', {
+    tokenType: 'PlainText',
+    value: 'tkn_under_load_0189',
+    allowedHosts: [upstream.url],
+  });
   await putProxy(webhook, upstream.url);
 });
 afterAll(async () => {

@@ -69,7 +69,7 @@ test('a stream that an agent listens on ends in order at the stop, and the use o
   try {
     await webhook.store('api', {
       tokenType: 'PlainText',
-      value: 'tkn_of_a_stream',
+      value: 'tkn_of_a_stream_0189',
       allowedHosts: [upstream.url],
     });
     await putProxy(webhook, `${upstream.url}/sse`);

@@ -12,6 +12,7 @@ export interface SecretOptions {
   readonly delivery?: (typeof DELIVERIES)[number];
   readonly allowHost?: readonly string[];
   readonly allowHeader?: readonly string[];
+  readonly allowShortSecret?: true;
   /** Public JWKs, as text or `@FILE`. */
   readonly recipient?: readonly string[];
   readonly expiresAt?: string;
@@ -46,6 +47,10 @@ export const addSecretOptions = (command: Command): Command =>
       '--allow-header <name>',
       'a header that a proxy may put it in; may be repeated; none: no header',
       collect,
+    )
+    .option(
+      '--allow-short-secret',
+      'let proxies inject it although it has less than 80 bits (codes, PINs, under 16 characters): who may use such a proxy may find it out',
     )
     .option(
       '--recipient <jwk>',

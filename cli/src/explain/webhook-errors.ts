@@ -84,8 +84,10 @@ export const WEBHOOK_ERRORS: Readonly<Record<WebhookErrorCode, Explanation>> = {
     remedy: 'The provider refused; check that the stored credential still holds there.',
   },
   NOT_INJECTABLE: {
-    meaning: 'The credential holds characters that no header field may carry.',
-    remedy: 'Store it without line breaks and other control characters.',
+    meaning:
+      'The credential holds characters that no header field may carry, or it has less than 80 bits and was stored without allowShortSecret.',
+    remedy:
+      'Store it without line breaks and other control characters. A code, a PIN or a password of under 16 characters is injected once it is stored with svault set NAME --allow-short-secret; who may use the proxy may then find it out.',
   },
   NOT_REFRESHABLE: {
     meaning: 'The token was stored without a refresh token or without its provider.',

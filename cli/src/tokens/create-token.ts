@@ -75,8 +75,10 @@ async function recordOf(
 
 /** Nothing is stored that it could be said of. */
 function noRecord(options: Options): undefined {
-  const { fromFile, value, body, field, delivery, allowHost, allowHeader, recipient, expiresAt } = options;
-  const said = [fromFile, value, body, field, delivery, allowHost, allowHeader, recipient, expiresAt];
+  const { fromFile, value, body, field, delivery, allowHost, allowHeader } = options;
+  const { allowShortSecret, recipient, expiresAt } = options;
+  const source = [fromFile, value, body, field];
+  const said = [...source, delivery, allowHost, allowHeader, allowShortSecret, recipient, expiresAt];
   if (said.every((each) => each === undefined)) return undefined;
   throw usage(
     '--empty stores nothing yet: give what belongs to the secret with svault set, and leave it out here',

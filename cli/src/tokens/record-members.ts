@@ -11,6 +11,7 @@ type Kind = 'text' | 'number' | 'boolean' | 'list' | 'object';
 const KINDS: Readonly<Record<string, Kind>> = {
   digits: 'number',
   period: 'number',
+  allowShortSecret: 'boolean',
   shareRefreshToken: 'boolean',
   provider: 'object',
   'provider.mediated': 'boolean',

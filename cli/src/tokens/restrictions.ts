@@ -9,7 +9,7 @@ const NONE = 'none';
 
 type RestrictionOptions = Pick<
   SecretOptions,
-  'delivery' | 'allowHost' | 'allowHeader' | 'recipient' | 'expiresAt'
+  'delivery' | 'allowHost' | 'allowHeader' | 'allowShortSecret' | 'recipient' | 'expiresAt'
 >;
 
 /**
@@ -17,7 +17,7 @@ type RestrictionOptions = Pick<
  * @throws Failure usage
  */
 export async function restrictionsFrom(options: RestrictionOptions): Promise<Members> {
-  const { allowHost, allowHeader, expiresAt } = options;
+  const { allowHost, allowHeader, allowShortSecret, expiresAt } = options;
   const recipients = await Promise.all((options.recipient ?? []).map(publicJwk));
   const delivery = options.delivery ?? (recipients.length > 0 ? 'sealed' : undefined);
   return {
@@ -25,6 +25,7 @@ export async function restrictionsFrom(options: RestrictionOptions): Promise<Mem
     ...(recipients.length > 0 && { recipients }),
     ...(allowHost !== undefined && { allowedHosts: listed('--allow-host', allowHost).map(withoutHttps) }),
     ...(allowHeader !== undefined && { allowedHeaders: listed('--allow-header', allowHeader) }),
+    ...(allowShortSecret === true && { allowShortSecret }),
     ...(expiresAt !== undefined && { expiryTime: expiresAt }),
   };
 }

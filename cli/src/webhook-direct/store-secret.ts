@@ -30,6 +30,7 @@ const SHOWN_MEMBERS = [
   'delivery',
   'allowedHosts',
   'allowedHeaders',
+  'allowShortSecret',
   'recipients',
   'expiryTime',
   'publicKey',

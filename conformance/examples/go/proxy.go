@@ -128,6 +128,9 @@ func (wh *Webhook) prepare(r *http.Request, ticket *Ticket, body []byte) (*http.
 	if secret == "" {
 		return nil, "", refuse("EMPTY_TOKEN")
 	}
+	if isShort(secret) && !record.AllowShort { // PRX-47
+		return nil, "", refuse("NOT_INJECTABLE")
+	}
 	call, err := http.NewRequest(ticket.Htm, config.UpstreamURL, bytes.NewReader(body))
 	if err != nil {
 		return nil, "", refuse("DESTINATION_NOT_ALLOWED")
@@ -201,7 +204,7 @@ func handBack(w http.ResponseWriter, answer *http.Response, secret string) {
 	for name, values := range answer.Header {
 		lower := strings.ToLower(name)
 		for _, value := range values {
-			if !staysBack(lower) && !named[lower] && !hasSecret(value, secret) {
+			if !staysBack(lower) && !named[lower] && comesBack(lower, value, secret) {
 				w.Header().Add(name, value)
 			}
 		}
@@ -224,6 +227,14 @@ func handBack(w http.ResponseWriter, answer *http.Response, secret string) {
 			panic(http.ErrAbortHandler) // PRX-36: nobody takes the piece for the whole.
 		}
 	}
+}
+
+// comesBack is PRX-48 where the secret is short, and PRX-26 and PRX-34 otherwise.
+func comesBack(name, value, secret string) bool {
+	if isShort(secret) {
+		return besideShort[name]
+	}
+	return !hasSecret(value, secret)
 }
 
 // hasSecret is PRX-26 and PRX-34.

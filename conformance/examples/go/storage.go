@@ -20,6 +20,7 @@ type Record struct {
 	Delivery       string            `json:"delivery"`
 	AllowedHosts   []string          `json:"allowedHosts"`
 	AllowedHeaders []string          `json:"allowedHeaders"`
+	AllowShort     bool              `json:"allowShortSecret,omitempty"`
 	Recipients     []Recipient       `json:"recipients,omitempty"`
 	Expiry         string            `json:"expiry,omitempty"`
 	Version        int64             `json:"version"`

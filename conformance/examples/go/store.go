@@ -73,7 +73,7 @@ func readRecord(body Object) (*Record, bool) {
 	if !known {
 		return nil, false
 	}
-	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "delivery": true, "recipients": true, "expiryTime": true}
+	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "allowShortSecret": true, "delivery": true, "recipients": true, "expiryTime": true}
 	for _, name := range fields {
 		allowed[name] = true
 	}
@@ -83,7 +83,7 @@ func readRecord(body Object) (*Record, bool) {
 		}
 	}
 	record := &Record{TokenType: kind, Secrets: map[string]string{}, Share: true}
-	return record, record.readSecrets(body, fields) && record.readSettings(body)
+	return record, record.readSecrets(body, fields) && record.readSettings(body) && record.mayBeInjected()
 }
 
 func (r *Record) readSecrets(body Object, fields []string) bool {
@@ -148,6 +148,11 @@ func (r *Record) readSettings(body Object) bool {
 			if !isHostEntry(entry) || entry == "*" && r.Delivery != "any" {
 				return false
 			}
+		}
+	}
+	if body["allowShortSecret"] != nil {
+		if r.AllowShort, ok = body["allowShortSecret"].(bool); !ok {
+			return false
 		}
 	}
 	if body["allowedHeaders"] != nil {

@@ -14,6 +14,7 @@ from urllib.parse import unquote_to_bytes
 
 import outgoing
 import records
+import short
 import storage
 import tickets
 from state import log
@@ -62,6 +63,8 @@ def forward(request, ticket: dict, state, settings):
         call.resolve()
         record = records.usable(state, settings, record)  # PRX-09, PRX-10, PRX-33
         token = records.access_token(record)
+        if short.is_short(token) and not json.loads(record["settings"]).get("allowShortSecret"):
+            raise Refusal("NOT_INJECTABLE", "the token is short, and allowShortSecret is not true")  # PRX-47
         headers = outgoing_headers(request, templates, token)
         with state.transaction() as db:
             log(db, "proxy.called", "success", ticket["svc"], ticket)  # before the call: whatever follows, it was used
@@ -79,7 +82,7 @@ def forward(request, ticket: dict, state, settings):
     call.timer.cancel()
     call.sock.settimeout(IDLE_SECONDS)
     length = None if response.length is None else str(response.length)
-    return response.status, returned_headers(response, traces(token), length), Pieces(response, call, gone)
+    return response.status, returned_headers(response, token, length), Pieces(response, call, gone)
 
 
 def denied(text: str) -> Refusal:
@@ -121,12 +124,15 @@ def outgoing_headers(request, templates: dict, token: str) -> list:
     return headers
 
 
-def returned_headers(response: http.client.HTTPResponse, secret: list, length: str | None) -> list:
+def returned_headers(response: http.client.HTTPResponse, token: str, length: str | None) -> list:
+    is_short, secret = short.is_short(token), traces(token)
     named = {each.strip().lower() for value in response.headers.get_all("connection", []) for each in value.split(",")}
     back = [("sv-proxy-origin", "upstream")]  # PRX-27
     for name, value in response.headers.items():
         value = re.sub(r"\r?\n[ \t]*", " ", value)
-        if KEPT_BACK.fullmatch(name.lower()) or name.lower() in named or holds(value, secret):
+        if KEPT_BACK.fullmatch(name.lower()) or name.lower() in named:
+            continue
+        if name.lower() not in short.BESIDE if is_short else holds(value, secret):  # PRX-48, PRX-26
             continue
         back.append((name, value))
     if length is not None:
@@ -141,8 +147,7 @@ def traces(token: str) -> list:
     for before in range(3):
         text = base64.b64encode(b"\0" * before + raw).rstrip(b"=")
         inner = text[-(-8 * before // 6) : (8 * (before + len(raw))) // 6]
-        if len(inner) >= 8:  # less would be found everywhere
-            found += [inner, inner.translate(bytes.maketrans(b"+/", b"-_"))]
+        found += [inner, inner.translate(bytes.maketrans(b"+/", b"-_"))]
     return found
 
 

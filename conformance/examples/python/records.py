@@ -15,12 +15,13 @@ import time
 
 import outgoing
 import refresh
+import short
 import tickets
 import totp
 from state import log, next_version
 from wire import Refusal, compact, invalid, is_header_name, member, parse_time, time_text, written
 
-COMMON = {"tokenType", "allowedHosts", "allowedHeaders", "delivery", "recipients", "expiryTime"}
+COMMON = {"tokenType", "allowedHosts", "allowedHeaders", "allowShortSecret", "delivery", "recipients", "expiryTime"}
 # tokenType -> its own members, and the secret ones of them that have to be there (SAV-02, SAV-04)
 TYPES = {
     "PlainText": ({"value"}, ["value"]),
@@ -102,6 +103,10 @@ def parse(body: dict) -> tuple[dict, dict, str | None]:
         sealed["publicKey"] = member(body, "publicKey", str)
         ssh_blob(sealed["publicKey"])
     sealed["empty"] = any(secret[name] == "" for name in needed)
+    sealed["allowShortSecret"] = member(body, "allowShortSecret", bool, False)  # SAV-41
+    if hosts and not sealed["empty"] and not sealed["allowShortSecret"]:
+        if kind == "TOTP" or short.is_short(secret[needed[0]]):  # SAV-40
+            raise invalid("a short secret is injected only with allowShortSecret: true")
     expiry = None if body.get("expiryTime") is None else parse_time(body["expiryTime"])
     return sealed, secret, expiry
 

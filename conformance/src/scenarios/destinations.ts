@@ -63,9 +63,13 @@ function notAllowed(
     run: async (tools) => {
       await reachable(tools);
       const name = tools.freshName();
-      const proxy = await armed(tools, { record: { name, value: 'a-canary' } });
+      const proxy = await armed(tools, { record: { name, value: 'a-canary-of-destinations' } });
       for (const allowedHosts of await variants(tools)) {
-        const stored = await tools.store(name, { tokenType: 'PlainText', value: 'a-canary', allowedHosts });
+        const stored = await tools.store(name, {
+          tokenType: 'PlainText',
+          value: 'a-canary-of-destinations',
+          allowedHosts,
+        });
         if (stored.status === 400) continue;
         expectOk(stored);
         const what = `allowedHosts ${JSON.stringify(allowedHosts)}`;

@@ -8,14 +8,14 @@ const ORDERS = "$&$1$$$`$'${1}\\1\\g<0>%s%1$s{0}{}\"quoted\",'single';<b>&amp;";
 const PRINTABLE = String.fromCharCode(...Array.from({ length: 0x7e - 0x21 + 1 }, (_, at) => 0x21 + at));
 
 const NOT_A_FIELD_VALUE: ReadonlyArray<readonly [what: string, value: string]> = [
-  ['a line end and a header of its own', 'canary\r\nx-injected: 1'],
-  ['a carriage return', 'can\rary'],
-  ['a line feed at the end', 'canary\n'],
-  ['NUL', 'can\u0000ary'],
-  ['another control character', 'can\u0001ary'],
-  ['DEL', 'can\u007fary'],
-  ['a Latin-1 letter', 'canärÿ'],
-  ['letters above Latin-1', 'canary\u{1F511}'],
+  ['a line end and a header of its own', 'a long canary\r\nx-injected: 1'],
+  ['a carriage return', 'a long can\rary of 20'],
+  ['a line feed at the end', 'a long canary of 21\n'],
+  ['NUL', 'a long can\u0000ary of 20'],
+  ['another control character', 'a long can\u0001ary of 20'],
+  ['DEL', 'a long can\u007fary of 20'],
+  ['a Latin-1 letter', 'a long canärÿ of 20'],
+  ['letters above Latin-1', 'a long canary\u{1F511} of 20'],
 ];
 
 /** Protocol section 5.6: how a credential gets into a call. */
@@ -114,11 +114,11 @@ export const INJECTION_CHECKS: readonly Check[] = [
       const proxy = await armed(tools, { record: await loaded(tools) });
       calledOnce(proxy, await proxy.call());
       const { allowedHost } = await tools.given.upstream();
-      const body = { tokenType: 'PlainText', value: 'the-newer-one', allowedHosts: [allowedHost] };
+      const body = { tokenType: 'PlainText', value: 'the-newer-canary-one', allowedHosts: [allowedHost] };
       expectOk(await tools.store(proxy.name, body));
       const answer = await proxy.call();
       const [value] = received(calledOnce(proxy, answer, 1), 'authorization');
-      expectThat(value === 'Bearer the-newer-one', answer, 'the credential that was stored last');
+      expectThat(value === 'Bearer the-newer-canary-one', answer, 'the credential that was stored last');
     },
   },
   {
@@ -129,8 +129,12 @@ export const INJECTION_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const { allowedHost } = await tools.given.upstream();
       const bodies = [
-        { tokenType: 'JWT', accessToken: 'access-canary', refreshToken: 'refresh-canary' },
-        { tokenType: 'RawCredential', value: 'raw canary' },
+        {
+          tokenType: 'JWT',
+          accessToken: 'access-canary-of-a-type',
+          refreshToken: 'refresh-canary-of-a-type',
+        },
+        { tokenType: 'RawCredential', value: 'raw canary of a type' },
       ];
       for (const body of bodies) {
         const value = 'value' in body ? body.value : body.accessToken;
@@ -150,7 +154,12 @@ export const INJECTION_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const { allowedHost } = await tools.given.upstream();
       const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
-      const name = await tools.given.record({ tokenType: 'TOTP', secret, allowedHosts: [allowedHost] });
+      const name = await tools.given.record({
+        tokenType: 'TOTP',
+        secret,
+        allowedHosts: [allowedHost],
+        allowShortSecret: true,
+      });
       const proxy = await armed(tools, { record: { name, value: secret } });
       const answer = await proxy.call();
       const [sent = ''] = received(calledOnce(proxy, answer), 'authorization');

@@ -10,7 +10,7 @@ const MESSAGES: Readonly<Partial<Record<WebhookErrorCode, string>>> = {
   DESTINATION_NOT_ALLOWED:
     'The credential may not be used at this upstream (scheme, host and port), or in this header. Its owner has to store it again with both allowed: svault set NAME --allow-host HOST, or http://HOST:PORT for plain http.',
   NOT_INJECTABLE:
-    'The credential cannot stand in a header as this proxy asks for it. Its owner has to look at both.',
+    'The credential cannot stand in a header as this proxy asks for it, or it has less than 80 bits and was stored without allowShortSecret. Its owner has to look at both.',
   EMPTY_TOKEN: 'The credential is empty. Its owner has to store one.',
   REAUTH_NEEDED: 'The credential has expired for good. Its owner has to authorise anew and store it.',
   NOT_REFRESHABLE: 'The credential has expired and cannot be refreshed. Its owner has to store it anew.',

@@ -6,7 +6,7 @@ import { isAllowedHost } from './allowed-hosts.ts';
 import { storeBodySchema } from './store.ts';
 
 const accepts = (body: unknown): boolean => storeBodySchema.safeParse(body).success;
-const PLAIN = { tokenType: 'PlainText', value: 's' };
+const PLAIN = { tokenType: 'PlainText', value: 'tkn_0189_abcdefgh' };
 const RECIPIENT = { kty: 'EC', crv: 'P-256', x: 'x'.repeat(43), y: 'y'.repeat(43) };
 const SEALED = { ...PLAIN, delivery: 'sealed', recipients: [RECIPIENT] };
 const PROVIDER = { tokenUrl: 'https://login.example/token', clientId: 'c' };

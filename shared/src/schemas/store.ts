@@ -5,6 +5,7 @@ import { minterSchema } from './minter.ts';
 import { providerSchema } from './provider.ts';
 import { recipientSchema } from './recipient.ts';
 import { secretSchema } from './secret-member.ts';
+import { isShortSecret } from '../short-secret.ts';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
 import { seedWarning } from '../otpauth/seed-warning.ts';
 import { totpSeedOf } from './totp-seed.ts';
@@ -16,6 +17,8 @@ const restrictions = {
   allowedHeaders: allowedHeadersSchema.optional(),
   delivery: z.enum(DELIVERY).optional(),
   recipients: z.array(recipientSchema).min(1).max(20).optional(),
+  /** A proxy may inject less than 80 bits. Default: false. */
+  allowShortSecret: z.boolean().optional(),
   expiryTime: timeSchema.optional(),
 };
 
@@ -82,6 +85,11 @@ export const storeBodySchema = byTokenType
   .refine((body) => !isAnywhere(body) || body.delivery === undefined || body.delivery === 'any', {
     message: '* is refused together with proxy-only or sealed',
     path: ['allowedHosts'],
+  })
+  .refine((body) => body.allowShortSecret === true || !isShortAndInjectable(body), {
+    message:
+      'with less than 80 bits this secret could be found out by those who use a proxy with it; say allowShortSecret: true (svault: --allow-short-secret) to accept that, or leave out allowedHosts',
+    path: ['allowShortSecret'],
   });
 export type StoreBody = z.infer<typeof storeBodySchema>;
 
@@ -113,4 +121,27 @@ function hasOneSecretForm(body: z.infer<typeof byTokenType>): boolean {
 
 function isAnywhere(body: { readonly allowedHosts?: readonly string[] | undefined }): boolean {
   return body.allowedHosts?.includes('*') ?? false;
+}
+
+/** Protocol SAV-36. What is minted, or comes of a refresh, is looked at when it is injected. */
+function isShortAndInjectable(body: z.infer<typeof byTokenType>): boolean {
+  if (body.allowedHosts === undefined || body.allowedHosts.length === 0) return false;
+  if (body.tokenType === 'TOTP') return (body.secret ?? body.otpauthUri) !== '';
+  const injected = injectedBy(body);
+  return injected !== undefined && isShortSecret(injected);
+}
+
+/** @returns undefined where it is made on demand */
+function injectedBy(body: Exclude<z.infer<typeof byTokenType>, { tokenType: 'TOTP' }>): string | undefined {
+  switch (body.tokenType) {
+    case 'PlainText':
+    case 'RawCredential':
+      return body.value;
+    case 'JWT':
+      return body.accessToken;
+    case 'Certificate':
+      return body.certificate;
+    case 'SSHKey':
+      return body.privateKey;
+  }
 }

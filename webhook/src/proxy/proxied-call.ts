@@ -5,6 +5,7 @@ import {
   type HeaderPairs,
   type ProxyTicket,
   createScrub,
+  isShortSecret,
   markersIn,
   requestFieldsThatTravel,
   withInjectedFields,
@@ -143,6 +144,12 @@ interface Armed {
 function arm(config: ProxyConfig, { record, accessToken }: CurrentCredential): Armed {
   allow(config, record);
   const token = accessToken.reveal();
+  if (record.settings.allowShortSecret !== true && isShortSecret(token))
+    throw refusal(
+      'NOT_INJECTABLE',
+      'The credential has less than 80 bits, so that those who use the proxy could find it out. Store it again with `allowShortSecret: true` to accept that.',
+      { reason: 'short_secret' },
+    );
   const headers = injectToken(config.headerTemplates, token);
   if (headers === undefined)
     throw refusal('NOT_INJECTABLE', 'the credential cannot stand in a header as the proxy asks for it');

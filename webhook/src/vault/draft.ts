@@ -30,6 +30,7 @@ export function draftFrom(body: StoreBody): RecordDraft {
       allowedHosts: body.allowedHosts ?? [],
       allowedHeaders: body.allowedHeaders ?? DEFAULT_ALLOWED_HEADERS,
       recipients: body.recipients,
+      ...(body.allowShortSecret === true && { allowShortSecret: true }),
       ...settings,
       expiryTime: normalTime(body.expiryTime),
       hasRefreshToken: (secret.refreshToken ?? '') !== '',

@@ -30,6 +30,8 @@ export interface SealedSettings {
   readonly allowedHeaders: readonly string[];
   /** With delivery `sealed`, and only there. */
   readonly recipients?: readonly Recipient[] | undefined;
+  /** A proxy may inject less than 80 bits (protocol section 5.5, "Short secrets"); absent: it may not. */
+  readonly allowShortSecret?: true | undefined;
   /** `JWT` only. */
   readonly shareRefreshToken?: boolean | undefined;
   readonly provider?: SealedProvider | undefined;
