@@ -16,7 +16,8 @@ async function delivered(
   serviceName: string,
   credential: Credential,
 ): Promise<Record<string, unknown>> {
-  await scene.store(serviceName, credential);
+  // These are delivered; a proxy would not inject ones so short.
+  await scene.store(serviceName, { ...credential, allowedHosts: [] });
   return fetched(scene, serviceName);
 }
 
@@ -70,7 +71,7 @@ export const ENVELOPE_PLAYS = {
   TOTP: async (scene) => {
     const uri =
       'otpauth://totp/a:b?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=a&digits=8&algorithm=SHA1&period=30';
-    await scene.store('totp', { tokenType: 'TOTP', otpauthUri: uri });
+    await scene.store('totp', { tokenType: 'TOTP', otpauthUri: uri, allowedHosts: [] });
     // RFC 6238, appendix B; a code holds to the end of its period.
     const { clock } = scene.pair;
     clock.jump(2_000_000_000_000 - clock.now());
