@@ -37,17 +37,10 @@ export function refuseBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, 
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
   );
-  drop(socket);
-  linger(socket, () => socket.destroy());
-}
-
-/** Whose rest came after all would be served behind its refusal: Node's parser reads on. */
-function drop(socket: Duplex): void {
   const parsers = socket.listeners('data');
-  // Takes the bytes from the parser, which does not read them by events.
-  socket.on('data', () => undefined);
+  linger(socket, socket, () => socket.destroy());
+  // Whose rest came after all would be served behind its refusal. Node's parser hands the bytes over once somebody listens.
   for (const parser of parsers) socket.off('data', parser as () => void);
-  socket.resume();
 }
 
 /** Node hangs the answer in hand on its socket; those of further requests (pipelining) wait behind it. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { refuseBrokenRequest } from './broken-request.ts';
+import { freePiece } from './free-piece.ts';
 
 /** How soon a request is looked at again whose handler takes nothing of it just now. */
 const LOOK_MS = 1_000;
@@ -32,7 +33,8 @@ export function refuseBrokenRequests(server: Server): void {
     };
     setImmediate(look, socket.bytesRead);
   };
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  server.on('clientError', (error: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }, socket) => {
+    if (error.rawPacket !== undefined) freePiece(error.rawPacket);
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuseLate(error, socket as Socket);
     else refuseBrokenRequest(error, socket);
   });

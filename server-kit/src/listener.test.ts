@@ -201,6 +201,28 @@ describe('bodies', () => {
     );
   });
 
+  it.each([
+    ['a body', 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n'],
+    ['a broken request', 'POST /echo HTTP/1.1\r\nHost a\r\n\r\n'],
+  ])('frees what comes of %s after its refusal at once, without a garbage collection', async (_of, head) => {
+    const { port } = new URL(await start());
+    const half = Buffer.alloc(512 * 1024);
+    const before = process.memoryUsage().arrayBuffers;
+    let most = before;
+    const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().arrayBuffers)));
+    const clients = Array.from({ length: 200 }, () => connect(Number(port), '127.0.0.1'));
+    const reads = async (client: Socket): Promise<void> => {
+      const end = once(client.setEncoding('latin1'), 'end');
+      client.write(head);
+      client.write(half);
+      expect(await once(client, 'data')).toEqual([expect.stringMatching(/^HTTP\/1\.1 4/)]);
+      await end;
+    };
+    await Promise.all(clients.map(reads));
+    clearInterval(watch);
+    expect(most - before).toBeLessThan(8 * 1024 * 1024);
+  });
+
   it('refuses a content coding, so that no small body becomes a large one', async () => {
     expect((await post(await start(), 'x', { 'content-encoding': 'gzip' })).status).toBe(400);
   });

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@svault/shared';
 import { askForBody } from './expected-body.ts';
+import { freePiece } from './free-piece.ts';
 import { type StrangersRoom, strangersRoom } from './strangers-room.ts';
 
 /** Codes this module refuses with; both servers have them in their closed unions. */
@@ -93,6 +94,7 @@ function receive(
     const stop = (why: Error): void => {
       settle();
       req.pause();
+      chunks.forEach(freePiece);
       reject(why);
     };
     const onEnd = (): void => {

@@ -11,6 +11,5 @@ export function endWhenReceived(res: ServerResponse, body: string): void {
     stop();
     res.end();
   };
-  const stop = linger(res.req.socket, end);
-  res.req.once('end', end).once('close', end).resume();
+  const stop = linger(res.req.once('end', end).once('close', end), res.req.socket, end);
 }
