@@ -1,6 +1,7 @@
 /**
- * `node attack.ts URL`: what a stranger can send to a webhook with nothing but its address, until it is ended. Says "ready"
- * once everything is under way.
+ * `node attack.ts URL BYTES`: what a stranger can send to a webhook with nothing but its address, until it is ended: floods of
+ * exchanges of so many bytes, and half bodies that stay. Says "ready" once it begins and "open" once all half bodies are sent;
+ * with 0 bytes there are no floods.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,9 +13,10 @@ const FLOODS = 8;
 /** Of all floods together. */
 const BITS_PER_SECOND = 15_000_000;
 const HALF_BODIES = 600;
+const HALF_BODIES_PER_SECOND = 200;
 const MIB = 1024 * 1024;
 
-const [, , url = ''] = process.argv;
+const [, , url = '', bytes = '0'] = process.argv;
 const { hostname, port } = new URL(url);
 const open = async (): Promise<Socket> => {
   const socket = connect(Number(port), hostname);
@@ -69,12 +71,13 @@ async function halfBody(): Promise<void> {
   socket.write(Buffer.alloc(MIB / 2, 0x20));
 }
 
-for (let at = 0; at < HALF_BODIES; at += 1) await halfBody().catch(() => undefined);
-for (let at = 0; at < FLOODS; at += 1)
-  void (async () => {
-    for (;;) {
-      await flood(at % 2 === 0 ? 1024 : MIB).catch(() => undefined);
-      await delay(10);
-    }
-  })();
+const again = async (attack: () => Promise<void>): Promise<void> => {
+  for (;;) await attack().catch(() => delay(10));
+};
+for (let at = 0; at < FLOODS; at += 1) if (bytes !== '0') void again(() => flood(Number(bytes)));
 console.log('ready');
+for (let at = 0; at < HALF_BODIES; at += 1) {
+  await halfBody().catch(() => undefined);
+  await delay(1000 / HALF_BODIES_PER_SECOND);
+}
+console.log('open');

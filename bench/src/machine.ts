@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 
@@ -26,10 +26,14 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
 }
 
-/** Resident memory of a process in megabytes (10^6 bytes). */
-export function residentMb(pid: number): number {
-  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+/** Resident memory of a process in megabytes (10^6 bytes): now, or the most since {@link forgetMostResident}. */
+export function residentMb(pid: number, which: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
+  const kib = new RegExp(`${which}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return (Number(kib) * 1024) / 1e6;
+}
+
+export function forgetMostResident(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 const FSYNC_SAMPLES = 60;
