@@ -30,7 +30,7 @@ const STEPS = ['keys', 'bind'];
 const UNASKED = ['proxy'];
 
 /** Of SV_DRAIN_SECONDS. */
-const MOST_DRAIN_SECONDS = 30;
+const MAX_DRAIN_SECONDS = 30;
 /** What a program may take besides: "Stopping" in its README.md. */
 const STOP_SECONDS = 9.5;
 
@@ -157,7 +157,7 @@ describe.each(ALL)('compose/$name', (deployment) => {
     for (const [name, service] of each) {
       if (STEPS.includes(name) || service.build === undefined) continue;
       const seconds = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]);
-      expect(seconds, name).toBeGreaterThan(MOST_DRAIN_SECONDS + STOP_SECONDS);
+      expect(seconds, name).toBeGreaterThan(MAX_DRAIN_SECONDS + STOP_SECONDS);
     }
   });
 

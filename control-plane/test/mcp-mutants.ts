@@ -23,7 +23,7 @@ export interface MutantRun {
 }
 
 const AT_ONCE = 16;
-const MOST_FINDINGS = 10;
+const MAX_FINDINGS = 10;
 
 /** Where mutants are sent, and what is wrong with an answer there. */
 export interface MutantDoor {
@@ -48,7 +48,7 @@ export async function sendMutants(
   const outcomes = new Map<string, number>();
   let left = count;
   const worker = async (): Promise<void> => {
-    while (left-- > 0 && findings.length < MOST_FINDINGS) {
+    while (left-- > 0 && findings.length < MAX_FINDINGS) {
       const sent = mutant(random);
       const headers = { ...sent.headers, authorization: `Bearer ${apiKey}` };
       const { status, text } = await postOver(agent, url + door.path, headers, sent.body);

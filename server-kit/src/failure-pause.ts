@@ -2,7 +2,7 @@ import type { Clock } from '@svault/shared';
 
 /** After the second failure in a row; doubled by each further one. */
 const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 10 * 60_000;
+const MAX_PAUSE_MS = 10 * 60_000;
 /** So long after a pause its failures count as a row no more; looked for when there are so many keys. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
 const MANY_KEYS = 1_000;
@@ -41,7 +41,7 @@ export function createFailurePause<Failure>(clock: Pick<Clock, 'monotonic'>): Fa
       if (failure === undefined) return void noted.delete(key);
       if (noted.size >= MANY_KEYS && !noted.has(key)) sweep();
       const failures = (noted.get(key)?.failures ?? 0) + 1;
-      const pauseMs = failures === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 2), LONGEST_PAUSE_MS);
+      const pauseMs = failures === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 2), MAX_PAUSE_MS);
       noted.set(key, { failure, failures, untilMs: clock.monotonic() + pauseMs });
     },
   };

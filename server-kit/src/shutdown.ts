@@ -15,14 +15,14 @@ export function onStop(
   stop: () => Promise<void>,
   { drainSeconds, err }: { readonly drainSeconds: number; readonly err: (text: string) => void },
 ): void {
-  const mostMs = drainSeconds * 1000 + STOPPED_WITHIN_MS;
+  const maxMs = drainSeconds * 1000 + STOPPED_WITHIN_MS;
   let stopping = false;
   const first = (): void => {
     stopping = true;
     setTimeout(() => {
-      err(`not everything could be stopped within ${mostMs / 1000} s\n`);
+      err(`not everything could be stopped within ${maxMs / 1000} s\n`);
       process.exit(1);
-    }, mostMs).unref();
+    }, maxMs).unref();
     stop().then(
       () => process.exit(0),
       () => process.exit(1),

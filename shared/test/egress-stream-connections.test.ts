@@ -6,7 +6,7 @@ import type { RawRequest } from './raw-upstream.ts';
 import { HeldTaker, Opened, callTo, failure, taken } from './stream-calls.ts';
 
 /** So many calls may be under way from one partition to one origin. */
-const MOST = 256;
+const MAX_STREAMS = 256;
 
 describe('connections of answers that are handed on', () => {
   const opened = new Opened();
@@ -73,10 +73,10 @@ describe('connections of answers that are handed on', () => {
       else echo(request);
     });
     const egress = opened.egress();
-    const calls = Array.from({ length: MOST }, () =>
+    const calls = Array.from({ length: MAX_STREAMS }, () =>
       failure(taken(egress, callTo(server.port, { path: '/held' }))),
     );
-    await vi.waitFor(() => expect(held).toHaveLength(MOST), { timeout: 20_000 });
+    await vi.waitFor(() => expect(held).toHaveLength(MAX_STREAMS), { timeout: 20_000 });
     const caller = new AbortController();
     const leaving = failure(taken(egress, callTo(server.port, { signal: caller.signal })));
     const late = failure(taken(egress, callTo(server.port, { headTimeoutMs: 20 })));
@@ -86,7 +86,7 @@ describe('connections of answers that are handed on', () => {
     caller.abort();
     expect(await leaving).toBe('aborted');
     expect(await late).toBe('timeout');
-    expect(server.connections()).toBe(MOST + 1);
+    expect(server.connections()).toBe(MAX_STREAMS + 1);
     held[0]?.socket.write(rawAnswer('done'));
     expect((await next).text).toBe('/next on 1');
     // A connection that breaks makes room as well.

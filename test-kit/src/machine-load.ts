@@ -22,13 +22,13 @@ const PROGRAM = `
 /**
  * Loads the machine, six times over, with processes that compute and some that write to the disk.
  *
- * @param mostMs after which all of it is over by itself
+ * @param maxMs after which all of it is over by itself
  * @returns ends it, and resolves once it is over
  */
-export function startMachineLoad(mostMs: number): () => Promise<void> {
+export function startMachineLoad(maxMs: number): () => Promise<void> {
   const dir = tempDir();
   const begin = (file?: string): ChildProcess =>
-    spawn(process.execPath, ['-e', PROGRAM, String(mostMs), ...(file === undefined ? [] : [file])], {
+    spawn(process.execPath, ['-e', PROGRAM, String(maxMs), ...(file === undefined ? [] : [file])], {
       stdio: 'ignore',
     });
   const children = [

@@ -50,10 +50,10 @@ function codeOf({ body }: RawAnswer): unknown {
   return (JSON.parse(body) as { code: unknown }).code;
 }
 /** The bytes of one endless chunked body. */
-function* endless(start: string, mostBytes: number): Generator<string | Uint8Array> {
+function* endless(start: string, maxBytes: number): Generator<string | Uint8Array> {
   yield start;
   const piece = Buffer.concat([utf8('10000\r\n'), Buffer.alloc(0x10000, 0x20), utf8('\r\n')]);
-  for (let sent = 0; sent < mostBytes; sent += piece.length) yield piece;
+  for (let sent = 0; sent < maxBytes; sent += piece.length) yield piece;
 }
 
 describe.each(BODY_ROUTES)('a body for %s', (path, type, url) => {

@@ -69,9 +69,9 @@ export async function rateRows(contenders: RateContenders, options: RoundOptions
     rows: [
       ...rates,
       latency,
-      memory('control-plane, memory at saturation', credentials.mostMb()),
-      memory('control-plane under tools/call, memory at saturation', toolsCall.mostMb()),
-      memory('webhook, memory at saturation', webhook.mostMb()),
+      memory('control-plane, memory at saturation', credentials.maxMb()),
+      memory('control-plane under tools/call, memory at saturation', toolsCall.maxMb()),
+      memory('webhook, memory at saturation', webhook.maxMb()),
     ],
     measured,
     atHalf,
@@ -84,12 +84,12 @@ function resultOf(measured: readonly Measured[], { name }: Contender): Measured 
   return result;
 }
 
-function watchMemory(contender: Contender): { contender: Contender; mostMb: () => number } {
-  let mostMb = 0;
+function watchMemory(contender: Contender): { contender: Contender; maxMb: () => number } {
+  let maxMb = 0;
   const afterRun = (): void => {
-    mostMb = Math.max(mostMb, residentMb(contender.pid));
+    maxMb = Math.max(maxMb, residentMb(contender.pid));
   };
-  return { contender: { ...contender, afterRun }, mostMb: () => mostMb };
+  return { contender: { ...contender, afterRun }, maxMb: () => maxMb };
 }
 
 async function runAtHalf(

@@ -3,8 +3,8 @@ import { usage } from '../failure.ts';
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 /** Specification, "Grant": 1 hour up to 30 days. */
-const SHORTEST_SECONDS = HOUR_SECONDS;
-const LONGEST_SECONDS = 30 * DAY_SECONDS;
+const MIN_SECONDS = HOUR_SECONDS;
+const MAX_SECONDS = 30 * DAY_SECONDS;
 
 const DURATION = /^(?=\d)(?:(?<days>\d{1,4})d)?(?:(?<hours>\d{1,4})h)?(?:(?<minutes>\d{1,6})m)?$/;
 
@@ -16,7 +16,7 @@ const DURATION = /^(?=\d)(?:(?<days>\d{1,4})d)?(?:(?<hours>\d{1,4})h)?(?:(?<minu
 export function grantSeconds(text: string): number {
   const { days = 0, hours = 0, minutes = 0 } = DURATION.exec(text)?.groups ?? {};
   const seconds = Number(days) * DAY_SECONDS + Number(hours) * HOUR_SECONDS + Number(minutes) * 60;
-  if (seconds >= SHORTEST_SECONDS && seconds <= LONGEST_SECONDS) return seconds;
+  if (seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) return seconds;
   throw usage(
     DURATION.test(text)
       ? `a grant holds for 1h to 30d, or without --expires until it is revoked; ${text} is outside`

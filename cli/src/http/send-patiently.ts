@@ -7,7 +7,7 @@ import { send } from './send.ts';
 const TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** A wait longer than this is the caller's to decide about. */
-const LONGEST_PAUSE_MS = 65_000;
+const MAX_PAUSE_MS = 65_000;
 
 /**
  * As `send`; a GET that is answered 429 is sent again, after `Retry-After` or a pause that doubles (specification, "CLI exit
@@ -38,5 +38,5 @@ export function pauseAfter(
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const ownMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
   const pauseMs = Number.isFinite(seconds) && seconds >= 0 ? Math.max(seconds * 1_000, ownMs) : ownMs;
-  return pauseMs > LONGEST_PAUSE_MS ? undefined : pauseMs;
+  return pauseMs > MAX_PAUSE_MS ? undefined : pauseMs;
 }

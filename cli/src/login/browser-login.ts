@@ -38,7 +38,7 @@ interface Begun {
 const OPENABLE = /^https?:[\w:/?&=.~%[\]-]{1,2000}$/;
 
 /** As long as the service waits for a person. */
-const LONGEST_WAIT_MS = 10 * 60_000;
+const MAX_WAIT_MS = 10 * 60_000;
 
 /**
  * Signs a person in: they approve in a browser, which brings a code to this machine (RFC 8252), or shows one to be pasted.
@@ -113,7 +113,7 @@ async function waitForAnswer(
   listener: LoopbackListener,
   { requestId, expiresInSeconds }: Begun,
 ): ReturnType<LoopbackListener['answer']> {
-  const timeout = AbortSignal.timeout(Math.min(expiresInSeconds * 1_000, LONGEST_WAIT_MS));
+  const timeout = AbortSignal.timeout(Math.min(expiresInSeconds * 1_000, MAX_WAIT_MS));
   try {
     return await listener.answer(requestId, AbortSignal.any([signal, timeout]));
   } catch (error) {

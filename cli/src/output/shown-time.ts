@@ -4,7 +4,7 @@ const UNITS = [
   ['h', 3_600_000],
 ] as const;
 /** Beyond it a date says more than a number of days. */
-const LONGEST_MS = 60 * 86_400_000;
+const MAX_MS = 60 * 86_400_000;
 
 /**
  * A time as people read it in a table: `now`, `5 min ago`, `in 29 d`; a date for one that is far away.
@@ -14,7 +14,7 @@ export function distance(time: string, nowMs: number): string {
   const atMs = Date.parse(time);
   if (Number.isNaN(atMs)) return time;
   const apartMs = Math.abs(atMs - nowMs);
-  if (apartMs > LONGEST_MS) return new Date(atMs).toISOString().slice(0, 10);
+  if (apartMs > MAX_MS) return new Date(atMs).toISOString().slice(0, 10);
   if (apartMs < MINUTE_MS) return 'now';
   // One day and 23 hours are no day: a larger unit begins with two of it.
   const [name, ms] = UNITS.find(([, unitMs]) => apartMs >= 2 * unitMs) ?? ['min', MINUTE_MS];

@@ -6,7 +6,7 @@ import type { Members } from './record-members.ts';
 
 const SHOWN_ISSUES = 5;
 /** What the providers sign with (RFC 7518 section 3.3). */
-const KEY_BITS = { least: 2_048, most: 8_192 };
+const KEY_BITS = { min: 2_048, max: 8_192 };
 
 /**
  * A record as the webhook takes it: checked here first, since a refusal there would use up a ticket and leave a token without a
@@ -41,7 +41,7 @@ function isSigningKey(pem: string): boolean {
   try {
     const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey({ key: pem, format: 'pem' });
     const bits = asymmetricKeyDetails?.modulusLength ?? 0;
-    return asymmetricKeyType === 'rsa' && bits >= KEY_BITS.least && bits <= KEY_BITS.most;
+    return asymmetricKeyType === 'rsa' && bits >= KEY_BITS.min && bits <= KEY_BITS.max;
   } catch {
     return false;
   }

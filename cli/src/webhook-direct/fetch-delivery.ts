@@ -19,9 +19,9 @@ export interface Delivery {
 
 const TRIES = 3;
 /** Beyond it, waiting is the caller's to decide about. */
-const LONGEST_PAUSE_S = 30;
+const MAX_PAUSE_S = 30;
 /** An answer that wants to be asked again at once gets that much rest. */
-const SHORTEST_PAUSE_MS = 250;
+const MIN_PAUSE_MS = 250;
 
 /**
  * Fetches a credential from the webhook, with a ticket of the service. A ticket works once, so an answer that says "later" takes
@@ -40,9 +40,9 @@ export async function fetchDelivery(
     const { later } = attempt;
     if (tries === TRIES) throw later;
     const { message, retryAfterSeconds: seconds = 0 } = later;
-    if (seconds > LONGEST_PAUSE_S) throw later;
+    if (seconds > MAX_PAUSE_S) throw later;
     say(invocation, `${message}; asking again${seconds > 0 ? ` in ${seconds} s` : ''}`);
-    const pauseMs = Math.max(seconds * 1_000, SHORTEST_PAUSE_MS);
+    const pauseMs = Math.max(seconds * 1_000, MIN_PAUSE_MS);
     await sleep(pauseMs, undefined, { signal: invocation.signal });
   }
 }

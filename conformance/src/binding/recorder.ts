@@ -19,7 +19,7 @@ export interface Recorder {
   again(name: StepName, request: () => RequestToSend): Promise<Answer | undefined>;
 }
 
-const LONGEST_WAIT_SECONDS = 60;
+const MAX_WAIT_SECONDS = 60;
 
 export function createRecorder(client: Pick<Client, 'send'>): Recorder {
   const steps: { -readonly [Name in StepName]?: Step | undefined } = {};
@@ -47,7 +47,7 @@ export function createRecorder(client: Pick<Client, 'send'>): Recorder {
       const limited = steps[name];
       if (limited === undefined || limited instanceof NoAnswer || limited.status !== 429) return undefined;
       const seconds = Number(header(limited, 'retry-after') ?? NaN);
-      if (waited || !(seconds >= 0 && seconds <= LONGEST_WAIT_SECONDS)) return undefined;
+      if (waited || !(seconds >= 0 && seconds <= MAX_WAIT_SECONDS)) return undefined;
       waited = true;
       await delay(seconds * 1000);
       return need(name, request());

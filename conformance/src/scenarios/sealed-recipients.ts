@@ -129,7 +129,7 @@ export const SEALED_RECIPIENT_CHECKS: readonly WebhookCheck[] = [
     requirements: ['SAV-09', 'CRE-18'],
     claims,
     run: async (tools) => {
-      const keys = Array.from({ length: MOST_RECIPIENTS }, createSealingKey);
+      const keys = Array.from({ length: MAX_RECIPIENTS }, createSealingKey);
       const recipients = keys.map(({ publicJwk }) => publicJwk);
       const { name } = await tools.given.text({ delivery: 'sealed', recipients });
       for (const key of [keys[0], keys.at(-1)].filter((each) => each !== undefined)) {
@@ -141,4 +141,4 @@ export const SEALED_RECIPIENT_CHECKS: readonly WebhookCheck[] = [
 ];
 
 /** SAV-09. */
-const MOST_RECIPIENTS = 20;
+const MAX_RECIPIENTS = 20;

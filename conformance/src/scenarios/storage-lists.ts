@@ -35,12 +35,12 @@ export async function expectPaged(
 }
 
 /** Expects that limits outside 1 to `most` are refused, and these two served. */
-export async function expectLimits(tools: Tools, op: string, most: number): Promise<void> {
-  for (const limit of [0, -1, most + 1]) {
+export async function expectLimits(tools: Tools, op: string, max: number): Promise<void> {
+  for (const limit of [0, -1, max + 1]) {
     const answer = await tools.storage({ op, limit });
     expectRefusal(answer, 'INVALID_REQUEST', `limit ${limit}`);
   }
-  for (const limit of [1, most]) {
+  for (const limit of [1, max]) {
     const { answer, items } = await pageOf(tools, { op, limit });
     expectThat(items.length <= limit, answer, `at most ${limit} items`);
   }

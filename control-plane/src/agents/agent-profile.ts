@@ -1,6 +1,6 @@
 import type { Caller } from '../access/decision.ts';
 import type { PolicyStore } from '../policies/policy-store.ts';
-import { MOST_POLICIES_OF_TARGET } from '../policies/policy.ts';
+import { MAX_POLICIES_OF_TARGET } from '../policies/policy.ts';
 import type { AgentStore } from './agent-store.ts';
 import type { AgentStatus } from './agent.ts';
 
@@ -27,7 +27,7 @@ export function createReadAgentProfile(stores: {
       stores.policies.list(
         vaultId,
         { type: 'agent', id: agentId },
-        { limit: MOST_POLICIES_OF_TARGET, after: undefined },
+        { limit: MAX_POLICIES_OF_TARGET, after: undefined },
       ),
     ]);
     if (agent === undefined) throw new Error('an agent that was let in is not there');

@@ -47,7 +47,7 @@ export interface AuditShipper {
  */
 const EVENTS_PER_ROUND = 250;
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** Vaults per round. */
 const VAULTS_AT_ONCE = 20;
 
@@ -59,7 +59,7 @@ export function createAuditShipper(options: {
 }): AuditShipper {
   const { log, destination, clock, logger } = options;
   const stopping = new AbortController();
-  const turns = createWebhookTurns({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: LONGEST_PAUSE_MS });
+  const turns = createWebhookTurns({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: MAX_PAUSE_MS });
 
   const shipVault = async (vaultId: Id<'vlt'>, shippedSeq: number): Promise<void> => {
     try {

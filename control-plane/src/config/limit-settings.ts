@@ -10,7 +10,7 @@ const LIMIT_SCOPES: readonly LimitScope[] = [
 ];
 
 /** Far above anything that is still a limit. */
-const MOST = 1_000_000_000;
+const MAX = 1_000_000_000;
 
 type LimitSettings = {
   readonly [S in LimitScope as `SV_LIMIT_${Uppercase<S>}`]: Setting<number | undefined>;
@@ -23,7 +23,7 @@ const settingOf = (scope: LimitScope): string => LIMIT_SETTING_PREFIX + scope.to
 export const LIMIT_SETTINGS = Object.fromEntries(
   LIMIT_SCOPES.map((scope) => [
     settingOf(scope),
-    optional(integer({ min: 1, max: MOST, file: false, description: `limit of the scope ${scope}` })),
+    optional(integer({ min: 1, max: MAX, file: false, description: `limit of the scope ${scope}` })),
   ]),
 ) as LimitSettings;
 

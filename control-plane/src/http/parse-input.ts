@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type ArgumentIssue, invalidArgument, notFound } from '../errors.ts';
 
 /** More of them help nobody, and an answer must not be larger than what was sent. */
-const MOST_ISSUES = 100;
+const MAX_ISSUES = 100;
 
 /**
  * Parses one part of a request.
@@ -13,7 +13,7 @@ export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input, { error: plainWords });
   const issues = result.success ? [...withNul(result.data, [])] : result.error.issues.flatMap(toIssues);
   if (result.success && issues.length === 0) return result.data;
-  throw invalidArgument(issues.slice(0, MOST_ISSUES));
+  throw invalidArgument(issues.slice(0, MAX_ISSUES));
 }
 
 /**

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { createBoundedMap } from './bounded-map.ts';
 
 /** Entries that weigh what they are, and never end. */
-const make = (most: number) =>
-  createBoundedMap<number>({ most, endsAtMs: () => Infinity, weight: (value) => value });
+const make = (max: number) =>
+  createBoundedMap<number>({ max, endsAtMs: () => Infinity, weight: (value) => value });
 /** Entries that end at what they are, and weigh all the same. */
 const makeEnding = () =>
-  createBoundedMap<number>({ most: 10, endsAtMs: (endsAtMs) => endsAtMs, weight: () => 1 });
+  createBoundedMap<number>({ max: 10, endsAtMs: (endsAtMs) => endsAtMs, weight: () => 1 });
 
 test('where there is no room, the oldest of the lightest entries goes', () => {
   const map = make(3);
@@ -60,7 +60,7 @@ test('a sweep forgets what has ended, and nothing else', () => {
 
 test('sweeps go on where they stopped, and come round through all weights', () => {
   const map = createBoundedMap<{ ends: number; weight: number }>({
-    most: 10,
+    max: 10,
     endsAtMs: ({ ends }) => ends,
     weight: ({ weight }) => weight,
   });

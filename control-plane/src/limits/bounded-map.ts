@@ -26,11 +26,11 @@ const SHARE_OF_THE_LIGHT = 1 / 8;
  * @param weight how much would be lost with an entry: a whole number from 1 on
  */
 export function createBoundedMap<V>({
-  most,
+  max,
   endsAtMs,
   weight,
 }: {
-  readonly most: number;
+  readonly max: number;
   readonly endsAtMs: (value: V) => number;
   readonly weight: (value: V) => number;
 }): BoundedMap<V> {
@@ -50,8 +50,8 @@ export function createBoundedMap<V>({
     if (map.delete(key)) size -= 1;
   };
   const makeRoom = (): void => {
-    const map = classes.find((one) => one.size >= most * SHARE_OF_THE_LIGHT) ?? lightest;
-    let left = Math.ceil(most * SHARE_THAT_GOES);
+    const map = classes.find((one) => one.size >= max * SHARE_OF_THE_LIGHT) ?? lightest;
+    let left = Math.ceil(max * SHARE_THAT_GOES);
     // A map keeps the order in which keys came.
     for (const oldest of map.keys()) {
       forget(map, oldest);
@@ -75,7 +75,7 @@ export function createBoundedMap<V>({
       const [before, after] = [holding(key), classOf(value)];
       if (before !== after) {
         if (before !== undefined) forget(before, key);
-        else if (size >= most) makeRoom();
+        else if (size >= max) makeRoom();
         size += 1;
       }
       after.set(key, value);

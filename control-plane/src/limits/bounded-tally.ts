@@ -11,9 +11,9 @@ import type { Window } from './window.ts';
  * of addresses pushes out addresses, and no number of counters pushes out a lockout. Within a kind, what counted least
  * goes first.
  */
-const MOST_CALLER_WINDOWS = 100_000;
-const MOST_ADDRESS_WINDOWS = 50_000;
-const MOST_BOXES = 25_000;
+const MAX_CALLER_WINDOWS = 100_000;
+const MAX_ADDRESS_WINDOWS = 50_000;
+const MAX_BOXES = 25_000;
 
 export interface BoundedTally extends Tally {
   /** Forgets what has ended by now among at most this many entries of each kind. */
@@ -24,12 +24,12 @@ export interface BoundedTally extends Tally {
 
 /** The counters of this process, on plain maps. */
 export function createBoundedTally(): BoundedTally {
-  const windows = (most: number): BoundedMap<Window> =>
-    createBoundedMap({ most, endsAtMs: (window) => window.endsAtMs, weight: ({ count }) => count });
-  const callers = windows(MOST_CALLER_WINDOWS);
-  const addresses = windows(MOST_ADDRESS_WINDOWS);
+  const windows = (max: number): BoundedMap<Window> =>
+    createBoundedMap({ max, endsAtMs: (window) => window.endsAtMs, weight: ({ count }) => count });
+  const callers = windows(MAX_CALLER_WINDOWS);
+  const addresses = windows(MAX_ADDRESS_WINDOWS);
   const boxes = createBoundedMap<PenaltyBox>({
-    most: MOST_BOXES,
+    max: MAX_BOXES,
     endsAtMs: forgottenAtMs,
     weight: ({ strikes }) => strikes,
   });

@@ -50,7 +50,7 @@ export interface Lockout {
 }
 
 /** More than anybody reads at once. */
-export const MOST_LOCKOUTS = 100;
+export const MAX_LOCKOUTS = 100;
 
 /**
  * The limits of the specification. Everything is decided and counted at once: of two requests at the same moment that
@@ -68,6 +68,6 @@ export interface Limiter {
    */
   take(counter: Counter, vaultId?: Id<'vlt'>): LimiterVerdict | Promise<LimiterVerdict>;
 
-  /** Who of an account is locked out now; where they are more than {@link MOST_LOCKOUTS}, at least so many. */
+  /** Who of an account is locked out now; where they are more than {@link MAX_LOCKOUTS}, at least so many. */
   lockouts(vaultId: Id<'vlt'>): readonly Lockout[] | Promise<readonly Lockout[]>;
 }

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Stores } from '../unit-of-work.ts';
-import { type Limiter, type Lockout, MOST_LOCKOUTS } from './limiter.ts';
+import { type Limiter, type Lockout, MAX_LOCKOUTS } from './limiter.ts';
 
 /** A lockout with the name that people know the caller by. */
 export interface NamedLockout extends Lockout {
@@ -8,7 +8,7 @@ export interface NamedLockout extends Lockout {
   readonly name: string | undefined;
 }
 
-/** Who of an account is in the penalty box; the longest lockouts first, and no more than {@link MOST_LOCKOUTS}. */
+/** Who of an account is in the penalty box; the longest lockouts first, and no more than {@link MAX_LOCKOUTS}. */
 export async function namedLockouts(
   {
     limiter,
@@ -18,7 +18,7 @@ export async function namedLockouts(
 ): Promise<readonly NamedLockout[]> {
   const lockouts = (await limiter.lockouts(vaultId))
     .toSorted((a, b) => b.retryAfterSeconds - a.retryAfterSeconds || a.callerId.localeCompare(b.callerId))
-    .slice(0, MOST_LOCKOUTS);
+    .slice(0, MAX_LOCKOUTS);
   return Promise.all(
     lockouts.map(async (lockout) => {
       const { callerId } = lockout;

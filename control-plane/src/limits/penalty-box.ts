@@ -1,9 +1,9 @@
 /** Specification, "Penalty box". */
 export const FIRST_LOCKOUT_MS = 1_000;
-export const LONGEST_LOCKOUT_MS = 15 * 60_000;
+export const MAX_LOCKOUT_MS = 15 * 60_000;
 export const DECAY_MS = 60 * 60_000;
 /** From this strike on the lockout is the longest: 2^10 s is more than 15 minutes. */
-export const STRIKES_THAT_MATTER = 1 + Math.ceil(Math.log2(LONGEST_LOCKOUT_MS / FIRST_LOCKOUT_MS));
+export const MAX_STRIKES_COUNTED = 1 + Math.ceil(Math.log2(MAX_LOCKOUT_MS / FIRST_LOCKOUT_MS));
 
 /** What is remembered of a caller that exceeded its floor. */
 export interface PenaltyBox {
@@ -32,8 +32,8 @@ export const lockedForMs = (box: PenaltyBox | undefined, nowMs: number): number 
  */
 export function struck(box: PenaltyBox | undefined, floorFullForMs: number, nowMs: number): PenaltyBox {
   const strikes = strikesAt(box, nowMs) + 1;
-  const doubled = FIRST_LOCKOUT_MS * 2 ** (Math.min(strikes, STRIKES_THAT_MATTER) - 1);
-  const lockoutMs = Math.max(Math.min(doubled, LONGEST_LOCKOUT_MS), floorFullForMs);
+  const doubled = FIRST_LOCKOUT_MS * 2 ** (Math.min(strikes, MAX_STRIKES_COUNTED) - 1);
+  const lockoutMs = Math.max(Math.min(doubled, MAX_LOCKOUT_MS), floorFullForMs);
   return { strikes, violatedAtMs: nowMs, lockedUntilMs: nowMs + lockoutMs };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { MOST_LOCKOUTS } from './limiter.ts';
-import { DECAY_MS, FIRST_LOCKOUT_MS, LONGEST_LOCKOUT_MS, STRIKES_THAT_MATTER } from './penalty-box.ts';
+import { MAX_LOCKOUTS } from './limiter.ts';
+import { DECAY_MS, FIRST_LOCKOUT_MS, MAX_LOCKOUT_MS, MAX_STRIKES_COUNTED } from './penalty-box.ts';
 
 /** A Lua script, which runs at Redis as one step and in one round trip. */
 export interface RedisScript {
@@ -73,7 +73,7 @@ for i = 1, counters do
   count[i], left[i] = read(KEYS[1 + i], held[1 + i], length[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
 
-local longest = math.max(${LONGEST_LOCKOUT_MS}, length[1])
+local longest = math.max(${MAX_LOCKOUT_MS}, length[1])
 local strikes, violated, locked = 0, now, now
 local function keepBox()
   local forgotten = math.max(1, locked - now, strikes * ${DECAY_MS})
@@ -122,8 +122,8 @@ if locked > now then return answer(1, locked - now) end
 if count[1] >= limit[1] then
   if ARGV[3] ~= '1' then return answer(2, left[1]) end
   strikes = math.max(0, strikes - math.floor((now - violated) / ${DECAY_MS})) + 1
-  local doubled = ${FIRST_LOCKOUT_MS} * 2 ^ (math.min(strikes, ${STRIKES_THAT_MATTER}) - 1)
-  local lockout = math.max(math.min(doubled, ${LONGEST_LOCKOUT_MS}), left[1])
+  local doubled = ${FIRST_LOCKOUT_MS} * 2 ^ (math.min(strikes, ${MAX_STRIKES_COUNTED}) - 1)
+  local lockout = math.max(math.min(doubled, ${MAX_LOCKOUT_MS}), left[1])
   violated, locked = now, now + lockout
   keepBox()
   listLockout()
@@ -165,7 +165,7 @@ export const LOCKOUTS = script(`${WINDOWS}
 local reply = {}
 if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then return reply end
 local after = '(' .. string.format('%.0f', now)
-for _, caller in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', after, 'LIMIT', 0, ${MOST_LOCKOUTS})) do
+for _, caller in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', after, 'LIMIT', 0, ${MAX_LOCKOUTS})) do
   local box = redis.call('MGET', ARGV[2] .. caller)[1]
   local strikes, violated, locked = string.match(box or '', '^(%d+) (%d+) (%d+)$')
   if strikes then

@@ -12,7 +12,7 @@ export interface MessageClass {
 export const NO_MESSAGE: MessageClass = { traffic: 'proxy_mcp', id: null };
 
 /** No handshake has a tenth of it; of larger messages not even the id is read. */
-const MOST_READ_BYTES = 256 * 1024;
+const MAX_READ_BYTES = 256 * 1024;
 /** As large as a message may be there, at some tens of bytes for each value. */
 const BOUNDS = { numbers: 'any', maxCommas: 10_000 } as const;
 
@@ -34,7 +34,7 @@ export function classifyMessage(
   body: Uint8Array,
   { contentType, mcpMethod }: MessageHeader = {},
 ): MessageClass {
-  if (body.byteLength === 0 || body.byteLength > MOST_READ_BYTES) return NO_MESSAGE;
+  if (body.byteLength === 0 || body.byteLength > MAX_READ_BYTES) return NO_MESSAGE;
   let message: unknown;
   try {
     message = parseJsonValue(body, BOUNDS);

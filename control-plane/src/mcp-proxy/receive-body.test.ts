@@ -39,8 +39,8 @@ afterAll(() => {
   server.close();
 });
 beforeEach(() => {
-  streams = createOpenStreams({ most: 1 });
-  bodies = createBodyRoom({ most: LARGE, mostOfOne: LARGE });
+  streams = createOpenStreams({ maxPerProxy: 1 });
+  bodies = createBodyRoom({ maxBytes: LARGE, maxBytesPerAccount: LARGE });
   lookUp = () => Promise.resolve();
 });
 

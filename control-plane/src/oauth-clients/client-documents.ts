@@ -13,13 +13,13 @@ export interface ClientDocuments {
 const FETCH_TIMEOUT_MS = 5_000;
 const MAX_BYTES = 64 * 1024;
 /** However long a document says that it holds: its client may have lost a redirect URI to somebody else. */
-const MOST_SECONDS_FRESH = 300;
+const MAX_SECONDS_FRESH = 300;
 /** Long enough that a reload does not ask again, short enough that a mended document is seen. */
 const PROBLEM_SECONDS = 30;
 /** About 20 KiB each at worst. */
-const MOST_KEPT = 200;
+const MAX_KEPT = 200;
 /** People wait for these; who asks for more of them at once is no person. */
-const MOST_UNDER_WAY = 50;
+const MAX_UNDER_WAY = 50;
 
 interface Kept {
   readonly found: OauthClient | DocumentProblem;
@@ -44,7 +44,7 @@ export function createClientDocuments({
 
   const keep = (address: string, found: Kept['found'], seconds: number): void => {
     if (seconds > 0) kept.set(address, { found, untilMs: clock.monotonic() + seconds * 1_000 });
-    const oldest = kept.size > MOST_KEPT ? kept.keys().next().value : undefined;
+    const oldest = kept.size > MAX_KEPT ? kept.keys().next().value : undefined;
     if (oldest !== undefined) kept.delete(oldest);
   };
   const fetchAndKeep = async (address: string): Promise<Kept['found']> => {
@@ -54,8 +54,8 @@ export function createClientDocuments({
       return 'unreachable';
     }
     const found = readClientDocument(address, answer);
-    const most = typeof found === 'string' ? PROBLEM_SECONDS : MOST_SECONDS_FRESH;
-    keep(address, found, Math.min(secondsFresh(answer.headers, MOST_SECONDS_FRESH), most));
+    const most = typeof found === 'string' ? PROBLEM_SECONDS : MAX_SECONDS_FRESH;
+    keep(address, found, Math.min(secondsFresh(answer.headers, MAX_SECONDS_FRESH), most));
     return found;
   };
 
@@ -69,7 +69,7 @@ export function createClientDocuments({
       }
       const asked = underWay.get(address);
       if (asked !== undefined) return asked;
-      if (underWay.size >= MOST_UNDER_WAY) return 'unreachable';
+      if (underWay.size >= MAX_UNDER_WAY) return 'unreachable';
       const fetching = fetchAndKeep(address).finally(() => underWay.delete(address));
       underWay.set(address, fetching);
       return fetching;

@@ -36,7 +36,7 @@ const PARAMETERS = [
   'resource',
 ] as const;
 /** In a menu more would help nobody. */
-const MOST_AGENTS = 200;
+const MAX_AGENTS = 200;
 /** Clients that are pages open this one in a window of their own. */
 const keepsOpener = true;
 
@@ -89,7 +89,7 @@ export function createAuthorizePage(options: {
     parameters: RequestParameters,
     failed?: { readonly message: string; readonly chosen: string },
   ): Promise<void> => {
-    const page = { limit: MOST_AGENTS, after: undefined };
+    const page = { limit: MAX_AGENTS, after: undefined };
     const { items, nextCursor } = await stores.agents.list(actor.vaultId, 'active', page);
     const status = failed === undefined ? 200 : 422;
     if (items.length === 0) return sendPage(res, status, noAgentsPage(client, baseUrl));

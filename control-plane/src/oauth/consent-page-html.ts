@@ -5,7 +5,7 @@ import { type PageContent, alertText, hiddenField } from '../console-api/page.ts
 import { type OauthClient, isRegistered } from '../oauth-clients/oauth-client.ts';
 
 /** Up to so many stand in a list, more in a menu. */
-const MOST_LISTED = 6;
+const MAX_LISTED = 6;
 
 /** What a person is asked, and what they have chosen so far. */
 export interface Question {
@@ -99,7 +99,7 @@ const note = (html: string): string => `<p class="note">${html}</p>`;
  * of a double click, then allows nothing.
  */
 function agentPicker({ agents, more, chosen }: Question): string {
-  return agents.length <= MOST_LISTED && !more ? agentList(agents, chosen) : agentMenu(agents, chosen, more);
+  return agents.length <= MAX_LISTED && !more ? agentList(agents, chosen) : agentMenu(agents, chosen, more);
 }
 
 function agentList(agents: readonly Agent[], picked: string | undefined): string {

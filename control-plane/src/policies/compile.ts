@@ -36,8 +36,8 @@ interface AttachedPolicy {
 }
 
 /** Bounds what compiled policies hold: about 20 bytes for each character of their text. */
-const MOST_TEXTS = 5_000;
-const MOST_CHARACTERS = 2_000_000;
+const MAX_TEXTS = 5_000;
+const MAX_CHARACTERS = 2_000_000;
 
 /**
  * Compiles the policies of a caller and a token, each text once. Nothing is ever stale: the text is read from the database
@@ -48,8 +48,8 @@ const MOST_CHARACTERS = 2_000_000;
  */
 export function createPolicyCompiler(): (policies: string) => readonly CompiledRule[] {
   const compiled = new LRUCache<string, readonly CompiledRule[]>({
-    max: MOST_TEXTS,
-    maxSize: MOST_CHARACTERS,
+    max: MAX_TEXTS,
+    maxSize: MAX_CHARACTERS,
     sizeCalculation: (_rules, text) => text.length,
   });
   return (text) => {

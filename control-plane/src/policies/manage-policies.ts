@@ -3,7 +3,7 @@ import { type Actor, changeBy } from '../accounts/actor.ts';
 import { notFound, refusal } from '../errors.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { attachmentEvent } from './detach-all.ts';
-import { MOST_POLICIES_OF_TARGET, type Policy, type PolicyTarget } from './policy.ts';
+import { MAX_POLICIES_OF_TARGET, type Policy, type PolicyTarget } from './policy.ts';
 import { type TargetStores, requireTarget } from './policy-targets.ts';
 import { type RuleSettings, withRuleIds } from './rule.ts';
 
@@ -94,10 +94,10 @@ export async function attachPolicy(
   await requireTarget(stores, actor, target);
   const others = await stores.policies.countOf(actor.vaultId, target);
   if (!(await stores.policies.attach(policy, target))) return;
-  if (others >= MOST_POLICIES_OF_TARGET)
+  if (others >= MAX_POLICIES_OF_TARGET)
     throw refusal(
       'CONFLICT',
-      `At most ${MOST_POLICIES_OF_TARGET} policies can be attached to one target. Detach one first.`,
+      `At most ${MAX_POLICIES_OF_TARGET} policies can be attached to one target. Detach one first.`,
     );
   await stores.audit.append(attachmentEvent(actor, 'POLICY_ATTACHED', policy.id, target));
 }

@@ -20,5 +20,5 @@ export interface PolicyTarget {
 }
 
 /** So that what is read and evaluated with each request stays small. */
-export const MOST_POLICIES_OF_TARGET = 10;
-export const MOST_RULES_TEXT = 16_384;
+export const MAX_POLICIES_OF_TARGET = 10;
+export const MAX_RULES_TEXT = 16_384;

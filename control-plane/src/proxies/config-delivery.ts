@@ -36,7 +36,7 @@ export interface ProxyConfigDelivery {
 }
 
 /** How often a put is tried anew because another process was faster; each of those has brought a later revision. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 export function createProxyConfigDelivery(options: {
   readonly stores: Pick<Stores, 'proxies'>;
@@ -99,7 +99,7 @@ export function createProxyConfigDelivery(options: {
       if (deliveredAs === mark) return Promise.resolve();
       const key = `${proxyId} ${mark}`;
       const shared =
-        underWay.get(key) ?? deliver(link, proxyId, MOST_TRIES).finally(() => underWay.delete(key));
+        underWay.get(key) ?? deliver(link, proxyId, MAX_TRIES).finally(() => underWay.delete(key));
       underWay.set(key, shared);
       return shared;
     },

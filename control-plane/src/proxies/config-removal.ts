@@ -10,7 +10,7 @@ import type { OwedRemoval } from './proxy-removal-store.ts';
 /** As many as one batch takes. */
 const AT_ONCE = 100;
 const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 60 * 60_000;
+const MAX_PAUSE_MS = 60 * 60_000;
 /** Of what only another webhook could take away, in case that one comes back. */
 const OTHER_WEBHOOK_PAUSE_MS = 24 * 60 * 60_000;
 const TIMEOUT_MS = 2_000;
@@ -34,7 +34,7 @@ export function createProxyConfigRemoval(options: {
   const later = (removal: OwedRemoval): Promise<void> =>
     postpone(
       removal,
-      Math.min(FIRST_PAUSE_MS * 2 ** Math.min(removal.tries, 20), LONGEST_PAUSE_MS),
+      Math.min(FIRST_PAUSE_MS * 2 ** Math.min(removal.tries, 20), MAX_PAUSE_MS),
       removal.tries + 1,
     );
 

@@ -15,7 +15,7 @@ it('holds 8 of the largest bodies of an account, and 32 of all', () => {
 });
 
 it('leaves others theirs, and takes no more than there is', () => {
-  const room = createBodyRoom({ most: 10, mostOfOne: 6 });
+  const room = createBodyRoom({ maxBytes: 10, maxBytesPerAccount: 6 });
   expect(room.take(one, 7)).toBeUndefined();
   const place = room.take(one, 6);
   expect(room.take(one, 1)).toBeUndefined();
@@ -28,7 +28,7 @@ it('leaves others theirs, and takes no more than there is', () => {
 });
 
 it('gets everything back once, however often it is given', () => {
-  const room = createBodyRoom({ most: 6, mostOfOne: 6 });
+  const room = createBodyRoom({ maxBytes: 6, maxBytesPerAccount: 6 });
   const place = room.take(one, 5);
   place?.keep(3);
   place?.keep(4);

@@ -2,9 +2,9 @@ import type { Id } from '@svault/shared';
 
 const MIB = 1024 * 1024;
 /** As many bytes of large bodies as this process holds at once, or it would be out of memory. */
-const MOST_BYTES = 256 * MIB;
+const MAX_BYTES = 256 * MIB;
 /** Those of one account among them, so that it leaves room for others. */
-const MOST_OF_ONE = 64 * MIB;
+const MAX_BYTES_PER_ACCOUNT = 64 * MIB;
 
 /** Room for the body of one exchange. */
 export interface BodyPlace {
@@ -20,7 +20,10 @@ export interface BodyRoom {
   take(vaultId: Id<'vlt'>, bytes: number): BodyPlace | undefined;
 }
 
-export function createBodyRoom({ most = MOST_BYTES, mostOfOne = MOST_OF_ONE } = {}): BodyRoom {
+export function createBodyRoom({
+  maxBytes = MAX_BYTES,
+  maxBytesPerAccount = MAX_BYTES_PER_ACCOUNT,
+} = {}): BodyRoom {
   const held = new Map<Id<'vlt'>, number>();
   let all = 0;
 
@@ -34,7 +37,7 @@ export function createBodyRoom({ most = MOST_BYTES, mostOfOne = MOST_OF_ONE } = 
   return {
     take: (vaultId, bytes) => {
       const ofOne = (held.get(vaultId) ?? 0) + bytes;
-      if (ofOne > mostOfOne || all + bytes > most) return undefined;
+      if (ofOne > maxBytesPerAccount || all + bytes > maxBytes) return undefined;
       held.set(vaultId, ofOne);
       all += bytes;
       let taken = bytes;

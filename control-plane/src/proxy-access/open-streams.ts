@@ -1,9 +1,9 @@
 import type { Id } from '@svault/shared';
 
 /** protocol.md section 2: exchanges of one proxy at once. */
-const MOST_STREAMS = 64;
+const MAX_STREAMS = 64;
 /** Of all proxies of an account, which may have any number: what they hold of memory and descriptors is everybody's. */
-const MOST_OF_ACCOUNT = 4_096;
+const MAX_STREAMS_PER_ACCOUNT = 4_096;
 
 /** A place among a proxy's exchanges. */
 export interface OpenStream {
@@ -18,8 +18,8 @@ export interface OpenStreams {
 }
 
 export function createOpenStreams({
-  most = MOST_STREAMS,
-  mostOfAccount = MOST_OF_ACCOUNT,
+  maxPerProxy = MAX_STREAMS,
+  maxPerAccount = MAX_STREAMS_PER_ACCOUNT,
 } = {}): OpenStreams {
   const counts = new Map<string, number>();
   const countOf = (id: string): number => counts.get(id) ?? 0;
@@ -31,7 +31,7 @@ export function createOpenStreams({
 
   return {
     open: ({ vaultId, proxyId }) => {
-      if (countOf(proxyId) >= most || countOf(vaultId) >= mostOfAccount) return undefined;
+      if (countOf(proxyId) >= maxPerProxy || countOf(vaultId) >= maxPerAccount) return undefined;
       add(proxyId, 1);
       add(vaultId, 1);
       let isOpen = true;

@@ -84,8 +84,8 @@ beforeEach(() => {
     audit,
     denials: createDenialCounter({ audit, clock }),
     offlineForSeconds: () => (asked.push('offline'), 0),
-    streams: createOpenStreams({ most: 1 }),
-    bodies: createBodyRoom({ most: 100, mostOfOne: 100 }),
+    streams: createOpenStreams({ maxPerProxy: 1 }),
+    bodies: createBodyRoom({ maxBytes: 100, maxBytesPerAccount: 100 }),
     clock,
   });
 });

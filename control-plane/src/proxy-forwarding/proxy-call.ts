@@ -143,17 +143,17 @@ const isUpstreams = (head: AnswerHead | undefined): boolean =>
   head !== undefined && originOf(head) === 'upstream';
 
 /** Longer than anything a webhook limits by. */
-const LONGEST_RETRY_SECONDS = 3_600;
+const MAX_RETRY_SECONDS = 3_600;
 
 /** RFC 9110 section 10.2.3, in seconds; a date is no hint of ours. */
 function retryAfterOf({ fields }: AnswerHead): number | undefined {
   const value = fields.find(([name]) => name === 'retry-after')?.[1] ?? '';
   if (!/^\d{1,9}$/.test(value)) return undefined;
-  return Math.min(Math.max(Number(value), 1), LONGEST_RETRY_SECONDS);
+  return Math.min(Math.max(Number(value), 1), MAX_RETRY_SECONDS);
 }
 
 /** A refusal is a line of JSON, said at once; who says more, or takes longer, is not the webhook. */
-const MOST_REFUSAL_BYTES = 64 * 1024;
+const MAX_REFUSAL_BYTES = 64 * 1024;
 const REFUSAL_MS = 10_000;
 
 /** Takes what is no upstream's answer. */
@@ -163,7 +163,7 @@ class Collected extends Writable {
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
     this.#bytes += chunk.byteLength;
-    if (this.#bytes > MOST_REFUSAL_BYTES) return done(new Error('too long for a refusal'));
+    if (this.#bytes > MAX_REFUSAL_BYTES) return done(new Error('too long for a refusal'));
     this.#chunks.push(chunk);
     done();
   }

@@ -1,5 +1,5 @@
 const FIRST_MS = 60_000;
-const LONGEST_MS = 60 * 60_000;
+const MAX_MS = 60 * 60_000;
 /** How much of a pause chance may take away, so that what failed together is not tried together. */
 const JITTER = 0.25;
 
@@ -12,6 +12,6 @@ const JITTER = 0.25;
  * @returns whole milliseconds
  */
 export function backOffMs(failures: number, random: number): number {
-  const pauseMs = Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);
+  const pauseMs = Math.min(FIRST_MS * 2 ** (failures - 1), MAX_MS);
   return Math.round(pauseMs * (1 - JITTER * random));
 }

@@ -1,7 +1,7 @@
 import { parseTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import type { RefreshAttempt } from './attempt-store.ts';
-import { LONGEST_PAUSE_MS } from './next-attempt.ts';
+import { MAX_PAUSE_MS } from './next-attempt.ts';
 
 /** Specification, "Events": tokens expiring within an hour are refreshed. */
 export const REFRESH_AHEAD_MS = 60 * 60_000;
@@ -33,5 +33,5 @@ export function isDue(token: TokenMetadata, attempt: RefreshAttempt | undefined,
 /** A pause of before the clock was set back would last as long as that. */
 function isOver(nextAt: string, nowMs: number): boolean {
   const leftMs = (parseTime(nextAt) ?? nowMs) - nowMs;
-  return leftMs <= 0 || leftMs > LONGEST_PAUSE_MS;
+  return leftMs <= 0 || leftMs > MAX_PAUSE_MS;
 }

@@ -4,12 +4,12 @@ import { backOffMs } from './back-off.ts';
 import type { RefreshResult } from './refresh-result.ts';
 
 /** Longer than an attempt takes: three calls of 10 s at most. */
-const LONGEST_ATTEMPT_MS = 60_000;
+const MAX_ATTEMPT_MS = 60_000;
 /** Longer than a list of tokens is worked through: who still has one from before sees that it is done. */
 const SETTLED_MS = 120_000;
 
 /** No pause is longer: neither by back-off nor by a limit per hour. */
-export const LONGEST_PAUSE_MS = 60 * 60_000;
+export const MAX_PAUSE_MS = 60 * 60_000;
 
 /** An attempt that begins. If its process is killed, another may follow when its time is over. */
 export function beginning(
@@ -18,7 +18,7 @@ export function beginning(
   nowMs: number,
 ): RefreshAttempt {
   const failures = former?.version === version ? former.failures : 0;
-  return { version, failures, nextAt: formatTime(nowMs + LONGEST_ATTEMPT_MS) };
+  return { version, failures, nextAt: formatTime(nowMs + MAX_ATTEMPT_MS) };
 }
 
 /**
@@ -42,7 +42,7 @@ export function settled(
     // It was not an attempt: nobody was asked to do anything.
     case 'limited':
     case 'busy':
-      return after(Math.min(result.retryAfterSeconds * 1_000, LONGEST_PAUSE_MS), failures);
+      return after(Math.min(result.retryAfterSeconds * 1_000, MAX_PAUSE_MS), failures);
     // Whether anything comes of it shows in the next list, by the version.
     case 'accepted':
     case 'failed':

@@ -11,7 +11,7 @@ import type { SetAsideReason, WebhookLink } from '../webhook-link/webhook-link.t
 import type { RefreshAttempt } from './attempt-store.ts';
 import { isDue } from './due-tokens.ts';
 import { inLanes } from './lanes.ts';
-import { LONGEST_PAUSE_MS, beginning, settled } from './next-attempt.ts';
+import { MAX_PAUSE_MS, beginning, settled } from './next-attempt.ts';
 import type { TokenRefresh } from './refresh-result.ts';
 import { expiringTokens } from './expiring-tokens.ts';
 
@@ -73,7 +73,7 @@ export function createRefreshScheduler(options: {
   ): Promise<void> => {
     const now = clock.now();
     const begun = beginning(version, former, now);
-    const bounds = { now: formatTime(now), latest: formatTime(now + LONGEST_PAUSE_MS) };
+    const bounds = { now: formatTime(now), latest: formatTime(now + MAX_PAUSE_MS) };
     if (!(await attempts.begin(vaultId, serviceName, begun, bounds))) return;
     const result = await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expiring' });
     const after = settled(begun, result, { nowMs: clock.now(), random: random() });

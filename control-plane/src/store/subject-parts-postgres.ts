@@ -1,4 +1,4 @@
-import { AGENTS_THAT_MATTER, PROXIES_THAT_MATTER } from '../limits/aggregate.ts';
+import { MAX_AGENTS_COUNTED, MAX_PROXIES_COUNTED } from '../limits/aggregate.ts';
 
 /**
  * Columns that every caller of a credential is read with, where `caller` is the row of the agent or proxy; the same as
@@ -13,9 +13,9 @@ export const callerColumns = (type: 'agent' | 'proxy', serviceName: string): str
   const ofTarget = (table: string): string => `CROSS JOIN LATERAL (SELECT * FROM ${table}
        WHERE vault_id = caller.vault_id AND target_type = target.type AND target_id = target.id OFFSET 0) AS t`;
   return `(SELECT count(*) FROM (SELECT 1 FROM agents WHERE vault_id = caller.vault_id AND status = 'active'
-     LIMIT ${AGENTS_THAT_MATTER}) AS counted) AS "activeAgents",
+     LIMIT ${MAX_AGENTS_COUNTED}) AS counted) AS "activeAgents",
    (SELECT count(*) FROM (SELECT 1 FROM proxies WHERE vault_id = caller.vault_id AND status = 'active'
-     LIMIT ${PROXIES_THAT_MATTER}) AS counted) AS proxies,
+     LIMIT ${MAX_PROXIES_COUNTED}) AS counted) AS proxies,
    (SELECT '[' || string_agg('{"target":"' || t.target_type || '","id":"' || p.id || '","name":' ||
        to_json(p.name) || ',"rules":' || p.rules || '}', ',') || ']'
      FROM ${targets}

@@ -1,4 +1,4 @@
-import { AGENTS_THAT_MATTER, PROXIES_THAT_MATTER } from '../limits/aggregate.ts';
+import { MAX_AGENTS_COUNTED, MAX_PROXIES_COUNTED } from '../limits/aggregate.ts';
 
 /**
  * Columns that every caller of a credential is read with, where `caller` is the row of the agent or proxy.
@@ -12,9 +12,9 @@ import { AGENTS_THAT_MATTER, PROXIES_THAT_MATTER } from '../limits/aggregate.ts'
  */
 export const callerColumns = (type: 'agent' | 'proxy', serviceName: string): string =>
   `(SELECT count(*) FROM (SELECT 1 FROM agents WHERE vault_id = caller.vault_id AND status = 'active'
-     LIMIT ${AGENTS_THAT_MATTER})) AS activeAgents,
+     LIMIT ${MAX_AGENTS_COUNTED})) AS activeAgents,
    (SELECT count(*) FROM (SELECT 1 FROM proxies WHERE vault_id = caller.vault_id AND status = 'active'
-     LIMIT ${PROXIES_THAT_MATTER})) AS proxies,
+     LIMIT ${MAX_PROXIES_COUNTED})) AS proxies,
    (SELECT '[' || group_concat('{"target":"' || t.target_type || '","id":"' || p.id || '","name":' ||
        json_quote(p.name) || ',"rules":' || p.rules || '}') || ']'
      FROM ${targets(type, serviceName)}

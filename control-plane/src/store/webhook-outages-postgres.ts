@@ -2,7 +2,7 @@ import type { Id } from '@svault/shared';
 import { type Kysely, sql } from 'kysely';
 import {
   AGE_PER_PAUSE,
-  LONGEST_PROBE_PAUSE_MS,
+  MAX_PROBE_PAUSE_MS,
   type OutageChange,
   PROBE_EACH_MS,
   PROBE_LEASE_MS,
@@ -64,7 +64,7 @@ export function createPostgresOutages(db: Kysely<Schema>, monotonic: () => numbe
         WHERE vault_id IN (
           SELECT vault_id FROM webhook_outages
           WHERE ended_at IS NULL AND (
-            next_probe_at NOT BETWEEN now() AND now() + 2 * ${ms(LONGEST_PROBE_PAUSE_MS)}
+            next_probe_at NOT BETWEEN now() AND now() + 2 * ${ms(MAX_PROBE_PAUSE_MS)}
             OR (vault_id = ANY(${wanted}::text[]) AND probed_at <= now() - ${ms(PROBE_EACH_MS)}))
           ORDER BY next_probe_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
         RETURNING vault_id AS "vaultId"`.execute(db);
@@ -74,7 +74,7 @@ export function createPostgresOutages(db: Kysely<Schema>, monotonic: () => numbe
       await sql`
         UPDATE webhook_outages SET probed_at = now(), next_probe_at = now() + CASE
           WHEN now() - since < ${ms(SHORT_OUTAGE_MS)} THEN ${ms(PROBE_EACH_MS)}
-          ELSE least((now() - since) / ${sql.lit(AGE_PER_PAUSE)}, ${ms(LONGEST_PROBE_PAUSE_MS)}) END
+          ELSE least((now() - since) / ${sql.lit(AGE_PER_PAUSE)}, ${ms(MAX_PROBE_PAUSE_MS)}) END
         WHERE vault_id = ${vaultId} AND ended_at IS NULL`.execute(db);
     },
   };

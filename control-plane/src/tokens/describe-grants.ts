@@ -20,7 +20,7 @@ export type DescribeGrants = (
 ) => Promise<readonly DescribedGrant[]>;
 
 /** The longest batch the webhook takes (protocol section 5.3); of a longer list only these are asked for. */
-const MOST_RECORDS = 100;
+const MAX_RECORDS = 100;
 
 /** Specification, "Grant list entry enriched by MCP tools": the webhook is asked once for all, and may stay silent. */
 export function createDescribeGrants(options: {
@@ -32,7 +32,7 @@ export function createDescribeGrants(options: {
     const names = grants.map(({ serviceName }) => serviceName);
     const [known, held] = await Promise.all([
       tokens.ofServices(vaultId, names),
-      records.lookUp(vaultId, names.slice(0, MOST_RECORDS)),
+      records.lookUp(vaultId, names.slice(0, MAX_RECORDS)),
     ]);
     const byName = new Map(known.map((token) => [token.serviceName, token]));
     return grants.map((grant) => ({

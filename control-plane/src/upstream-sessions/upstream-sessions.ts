@@ -23,7 +23,7 @@ export interface UpstreamSessions {
 /** Share of its life after which a token is not handed out any more: what the upstream does with it takes time too. */
 const USED_FOR = 2 / 3;
 /** Tokens held at once; one that is not held is made anew. */
-const MOST_HELD = 10_000;
+const MAX_TOKENS = 10_000;
 
 interface Held extends UpstreamToken {
   /** On the monotonic clock: a clock that is set back keeps nothing alive. */
@@ -56,7 +56,7 @@ export function createUpstreamSessions(options: {
   const hold = (key: string, held: Held): Held => {
     tokens.delete(key);
     const [oldest] = tokens.keys();
-    if (oldest !== undefined && tokens.size >= MOST_HELD) tokens.delete(oldest);
+    if (oldest !== undefined && tokens.size >= MAX_TOKENS) tokens.delete(oldest);
     tokens.set(key, held);
     return held;
   };

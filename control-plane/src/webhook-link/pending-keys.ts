@@ -6,7 +6,7 @@ import { createWebhookTurns } from './webhook-turns.ts';
 
 const PAGE = 100;
 const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 5 * 60_000;
+const MAX_PAUSE_MS = 5 * 60_000;
 
 /**
  * Takes keys into use whose rotation was interrupted. It must not wait for somebody to ask: where only the answer was
@@ -19,7 +19,7 @@ export function createRotationCompletion(options: {
   readonly logger: Logger;
 }): { run(): Promise<void> } {
   const { links, rotation, clock, logger } = options;
-  const turns = createWebhookTurns({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: LONGEST_PAUSE_MS });
+  const turns = createWebhookTurns({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: MAX_PAUSE_MS });
   return {
     run: async () => {
       let after: Id<'vlt'> | undefined;

@@ -15,7 +15,7 @@ export interface SettingAside {
 }
 
 const FIRST_MS = 60_000;
-const LONGEST_MS = 60 * 60_000;
+const MAX_MS = 60 * 60_000;
 const MAX_STRIKES = 30;
 
 export function createSettingAside(options: {
@@ -27,11 +27,11 @@ export function createSettingAside(options: {
     isAside: ({ setAside }) => {
       const leftMs = (parseTime(setAside?.until ?? '') ?? 0) - clock.now();
       // A time of before the clock was set back holds nobody off.
-      return leftMs > 0 && leftMs <= LONGEST_MS;
+      return leftMs > 0 && leftMs <= MAX_MS;
     },
     add: async (link, reason) => {
       const strikes = Math.min((link.setAside?.strikes ?? 0) + 1, MAX_STRIKES);
-      const pauseMs = Math.min(FIRST_MS * 2 ** (strikes - 1), LONGEST_MS);
+      const pauseMs = Math.min(FIRST_MS * 2 ** (strikes - 1), MAX_MS);
       await links.setAside(link, { reason, strikes, until: formatTime(clock.now() + pauseMs) });
     },
     clear: async (link) => {

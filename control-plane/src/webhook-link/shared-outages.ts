@@ -35,7 +35,7 @@ export const PROBE_LEASE_MS = 5_000;
 export const PROBE_EACH_MS = 1_000;
 /** From this age on, outages are probed more rarely: a sixtieth of their age apart. */
 export const SHORT_OUTAGE_MS = 5 * 60_000;
-export const LONGEST_PROBE_PAUSE_MS = 60_000;
+export const MAX_PROBE_PAUSE_MS = 60_000;
 export const AGE_PER_PAUSE = 60;
 
 /** Of the only process on a database: it has nobody to tell, and nothing outlives it. */
@@ -81,4 +81,4 @@ export function createOwnOutages(clock: Clock): SharedOutages {
 }
 
 const pauseMs = (ageMs: number): number =>
-  ageMs < SHORT_OUTAGE_MS ? PROBE_EACH_MS : Math.min(ageMs / AGE_PER_PAUSE, LONGEST_PROBE_PAUSE_MS);
+  ageMs < SHORT_OUTAGE_MS ? PROBE_EACH_MS : Math.min(ageMs / AGE_PER_PAUSE, MAX_PROBE_PAUSE_MS);

@@ -112,10 +112,10 @@ function describeFailure(error: unknown, operation: string, { bytes }: AnswerCap
 
 const tooLarge = (
   operation: string,
-  most: string,
+  max: string,
   facts: { cause?: unknown; bytes: number },
 ): WebhookCallFailed =>
-  new WebhookCallFailed('garbage', `the answer to ${operation} is larger than ${most}`, {
+  new WebhookCallFailed('garbage', `the answer to ${operation} is larger than ${max}`, {
     ...facts,
     isTooLarge: true,
   });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectRedis } from '../../src/store/redis.ts';
 import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
 import { limiterContract } from '../../src/limits/limiter.contract.ts';
-import { type Admission, type Counter, type Limiter, MOST_LOCKOUTS } from '../../src/limits/limiter.ts';
+import { type Admission, type Counter, type Limiter, MAX_LOCKOUTS } from '../../src/limits/limiter.ts';
 import { type Limits, createLimits } from '../../src/limits/limits.ts';
 import { createProcessLimiter } from '../../src/limits/process-limiter.ts';
 import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
@@ -152,7 +152,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
       return asked.callerId;
     };
     const callers: string[] = [];
-    for (let count = 0; count < MOST_LOCKOUTS + 2; count += 1) callers.push(await lockOut());
+    for (let count = 0; count < MAX_LOCKOUTS + 2; count += 1) callers.push(await lockOut());
     const listed = (await limiter.lockouts(vaultId)).map(({ callerId }) => callerId);
     expect(listed).toEqual(callers.slice(2).toReversed());
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { programEnv } from '@svault/test-kit/program-env';
 
 /** Less than the runner gives a test, so that none outlives a test that was given up. */
-const MOST_MS = 50_000;
+const MAX_MS = 50_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -47,7 +47,7 @@ export function startChild(
     cwd: home,
     env: homeEnv(home, env),
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: MOST_MS,
+    timeout: MAX_MS,
   });
   const written = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();

@@ -8,9 +8,9 @@ import { open, restLength } from './reading.ts';
 import { type ResidentMemory, measureResident } from './resident-memory.ts';
 
 const HUNDRED_MB = 100_000_000;
-const MOST_MB = 30;
+const MAX_MB = 30;
 /** A megabyte and a half for each of them. */
-const MOST_MB_OF_ALL = 100;
+const MAX_MB_OF_ALL = 100;
 const EVENTS = 10_000;
 /** Of one proxy at once (protocol section 2). */
 const STREAMS = 64;
@@ -35,7 +35,7 @@ beforeEach(() => {
 /** How much more each program held at its worst. */
 const most = () => ({ controlPlane: memory['control-plane'].most(), webhook: memory.webhook.most() });
 const below = (megabytes: number) => expect.toSatisfy((taken: number) => taken < megabytes);
-const little = { controlPlane: below(MOST_MB), webhook: below(MOST_MB) };
+const little = { controlPlane: below(MAX_MB), webhook: below(MAX_MB) };
 
 test('an answer of 100 MB takes less than 30 MB in each program', async () => {
   answer = (_req, res) => void pour(res, HUNDRED_MB);
@@ -71,7 +71,7 @@ test('sixty-four readers who read nothing take a bounded part of 6.4 GB', async 
   // The kernel holds what its sockets take, a sixth of it or so.
   const full = await untilFull({ sent: () => pourings.reduce((sum, { sent }) => sum + sent(), 0) });
   expect(full).toBeLessThan((STREAMS * HUNDRED_MB) / 2);
-  expect(most()).toEqual({ controlPlane: below(MOST_MB_OF_ALL), webhook: below(MOST_MB_OF_ALL) });
+  expect(most()).toEqual({ controlPlane: below(MAX_MB_OF_ALL), webhook: below(MAX_MB_OF_ALL) });
   const ended = Promise.all(held.map((ours) => once(ours, 'close')));
   for (const ours of held) ours.destroy();
   await ended;

@@ -4,9 +4,9 @@ import { cursorSchema, idSchema, ifVersionSchema, serviceNameSchema, timeSchema 
 import { proxyConfigMembers } from './proxy-config.ts';
 import { STORAGE_LIMITS } from './vocabulary.ts';
 
-const page = (most: number) => ({
+const page = (max: number) => ({
   cursor: cursorSchema.optional(),
-  limit: z.int().min(1).max(most).optional(),
+  limit: z.int().min(1).max(max).optional(),
 });
 
 const listPage = page(STORAGE_LIMITS.listPage);

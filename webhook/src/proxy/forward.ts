@@ -30,7 +30,7 @@ export interface Patience {
 /** The service waits 30 s for a head, then takes the webhook for gone (protocol section 2): it has to be told before. */
 const PATIENCE: Patience = { headMs: 28_000, idleMs: 5 * 60_000 };
 /** Whatever went on before. */
-const LEAST_HEAD_MS = 1_000;
+const MIN_HEAD_MS = 1_000;
 
 /**
  * Calls an upstream and hands its answer on as it comes, without the fields that do not travel.
@@ -68,7 +68,7 @@ export function createForward(deps: {
 
 /** How long an upstream may take for its head when so much time is gone already. */
 export const headTimeLeft = ({ headMs }: Pick<Patience, 'headMs'>, waitedMs: number): number =>
-  Math.min(headMs, Math.max(headMs - waitedMs, LEAST_HEAD_MS));
+  Math.min(headMs, Math.max(headMs - waitedMs, MIN_HEAD_MS));
 
 /** Without the failure itself as its cause: that of a broken answer quotes it, with what the upstream echoed. */
 function refusalOf(error: unknown): unknown {

@@ -1,7 +1,7 @@
 import { fillMarkers, isFieldValue, markersIn } from '@svault/shared';
 
 /** Of all templates together: more than any credential needs, and markers multiply what is put in. */
-const MOST_CHARACTERS = 128 * 1024;
+const MAX_CHARACTERS = 128 * 1024;
 
 export type Headers = ReadonlyMap<string, string>;
 
@@ -16,7 +16,7 @@ export function injectToken(
 ): Headers | undefined {
   const templates = Object.entries(headerTemplates);
   const characters = templates.map(([, value]) => value.length + markersIn(value) * token.length);
-  if (characters.reduce((sum, length) => sum + length, 0) > MOST_CHARACTERS) return undefined;
+  if (characters.reduce((sum, length) => sum + length, 0) > MAX_CHARACTERS) return undefined;
   const headers = new Map<string, string>();
   for (const [name, template] of templates) {
     const value = fillMarkers(template, token);

@@ -5,12 +5,12 @@ export interface OpenStreams {
 }
 
 /** @param most at the same time, of one proxy */
-export function createOpenStreams(most: number): OpenStreams {
+export function createOpenStreams(max: number): OpenStreams {
   const counts = new Map<string, number>();
   return {
     take: (proxyId) => {
       const open = counts.get(proxyId) ?? 0;
-      if (open >= most) return undefined;
+      if (open >= max) return undefined;
       counts.set(proxyId, open + 1);
       return () => {
         const left = (counts.get(proxyId) ?? 1) - 1;

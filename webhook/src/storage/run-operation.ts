@@ -43,7 +43,7 @@ export function createRunOperation(deps: StorageDeps): RunOperation {
       const expiresBeforeMs = expiresBefore === undefined ? undefined : parseTime(expiresBefore);
       return page(
         limit,
-        (most) => vault.list({ after: fromCursor(cursor), limit: most, expiresBeforeMs }),
+        (max) => vault.list({ after: fromCursor(cursor), limit: max, expiresBeforeMs }),
         nameOf,
       );
     },
@@ -59,7 +59,7 @@ export function createRunOperation(deps: StorageDeps): RunOperation {
     },
     'proxies.get': ({ proxyId }) => found(proxyConfigs.get(proxyId)),
     'proxies.list': ({ cursor, limit }) =>
-      page(limit, (most) => proxyConfigs.list({ after: fromCursor(cursor), limit: most }), idOf),
+      page(limit, (max) => proxyConfigs.list({ after: fromCursor(cursor), limit: max }), idOf),
     'proxies.delete': async ({ proxyId, ifVersion }) => {
       takeRow('records', {});
       return { deleted: await proxyConfigs.delete(proxyId, ifVersion) };
@@ -89,7 +89,7 @@ const idOf = ({ proxyId }: { readonly proxyId: string }): string => proxyId;
 /** Reads one more than asked for, which tells whether there is a next page. */
 function page<T>(
   limit: number = STORAGE_LIMITS.defaultPage,
-  read: (most: number) => readonly T[],
+  read: (max: number) => readonly T[],
   keyOf: (item: T) => string,
 ): { items: T[]; nextCursor?: string } {
   const rows = read(limit + 1);

@@ -25,7 +25,7 @@ export interface Load {
 }
 
 /** A client does no more in one run than can be held against the state in a few seconds. */
-const MOST_ROUNDS = 60;
+const MAX_ROUNDS = 60;
 
 let runs = 0;
 
@@ -47,7 +47,7 @@ export function startLoad(world: World, { writers }: { readonly writers: number 
   const asking = (who: string) => ({ world, book, ask: askingInto(book, who, world.scale.send) });
   const writeOn = async (writer: number): Promise<void> => {
     const client = asking(`writer ${writer}`);
-    for (let turn = 0; !over && turn < MOST_ROUNDS; turn++)
+    for (let turn = 0; !over && turn < MAX_ROUNDS; turn++)
       written.push(await writeOnce(client, `w-${run}-${writer}-${turn}`, turn));
   };
   const clients = [

@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { isCountry } from '../../policies/geo-restrict.ts';
 import { problemOfCidr } from '../../policies/ip-allowlist.ts';
-import { MOST_RULES_TEXT, type Policy, type PolicyTarget } from '../../policies/policy.ts';
+import { MAX_RULES_TEXT, type Policy, type PolicyTarget } from '../../policies/policy.ts';
 import { TARGET_TYPES } from '../../policies/policy-verdict.ts';
 import { isZone } from '../../policies/zone-clock.ts';
 import { lineSchema, timeSchema } from './fields.ts';
 import { pageQuery } from './pages.ts';
 
-const MOST_RULES = 20;
-const MOST_WINDOWS = 50;
-const MOST_CIDRS = 100;
+const MAX_RULES = 20;
+const MAX_WINDOWS = 50;
+const MAX_CIDRS = 100;
 /** Of all lists of a policy together: each costs some microseconds when it is compiled, which everybody waits for. */
-const MOST_CIDRS_OF_POLICY = 200;
-const MOST_COUNTRIES = 250;
-const MOST_REQUESTS = 1_000_000;
-const LONGEST_WINDOW_S = 30 * 24 * 3_600;
-const MOST_USES = 1_000_000_000;
+const MAX_CIDRS_OF_POLICY = 200;
+const MAX_COUNTRIES = 250;
+const MAX_REQUESTS = 1_000_000;
+const MAX_WINDOW_S = 30 * 24 * 3_600;
+const MAX_USES = 1_000_000_000;
 
 const timeOfDay = z.string().regex(/^(?:[01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day, HH:MM');
 
@@ -50,11 +50,11 @@ const ruleSchema = z
         .max(64)
         .refine(isZone, 'must be an IANA time zone')
         .meta({ examples: ['Europe/Berlin'] }),
-      windows: z.array(windowSchema).min(1).max(MOST_WINDOWS),
+      windows: z.array(windowSchema).min(1).max(MAX_WINDOWS),
     }),
     z.strictObject({
       type: z.literal('ip_allowlist'),
-      cidrs: z.array(cidrSchema).min(1).max(MOST_CIDRS),
+      cidrs: z.array(cidrSchema).min(1).max(MAX_CIDRS),
     }),
     z.strictObject({
       type: z.literal('geo_restrict'),
@@ -62,14 +62,14 @@ const ruleSchema = z
       countries: z
         .array(z.string().max(50).refine(isCountry, 'must be an ISO 3166-1 alpha-2 code in upper case'))
         .min(1)
-        .max(MOST_COUNTRIES),
+        .max(MAX_COUNTRIES),
     }),
     z.strictObject({
       type: z.literal('rate_limit'),
-      limit: z.int().min(1).max(MOST_REQUESTS),
-      windowSeconds: z.int().min(1).max(LONGEST_WINDOW_S),
+      limit: z.int().min(1).max(MAX_REQUESTS),
+      windowSeconds: z.int().min(1).max(MAX_WINDOW_S),
     }),
-    z.strictObject({ type: z.literal('max_usage'), limit: z.int().min(1).max(MOST_USES) }),
+    z.strictObject({ type: z.literal('max_usage'), limit: z.int().min(1).max(MAX_USES) }),
     z.strictObject({ type: z.literal('manual_approval') }),
   ])
   .meta({ id: 'PolicyRule' });
@@ -77,16 +77,15 @@ const ruleSchema = z
 const rulesSchema = z
   .array(ruleSchema)
   .min(1)
-  .max(MOST_RULES)
+  .max(MAX_RULES)
   .refine(
-    (rules) => JSON.stringify(rules).length <= MOST_RULES_TEXT,
-    `must be at most ${MOST_RULES_TEXT} characters of JSON`,
+    (rules) => JSON.stringify(rules).length <= MAX_RULES_TEXT,
+    `must be at most ${MAX_RULES_TEXT} characters of JSON`,
   )
   .refine(
     (rules) =>
-      rules.flatMap((rule) => (rule.type === 'ip_allowlist' ? rule.cidrs : [])).length <=
-      MOST_CIDRS_OF_POLICY,
-    `must hold at most ${MOST_CIDRS_OF_POLICY} networks together`,
+      rules.flatMap((rule) => (rule.type === 'ip_allowlist' ? rule.cidrs : [])).length <= MAX_CIDRS_OF_POLICY,
+    `must hold at most ${MAX_CIDRS_OF_POLICY} networks together`,
   );
 
 const nameSchema = lineSchema(100);
