@@ -14,7 +14,7 @@ import { createMiss } from './miss.ts';
 import { type Outlook, createForesee } from './outlook.ts';
 import { type TicketDependencies, createProvideTicket } from './provide-ticket.ts';
 import { createRefusals } from './refusals.ts';
-import { untilItHolds } from './until-it-holds.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 
 export interface AccessDependencies extends TicketDependencies {
   readonly store: AccessStore;
@@ -45,7 +45,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
     if (credential === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
     const serviceName = serviceNameIn(question);
     const count = countOnce(dependencies);
-    return untilItHolds(async () => {
+    return retryOnConflict(async () => {
       const subject = await subjectOf(credential, question, serviceName);
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
       const bar = barAt(door, subject);

@@ -2,7 +2,7 @@ import { countOnce } from '../access/counted-once.ts';
 import { type Denial, denied, plainDenial } from '../access/denial.ts';
 import type { PolicyOutlook } from '../access/policy-outlook.ts';
 import { createRefusals } from '../access/refusals.ts';
-import { untilItHolds } from '../access/until-it-holds.ts';
+import { retryOnConflict } from '../access/retry-on-conflict.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -49,7 +49,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   function decide({ keyHash, traffic, fields, sourceAddress }: ProxyRequest): Promise<ProxyDecision> {
     if (keyHash === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
     const count = countOnce(dependencies);
-    return untilItHolds(async () => {
+    return retryOnConflict(async () => {
       const subject = await store.find(keyHash);
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
       if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));

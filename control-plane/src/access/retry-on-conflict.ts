@@ -10,7 +10,7 @@ const MAX_ATTEMPTS = 3;
  * @param attempt reads, decides and writes; undefined where the decision did not hold, with nothing written
  * @throws AppError AUDIT_UNAVAILABLE where none held
  */
-export async function untilItHolds<Decision>(
+export async function retryOnConflict<Decision>(
   attempt: () => Promise<Decision | undefined>,
 ): Promise<Decision> {
   for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
