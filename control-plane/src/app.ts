@@ -129,7 +129,7 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
       clock,
       logger,
       https,
-      waysIn: context.waysIn,
+      signInMethods: context.signInMethods,
     }),
   );
   app.use(createBindPage({ pageSession, stores, binder: context.binder, https }));
@@ -180,7 +180,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
   const { binder, records, rotation, storeTickets, tickets, webhook } = context;
   const { baseUrl } = config;
   const cookie = sessionCookie(baseUrl);
-  const byPassword = context.waysIn.kind === 'password' ? context.waysIn : undefined;
+  const byPassword = context.signInMethods.kind === 'password' ? context.signInMethods : undefined;
   const routes = [
     ...createLoginRoutes({
       clock,

@@ -6,7 +6,7 @@ import { createExpiredGrants } from './access/expired-grants.ts';
 import { createAccess } from './access/pipeline.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
 import { type Sessions, createSessions } from './accounts/sessions.ts';
-import { OIDC_CALLBACK_PATH, type WaysIn, passwordWay, providerWay } from './accounts/ways-in.ts';
+import { OIDC_CALLBACK_PATH, type SignInMethods, passwordMethod, providerMethod } from './accounts/sign-in-methods.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
 import { type CliSessions, createCliSessions } from './cli-login/cli-sessions.ts';
@@ -66,7 +66,7 @@ export interface Context {
   readonly adminKeys: AdminKeys;
   readonly sessions: Sessions;
   readonly cliSessions: CliSessions;
-  readonly waysIn: WaysIn;
+  readonly signInMethods: SignInMethods;
   readonly access: Access;
   readonly proxyAccess: ProxyAccess;
   readonly ongoingUses: OngoingUses;
@@ -220,10 +220,10 @@ export async function createContext(
   });
 
   const redirectUri = baseUrl + OIDC_CALLBACK_PATH;
-  const waysIn =
+  const signInMethods =
     config.oidc === undefined || providerEgress === undefined
-      ? passwordWay({ stores, unitOfWork, denials, clock })
-      : providerWay(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
+      ? passwordMethod({ stores, unitOfWork, denials, clock })
+      : providerMethod(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
 
   return {
     config,
@@ -235,7 +235,7 @@ export async function createContext(
     adminKeys: createAdminKeys(stores, clock),
     sessions: createSessions(stores, clock),
     cliSessions: createCliSessions(stores, clock),
-    waysIn,
+    signInMethods,
     access,
     proxyAccess,
     ongoingUses,

@@ -114,10 +114,10 @@ async function startMetrics(
  *
  * @throws SettingsError
  */
-async function checkIssuer({ waysIn, logger }: Context): Promise<void> {
-  if (waysIn.kind !== 'provider') return;
-  const { issuer } = waysIn;
-  const stated = await waysIn.statedIssuer().catch((err: unknown) => {
+async function checkIssuer({ signInMethods, logger }: Context): Promise<void> {
+  if (signInMethods.kind !== 'provider') return;
+  const { issuer } = signInMethods;
+  const stated = await signInMethods.statedIssuer().catch((err: unknown) => {
     logger.warn({ issuer, err }, 'the identity provider does not say its issuer; sign-ins will ask again');
     return issuer;
   });

@@ -2,7 +2,7 @@ import type { Clock } from '@svault/shared';
 import { signInByLink } from '../accounts/login-link.ts';
 import { type SignedIn, endSession } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
-import { noPasswordsHere } from '../accounts/ways-in.ts';
+import { noPasswordsHere } from '../accounts/sign-in-methods.ts';
 import { refusal } from '../errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import {

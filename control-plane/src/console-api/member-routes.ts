@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '@svault/shared';
 import { addMember, changeRole, inviteMember, removeMember } from '../accounts/members.ts';
-import { noPasswordsHere } from '../accounts/ways-in.ts';
+import { noPasswordsHere } from '../accounts/sign-in-methods.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import type { Stores } from '../unit-of-work.ts';
 import { idParams } from './schemas/fields.ts';

@@ -3,7 +3,7 @@ import { escapeHtml } from '@svault/server-kit/html-page';
 import type { Logger } from '@svault/server-kit/logger';
 import { methodNotAllowed, only, route } from '@svault/server-kit/request-handler';
 import type { AppError } from '@svault/shared';
-import { OIDC_CALLBACK_PATH } from '../accounts/ways-in.ts';
+import { OIDC_CALLBACK_PATH } from '../accounts/sign-in-methods.ts';
 import { type ErrorCode, notFound } from '../errors.ts';
 import { readCookie } from '../http/cookies.ts';
 import { ownPath } from '../http/own-path.ts';

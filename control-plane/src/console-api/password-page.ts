@@ -2,7 +2,7 @@ import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { PASSWORD_CHARACTERS } from '../accounts/password-rules.ts';
 import type { PasswordSetting } from '../accounts/set-password.ts';
-import { noPasswordsHere } from '../accounts/ways-in.ts';
+import { noPasswordsHere } from '../accounts/sign-in-methods.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';

@@ -1,5 +1,5 @@
 import type { PasswordSetting } from '../accounts/set-password.ts';
-import { noPasswordsHere } from '../accounts/ways-in.ts';
+import { noPasswordsHere } from '../accounts/sign-in-methods.ts';
 import { type ManagementRoute, defineRoute } from '../http/route-definition.ts';
 import { newPasswordSchema } from './schemas/sign-in.ts';
 

@@ -2,7 +2,7 @@ import { type Request, type Response, Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { endSession } from '../accounts/sessions.ts';
 import type { SignInByPassword } from '../accounts/sign-in-by-password.ts';
-import { noPasswordsHere } from '../accounts/ways-in.ts';
+import { noPasswordsHere } from '../accounts/sign-in-methods.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import { readFormBody } from '../http/form-body.ts';
 import { ownPath } from '../http/own-path.ts';

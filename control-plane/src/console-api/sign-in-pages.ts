@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import type { Logger } from '@svault/server-kit/logger';
 import type { Clock } from '@svault/shared';
-import type { WaysIn } from '../accounts/ways-in.ts';
+import type { SignInMethods } from '../accounts/sign-in-methods.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
@@ -27,10 +27,10 @@ export function createSignInPages(options: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly https: boolean;
-  readonly waysIn: WaysIn;
+  readonly signInMethods: SignInMethods;
 }): Router {
-  const { waysIn, https } = options;
-  const [password, provider] = waysIn.kind === 'password' ? [waysIn, undefined] : [undefined, waysIn];
+  const { signInMethods, https } = options;
+  const [password, provider] = signInMethods.kind === 'password' ? [signInMethods, undefined] : [undefined, signInMethods];
   return (
     Router({ caseSensitive: true, strict: true })
       // A consent may be behind it, in the window of a client that is a page (`authorize-page.ts`).

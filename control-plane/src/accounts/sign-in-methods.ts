@@ -19,7 +19,7 @@ import { type SignInByPassword, createSignInByPassword } from './sign-in-by-pass
 export const OIDC_CALLBACK_PATH = '/api/login/oidc/callback';
 
 /** How people sign in beside the operator's one-time link: by passwords kept here, or at an identity provider. */
-export type WaysIn =
+export type SignInMethods =
   | {
       readonly kind: 'password';
       readonly signInByPassword: SignInByPassword;
@@ -43,12 +43,12 @@ interface Dependencies {
   readonly clock: Clock;
 }
 
-export function passwordWay({
+export function passwordMethod({
   stores,
   unitOfWork,
   denials,
   clock,
-}: Dependencies & { readonly denials: Pick<DenialCounter, 'count'> }): WaysIn {
+}: Dependencies & { readonly denials: Pick<DenialCounter, 'count'> }): SignInMethods {
   const passwords = createPasswords();
   return {
     kind: 'password',
@@ -57,10 +57,10 @@ export function passwordWay({
   };
 }
 
-export function providerWay(
+export function providerMethod(
   settings: ProviderSettings & { readonly signUp: boolean },
   options: ProviderOptions & Pick<Dependencies, 'unitOfWork'> & { readonly masterKeys: MasterKeys },
-): WaysIn {
+): SignInMethods {
   const { issuer, signUp } = settings;
   const { unitOfWork, clock, masterKeys } = options;
   const provider = identityProvider(settings, options);
