@@ -38,7 +38,7 @@ import { createOwnHost } from './http/own-host.ts';
 import { createPageSession } from './http/page-session.ts';
 import type { ManagementRoute } from './http/route-definition.ts';
 import { createRouteLimits } from './http/route-limits.ts';
-import { type WelcomeBrowser, createWelcomeBrowser } from './http/welcome-browser.ts';
+import { type SetSessionCookie, createSetSessionCookie } from './http/set-session-cookie.ts';
 import { createAuthorizePage } from './oauth/authorize-page.ts';
 import { createIntrospectEndpoint } from './oauth/introspect-endpoint.ts';
 import { createMetadataEndpoints } from './oauth/metadata-endpoints.ts';
@@ -125,7 +125,7 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
       limits,
       pageSession,
       cookie,
-      welcomeBrowser: welcomeBrowserOf(context),
+      setSessionCookie: setSessionCookieOf(context),
       clock,
       logger,
       https,
@@ -168,8 +168,8 @@ const mcpFeatures = ({ database, records, stores }: Context): Parameters<typeof 
     readCredentialHistory({ log: stores.audit, keys: database.masterKeys }, subject, request),
 });
 
-const welcomeBrowserOf = ({ config, sessions, unitOfWork }: Context): WelcomeBrowser =>
-  createWelcomeBrowser({ sessions, unitOfWork, cookie: sessionCookie(config.baseUrl) });
+const setSessionCookieOf = ({ config, sessions, unitOfWork }: Context): SetSessionCookie =>
+  createSetSessionCookie({ sessions, unitOfWork, cookie: sessionCookie(config.baseUrl) });
 
 const offerConfigOf = ({ stores, proxyConfigs, online, logger }: Context): OfferConfig =>
   createOfferConfig({ stores, delivery: proxyConfigs, status: online, logger });
@@ -185,7 +185,7 @@ function managementRoutes(context: Context): ManagementRoute[] {
     ...createLoginRoutes({
       clock,
       cookie,
-      welcomeBrowser: welcomeBrowserOf(context),
+      setSessionCookie: setSessionCookieOf(context),
       stores,
       unitOfWork,
       signInByPassword: byPassword?.signInByPassword,

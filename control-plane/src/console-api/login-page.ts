@@ -8,7 +8,7 @@ import type { User } from '../accounts/user-store.ts';
 import { readFormBody } from '../http/form-body.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { WelcomeBrowser } from '../http/welcome-browser.ts';
+import type { SetSessionCookie } from '../http/set-session-cookie.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
 import { PASSWORD_PATH } from './sign-in-page-html.ts';
@@ -23,13 +23,13 @@ export function createLoginPage(options: {
   readonly stores: Pick<Stores, 'loginLinks' | 'passwords' | 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
-  readonly welcomeBrowser: WelcomeBrowser;
+  readonly setSessionCookie: SetSessionCookie;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, welcomeBrowser, limits, pageSession, withPasswords } = options;
+  const { stores, unitOfWork, clock, setSessionCookie, limits, pageSession, withPasswords } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
@@ -45,7 +45,7 @@ export function createLoginPage(options: {
     const input = { token, client: req.get('user-agent') ?? '' };
     const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
     if (signedIn === undefined) return sendPage(res, 401, gonePage);
-    const newCookie = await welcomeBrowser(req.get('cookie'), signedIn);
+    const newCookie = await setSessionCookie(req.get('cookie'), signedIn);
     const kept = withPasswords ? await stores.passwords.find(signedIn.user.id) : undefined;
     res.setHeader('Set-Cookie', newCookie);
     sendPage(res, 200, welcomePage(signedIn, withPasswords && kept === undefined));

@@ -11,7 +11,7 @@ import {
   definePublicRoute,
   defineRoute,
 } from '../http/route-definition.ts';
-import type { WelcomeBrowser } from '../http/welcome-browser.ts';
+import type { SetSessionCookie } from '../http/set-session-cookie.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { loginLinkSchema, meSchema, toSignedInView } from './schemas/account.ts';
 import { passwordLoginSchema } from './schemas/sign-in.ts';
@@ -19,13 +19,13 @@ import { passwordLoginSchema } from './schemas/sign-in.ts';
 export function createLoginRoutes(options: {
   readonly clock: Clock;
   readonly cookie: SessionCookie;
-  readonly welcomeBrowser: WelcomeBrowser;
+  readonly setSessionCookie: SetSessionCookie;
   readonly stores: Pick<Stores, 'loginLinks'>;
   readonly unitOfWork: UnitOfWork;
   /** Undefined where people sign in at an identity provider. */
   readonly signInByPassword: SignInByPassword | undefined;
 }): readonly ManagementRoute[] {
-  const { clock, cookie, welcomeBrowser, stores, unitOfWork, signInByPassword } = options;
+  const { clock, cookie, setSessionCookie, stores, unitOfWork, signInByPassword } = options;
   const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN', 'SESSION_REVOKED'] } as const;
   const answer = { status: 200, schema: meSchema } as const;
 
@@ -33,7 +33,7 @@ export function createLoginRoutes(options: {
     signedIn: SignedIn,
     exchange: Exchange,
   ): Promise<ReturnType<typeof toSignedInView>> => {
-    exchange.setHeader('Set-Cookie', await welcomeBrowser(exchange.header('cookie'), signedIn));
+    exchange.setHeader('Set-Cookie', await setSessionCookie(exchange.header('cookie'), signedIn));
     return toSignedInView(signedIn);
   };
 

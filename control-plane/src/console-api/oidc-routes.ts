@@ -8,7 +8,7 @@ import { type ErrorCode, notFound } from '../errors.ts';
 import { readCookie } from '../http/cookies.ts';
 import { ownPath } from '../http/own-path.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { WelcomeBrowser } from '../http/welcome-browser.ts';
+import type { SetSessionCookie } from '../http/set-session-cookie.ts';
 import type { ProviderSignIn } from '../identity-provider/provider-sign-in.ts';
 import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
 import { SIGN_IN_PATH } from './sign-in-page-html.ts';
@@ -23,11 +23,11 @@ export function createOidcRoutes(options: {
   /** Undefined where there is no identity provider. */
   readonly providerSignIn: ProviderSignIn | undefined;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
-  readonly welcomeBrowser: WelcomeBrowser;
+  readonly setSessionCookie: SetSessionCookie;
   readonly logger: Logger;
   readonly https: boolean;
 }): Router {
-  const { providerSignIn, limits, welcomeBrowser, logger, https } = options;
+  const { providerSignIn, limits, setSessionCookie, logger, https } = options;
   // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
   const name = https ? '__Host-svault-oidc' : 'svault-oidc';
   const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
@@ -50,7 +50,7 @@ export function createOidcRoutes(options: {
       client: req.get('user-agent') ?? '',
       admit: () => limits.countAddress('oidc_callback', req),
     });
-    res.setHeader('Set-Cookie', [clear, await welcomeBrowser(req.get('cookie'), signedIn)]);
+    res.setHeader('Set-Cookie', [clear, await setSessionCookie(req.get('cookie'), signedIn)]);
     res.redirect(303, returnTo ?? SIGN_IN_PATH);
   };
 

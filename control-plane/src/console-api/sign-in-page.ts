@@ -8,7 +8,7 @@ import { readFormBody } from '../http/form-body.ts';
 import { ownPath } from '../http/own-path.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { WelcomeBrowser } from '../http/welcome-browser.ts';
+import type { SetSessionCookie } from '../http/set-session-cookie.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { isRefusal, pageRoute, sendPage, statusOf, wordsOf } from './page.ts';
 import * as html from './sign-in-page-html.ts';
@@ -19,7 +19,7 @@ export interface SignInPageDependencies {
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
-  readonly welcomeBrowser: WelcomeBrowser;
+  readonly setSessionCookie: SetSessionCookie;
   /** One of the two. */
   readonly signInByPassword: SignInByPassword | undefined;
   readonly issuer: string | undefined;
@@ -27,7 +27,7 @@ export interface SignInPageDependencies {
 
 /** The page where people sign in, and from where they go on to where they were going. */
 export function createSignInPage(dependencies: SignInPageDependencies): Router {
-  const { stores, unitOfWork, limits, pageSession, cookie, welcomeBrowser } = dependencies;
+  const { stores, unitOfWork, limits, pageSession, cookie, setSessionCookie } = dependencies;
   const { signInByPassword, issuer } = dependencies;
 
   const show = async (req: Request, res: Response): Promise<void> => {
@@ -55,7 +55,7 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
       const client = req.get('user-agent') ?? '';
       const signedIn = await signInByPassword({ email, password, client });
       if (signedIn === undefined) return again(401, 'E-mail or password is wrong.');
-      res.setHeader('Set-Cookie', await welcomeBrowser(req.get('cookie'), signedIn));
+      res.setHeader('Set-Cookie', await setSessionCookie(req.get('cookie'), signedIn));
       res.redirect(303, returnTo ?? html.SIGN_IN_PATH);
     } catch (error) {
       if (!isRefusal(error)) throw error;

@@ -6,7 +6,7 @@ import type { SignInMethods } from '../accounts/sign-in-methods.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import type { PageSession } from '../http/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { WelcomeBrowser } from '../http/welcome-browser.ts';
+import type { SetSessionCookie } from '../http/set-session-cookie.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import { createCliPage } from './cli-page.ts';
 import { createLoginPage } from './login-page.ts';
@@ -23,7 +23,7 @@ export function createSignInPages(options: {
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
-  readonly welcomeBrowser: WelcomeBrowser;
+  readonly setSessionCookie: SetSessionCookie;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly https: boolean;

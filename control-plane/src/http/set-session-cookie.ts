@@ -9,9 +9,9 @@ import { type SessionCookie, readCookie } from './cookies.ts';
  * @param cookies the `Cookie` header as received
  * @returns the `Set-Cookie` line of the new session
  */
-export type WelcomeBrowser = (cookies: string | undefined, signedIn: SignedIn) => Promise<string>;
+export type SetSessionCookie = (cookies: string | undefined, signedIn: SignedIn) => Promise<string>;
 
-export function createWelcomeBrowser({
+export function createSetSessionCookie({
   sessions,
   unitOfWork,
   cookie,
@@ -19,7 +19,7 @@ export function createWelcomeBrowser({
   readonly sessions: Pick<Sessions, 'resolve'>;
   readonly unitOfWork: UnitOfWork;
   readonly cookie: SessionCookie;
-}): WelcomeBrowser {
+}): SetSessionCookie {
   const endFormer = async (cookies: string | undefined): Promise<void> => {
     const token = readCookie(cookies, cookie.name);
     const actor = token === undefined ? undefined : await sessions.resolve(token);
