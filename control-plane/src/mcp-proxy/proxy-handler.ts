@@ -10,7 +10,7 @@ import { createAllowedOrigins } from '../http/allowed-origins.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import type { OwnHost } from '../http/own-host.ts';
 import type { JsonRpcId } from '../http/json-rpc.ts';
-import { presentedKey } from '../http/presented-key.ts';
+import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import { withStandingHeaders } from '../http/standing-headers.ts';
 import type { OngoingUses } from '../proxy-access/ongoing-uses.ts';
 import type { ProxyAccess, ProxyDecision } from '../proxy-access/proxy-access.ts';
@@ -60,7 +60,7 @@ export function createProxyHandler(options: {
     if (!ownHost(req)) throw refusal('FORBIDDEN', FOREIGN_HOST);
     if (!judgeOrigin(req.headers.origin).allowed) throw refusal('FORBIDDEN', FOREIGN_ORIGIN);
     const isPost = method === 'POST';
-    const key = presentedKey(req, 'x-mcp-key');
+    const key = credentialFromHeaders(req, 'x-mcp-key');
     const keyHash = key === undefined ? undefined : proxyKeyHash(key);
     if (keyHash === undefined) {
       const denial = plainDenial(key === undefined ? 'MISSING_KEY' : 'INVALID_KEY');

@@ -6,7 +6,7 @@ import { agentKeyCredential } from '../access/agent-credential.ts';
 import { plainDenial } from '../access/denial.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { withStandingHeaders } from '../http/standing-headers.ts';
-import { presentedKey } from '../http/presented-key.ts';
+import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import { createDenialAnswers } from '../http/denial-answer.ts';
 import { createCredentialAnswers, credentialQuery } from './credential-answer.ts';
 
@@ -32,7 +32,7 @@ export function createCredentialHandler(options: {
 
   const handle: RequestHandler = async (req, res, next) => {
     if (req.method !== 'GET') return refuseMethod(req, res, next);
-    const key = presentedKey(req, 'x-agent-key');
+    const key = credentialFromHeaders(req, 'x-agent-key');
     if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
     const { question, redirect } = credentialQuery(req);
     const decision = await access.decide({

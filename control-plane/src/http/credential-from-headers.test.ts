@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { presentedKey } from './presented-key.ts';
+import { credentialFromHeaders } from './credential-from-headers.ts';
 
 /** A request with these headers, as Node gives them: the first `Authorization`, `x-` ones joined. */
 function request(...pairs: readonly [string, string][]): IncomingMessage {
@@ -54,16 +54,16 @@ it.each([
     'svagent_a, svagent_a',
   ],
 ] as [string, [string, string][], string | undefined][])('%s', (_name, pairs, key) => {
-  expect(presentedKey(request(...pairs), 'x-agent-key')).toBe(key);
+  expect(credentialFromHeaders(request(...pairs), 'x-agent-key')).toBe(key);
   // A proxy's, by its own header.
   const ofProxy = pairs.map(([name, value]): [string, string] => [
     name.replace(/x-agent-key/i, 'x-mcp-key'),
     value,
   ]);
-  expect(presentedKey(request(...ofProxy), 'x-mcp-key')).toBe(key);
+  expect(credentialFromHeaders(request(...ofProxy), 'x-mcp-key')).toBe(key);
 });
 
 it('the header of the other kind of key is not read', () => {
-  expect(presentedKey(request(['x-agent-key', 'svagent_a']), 'x-mcp-key')).toBeUndefined();
-  expect(presentedKey(request(['x-mcp-key', 'mcp_a']), 'x-agent-key')).toBeUndefined();
+  expect(credentialFromHeaders(request(['x-agent-key', 'svagent_a']), 'x-mcp-key')).toBeUndefined();
+  expect(credentialFromHeaders(request(['x-mcp-key', 'mcp_a']), 'x-agent-key')).toBeUndefined();
 });

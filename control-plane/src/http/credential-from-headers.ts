@@ -9,7 +9,7 @@ import { occursTwice } from '@svault/server-kit/repeated-header';
  * @returns undefined where there is no key; a text that is no key (so that it is refused as malformed) where a header
  *   occurs twice, since nobody could tell which one is meant
  */
-export function presentedKey(
+export function credentialFromHeaders(
   { headers, rawHeaders }: IncomingMessage,
   ownHeader: 'x-agent-key' | 'x-mcp-key',
 ): string | undefined {
