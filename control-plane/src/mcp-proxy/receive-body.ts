@@ -19,7 +19,7 @@ export interface ReceivedBody {
 export type ReceiveBody = (req: IncomingMessage, keyHash: string) => Promise<ReceivedBody | Denied>;
 
 /** Why no more of a body is read. */
-class KeptOut extends Error {
+class BodyRejectedEarly extends Error {
   readonly denied: Denied;
 
   constructor(denied: Denied) {
@@ -39,7 +39,7 @@ export const createReceiveBody =
     const admit = async (): Promise<void> => {
       admission = access.admit(keyHash, declaredBytes(req));
       const admittance = await admission;
-      if (admittance.outcome === 'denied') throw new KeptOut(admittance);
+      if (admittance.outcome === 'denied') throw new BodyRejectedEarly(admittance);
     };
     try {
       const large = { bytes: STRANGERS_BYTES, admit };
@@ -53,7 +53,7 @@ export const createReceiveBody =
     } catch (error) {
       // It may be let in after its sender is gone.
       void admission?.then(giveBack, () => undefined);
-      if (error instanceof KeptOut) return error.denied;
+      if (error instanceof BodyRejectedEarly) return error.denied;
       throw error;
     }
   };

@@ -32,7 +32,7 @@ const UNREAD: Inbound = {
 };
 
 /** Why no more of a message is read. */
-class KeptOut extends Error {
+class BodyRejectedEarly extends Error {
   readonly denial: Denial;
 
   constructor(denial: Denial) {
@@ -41,8 +41,8 @@ class KeptOut extends Error {
   }
 }
 
-function keptOutOf(error: unknown): KeptOut {
-  if (error instanceof KeptOut) return error;
+function rejectionOf(error: unknown): BodyRejectedEarly {
+  if (error instanceof BodyRejectedEarly) return error;
   throw error;
 }
 
@@ -91,9 +91,9 @@ export function createMcpHandler(options: {
     const { judge } = await protocol();
     const read = await readMessage(req, async () => {
       const decision = await access.decide({ ...who, question: UNREAD.question });
-      if (decision.outcome === 'denied') throw new KeptOut(decision.denial);
-    }).catch(keptOutOf);
-    if (read instanceof KeptOut) {
+      if (decision.outcome === 'denied') throw new BodyRejectedEarly(decision.denial);
+    }).catch(rejectionOf);
+    if (read instanceof BodyRejectedEarly) {
       // What is left of the body is dropped as it comes.
       req.resume();
       return deny(UNREAD, read.denial, res, cors);
