@@ -103,7 +103,7 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   app.use(
     createHealthRoutes({
       databaseAnswers: context.database.answers,
-      isDegraded: context.limitsAreAlone,
+      isDegraded: context.redisIsDown,
       isLeaving: () => leaving?.aborted === true,
     }),
   );

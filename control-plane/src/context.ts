@@ -75,7 +75,7 @@ export interface Context {
   readonly limiter: Limiter;
   readonly limits: Limits;
   /** Redis is to keep the limits and is away. */
-  readonly limitsAreAlone: () => boolean;
+  readonly redisIsDown: () => boolean;
   readonly policies: ExplainingEvaluator;
   readonly webhook: LinkedWebhook;
   readonly online: OnlineStatus;
@@ -243,7 +243,7 @@ export async function createContext(
     clientDocuments: createClientDocuments({ egress, clock }),
     limiter,
     limits,
-    limitsAreAlone: running.isAlone,
+    redisIsDown: running.isAlone,
     policies,
     webhook,
     online: status,

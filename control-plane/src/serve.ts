@@ -85,7 +85,7 @@ export async function startControlPlane(
       jobs.leave();
       return listener.close();
     });
-    sayWhatRuns(context, listener.url);
+    logStartup(context, listener.url);
     return { url: listener.url, metricsUrl: metricsListener?.url, ownerLink, close };
   } catch (error) {
     await giveBack();
@@ -133,7 +133,7 @@ async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string
   });
 }
 
-function sayWhatRuns({ config, logger }: Context, url: string): void {
+function logStartup({ config, logger }: Context, url: string): void {
   logger.info(
     { url, baseUrl: config.baseUrl, egressAllow: config.egressAllow, connectTo: config.connectTo },
     'control plane serves',
