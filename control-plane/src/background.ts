@@ -18,7 +18,7 @@ export type StartJob = (
 ) => BackgroundJob;
 
 /** Which of the processes on one database does the background work that is done once for all of them. */
-export interface BackgroundClaim {
+export interface LeaderLease {
   /**
    * To be asked before each piece of work.
    * @returns whether it is this process; then no other one is told so in the next 15 seconds
@@ -29,7 +29,7 @@ export interface BackgroundClaim {
 }
 
 /** Of the only process on a database. */
-export const ALONE: BackgroundClaim = {
+export const SOLE_PROCESS: LeaderLease = {
   hold: () => Promise.resolve(true),
   release: () => Promise.resolve(),
 };

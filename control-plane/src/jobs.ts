@@ -5,7 +5,7 @@ import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
 import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
 import { createAuditShipper } from './audit/shipper.ts';
-import { type BackgroundClaim, type StartJob, startJob as startByTimer } from './background.ts';
+import { type LeaderLease, type StartJob, startJob as startByTimer } from './background.ts';
 import { forgetUnusedClients } from './oauth-clients/client-use.ts';
 import type { RefreshScheduler } from './refresh/scheduler.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
@@ -43,7 +43,7 @@ export interface Jobs {
 export function startJobs(options: {
   readonly stores: Stores;
   readonly unitOfWork: UnitOfWork;
-  readonly claim: BackgroundClaim;
+  readonly claim: LeaderLease;
   readonly webhook: LinkedWebhook;
   readonly rotation: KeyRotation;
   readonly removeProxyConfigs: () => Promise<void>;

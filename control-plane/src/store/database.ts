@@ -4,7 +4,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { AccessStore } from '../access/access-store.ts';
 import type { AuditCommit } from '../audit/audit-writer.ts';
-import type { BackgroundClaim } from '../background.ts';
+import type { LeaderLease } from '../background.ts';
 import type { ProxyAccessStore } from '../proxy-access/proxy-access-store.ts';
 import type { Stores, UnitOfWork } from '../unit-of-work.ts';
 import type { SharedOutages } from '../webhook-link/shared-outages.ts';
@@ -24,7 +24,7 @@ export interface Database {
   readonly proxyAccessStore: ProxyAccessStore;
   /** For the credential path: what comes at the same time is written together. */
   readonly auditCommit: AuditCommit;
-  readonly backgroundClaim: BackgroundClaim;
+  readonly leaderLease: LeaderLease;
   readonly outages: SharedOutages;
   /** Rejects where the database cannot be read; costs the same however much is in it. */
   answers(): Promise<void>;

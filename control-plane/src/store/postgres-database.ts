@@ -3,7 +3,7 @@ import { aeadReady } from '@svault/server-kit/aead';
 import type { Secret } from '@svault/shared';
 import { createAccessStore } from './access-store-postgres.ts';
 import { createAuditCommit } from './audit-commit-postgres.ts';
-import { createBackgroundClaim } from './background-claim-postgres.ts';
+import { createLeaderLease } from './leader-lease-postgres.ts';
 import type { Database, OpenOptions } from './database.ts';
 import { postgresEngine } from './engine-postgres.ts';
 import { createPostgresPool } from './postgres-pool.ts';
@@ -59,7 +59,7 @@ export async function openPostgresDatabase(
     accessStore: createAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
     proxyAccessStore: createProxyAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
     auditCommit: createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock }),
-    backgroundClaim: createBackgroundClaim(kysely),
+    leaderLease: createLeaderLease(kysely),
     outages: createPostgresOutages(kysely, () => clock.monotonic()),
     answers: async () => void (await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely)),
     close: async () => {

@@ -9,7 +9,7 @@ import { type SqliteDatabase, openPlain } from '@svault/server-kit/sqlite';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { createAccessStore } from './access-store-sqlite.ts';
 import { createAuditCommit } from './audit-commit-sqlite.ts';
-import { ALONE } from '../background.ts';
+import { SOLE_PROCESS } from '../background.ts';
 import { createOwnOutages } from '../webhook-link/shared-outages.ts';
 import { type Database, NoDatabase, type OpenOptions } from './database.ts';
 import { sqliteDialect } from './driver.ts';
@@ -67,7 +67,7 @@ export async function openSqliteDatabase(
       accessStore: createAccessStore(sqlite),
       proxyAccessStore: createProxyAccessStore(sqlite),
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
-      backgroundClaim: ALONE,
+      leaderLease: SOLE_PROCESS,
       outages: createOwnOutages(clock),
       answers: async () =>
         void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute()),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createBackgroundClaim } from '../../src/store/background-claim-postgres.ts';
+import { createLeaderLease } from '../../src/store/leader-lease-postgres.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
@@ -19,7 +19,7 @@ beforeEach(() => heldUntil('-infinity'));
 
 /** As each process has one. */
 const processes = (count: number) =>
-  Array.from({ length: count }, () => createBackgroundClaim(database.kysely));
+  Array.from({ length: count }, () => createLeaderLease(database.kysely));
 const heldUntil = async (end: string): Promise<void> =>
   void (await sql`UPDATE background_claims SET held_until = ${sql.raw(`${end === '-infinity' ? `'${end}'` : end}`)}`.execute(
     database.kysely,
@@ -82,7 +82,7 @@ it('is not given to who began to ask a moment before another took it', async () 
     // Its time of day is that of its beginning.
     await sql`SELECT now()`.execute(earlier);
     expect(await one?.hold()).toBe(true);
-    expect(await createBackgroundClaim(earlier).hold()).toBe(false);
+    expect(await createLeaderLease(earlier).hold()).toBe(false);
   });
   expect(await one?.hold()).toBe(true);
 });

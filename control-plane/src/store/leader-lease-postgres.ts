@@ -1,6 +1,6 @@
 import { randomToken } from '@svault/shared';
 import { type Kysely, sql } from 'kysely';
-import type { BackgroundClaim } from '../background.ts';
+import type { LeaderLease } from '../background.ts';
 import type { Schema } from './schema.ts';
 
 /** Twice the call that must not outlast it: a claim that is given has at least half of this left. */
@@ -17,7 +17,7 @@ const OWNER_BYTES = 16;
  *
  * A process that is killed is followed within 30 seconds, one that stops at once.
  */
-export function createBackgroundClaim(db: Kysely<Schema>): BackgroundClaim {
+export function createLeaderLease(db: Kysely<Schema>): LeaderLease {
   const owner = randomToken(OWNER_BYTES);
   const own = sql`owner = ${owner} AND held_until BETWEEN now() + interval ${LEFT_AT_LEAST} AND now() + interval ${HELD_FOR}`;
   const ask = async () => {
