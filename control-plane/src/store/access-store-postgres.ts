@@ -2,7 +2,7 @@ import { StorageFailure } from '@svault/server-kit/storage-failure';
 import { type Clock, formatTime } from '@svault/shared';
 import type { AccessStore, AccessSubject, ListingSubject } from '../access/access-store.ts';
 import type { AgentCredential } from '../access/agent-credential.ts';
-import { createLanes } from './lanes.ts';
+import { createBatcher } from './batcher.ts';
 import type { NamedStatement, PostgresPool } from './postgres-pool.ts';
 import { callerColumns } from './subject-parts-postgres.ts';
 
@@ -105,7 +105,7 @@ export function createAccessStore(options: {
       const found = new Map(rows.map((row) => [row.place, row]));
       return asked.map((_, index) => found.get(index + 1));
     };
-    const lanes = createLanes<Asked, Subject | undefined>({
+    const lanes = createBatcher<Asked, Subject | undefined>({
       run: (lane, asked) => run(lane.startsWith('key') ? reads.key : reads.session, asked),
       maxBatches: maxReads,
       maxItems: MAX_QUESTIONS,

@@ -10,7 +10,7 @@ import type {
   StandingProxyUse,
 } from '../audit/audit-writer.ts';
 import { hashedText } from '../audit/chain.ts';
-import { createLanes } from './lanes.ts';
+import { createBatcher } from './batcher.ts';
 import { cameBetween } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
@@ -68,7 +68,7 @@ export function createAuditCommit(options: {
     return entries.map((_, index) => !leftOut.has(index + 1));
   };
 
-  const lanes = createLanes<AuditEntry, boolean>({
+  const lanes = createBatcher<AuditEntry, boolean>({
     run: write,
     maxBatches: options.maxWrites,
     maxItems: MAX_EVENTS,

@@ -1,7 +1,7 @@
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Clock } from '@svault/shared';
 import type { ProxyAccessStore, ProxySubject } from '../proxy-access/proxy-access-store.ts';
-import { createLanes } from './lanes.ts';
+import { createBatcher } from './batcher.ts';
 import type { NamedStatement, PostgresPool } from './postgres-pool.ts';
 import { callerColumns } from './subject-parts-postgres.ts';
 
@@ -43,7 +43,7 @@ export function createProxyAccessStore(options: {
     const found = new Map(rows.map((row) => [row.place, row]));
     return hashes.map((_, index) => found.get(index + 1));
   };
-  const lanes = createLanes<string, ProxySubject | undefined>({
+  const lanes = createBatcher<string, ProxySubject | undefined>({
     run: (_lane, hashes) => read(hashes),
     maxBatches: maxReads,
     maxItems: MAX_KEYS,

@@ -1,5 +1,5 @@
 /** Work that is gathered by key. */
-export interface Lanes<Item, Result> {
+export interface Batcher<Item, Result> {
   /** Settles with the item's own result, once the batch that it went with has ended. */
   add(key: string, item: Item): Promise<Result>;
 }
@@ -20,14 +20,14 @@ interface Waiting<Item, Result> {
  * @param options.maxBatches under way at once, over all keys, which are taken in turn
  * @param options.maxWaitMs an item that has waited longer when its turn comes is given up by `tooLate`
  */
-export function createLanes<Item, Result>(options: {
+export function createBatcher<Item, Result>(options: {
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>;
   readonly maxBatches: number;
   readonly maxItems: number;
   readonly maxWaitMs: number;
   readonly monotonic: () => number;
   readonly tooLate: () => Error;
-}): Lanes<Item, Result> {
+}): Batcher<Item, Result> {
   const { maxBatches, maxItems, maxWaitMs, monotonic } = options;
   const lanes = new Map<string, Waiting<Item, Result>[]>();
   const underWay = new Set<string>();
