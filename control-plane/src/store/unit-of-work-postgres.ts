@@ -5,7 +5,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { postgresEngine } from './engine-postgres.ts';
 import { cameBetween } from './postgres-errors.ts';
 import type { Schema } from './schema.ts';
-import { createTurns } from './turns.ts';
+import { createKeyedMutex } from './keyed-mutex.ts';
 import { createStores } from './unit-of-work-kysely.ts';
 
 const MAX_RUNS = 3;
@@ -16,7 +16,7 @@ const MAX_WAIT_MS = 3_000;
  * the process, before they take a connection: an account that changes much keeps none from the others.
  */
 export function createPostgresUnitOfWork(db: Kysely<Schema>, clock: Clock): UnitOfWork {
-  const inTurn = createTurns({
+  const inTurn = createKeyedMutex({
     maxWaitMs: MAX_WAIT_MS,
     tooLate: () => new StorageFailure('other changes of the account take too long'),
   });

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  *
  * @param options.maxWaitMs a work whose turn has not come by then is given up by `tooLate`
  */
-export function createTurns(options: {
+export function createKeyedMutex(options: {
   readonly maxWaitMs: number;
   readonly tooLate: () => Error;
 }): <T>(key: string, work: () => Promise<T>) => Promise<T> {
