@@ -3,14 +3,14 @@ import type { Id } from '@svault/shared';
 import type { AuditStore } from './audit-store.ts';
 
 /** How requests of agents and proxies for credentials were answered. */
-export interface AccessTally {
+export interface ActivityCounts {
   readonly accesses: number;
   readonly denied: number;
   readonly rateLimited: number;
   readonly errors: number;
 }
 
-export interface Activity extends AccessTally {
+export interface Activity extends ActivityCounts {
   /** From when on was counted: as asked for, or later where the log is too long to be looked through that far. */
   readonly since: string;
 }
@@ -25,7 +25,7 @@ export async function readActivity(
   vaultId: Id<'vlt'>,
   since: string,
 ): Promise<Activity> {
-  let sum: AccessTally = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
+  let sum: ActivityCounts = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
   let before: number | undefined;
   for (let looks = 0; looks < MAX_LOOKS; looks++) {
     if (looks > 0) await nextTurn();

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
-import type { AccessTally } from './activity.ts';
+import type { ActivityCounts } from './activity.ts';
 import type { AuditEvent, NewAuditEvent } from './audit-event.ts';
 import type { ChainHead } from './chain.ts';
 import type { AuditEventType } from './event-types.ts';
@@ -68,7 +68,7 @@ export interface AuditStore {
     vaultId: Id<'vlt'>,
     request: { readonly since: string; readonly before: number | undefined; readonly rows: number },
   ): Promise<{
-    readonly tally: AccessTally;
+    readonly tally: ActivityCounts;
     readonly rows:
       { readonly firstSeq: number; readonly oldestAt: string; readonly newestAt: string } | undefined;
   }>;

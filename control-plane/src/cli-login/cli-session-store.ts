@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import type { Role } from '../accounts/actor.ts';
 import type { Session } from '../accounts/session-store.ts';
-import type { FormerToken } from '../token-families/rotation.ts';
+import type { PreviousRefreshToken } from '../token-families/rotation.ts';
 
 /** A pair of keys, as it is kept. */
 export interface KeptKeys {
@@ -12,7 +12,7 @@ export interface KeptKeys {
 }
 
 /** What a refresh left behind. */
-export interface FormerKeys extends FormerToken {
+export interface FormerKeys extends PreviousRefreshToken {
   readonly accessHash: string | undefined;
   readonly accessExpiresAt: string | undefined;
 }

@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import type { Session } from '../accounts/session-store.ts';
 import type { AgentStatus } from '../agents/agent.ts';
-import type { FormerToken } from '../token-families/rotation.ts';
+import type { PreviousRefreshToken } from '../token-families/rotation.ts';
 
 /** What an MCP client has: an agent to act as, at one resource. It goes with its session. */
 export interface OauthSession {
@@ -13,7 +13,7 @@ export interface OauthSession {
   /** Undefined where nobody may refresh it. */
   readonly refreshHash: string | undefined;
   /** Undefined before the first refresh. */
-  readonly former: FormerToken | undefined;
+  readonly former: PreviousRefreshToken | undefined;
 }
 
 /** An access token, as it is kept: it holds until its own end, also once the session was refreshed. */
@@ -61,7 +61,7 @@ export interface OauthSessionStore {
   rotate(
     sessionId: Id<'ses'>,
     next: { readonly refreshHash: string; readonly access: AccessToken },
-    former: FormerToken,
+    former: PreviousRefreshToken,
   ): Promise<void>;
   /** Of a token that is kept, whether or not its time is over. */
   factsOf(tokenHash: string): Promise<TokenFacts | undefined>;

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { AccessToken, OauthSession, OauthSessionStore } from '../oauth-sessions/oauth-session-store.ts';
-import type { FormerToken } from '../token-families/rotation.ts';
+import type { PreviousRefreshToken } from '../token-families/rotation.ts';
 import type { Schema } from './schema.ts';
 import { toSession } from './session-rows.ts';
 
@@ -101,7 +101,7 @@ function toOauthSession(row: Selectable<Schema['sessions'] & Schema['oauth_sessi
   };
 }
 
-function toFormer(row: Selectable<Schema['oauth_sessions']>): FormerToken | undefined {
+function toFormer(row: Selectable<Schema['oauth_sessions']>): PreviousRefreshToken | undefined {
   const { former_refresh_hash: refreshHash, rotated_at: rotatedAt, rotation_seed_wrapped: wrappedSeed } = row;
   if (refreshHash === null || rotatedAt === null || wrappedSeed === null) return undefined;
   return { refreshHash, rotatedAt, wrappedSeed };

@@ -16,7 +16,7 @@ const REPEAT_WITHIN_MS = 10_000;
 const SEED_BYTES = 32;
 
 /** What is kept of the refresh token before the present one. */
-export interface FormerToken {
+export interface PreviousRefreshToken {
   readonly refreshHash: string;
   readonly rotatedAt: string;
   /** What the present pair was made of beside the token, wrapped. */
@@ -32,7 +32,7 @@ export type Standing = 'present' | 'repeated' | 'used';
 /** @param kept undefined members: there is none */
 export function standingOf(
   refreshToken: string,
-  kept: { readonly refreshHash: string | undefined; readonly former: FormerToken | undefined },
+  kept: { readonly refreshHash: string | undefined; readonly former: PreviousRefreshToken | undefined },
   clock: Clock,
 ): Standing {
   const hash = hashKey(refreshToken);
@@ -46,9 +46,9 @@ export function standingOf(
 /** Makes the pairs that follow refresh tokens of one kind of session. */
 export interface Rotation {
   /** The pair that follows the present token, and what is to be kept of that token. */
-  next(sessionId: string, refreshToken: string): { readonly pair: TokenPair; readonly former: FormerToken };
+  next(sessionId: string, refreshToken: string): { readonly pair: TokenPair; readonly former: PreviousRefreshToken };
   /** The pair that a token was already exchanged for. */
-  again(sessionId: string, refreshToken: string, former: FormerToken): TokenPair;
+  again(sessionId: string, refreshToken: string, former: PreviousRefreshToken): TokenPair;
 }
 
 /**
