@@ -17,7 +17,7 @@ import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
-import type { Patience } from './patience.ts';
+import type { Timeouts } from './timeouts.ts';
 import { type ClientDocuments, createClientDocuments } from './oauth-clients/client-documents.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
@@ -106,13 +106,13 @@ export async function createContext(
     logger,
     metrics = NO_METRICS,
     waitToRepeat,
-    patience = {},
+    timeouts = {},
   }: {
     readonly clock: Clock;
     readonly logger: Logger;
     readonly metrics?: Metrics;
     readonly waitToRepeat?: Wait | undefined;
-    readonly patience?: Patience | undefined;
+    readonly timeouts?: Timeouts | undefined;
   },
 ): Promise<Context> {
   const { baseUrl } = config;
@@ -163,7 +163,7 @@ export async function createContext(
     connectRedis:
       redisUrl &&
       (async (connecting) =>
-        (await import('./store/redis.ts')).connectRedis(redisUrl, connecting, patience.redisMs)),
+        (await import('./store/redis.ts')).connectRedis(redisUrl, connecting, timeouts.redisMs)),
     limits,
     clock,
     logger,
@@ -251,7 +251,7 @@ export async function createContext(
     rotation,
     tickets,
     storeTickets: createStoreTickets(tickets),
-    records: createWebhookRecords({ links, webhook, status, withinMs: patience.recordsMs }),
+    records: createWebhookRecords({ links, webhook, status, withinMs: timeouts.recordsMs }),
     tokenRefresh,
     proxyConfigs,
     startJobs: (startJob) =>

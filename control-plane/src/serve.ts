@@ -12,7 +12,7 @@ import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
 import type { Wait } from './webhook-link/linked-webhook.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
-import type { Patience } from './patience.ts';
+import type { Timeouts } from './timeouts.ts';
 
 /** Who reads figures can read them again. */
 const METRICS_GRACE_MS = 500;
@@ -38,7 +38,7 @@ export interface ServeOptions {
   /** Between two tries of a call to a webhook. */
   readonly waitToRepeat?: Wait | undefined;
   /** Where it is not to be as short as it is by itself. */
-  readonly patience?: Patience | undefined;
+  readonly timeouts?: Timeouts | undefined;
   /** Waits so many milliseconds between being told to stop and taking no more requests. */
   readonly drain?: (ms: number) => Promise<unknown>;
   /** Has a background job run again and again. */
@@ -55,7 +55,7 @@ export async function startControlPlane(
   config: ControlPlaneConfig,
   options: ServeOptions = {},
 ): Promise<RunningControlPlane> {
-  const { clock = systemClock, waitToRepeat, patience, drain = delay, startJob } = options;
+  const { clock = systemClock, waitToRepeat, timeouts, drain = delay, startJob } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -73,7 +73,7 @@ export async function startControlPlane(
   try {
     const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
     undo.push(() => metricsListener?.close(METRICS_GRACE_MS));
-    const context = await createContext(config, { clock, logger, metrics, waitToRepeat, patience });
+    const context = await createContext(config, { clock, logger, metrics, waitToRepeat, timeouts });
     undo.push(() => context.close());
     await checkIssuer(context);
     const ownerLink = await bootstrap(context);

@@ -8,7 +8,7 @@ import type { TestAgent } from './service-steps.ts';
 /*
  * R24: whatever becomes of PostgreSQL, the process lives, refuses with 503 and Retry-After, and goes on as soon as the
  * database does; what was answered is in the log, and what was suspended stays so. What needs a server of its own, or
- * patience, is in database-outage.postgres.hard.test.ts.
+ * timeouts, is in database-outage.postgres.hard.test.ts.
  */
 
 let linked: LinkedService;

@@ -37,7 +37,7 @@ async function migrateTemplate(url: string): Promise<void> {
   const pool = createPostgresPool({
     url: new Secret(url),
     maxConnections: 1,
-    patience: { connectMs: 5_000, statementMs: 0, lockMs: 0 },
+    timeouts: { connectMs: 5_000, statementMs: 0, lockMs: 0 },
     logger: silentLogger,
   });
   const kysely = new Kysely<Schema>({

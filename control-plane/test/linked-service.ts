@@ -19,11 +19,11 @@ export interface LinkedService extends ManagementService, ServiceSteps {
  * @param more settings
  * @param options.timers true where the background jobs are to run by themselves: they call the webhook whenever they like, and
  *   find out that it is away before the test does
- * @param options.patience for tests of how long is waited for a webhook that does not answer
+ * @param options.timeouts for tests of how long is waited for a webhook that does not answer
  */
 export async function startLinkedService(
   more: Readonly<Record<string, string>> = {},
-  { timers = false, patience }: { readonly timers?: boolean } & Pick<ServeOptions, 'patience'> = {},
+  { timers = false, timeouts }: { readonly timers?: boolean } & Pick<ServeOptions, 'timeouts'> = {},
 ): Promise<LinkedService> {
   const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8', ...more });
   const jobs = jobsByHand();
@@ -32,7 +32,7 @@ export async function startLinkedService(
   const service = await serveOn(place, undefined, {
     waitToRepeat,
     ...(!timers && { startJob: jobs.startJob }),
-    ...(patience && { patience }),
+    ...(timeouts && { timeouts }),
   });
   const webhook = await startFaultyWebhook(service.clock);
   const { admin, running } = service;

@@ -106,13 +106,13 @@ export interface ManagementService {
 export async function serveOn(
   place: Place,
   clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-  more: Pick<ServeOptions, 'waitToRepeat' | 'startJob' | 'patience' | 'drain'> = {},
+  more: Pick<ServeOptions, 'waitToRepeat' | 'startJob' | 'timeouts' | 'drain'> = {},
 ) {
   const config = controlPlaneConfig(place.env);
   const running = await startControlPlane(config, {
     clock,
     logger: silentLogger,
-    patience: ON_BUSY_MACHINE,
+    timeouts: ON_BUSY_MACHINE,
     ...more,
   });
   return {

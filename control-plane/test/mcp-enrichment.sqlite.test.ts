@@ -9,7 +9,7 @@ let client: McpClient;
 let agentId: string;
 
 beforeAll(async () => {
-  service = await startLinkedService({}, { patience: {} });
+  service = await startLinkedService({}, { timeouts: {} });
   await service.bind();
   await service.admin('POST', '/api/tokens', {
     body: { serviceName: 'github', tokenType: 'PlainText', displayName: 'GitHub' },

@@ -123,7 +123,7 @@ describe('DELETE /api/tokens/{serviceName}', () => {
   });
 
   test('lists go on without what the webhook would say, while it breaks off, lies or hangs', async () => {
-    const linked = await startLinkedService({}, { patience: {} });
+    const linked = await startLinkedService({}, { timeouts: {} });
     try {
       await linked.bind();
       await linked.admin('POST', '/api/tokens', { body: { serviceName: 'a', tokenType: 'PlainText' } });

@@ -99,7 +99,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     else
       running['control-plane'] = await startControlPlane(controlPlaneConfig(env), {
         ...surroundings,
-        patience: ON_BUSY_MACHINE,
+        timeouts: ON_BUSY_MACHINE,
         startJob: options.startJob,
       });
   };

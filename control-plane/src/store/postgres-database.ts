@@ -22,7 +22,7 @@ const FOR_WRITES = 5;
 const FOR_READS = 2;
 const FOR_MANAGEMENT = 6;
 
-const PATIENCE = { connectMs: 3_000, statementMs: 3_000, lockMs: 2_000 };
+const TIMEOUTS = { connectMs: 3_000, statementMs: 3_000, lockMs: 2_000 };
 
 /**
  * A statement that is prepared while a table is small would otherwise go through all of it for as long as the connection
@@ -47,7 +47,7 @@ export async function openPostgresDatabase(
 ): Promise<Database> {
   await aeadReady();
   const masterKeys = await preparePostgres(url, operatorKeys, { logger, opener });
-  const common = { url, patience: PATIENCE, logger };
+  const common = { url, timeouts: TIMEOUTS, logger };
   const credentials = createPostgresPool({ ...common, maxConnections: FOR_CREDENTIALS, session: BY_INDEX });
   const management = createPostgresPool({ ...common, maxConnections: FOR_MANAGEMENT });
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: management.forKysely }) });

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { connectionEnded, fromConnecting, fromStatement, isOfStatement } from './postgres-errors.ts';
 
 /** How long anything may take, in milliseconds; 0 for as long as it takes. */
-export interface Patience {
+export interface Timeouts {
   /** For a connection, a free one or a new one. */
   readonly connectMs: number;
   readonly statementMs: number;
@@ -16,7 +16,7 @@ export interface Patience {
 export interface PoolOptions {
   readonly url: Secret;
   readonly maxConnections: number;
-  readonly patience: Patience;
+  readonly timeouts: Timeouts;
   /** Further settings of each session. */
   readonly session?: Readonly<Record<string, string>>;
   readonly logger: Logger;
@@ -55,7 +55,7 @@ const types: pg.CustomTypesConfig = {
 };
 
 export function createPostgresPool(options: PoolOptions): PostgresPool {
-  const { connectMs, statementMs } = options.patience;
+  const { connectMs, statementMs } = options.timeouts;
   const settings = Object.entries(sessionSettings(options));
   const setAll = `SELECT ${settings.map((_, at) => `set_config($${at * 2 + 1}, $${at * 2 + 2}, false)`).join()}`;
   const pool = new pg.Pool({
@@ -112,10 +112,10 @@ export function createPostgresPool(options: PoolOptions): PostgresPool {
   };
 }
 
-function sessionSettings({ patience, session }: PoolOptions): Record<string, string> {
+function sessionSettings({ timeouts, session }: PoolOptions): Record<string, string> {
   return {
-    statement_timeout: `${patience.statementMs}ms`,
-    lock_timeout: `${patience.lockMs}ms`,
+    statement_timeout: `${timeouts.statementMs}ms`,
+    lock_timeout: `${timeouts.lockMs}ms`,
     idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_MS}ms`,
     // Each statement sees what was committed when it began: what follows a lock sees what its former holder did.
     default_transaction_isolation: 'read committed',

@@ -13,7 +13,7 @@ import { textInByteOrder } from './text-in-byte-order.ts';
 const PREPARATION_LOCK = 7_385_217;
 
 /** Statements take as long as they take here: an index over a large table needs minutes. A lock is waited for less. */
-const PATIENCE = { connectMs: 5_000, statementMs: 0, lockMs: 60_000 };
+const TIMEOUTS = { connectMs: 5_000, statementMs: 0, lockMs: 60_000 };
 
 /** PostgreSQL 13 has ended; sha256() and all else that is used is in 14. */
 const OLDEST_VERSION = 140_000;
@@ -36,7 +36,7 @@ export async function preparePostgres(
   operatorKeys: OperatorKeys,
   { logger, opener }: { readonly logger: Logger; readonly opener: OpenOptions['opener'] },
 ): Promise<MasterKeys> {
-  const pool = createPostgresPool({ url, maxConnections: 1, patience: PATIENCE, logger });
+  const pool = createPostgresPool({ url, maxConnections: 1, timeouts: TIMEOUTS, logger });
   const kysely = new Kysely<Schema>({
     dialect: new PostgresDialect({ pool: pool.forKysely }),
     plugins: [textInByteOrder],

@@ -1,5 +1,5 @@
 /** How long the service waits for what it can do without. */
-export interface Patience {
+export interface Timeouts {
   /** A list, for what the webhook tells of its records. */
   readonly recordsMs?: number | undefined;
   /** A decision, for Redis. */
