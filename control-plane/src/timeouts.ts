@@ -1,7 +1,7 @@
-/** How long the service waits for what it can do without. */
+/** How long the control plane waits for what it can do without. */
 export interface Timeouts {
-  /** A list, for what the webhook tells of its records. */
+  /** Of a list, for the webhook's metadata of credentials. */
   readonly recordsMs?: number | undefined;
-  /** A decision, for Redis. */
+  /** Of a decision, for Redis. */
   readonly redisMs?: number | undefined;
 }

@@ -71,7 +71,7 @@ function load(): { readonly asks: readonly Ask[]; stop(): Promise<readonly Ask[]
       const { status, headers } = await agent.get('github');
       if (status === 503) {
         expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-        // As it was told to, but for the test's timeouts.
+        // As it was told to, but within the timeouts of the test.
         await delay(50);
       }
       asks.push({ status, sentAt, answeredAt: performance.now() });

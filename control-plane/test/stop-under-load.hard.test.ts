@@ -71,9 +71,9 @@ const written = async (): Promise<number> =>
 /**
  * Load from all callers, SIGTERM in the middle of it.
  *
- * @param timeouts how many answers that close a caller takes before it goes elsewhere; it goes, too, where nobody listens
+ * @param maxCloses how many answers that close a caller takes before it goes elsewhere; it goes, too, where nobody listens
  */
-async function loadAndStop(timeouts: number) {
+async function loadAndStop(maxCloses: number) {
   const before = await written();
   let answers = 0;
   let stop: ReturnType<typeof stopped> | undefined;
@@ -81,7 +81,7 @@ async function loadAndStop(timeouts: number) {
     const callerOf = index % 2 === 0 ? callerByAgent : callerByFetch;
     const caller = callerOf(pair.controlPlaneUrl, { authorization: `Bearer ${apiKey}` });
     const heard: Told[] = [];
-    for (let closes = 0; closes < timeouts;) {
+    for (let closes = 0; closes < maxCloses;) {
       const told = await caller.ask({ path: pathFor('github') });
       heard.push(told);
       if ('failure' in told) {

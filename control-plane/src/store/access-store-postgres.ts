@@ -105,7 +105,7 @@ export function createAccessStore(options: {
       const found = new Map(rows.map((row) => [row.place, row]));
       return asked.map((_, index) => found.get(index + 1));
     };
-    const lanes = createBatcher<Asked, Subject | undefined>({
+    const batcher = createBatcher<Asked, Subject | undefined>({
       run: (lane, asked) => run(lane.startsWith('key') ? reads.key : reads.session, asked),
       maxBatches: maxReads,
       maxItems: MAX_QUESTIONS,
@@ -115,11 +115,11 @@ export function createAccessStore(options: {
     });
     // Of one kind, for its statement; and by the hash, so that who asks something slow keeps a part of the others waiting
     // and not all.
-    const laneOf = ({ kind, hash }: AgentCredential): string => `${kind} ${hash.charCodeAt(0) % maxReads}`;
+    const batchKeyOf = ({ kind, hash }: AgentCredential): string => `${kind} ${hash.charCodeAt(0) % maxReads}`;
     return (credential: AgentCredential, service: string, nowMs: number): Promise<Subject | undefined> => {
       const { kind, hash } = credential;
       const audience = credential.kind === 'session' ? credential.audience : '';
-      return lanes.add(laneOf(credential), { kind, hash, audience, service, time: formatTime(nowMs) });
+      return batcher.add(batchKeyOf(credential), { kind, hash, audience, service, time: formatTime(nowMs) });
     };
   };
 

@@ -68,7 +68,7 @@ export function createAuditCommit(options: {
     return entries.map((_, index) => !leftOut.has(index + 1));
   };
 
-  const lanes = createBatcher<AuditEntry, boolean>({
+  const batcher = createBatcher<AuditEntry, boolean>({
     run: write,
     maxBatches: options.maxWrites,
     maxItems: MAX_EVENTS,
@@ -76,7 +76,7 @@ export function createAuditCommit(options: {
     monotonic: () => clock.monotonic(),
     tooLate: () => new StorageFailure('the audit log is written too slowly'),
   });
-  return { write: (entry) => lanes.add(entry.event.vaultId, entry) };
+  return { write: (entry) => batcher.add(entry.event.vaultId, entry) };
 }
 
 function restingOn(access: StandingAccess): string {

@@ -1,4 +1,4 @@
-/** Work that is gathered by key. */
+/** Joins work by key into batches. */
 export interface Batcher<Item, Result> {
   /** Settles with the item's own result, once the batch that it went with has ended. */
   add(key: string, item: Item): Promise<Result>;
@@ -13,8 +13,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Runs items in batches, one batch of a key at a time: what comes while it is under way makes the next one. So a key that
- * is held up holds up nobody else, and whoever asks much waits behind nobody but itself.
+ * Runs items in batches, one batch of a key at a time; items that arrive while it runs make the next batch. A slow key delays
+ * no other key, and a busy key waits only behind itself.
  *
  * @param options.run gives one result per item, in their order
  * @param options.maxBatches under way at once, over all keys, which are taken in turn
@@ -29,7 +29,7 @@ export function createBatcher<Item, Result>(options: {
   readonly tooLate: () => Error;
 }): Batcher<Item, Result> {
   const { maxBatches, maxItems, maxWaitMs, monotonic } = options;
-  const lanes = new Map<string, Waiting<Item, Result>[]>();
+  const queues = new Map<string, Waiting<Item, Result>[]>();
   const underWay = new Set<string>();
   let scheduled = false;
 
@@ -51,13 +51,13 @@ export function createBatcher<Item, Result>(options: {
 
   const start = (): void => {
     scheduled = false;
-    for (const [key, waiting] of lanes) {
+    for (const [key, waiting] of queues) {
       if (underWay.size >= maxBatches) return;
       if (underWay.has(key)) continue;
-      lanes.delete(key);
+      queues.delete(key);
       const batch = waiting.splice(0, maxItems);
       // Behind the others: its turn comes again.
-      if (waiting.length > 0) lanes.set(key, waiting);
+      if (waiting.length > 0) queues.set(key, waiting);
       underWay.add(key);
       void runBatch(key, batch).finally(() => {
         underWay.delete(key);
@@ -69,9 +69,9 @@ export function createBatcher<Item, Result>(options: {
   return {
     add: (key, item) =>
       new Promise((resolve, reject) => {
-        const waiting = lanes.get(key) ?? [];
+        const waiting = queues.get(key) ?? [];
         waiting.push({ item, sinceMs: monotonic(), resolve, reject });
-        lanes.set(key, waiting);
+        queues.set(key, waiting);
         // Not before the turn of the event loop is over: requests that arrived together are written together.
         if (!scheduled) setImmediate(start);
         scheduled = true;

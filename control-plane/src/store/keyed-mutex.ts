@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Runs works of one key one after another, in the order in which they came.
+ * Mutual exclusion by key: runs the work of a key one after another, in the order of the calls.
  *
- * @param options.maxWaitMs a work whose turn has not come by then is given up by `tooLate`
+ * @param options.maxWaitMs a call that has waited longer for its key rejects with `tooLate`
  */
 export function createKeyedMutex(options: {
   readonly maxWaitMs: number;

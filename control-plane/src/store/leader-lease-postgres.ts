@@ -3,10 +3,10 @@ import { type Kysely, sql } from 'kysely';
 import type { LeaderLease } from '../background.ts';
 import type { Schema } from './schema.ts';
 
-/** Twice the call that must not outlast it: a claim that is given has at least half of this left. */
+/** Twice the call that must not outlast it: a lease that is given has at least half of this left. */
 const HELD_FOR = sql.lit('30 s');
 const LEFT_AT_LEAST = sql.lit('15 s');
-/** Who asks sees an end by the time at which its statement began, which may be some seconds before the claim was taken. */
+/** Who asks sees an end by the time at which its statement began, which may be some seconds before the lease was taken. */
 const NO_END_BEYOND = sql.lit('60 s');
 
 const OWNER_BYTES = 16;

@@ -43,7 +43,7 @@ export function createProxyAccessStore(options: {
     const found = new Map(rows.map((row) => [row.place, row]));
     return hashes.map((_, index) => found.get(index + 1));
   };
-  const lanes = createBatcher<string, ProxySubject | undefined>({
+  const batcher = createBatcher<string, ProxySubject | undefined>({
     run: (_lane, hashes) => read(hashes),
     maxBatches: maxReads,
     maxItems: MAX_KEYS,
@@ -52,5 +52,5 @@ export function createProxyAccessStore(options: {
     tooLate: () => new StorageFailure('proxies are read too slowly'),
   });
   // By the hash, so that who asks something slow keeps a part of the others waiting and not all.
-  return { find: (keyHash) => lanes.add(String(keyHash.charCodeAt(0) % maxReads), keyHash) };
+  return { find: (keyHash) => batcher.add(String(keyHash.charCodeAt(0) % maxReads), keyHash) };
 }

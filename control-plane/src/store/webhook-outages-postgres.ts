@@ -11,7 +11,7 @@ import {
 } from '../webhook-link/shared-outages.ts';
 import type { Schema } from './schema.ts';
 
-/** A change shows up to a statement's timeouts later than its time says. */
+/** A change shows up to a statement timeout later than its time says. */
 const OVERLAP_MS = 10_000;
 /** Who has not read for so long reads everything. */
 const FRESH_MS = 5_000;
