@@ -5,7 +5,7 @@ import type { CallerSubject } from './caller-subject.ts';
 /** Asks the limits about one request, however often it is decided: see {@link countOnce}. */
 export type CountOnce = (
   subject: CallerSubject,
-  request: Pick<Admission, 'callerId' | 'traffic' | 'further'>,
+  request: Pick<Admission, 'callerId' | 'traffic' | 'extraCounters'>,
 ) => Promise<LimiterVerdict>;
 
 /**
@@ -23,10 +23,10 @@ export function countOnce({
 
   const countWhatIsNew = async (
     { vaultId }: CallerSubject,
-    further: readonly Counter[],
+    extraCounters: readonly Counter[],
     known: Set<string>,
   ): Promise<LimiterVerdict> => {
-    for (const counter of further.filter(({ key }) => !known.has(key))) {
+    for (const counter of extraCounters.filter(({ key }) => !known.has(key))) {
       const taken = await limiter.take(counter, vaultId);
       if (!taken.allowed) return { ...taken, key: counter.key };
       known.add(counter.key);
@@ -34,12 +34,12 @@ export function countOnce({
     return { allowed: true };
   };
 
-  return async (subject, { callerId, traffic, further }) => {
-    if (counted !== undefined) return countWhatIsNew(subject, further, counted);
+  return async (subject, { callerId, traffic, extraCounters }) => {
+    if (counted !== undefined) return countWhatIsNew(subject, extraCounters, counted);
     const { vaultId } = subject;
     const aggregateLimit = limits.aggregate(subject);
-    const verdict = await limiter.admit({ vaultId, callerId, traffic, aggregateLimit, further });
-    if (verdict.allowed) counted = new Set(further.map(({ key }) => key));
+    const verdict = await limiter.admit({ vaultId, callerId, traffic, aggregateLimit, extraCounters });
+    if (verdict.allowed) counted = new Set(extraCounters.map(({ key }) => key));
     return verdict;
   };
 }

@@ -5,7 +5,7 @@ import type { LifetimeUse, PolicyEvaluator, RateUse } from '../policies/policy-v
 import type { AccessRequest } from './access.ts';
 import type { AccessSubject, ListedGrant } from './access-store.ts';
 import { type Denial, plainDenial } from './denial.ts';
-import { NOTHING_FURTHER, foreseePolicies } from './policy-outlook.ts';
+import { NO_COUNTERS, foreseePolicies } from './policy-outlook.ts';
 
 /** A request that grant and policies allow, and what of it is still to be counted. */
 interface ForeseenAccess {
@@ -15,8 +15,8 @@ interface ForeseenAccess {
   readonly uses: readonly LifetimeUse[];
 }
 
-/** What stands behind the limits; `further` is what the limiter counts with it. */
-export type Outlook = { readonly further: readonly Counter[] } & (
+/** What stands behind the limits; `extraCounters` is what the limiter counts with it. */
+export type Outlook = { readonly extraCounters: readonly Counter[] } & (
   | { readonly kind: 'admitted' | 'grants' }
   | { readonly kind: 'grant'; readonly grant: ListedGrant }
   | { readonly kind: 'denied'; readonly denial: Denial }
@@ -33,9 +33,9 @@ export type Foresee = (
   nowMs: number,
 ) => Outlook;
 
-const ADMITTED: Outlook = { kind: 'admitted', further: NOTHING_FURTHER };
-const GRANTS: Outlook = { kind: 'grants', further: NOTHING_FURTHER };
-const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, further: NOTHING_FURTHER });
+const ADMITTED: Outlook = { kind: 'admitted', extraCounters: NO_COUNTERS };
+const GRANTS: Outlook = { kind: 'grants', extraCounters: NO_COUNTERS };
+const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });
 const MALFORMED = foreseenDenial(plainDenial('INVALID_REQUEST'));
 
 /**
@@ -57,15 +57,15 @@ export function createForesee({
     const { kind, serviceName } = question;
     if (serviceName === undefined) return foreseenDenial(plainDenial('INVALID_SERVICE'));
     if (kind === 'history')
-      return { kind: 'admitted', further: [limits.counter('credential_history', subject.agentId)] };
+      return { kind: 'admitted', extraCounters: [limits.counter('credential_history', subject.agentId)] };
     if (kind === 'credential' && subject.vaultLockedAt !== null)
       return foreseenDenial(plainDenial('VAULT_LOCKED'));
 
     const grantId = liveGrant(subject, nowMs);
     if (grantId === undefined)
-      return { kind: 'miss', serviceName, further: [limits.counter('agent_no_grant', subject.agentId)] };
+      return { kind: 'miss', serviceName, extraCounters: [limits.counter('agent_no_grant', subject.agentId)] };
     if (kind === 'grant')
-      return { kind: 'grant', grant: listed(subject, serviceName), further: NOTHING_FURTHER };
+      return { kind: 'grant', grant: listed(subject, serviceName), extraCounters: NO_COUNTERS };
 
     const said = foreseePolicies(policies, subject, {
       caller: { type: 'agent', id: subject.agentId },

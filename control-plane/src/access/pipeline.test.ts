@@ -130,7 +130,7 @@ describe('limits', () => {
         callerId: 'agt_1',
         traffic: 'agent_credentials',
         aggregateLimit: 3_000,
-        further: [],
+        extraCounters: [],
       },
     ]);
   });

@@ -53,8 +53,8 @@ export function createAccess(dependencies: AccessDependencies): Access {
 
       const outlook = foresee(subject, { question, sourceAddress }, clock.now());
       const { vaultId, agentId } = subject;
-      const { further } = outlook;
-      const verdict = await count(subject, { callerId: agentId, traffic: trafficOf(question), further });
+      const { extraCounters } = outlook;
+      const verdict = await count(subject, { callerId: agentId, traffic: trafficOf(question), extraCounters });
       if (!verdict.allowed) return refusals.limited(subject, serviceName, verdict, ratesIn(outlook));
 
       switch (outlook.kind) {

@@ -9,18 +9,18 @@ import type {
 import type { CallerSubject } from './caller-subject.ts';
 import type { Denial } from './denial.ts';
 
-/** What the policies of a caller and its token say; `further` is what the limiter counts with the request. */
+/** What the policies of a caller and its token say; `extraCounters` is what the limiter counts with the request. */
 export type PolicyOutlook =
-  | { readonly kind: 'denied'; readonly denial: Denial; readonly further: readonly Counter[] }
+  | { readonly kind: 'denied'; readonly denial: Denial; readonly extraCounters: readonly Counter[] }
   | {
       readonly kind: 'allowed';
       readonly rates: readonly RateUse[];
       /** Counted in the transaction that writes the access down. */
       readonly uses: readonly LifetimeUse[];
-      readonly further: readonly Counter[];
+      readonly extraCounters: readonly Counter[];
     };
 
-export const NOTHING_FURTHER: readonly Counter[] = [];
+export const NO_COUNTERS: readonly Counter[] = [];
 
 /** @param asked who asks for which token, from where, and when */
 export function foreseePolicies(
@@ -36,9 +36,9 @@ export function foreseePolicies(
   if (!verdict.allowed) {
     const { policy, rule, reason } = verdict;
     const denial: Denial = { code: 'POLICY_DENIED', policy, rule, reason };
-    return { kind: 'denied', denial, further: NOTHING_FURTHER };
+    return { kind: 'denied', denial, extraCounters: NO_COUNTERS };
   }
   const { rates, uses } = verdict;
-  const further = rates.length === 0 ? NOTHING_FURTHER : rates.map(({ counter }) => counter);
-  return { kind: 'allowed', rates, uses, further };
+  const extraCounters = rates.length === 0 ? NO_COUNTERS : rates.map(({ counter }) => counter);
+  return { kind: 'allowed', rates, uses, extraCounters };
 }

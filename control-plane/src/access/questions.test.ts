@@ -56,7 +56,7 @@ describe('credential: policies', () => {
   it('have rates counted with the floor, and lifetime uses with the event', async () => {
     stage.policy = COUNTED;
     expect(await stage.said(GITHUB)).toBe('ticket');
-    expect(stage.admissions).toMatchObject([{ further: [RATE.counter] }]);
+    expect(stage.admissions).toMatchObject([{ extraCounters: [RATE.counter] }]);
     expect(stage.provided).toMatchObject([{ uses: [USE] }]);
   });
 
@@ -84,7 +84,7 @@ describe('credential: policies', () => {
     stage.change(LOCKED);
     stage.policy = COUNTED;
     await stage.ask(GITHUB);
-    expect(stage.admissions).toMatchObject([{ further: [] }, { further: [] }]);
+    expect(stage.admissions).toMatchObject([{ extraCounters: [] }, { extraCounters: [] }]);
     expect(stage.provided).toEqual([]);
   });
 });
@@ -115,7 +115,7 @@ describe.each([
     stage.change(NO_GRANT);
     expect(await stage.said(question)).toEqual({ code: 'NO_GRANT' });
     expect(stage.events).toMatchObject([{ outcome: 'denied', detail: { code: 'NO_GRANT' } }]);
-    expect(stage.admissions).toMatchObject([{ traffic: 'agent_credentials', further: MISS }]);
+    expect(stage.admissions).toMatchObject([{ traffic: 'agent_credentials', extraCounters: MISS }]);
   });
 
   it('is left alone where misses are used up, whether it lapsed or was never there', async () => {
@@ -125,7 +125,7 @@ describe.each([
     expect(await stage.said(question)).toEqual(denial);
     stage.change(NO_GRANT);
     expect(await stage.said(question)).toEqual(denial);
-    expect(stage.admissions).toMatchObject([{ further: MISS }, { further: MISS }]);
+    expect(stage.admissions).toMatchObject([{ extraCounters: MISS }, { extraCounters: MISS }]);
     expect([stage.events, stage.asked]).toEqual([[], expect.not.arrayContaining(['delete'])]);
   });
 });
@@ -171,7 +171,7 @@ describe('history', () => {
     expect(stage.admissions).toMatchObject([
       {
         traffic: 'agent_credentials',
-        further: [{ scope: 'credential_history', key: 'agt_1', limit: 20, windowMs: 60_000 }],
+        extraCounters: [{ scope: 'credential_history', key: 'agt_1', limit: 20, windowMs: 60_000 }],
       },
     ]);
   });
@@ -199,7 +199,7 @@ it.each(['credential', 'grant', 'history'] as const)(
     stage.change({ ...LOCKED, ...NO_GRANT });
     expect(await stage.said({ kind, serviceName: undefined })).toEqual({ code: 'INVALID_SERVICE' });
     expect(stage.asked).toEqual(['store', 'limiter']);
-    expect(stage.admissions).toMatchObject([{ further: [] }]);
+    expect(stage.admissions).toMatchObject([{ extraCounters: [] }]);
     const [event] = stage.events;
     expect(event).toMatchObject({ outcome: 'denied', detail: { code: 'INVALID_SERVICE' } });
     expect(event).not.toHaveProperty('serviceName');
@@ -217,7 +217,7 @@ describe('grants', () => {
       grants: [grant],
     });
     expect(stage.asked).toEqual(['store with grants', 'limiter']);
-    expect(stage.admissions).toMatchObject([{ traffic: 'agent_credentials', further: [] }]);
+    expect(stage.admissions).toMatchObject([{ traffic: 'agent_credentials', extraCounters: [] }]);
     expect(stage.events).toEqual([]);
   });
 });
@@ -233,7 +233,7 @@ describe('nothing', () => {
         caller: { vaultId: 'vlt_1', agentId: 'agt_2' },
       });
       expect(stage.asked).toEqual(['store', 'limiter']);
-      expect(stage.admissions).toMatchObject([{ traffic, callerId: 'agt_2', further: [] }]);
+      expect(stage.admissions).toMatchObject([{ traffic, callerId: 'agt_2', extraCounters: [] }]);
       expect(stage.events).toEqual([]);
     },
   );

@@ -22,9 +22,9 @@ export function countersOf(
 ): {
   readonly floor: OwnedCounter;
   readonly aggregate: OwnedCounter;
-  readonly further: readonly OwnedCounter[];
+  readonly extraCounters: readonly OwnedCounter[];
 } {
-  const { vaultId, callerId, aggregateLimit, further } = request;
+  const { vaultId, callerId, aggregateLimit, extraCounters } = request;
   return {
     floor: { ...limits.counter(request.traffic, callerId), vaultId },
     aggregate: {
@@ -34,7 +34,7 @@ export function countersOf(
       windowMs: AGGREGATE_WINDOW_MS,
       vaultId,
     },
-    further: further.map((counter) => ({ ...counter, vaultId })),
+    extraCounters: extraCounters.map((counter) => ({ ...counter, vaultId })),
   };
 }
 
@@ -47,7 +47,7 @@ export function decide(
   request: Admission,
   { tally, limits, nowMs }: { readonly tally: Tally; readonly limits: Limits; readonly nowMs: number },
 ): LimiterVerdict {
-  const { floor, aggregate, further } = countersOf(request, limits);
+  const { floor, aggregate, extraCounters } = countersOf(request, limits);
   const take = (counter: OwnedCounter): number => countIn(tally, counter, nowMs);
 
   const box = tally.box(request);
@@ -65,11 +65,11 @@ export function decide(
   const aggregateFull = take(aggregate);
   if (aggregateFull > 0) return refusedBy('user_aggregate', aggregateFull);
 
-  for (const counter of further) {
+  for (const counter of extraCounters) {
     const full = fullForMs(tally.window(counter), counter.limit, nowMs);
     if (full > 0) return refusedBy(counter.scope, full, counter.key);
   }
-  for (const counter of further) take(counter);
+  for (const counter of extraCounters) take(counter);
   return ALLOWED;
 }
 

@@ -37,7 +37,7 @@ export function limiterContract(
             callerId,
             traffic: callerId.startsWith('agt') ? 'agent_credentials' : 'proxy_mcp',
             aggregateLimit: 3_000,
-            further: [],
+            extraCounters: [],
             ...more,
           });
         const times = async (count: number, more: Partial<Admission> = {}): Promise<number> => {
@@ -181,10 +181,10 @@ export function limiterContract(
     test('further counters are asked last, counted only where all have room, and no strike', async () => {
       const agent = makeAccount().caller();
       const [two, five] = [counter('two', 2), counter('five', 5)];
-      expect(await agent.times(2, { further: [five, two] })).toBe(2);
-      expect(await agent.ask({ further: [five, two] })).toEqual(refused('rate_limit', 60, 'two'));
-      expect(await agent.times(9, { further: [five] })).toBe(3);
-      expect(await agent.ask({ further: [five, two] })).toEqual(refused('rate_limit', 60, 'five'));
+      expect(await agent.times(2, { extraCounters: [five, two] })).toBe(2);
+      expect(await agent.ask({ extraCounters: [five, two] })).toEqual(refused('rate_limit', 60, 'two'));
+      expect(await agent.times(9, { extraCounters: [five] })).toBe(3);
+      expect(await agent.ask({ extraCounters: [five, two] })).toEqual(refused('rate_limit', 60, 'five'));
       // 2 + 1 + 9 + 1: what they refused counts against the floor.
       expect(await agent.times(60 - 13)).toBe(60 - 13);
       expect(await agent.ask()).toEqual(refused('agent_credentials', 60));
@@ -195,18 +195,18 @@ export function limiterContract(
       const agent = account.caller();
       const once = counter('once', 1);
       await account.caller().times(10, { aggregateLimit: 10 });
-      expect(await agent.ask({ aggregateLimit: 10, further: [once] })).toEqual(refused('user_aggregate', 60));
+      expect(await agent.ask({ aggregateLimit: 10, extraCounters: [once] })).toEqual(refused('user_aggregate', 60));
       await agent.times(60);
-      expect(await agent.ask({ further: [once] })).toEqual(refused('penalty_box', 60));
-      expect((await account.caller().ask({ further: [once] })).allowed).toBe(true);
+      expect(await agent.ask({ extraCounters: [once] })).toEqual(refused('penalty_box', 60));
+      expect((await account.caller().ask({ extraCounters: [once] })).allowed).toBe(true);
     });
 
     test('misses are 10 a minute, are no strike, and leave other requests alone', async () => {
       const account = makeAccount();
       const agent = account.caller();
-      const further = [limits.counter('agent_no_grant', agent.callerId)];
-      expect(await agent.times(12, { further })).toBe(10);
-      expect(await agent.ask({ further })).toEqual(refused('agent_no_grant', 60, agent.callerId));
+      const extraCounters = [limits.counter('agent_no_grant', agent.callerId)];
+      expect(await agent.times(12, { extraCounters })).toBe(10);
+      expect(await agent.ask({ extraCounters })).toEqual(refused('agent_no_grant', 60, agent.callerId));
       expect((await agent.ask()).allowed).toBe(true);
       expect(await account.lockouts()).toEqual([]);
     });
@@ -216,7 +216,7 @@ export function limiterContract(
       const agent = account.caller();
       const misses = limits.counter('agent_no_grant', agent.callerId);
       for (let miss = 0; miss < 5; miss += 1) await started.limiter.take(misses, account.vaultId);
-      expect(await agent.times(6, { further: [misses] })).toBe(5);
+      expect(await agent.times(6, { extraCounters: [misses] })).toBe(5);
       expect(await started.limiter.take(misses, account.vaultId)).toEqual(
         refused('agent_no_grant', 60, agent.callerId),
       );
@@ -242,9 +242,9 @@ export function limiterContract(
 
     test('a rule whose window is changed counts anew, and one whose limit is changed goes on', async () => {
       const agent = makeAccount().caller();
-      expect(await agent.times(3, { further: [counter('rule', 2)] })).toBe(2);
-      expect(await agent.times(3, { further: [counter('rule', 3)] })).toBe(1);
-      expect(await agent.times(3, { further: [counter('rule', 2, HOUR)] })).toBe(2);
+      expect(await agent.times(3, { extraCounters: [counter('rule', 2)] })).toBe(2);
+      expect(await agent.times(3, { extraCounters: [counter('rule', 3)] })).toBe(1);
+      expect(await agent.times(3, { extraCounters: [counter('rule', 2, HOUR)] })).toBe(2);
     });
 
     test.each([
@@ -256,14 +256,14 @@ export function limiterContract(
     ])('a key of %s counts for itself alone', async (_, key) => {
       const account = makeAccount();
       const agent = account.caller();
-      expect(await agent.times(3, { further: [counter(key, 2)] })).toBe(2);
-      expect(await agent.times(3, { further: [counter(`${key}x`, 2)] })).toBe(2);
+      expect(await agent.times(3, { extraCounters: [counter(key, 2)] })).toBe(2);
+      expect(await agent.times(3, { extraCounters: [counter(`${key}x`, 2)] })).toBe(2);
     });
 
     test('of many requests at the same moment those are admitted that there is room for', async () => {
       const agent = makeAccount().caller();
       const verdicts = await Promise.all(
-        Array.from({ length: 200 }, () => agent.ask({ further: [counter('seven', 7)] })),
+        Array.from({ length: 200 }, () => agent.ask({ extraCounters: [counter('seven', 7)] })),
       );
       expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(7);
       const other = makeAccount().caller();

@@ -27,14 +27,14 @@ export interface Admission extends LimitedCaller {
   /** The account's ceiling per minute (`aggregate.ts`). */
   readonly aggregateLimit: number;
   /** Asked last, and counted only if all of them have room: the miss limit, `credential_history`, policies' rates. */
-  readonly further: readonly Counter[];
+  readonly extraCounters: readonly Counter[];
 }
 
 /** Which limit has no room, and for how long. */
 export interface LimiterDenial {
   readonly allowed: false;
   readonly scope: LimitScope | 'penalty_box' | 'rate_limit';
-  /** The counter's key, where one of `further` refused. */
+  /** The counter's key, where one of `extraCounters` refused. */
   readonly key?: string;
   /** A whole number of seconds, at least 1. */
   readonly retryAfterSeconds: number;
@@ -57,7 +57,7 @@ export const MAX_LOCKOUTS = 100;
  * leave room for one, one is admitted. An implementation may answer at once or by a promise, and never rejects.
  */
 export interface Limiter {
-  /** Penalty box → floor → aggregate → `further`. What refuses counts nothing behind it. */
+  /** Penalty box → floor → aggregate → `extraCounters`. What refuses counts nothing behind it. */
   admit(admission: Admission): LimiterVerdict | Promise<LimiterVerdict>;
 
   /**

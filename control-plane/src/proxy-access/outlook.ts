@@ -1,11 +1,11 @@
 import { type Denial, plainDenial } from '../access/denial.ts';
-import { NOTHING_FURTHER, type PolicyOutlook, foreseePolicies } from '../access/policy-outlook.ts';
+import { NO_COUNTERS, type PolicyOutlook, foreseePolicies } from '../access/policy-outlook.ts';
 import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
 import type { ProxyRequest } from './proxy-access.ts';
 import type { ProxySubject } from './proxy-access-store.ts';
 import type { SessionIds } from './session-ids.ts';
 
-/** What stands behind the limits; `further` is what the limiter counts with it. */
+/** What stands behind the limits; `extraCounters` is what the limiter counts with it. */
 export type Foresee = (
   subject: ProxySubject,
   request: Pick<ProxyRequest, 'fields' | 'sourceAddress'>,
@@ -36,4 +36,4 @@ export const createForesee =
     });
   };
 
-const foreseen = (denial: Denial): PolicyOutlook => ({ kind: 'denied', denial, further: NOTHING_FURTHER });
+const foreseen = (denial: Denial): PolicyOutlook => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });

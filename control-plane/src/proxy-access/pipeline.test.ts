@@ -117,7 +117,7 @@ describe('a use', () => {
       expect.objectContaining({ eventType: 'PROXY_CREDENTIAL_USE', outcome: 'success', proxyId: 'prx_1' }),
     ]);
     expect(asked).toEqual(['store', 'policies', 'limiter', 'offline']);
-    expect(admissions).toMatchObject([{ callerId: 'prx_1', traffic: 'mcp_handshake', further: [] }]);
+    expect(admissions).toMatchObject([{ callerId: 'prx_1', traffic: 'mcp_handshake', extraCounters: [] }]);
   });
 
   it('of sessions rests on no webhook, and asks for none', async () => {

@@ -55,7 +55,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
 
       const outlook = foresee(subject, { fields, sourceAddress }, clock.now());
-      const verdict = await count(subject, { callerId: subject.proxyId, traffic, further: outlook.further });
+      const verdict = await count(subject, { callerId: subject.proxyId, traffic, extraCounters: outlook.extraCounters });
       if (!verdict.allowed) return refusals.limited(subject, undefined, verdict, ratesIn(outlook));
 
       if (outlook.kind === 'denied') return refusals.refuse(subject, undefined, outlook.denial);

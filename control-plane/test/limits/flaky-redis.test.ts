@@ -102,7 +102,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(
           callerId,
           traffic: 'agent_credentials',
           aggregateLimit: 600,
-          further: [],
+          extraCounters: [],
         };
         const { admitted, alone, all } = await drive(steps, (limiter) => limiter.admit(asked));
         expect(Math.max(...admitted)).toBeLessThanOrEqual(LIMIT);

@@ -29,13 +29,13 @@ const makeCaller = () =>
     callerId: newId('agt'),
     traffic: 'agent_credentials',
     aggregateLimit: 600,
-    further: [],
+    extraCounters: [],
   }) as const;
 
 /** An agent with a policy's rule, that exceeds its floor: all that a caller can cost. */
 const byKey = (): void => {
-  const further = [{ scope: 'rate_limit', key: newId('pol'), limit: 5, windowMs: HOUR }] as const;
-  const request = { ...makeCaller(), further };
+  const extraCounters = [{ scope: 'rate_limit', key: newId('pol'), limit: 5, windowMs: HOUR }] as const;
+  const request = { ...makeCaller(), extraCounters };
   void limiter.admit(request);
   void limiter.admit(request);
 };

@@ -85,7 +85,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`over Redis (${REDIS_PROGRAM ?? NO_
         callerId,
         traffic: 'agent_credentials',
         aggregateLimit: 250,
-        further: [{ scope: 'rate_limit', key: 'shared', limit: 240, windowMs: 60_000 }],
+        extraCounters: [{ scope: 'rate_limit', key: 'shared', limit: 240, windowMs: 60_000 }],
       });
       const admitted = new Map<string, number>();
       let total = 0;

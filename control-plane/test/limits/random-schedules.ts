@@ -103,11 +103,11 @@ function admissionOf(request: Request, limits: Limits, who: Who): Admission {
     ...who,
     traffic: handshake ? 'mcp_handshake' : floor,
     aggregateLimit: limits.aggregate(request),
-    further: furtherOf(traffic, limits, who.callerId),
+    extraCounters: extraCountersOf(traffic, limits, who.callerId),
   };
 }
 
-function furtherOf(traffic: Traffic, limits: Limits, callerId: string): Counter[] {
+function extraCountersOf(traffic: Traffic, limits: Limits, callerId: string): Counter[] {
   if (traffic.kind === 'miss') return [limits.counter('agent_no_grant', callerId)];
   if (traffic.kind === 'history') return [limits.counter('credential_history', callerId)];
   if (traffic.kind !== 'ruled') return [];

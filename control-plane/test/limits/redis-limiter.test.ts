@@ -60,7 +60,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
     callerId: newId('agt'),
     traffic: 'agent_credentials',
     aggregateLimit: 600,
-    further: [rate('a'), rate('b')],
+    extraCounters: [rate('a'), rate('b')],
     ...more,
   });
 
@@ -109,7 +109,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
 
   test("without a time of the test's, windows run on Redis's clock", async () => {
     const limiter = limiterAt(createLimits({}));
-    const asked = request({ further: [] });
+    const asked = request({ extraCounters: [] });
     const [seconds] = await redis.time();
     await limiter.admit(asked);
     const value = (await redis.get(`${PREFIX}{${asked.vaultId}}:user_aggregate:60000:`)) ?? '';
@@ -122,10 +122,10 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
     const ahead = new ManualClock();
     ahead.advance(10 * 60 * 60_000);
     const limits = createLimits({ agent_credentials: 1 });
-    const asked = request({ further: [] });
+    const asked = request({ extraCounters: [] });
     await limiterAt(limits, ahead).admit(asked);
     await limiterAt(limits, ahead).admit(asked);
-    const other = request({ further: [rate('c', 1)] });
+    const other = request({ extraCounters: [rate('c', 1)] });
     await limiterAt(limits, ahead).admit(other);
 
     const clock = new ManualClock();
@@ -145,7 +145,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
     const limiter = limiterAt(createLimits({ agent_credentials: 1 }), clock);
     const { vaultId } = request();
     const lockOut = async (): Promise<string> => {
-      const asked = request({ vaultId, further: [] });
+      const asked = request({ vaultId, extraCounters: [] });
       await limiter.admit(asked);
       clock.advance(1);
       await limiter.admit(asked);
@@ -217,7 +217,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
     ),
     caller: fc.nat(1),
     aggregateLimit: fc.constantFrom(4, 9),
-    further: fc.uniqueArray(counter, {
+    extraCounters: fc.uniqueArray(counter, {
       maxLength: 3,
       selector: ({ scope, key, windowMs }) => scope + key + windowMs,
     }),
@@ -233,13 +233,13 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redi
       const there = limiterAt(limits, clock);
       const vaultId = newId('vlt');
       const callers = [newId('agt'), newId('prx')] as const;
-      for (const { waitMs, traffic, caller, aggregateLimit, further } of steps) {
+      for (const { waitMs, traffic, caller, aggregateLimit, extraCounters } of steps) {
         clock.advance(waitMs);
         const callerId = callers[caller]!;
         const ask = async (limiter: Limiter): Promise<unknown> =>
           traffic === undefined
-            ? Promise.all(further.map(async (one) => limiter.take(one, vaultId)))
-            : limiter.admit({ vaultId, callerId, traffic, aggregateLimit, further });
+            ? Promise.all(extraCounters.map(async (one) => limiter.take(one, vaultId)))
+            : limiter.admit({ vaultId, callerId, traffic, aggregateLimit, extraCounters });
         expect(await ask(there)).toEqual(await ask(here));
         const byCaller = async (limiter: Limiter): Promise<unknown> =>
           (await limiter.lockouts(vaultId)).toSorted((a, b) => a.callerId.localeCompare(b.callerId));

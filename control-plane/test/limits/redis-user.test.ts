@@ -34,7 +34,7 @@ test.skipIf(REDIS_PROGRAM === undefined)(
     try {
       for (const allowed of [true, false])
         expect(
-          await running.limiter.admit({ vaultId, callerId, traffic, aggregateLimit: 600, further: [] }),
+          await running.limiter.admit({ vaultId, callerId, traffic, aggregateLimit: 600, extraCounters: [] }),
         ).toMatchObject({ allowed });
       const counter = createLimits({}).counter('key_reveal', callerId);
       expect(await running.limiter.take(counter, vaultId)).toEqual({ allowed: true });

@@ -66,7 +66,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`limits over ${REDIS_PROGRAM ?? `Re
       let admitted = 0;
       const traffic = 'agent_credentials' as const;
       for (let time = 0; time < times; time += 1) {
-        const request = { vaultId, callerId, traffic, aggregateLimit: 600, further: [] };
+        const request = { vaultId, callerId, traffic, aggregateLimit: 600, extraCounters: [] };
         if ((await limiter.admit(request)).allowed) admitted += 1;
       }
       return admitted;
