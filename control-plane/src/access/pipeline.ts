@@ -11,7 +11,7 @@ import type { Decision } from './decision.ts';
 import { type Denial, denied, plainDenial } from './denial.ts';
 import type { ExpiredGrants } from './expired-grants.ts';
 import { createMiss } from './miss.ts';
-import { type Outlook, createForesee } from './outlook.ts';
+import { type Evaluation, createEvaluateRequest } from './evaluation.ts';
 import { type TicketDependencies, createProvideTicket } from './provide-ticket.ts';
 import { createRefusals } from './refusals.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
@@ -26,8 +26,8 @@ export interface AccessDependencies extends TicketDependencies {
 }
 
 /**
- * Decides what an agent gets, at either of its doors. Everything that can refuse stands in `decide`, in `foresee`
- * (`outlook.ts`) and in `provideTicket` in the order in which it is answered (contract.md, "Order of answers on a
+ * Decides what an agent gets, at either of its doors. Everything that can refuse stands in `decide`, in `evaluateRequest`
+ * (`evaluation.ts`) and in `provideTicket` in the order in which it is answered (contract.md, "Order of answers on a
  * credential request"); nothing else in the service hands out agents' tickets.
  *
  * The state is read from the database, at the request and again in the transaction that writes an access down: a
@@ -36,7 +36,7 @@ export interface AccessDependencies extends TicketDependencies {
  */
 export function createAccess(dependencies: AccessDependencies): Access {
   const { store, clock } = dependencies;
-  const foresee = createForesee(dependencies);
+  const evaluateRequest = createEvaluateRequest(dependencies);
   const refusals = createRefusals<AccessSubject>(accessEvent, dependencies);
   const answerMiss = createMiss(dependencies, refusals);
   const provideTicket = createProvideTicket(dependencies, refusals);
@@ -51,25 +51,25 @@ export function createAccess(dependencies: AccessDependencies): Access {
       const bar = barAt(door, subject);
       if (bar !== undefined) return refusals.barred(subject, serviceName, bar);
 
-      const outlook = foresee(subject, { question, sourceAddress }, clock.now());
+      const evaluation = evaluateRequest(subject, { question, sourceAddress }, clock.now());
       const { vaultId, agentId } = subject;
-      const { extraCounters } = outlook;
+      const { extraCounters } = evaluation;
       const verdict = await count(subject, { callerId: agentId, traffic: trafficOf(question), extraCounters });
-      if (!verdict.allowed) return refusals.limited(subject, serviceName, verdict, ratesIn(outlook));
+      if (!verdict.allowed) return refusals.limited(subject, serviceName, verdict, ratesIn(evaluation));
 
-      switch (outlook.kind) {
+      switch (evaluation.kind) {
         case 'admitted':
           return { outcome: 'admitted', caller: { vaultId, agentId } };
         case 'grants':
           return { outcome: 'grants', caller: { vaultId, agentId }, grants: subject.grants ?? [] };
         case 'grant':
-          return { outcome: 'grant', caller: { vaultId, agentId }, grant: outlook.grant };
+          return { outcome: 'grant', caller: { vaultId, agentId }, grant: evaluation.grant };
         case 'denied':
-          return refusals.refuse(subject, serviceName, outlook.denial);
+          return refusals.refuse(subject, serviceName, evaluation.denial);
         case 'miss':
-          return answerMiss(subject, outlook.serviceName);
+          return answerMiss(subject, evaluation.serviceName);
         case 'access':
-          return provideTicket(subject, { credential, door }, outlook);
+          return provideTicket(subject, { credential, door }, evaluation);
       }
     });
   }
@@ -102,5 +102,5 @@ const trafficOf = (question: Question): 'agent_credentials' | 'mcp_handshake' =>
   question.kind === 'nothing' ? question.traffic : 'agent_credentials';
 
 const NO_RATES: readonly RateUse[] = [];
-const ratesIn = (outlook: Outlook): readonly RateUse[] =>
-  outlook.kind === 'access' ? outlook.rates : NO_RATES;
+const ratesIn = (evaluation: Evaluation): readonly RateUse[] =>
+  evaluation.kind === 'access' ? evaluation.rates : NO_RATES;

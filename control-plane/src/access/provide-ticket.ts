@@ -6,7 +6,7 @@ import type { AgentCredential } from './agent-credential.ts';
 import { type BoundWebhook, isStale, webhookOf } from './caller-subject.ts';
 import type { Decision } from './decision.ts';
 import { plainDenial } from './denial.ts';
-import type { AccessOutlook } from './outlook.ts';
+import type { AllowedAccess } from './evaluation.ts';
 import type { Refusals } from './refusals.ts';
 
 export interface TicketDependencies {
@@ -30,7 +30,7 @@ export interface TicketDependencies {
 export type ProvideTicket = (
   subject: AccessSubject,
   asked: { readonly credential: AgentCredential; readonly door: AccessRequest['door'] },
-  outlook: AccessOutlook,
+  evaluation: AllowedAccess,
 ) => Promise<Decision | undefined>;
 
 export function createProvideTicket(

@@ -1,6 +1,6 @@
 import { countOnce } from '../access/counted-once.ts';
 import { type Denial, denied, plainDenial } from '../access/denial.ts';
-import type { PolicyOutlook } from '../access/policy-outlook.ts';
+import type { PolicyEvaluation } from '../access/policy-evaluation.ts';
 import { createRefusals } from '../access/refusals.ts';
 import { retryOnConflict } from '../access/retry-on-conflict.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
@@ -9,7 +9,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { BodyRoom } from './body-room.ts';
 import { mayAct } from './may-act.ts';
-import { createForesee } from './outlook.ts';
+import { createEvaluateRequest } from './evaluation.ts';
 import { NO_STREAM, type UseDependencies, createProvideUse } from './provide-use.ts';
 import type { Admittance, ProxyAccess, ProxyDecision, ProxyRequest } from './proxy-access.ts';
 import type { ProxyAccessStore, ProxySubject } from './proxy-access-store.ts';
@@ -31,7 +31,7 @@ const NO_ROOM: Denial = { ...NO_STREAM, scope: 'large_bodies' };
 
 /**
  * Decides whether a proxy's request goes on, as `access/pipeline.ts` does for agents. Everything that can refuse stands in
- * `decide`, in `foresee` (`outlook.ts`) and in `provideUse` in the order in which it is answered (contract.md, "Proxy" and
+ * `decide`, in `evaluateRequest` (`evaluation.ts`) and in `provideUse` in the order in which it is answered (contract.md, "Proxy" and
  * "Order of answers"); nothing else in the service lets anything through to `/v1/proxy` or to an upstream.
  *
  * The state is read from the database, at the request and again in the transaction that writes the use down; nothing is
@@ -39,7 +39,7 @@ const NO_ROOM: Denial = { ...NO_STREAM, scope: 'large_bodies' };
  */
 export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
   const { store, streams, bodies, clock } = dependencies;
-  const foresee = createForesee(dependencies);
+  const evaluateRequest = createEvaluateRequest(dependencies);
   const refusals = createRefusals<ProxySubject>(
     (subject, _serviceName, denial) => proxyEvent(subject, denial),
     dependencies,
@@ -54,12 +54,12 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
       if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
 
-      const outlook = foresee(subject, { fields, sourceAddress }, clock.now());
-      const verdict = await count(subject, { callerId: subject.proxyId, traffic, extraCounters: outlook.extraCounters });
-      if (!verdict.allowed) return refusals.limited(subject, undefined, verdict, ratesIn(outlook));
+      const evaluation = evaluateRequest(subject, { fields, sourceAddress }, clock.now());
+      const verdict = await count(subject, { callerId: subject.proxyId, traffic, extraCounters: evaluation.extraCounters });
+      if (!verdict.allowed) return refusals.limited(subject, undefined, verdict, ratesIn(evaluation));
 
-      if (outlook.kind === 'denied') return refusals.refuse(subject, undefined, outlook.denial);
-      return provideUse(subject, keyHash, outlook);
+      if (evaluation.kind === 'denied') return refusals.refuse(subject, undefined, evaluation.denial);
+      return provideUse(subject, keyHash, evaluation);
     });
   }
 
@@ -79,5 +79,5 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
 }
 
 const NO_RATES: readonly RateUse[] = [];
-const ratesIn = (outlook: PolicyOutlook): readonly RateUse[] =>
-  outlook.kind === 'allowed' ? outlook.rates : NO_RATES;
+const ratesIn = (evaluation: PolicyEvaluation): readonly RateUse[] =>
+  evaluation.kind === 'allowed' ? evaluation.rates : NO_RATES;

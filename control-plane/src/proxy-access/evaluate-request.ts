@@ -1,33 +1,33 @@
 import { type Denial, plainDenial } from '../access/denial.ts';
-import { NO_COUNTERS, type PolicyOutlook, foreseePolicies } from '../access/policy-outlook.ts';
+import { NO_COUNTERS, type PolicyEvaluation, evaluatePolicies } from '../access/policy-evaluation.ts';
 import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
 import type { ProxyRequest } from './proxy-access.ts';
 import type { ProxySubject } from './proxy-access-store.ts';
 import type { SessionIds } from './session-ids.ts';
 
 /** What stands behind the limits; `extraCounters` is what the limiter counts with it. */
-export type Foresee = (
+export type EvaluateRequest = (
   subject: ProxySubject,
   request: Pick<ProxyRequest, 'fields' | 'sourceAddress'>,
   nowMs: number,
-) => PolicyOutlook;
+) => PolicyEvaluation;
 
 /**
  * What a request comes to once the limits let it through, in the order of contract.md. Pure, and looked at before they are
  * asked, since a policy's own rate is counted in the same step as the floor; answered only behind them.
  */
-export const createForesee =
+export const createEvaluateRequest =
   ({
     policies,
     sessionIds,
   }: {
     readonly policies: PolicyEvaluator;
     readonly sessionIds: SessionIds;
-  }): Foresee =>
+  }): EvaluateRequest =>
   (subject, { fields, sourceAddress }, nowMs) => {
-    if (subject.vaultLockedAt !== null) return foreseen(plainDenial('VAULT_LOCKED'));
-    if (sessionIds.open(subject, fields) === undefined) return foreseen(plainDenial('SESSION_NOT_FOUND'));
-    return foreseePolicies(policies, subject, {
+    if (subject.vaultLockedAt !== null) return deniedEvaluation(plainDenial('VAULT_LOCKED'));
+    if (sessionIds.open(subject, fields) === undefined) return deniedEvaluation(plainDenial('SESSION_NOT_FOUND'));
+    return evaluatePolicies(policies, subject, {
       caller: { type: 'proxy', id: subject.proxyId },
       // A proxy that sends sessions uses no token, and no policy of one was read.
       serviceName: subject.serviceName ?? '',
@@ -36,4 +36,4 @@ export const createForesee =
     });
   };
 
-const foreseen = (denial: Denial): PolicyOutlook => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });
+const deniedEvaluation = (denial: Denial): PolicyEvaluation => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });

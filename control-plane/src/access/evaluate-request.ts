@@ -5,10 +5,10 @@ import type { LifetimeUse, PolicyEvaluator, RateUse } from '../policies/policy-v
 import type { AccessRequest } from './access.ts';
 import type { AccessSubject, ListedGrant } from './access-store.ts';
 import { type Denial, plainDenial } from './denial.ts';
-import { NO_COUNTERS, foreseePolicies } from './policy-outlook.ts';
+import { NO_COUNTERS, evaluatePolicies } from './policy-evaluation.ts';
 
 /** A request that grant and policies allow, and what of it is still to be counted. */
-interface ForeseenAccess {
+interface EvaluatedAccess {
   readonly serviceName: string;
   readonly grantId: Id<'grt'>;
   readonly rates: readonly RateUse[];
@@ -16,50 +16,50 @@ interface ForeseenAccess {
 }
 
 /** What stands behind the limits; `extraCounters` is what the limiter counts with it. */
-export type Outlook = { readonly extraCounters: readonly Counter[] } & (
+export type Evaluation = { readonly extraCounters: readonly Counter[] } & (
   | { readonly kind: 'admitted' | 'grants' }
   | { readonly kind: 'grant'; readonly grant: ListedGrant }
   | { readonly kind: 'denied'; readonly denial: Denial }
   /** No grant, or one that has lapsed. */
   | { readonly kind: 'miss'; readonly serviceName: string }
-  | ({ readonly kind: 'access' } & ForeseenAccess)
+  | ({ readonly kind: 'access' } & EvaluatedAccess)
 );
 
-export type AccessOutlook = Extract<Outlook, { readonly kind: 'access' }>;
+export type AllowedAccess = Extract<Evaluation, { readonly kind: 'access' }>;
 
-export type Foresee = (
+export type EvaluateRequest = (
   subject: AccessSubject,
   request: Pick<AccessRequest, 'question' | 'sourceAddress'>,
   nowMs: number,
-) => Outlook;
+) => Evaluation;
 
-const ADMITTED: Outlook = { kind: 'admitted', extraCounters: NO_COUNTERS };
-const GRANTS: Outlook = { kind: 'grants', extraCounters: NO_COUNTERS };
-const foreseenDenial = (denial: Denial): Outlook => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });
-const MALFORMED = foreseenDenial(plainDenial('INVALID_REQUEST'));
+const ADMITTED: Evaluation = { kind: 'admitted', extraCounters: NO_COUNTERS };
+const GRANTS: Evaluation = { kind: 'grants', extraCounters: NO_COUNTERS };
+const deniedEvaluation = (denial: Denial): Evaluation => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });
+const MALFORMED = deniedEvaluation(plainDenial('INVALID_REQUEST'));
 
 /**
  * What a request comes to once the limits let it through, in the order of contract.md. Pure, and looked at before they are
  * asked, since a miss, a look into the log and a policy's own rate are counted in the same step as the floor; answered only
  * behind them.
  */
-export function createForesee({
+export function createEvaluateRequest({
   limits,
   policies,
 }: {
   readonly limits: Limits;
   readonly policies: PolicyEvaluator;
-}): Foresee {
+}): EvaluateRequest {
   return (subject, { question, sourceAddress }, nowMs) => {
     if (question.kind === 'nothing') return ADMITTED;
     if (question.kind === 'grants') return GRANTS;
     if (question.kind === 'malformed') return MALFORMED;
     const { kind, serviceName } = question;
-    if (serviceName === undefined) return foreseenDenial(plainDenial('INVALID_SERVICE'));
+    if (serviceName === undefined) return deniedEvaluation(plainDenial('INVALID_SERVICE'));
     if (kind === 'history')
       return { kind: 'admitted', extraCounters: [limits.counter('credential_history', subject.agentId)] };
     if (kind === 'credential' && subject.vaultLockedAt !== null)
-      return foreseenDenial(plainDenial('VAULT_LOCKED'));
+      return deniedEvaluation(plainDenial('VAULT_LOCKED'));
 
     const grantId = liveGrant(subject, nowMs);
     if (grantId === undefined)
@@ -67,7 +67,7 @@ export function createForesee({
     if (kind === 'grant')
       return { kind: 'grant', grant: listed(subject, serviceName), extraCounters: NO_COUNTERS };
 
-    const said = foreseePolicies(policies, subject, {
+    const said = evaluatePolicies(policies, subject, {
       caller: { type: 'agent', id: subject.agentId },
       serviceName,
       sourceAddress,

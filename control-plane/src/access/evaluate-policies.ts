@@ -10,7 +10,7 @@ import type { CallerSubject } from './caller-subject.ts';
 import type { Denial } from './denial.ts';
 
 /** What the policies of a caller and its token say; `extraCounters` is what the limiter counts with the request. */
-export type PolicyOutlook =
+export type PolicyEvaluation =
   | { readonly kind: 'denied'; readonly denial: Denial; readonly extraCounters: readonly Counter[] }
   | {
       readonly kind: 'allowed';
@@ -23,11 +23,11 @@ export type PolicyOutlook =
 export const NO_COUNTERS: readonly Counter[] = [];
 
 /** @param asked who asks for which token, from where, and when */
-export function foreseePolicies(
+export function evaluatePolicies(
   policies: PolicyEvaluator,
   subject: Pick<CallerSubject, 'policies' | 'policyUsage'>,
   asked: Pick<PolicyQuestion, 'caller' | 'serviceName' | 'sourceAddress' | 'nowMs'>,
-): PolicyOutlook {
+): PolicyEvaluation {
   const verdict: PolicyVerdict = policies.evaluate({
     ...asked,
     policies: subject.policies,
