@@ -10,9 +10,9 @@ import { countOnce } from './counted-once.ts';
 import type { Decision } from './decision.ts';
 import { type Denial, denied, plainDenial } from './denial.ts';
 import type { ExpiredGrants } from './expired-grants.ts';
-import { createMiss } from './miss.ts';
+import { createDenyMissingGrant } from './missing-grant.ts';
 import { type Evaluation, createEvaluateRequest } from './evaluation.ts';
-import { type TicketDependencies, createProvideTicket } from './provide-ticket.ts';
+import { type TicketDependencies, createIssueTicket } from './issue-ticket.ts';
 import { createRefusals } from './refusals.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 
@@ -27,7 +27,7 @@ export interface AccessDependencies extends TicketDependencies {
 
 /**
  * Decides what an agent gets, at either of its doors. Everything that can refuse stands in `decide`, in `evaluateRequest`
- * (`evaluation.ts`) and in `provideTicket` in the order in which it is answered (contract.md, "Order of answers on a
+ * (`evaluation.ts`) and in `issueTicket` in the order in which it is answered (contract.md, "Order of answers on a
  * credential request"); nothing else in the service hands out agents' tickets.
  *
  * The state is read from the database, at the request and again in the transaction that writes an access down: a
@@ -38,8 +38,8 @@ export function createAccess(dependencies: AccessDependencies): Access {
   const { store, clock } = dependencies;
   const evaluateRequest = createEvaluateRequest(dependencies);
   const refusals = createRefusals<AccessSubject>(accessEvent, dependencies);
-  const answerMiss = createMiss(dependencies, refusals);
-  const provideTicket = createProvideTicket(dependencies, refusals);
+  const denyMissingGrant = createDenyMissingGrant(dependencies, refusals);
+  const issueTicket = createIssueTicket(dependencies, refusals);
 
   function decide({ credential, door, question, sourceAddress }: AccessRequest): Promise<Decision> {
     if (credential === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
@@ -48,8 +48,8 @@ export function createAccess(dependencies: AccessDependencies): Access {
     return retryOnConflict(async () => {
       const subject = await subjectOf(credential, question, serviceName);
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
-      const bar = barAt(door, subject);
-      if (bar !== undefined) return refusals.barred(subject, serviceName, bar);
+      const bar = checkCaller(door, subject);
+      if (bar !== undefined) return refusals.denyUncounted(subject, serviceName, bar);
 
       const evaluation = evaluateRequest(subject, { question, sourceAddress }, clock.now());
       const { vaultId, agentId } = subject;
@@ -67,9 +67,9 @@ export function createAccess(dependencies: AccessDependencies): Access {
         case 'denied':
           return refusals.refuse(subject, serviceName, evaluation.denial);
         case 'miss':
-          return answerMiss(subject, evaluation.serviceName);
+          return denyMissingGrant(subject, evaluation.serviceName);
         case 'access':
-          return provideTicket(subject, { credential, door }, evaluation);
+          return issueTicket(subject, { credential, door }, evaluation);
       }
     });
   }
@@ -90,7 +90,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
 type Subject = AccessSubject & Partial<ListingSubject>;
 
 /** What keeps a known agent out before any limit is asked. */
-function barAt(door: AccessRequest['door'], { status, mcpEnabled }: AccessSubject): Denial | undefined {
+function checkCaller(door: AccessRequest['door'], { status, mcpEnabled }: AccessSubject): Denial | undefined {
   if (status !== 'active') return plainDenial('AGENT_INACTIVE');
   return door === 'mcp' && mcpEnabled === 0 ? plainDenial('MCP_DISABLED') : undefined;
 }

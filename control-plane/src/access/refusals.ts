@@ -12,7 +12,7 @@ export interface Refusals<Subject extends CallerSubject> {
   /** @param serviceName named in the log only where it is a legal one */
   refuse(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied>;
   /** Of a caller that no limit has counted. */
-  barred(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied>;
+  denyUncounted(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied>;
   /**
    * By the limiter.
    * @param rates those of policies, whose denial is that of the policy
@@ -55,7 +55,7 @@ export function createRefusals<Subject extends CallerSubject>(
     refuse,
     counted,
     // Not limited, so counted: a suspended agent that keeps asking must not fill the disk.
-    barred: async (subject, serviceName, denial) => {
+    denyUncounted: async (subject, serviceName, denial) => {
       if (denials.countRepeat(eventOf(subject, undefined, denial))) return denied(denial);
       return refuse(subject, serviceName, denial);
     },

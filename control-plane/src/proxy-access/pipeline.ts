@@ -10,7 +10,7 @@ import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { BodyRoom } from './body-room.ts';
 import { mayAct } from './may-act.ts';
 import { createEvaluateRequest } from './evaluation.ts';
-import { NO_STREAM, type UseDependencies, createProvideUse } from './provide-use.ts';
+import { NO_STREAM, type UseDependencies, createAuthorizeUse } from './authorize-use.ts';
 import type { Admittance, ProxyAccess, ProxyDecision, ProxyRequest } from './proxy-access.ts';
 import type { ProxyAccessStore, ProxySubject } from './proxy-access-store.ts';
 import type { SessionIds } from './session-ids.ts';
@@ -31,7 +31,7 @@ const NO_ROOM: Denial = { ...NO_STREAM, scope: 'large_bodies' };
 
 /**
  * Decides whether a proxy's request goes on, as `access/pipeline.ts` does for agents. Everything that can refuse stands in
- * `decide`, in `evaluateRequest` (`evaluation.ts`) and in `provideUse` in the order in which it is answered (contract.md, "Proxy" and
+ * `decide`, in `evaluateRequest` (`evaluation.ts`) and in `authorizeUse` in the order in which it is answered (contract.md, "Proxy" and
  * "Order of answers"); nothing else in the service lets anything through to `/v1/proxy` or to an upstream.
  *
  * The state is read from the database, at the request and again in the transaction that writes the use down; nothing is
@@ -44,7 +44,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     (subject, _serviceName, denial) => proxyEvent(subject, denial),
     dependencies,
   );
-  const provideUse = createProvideUse(dependencies, refusals);
+  const authorizeUse = createAuthorizeUse(dependencies, refusals);
 
   function decide({ keyHash, traffic, fields, sourceAddress }: ProxyRequest): Promise<ProxyDecision> {
     if (keyHash === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
@@ -52,21 +52,21 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     return retryOnConflict(async () => {
       const subject = await store.find(keyHash);
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
-      if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
+      if (!mayAct(subject)) return refusals.denyUncounted(subject, undefined, plainDenial('AGENT_INACTIVE'));
 
       const evaluation = evaluateRequest(subject, { fields, sourceAddress }, clock.now());
       const verdict = await count(subject, { callerId: subject.proxyId, traffic, extraCounters: evaluation.extraCounters });
       if (!verdict.allowed) return refusals.limited(subject, undefined, verdict, ratesIn(evaluation));
 
       if (evaluation.kind === 'denied') return refusals.refuse(subject, undefined, evaluation.denial);
-      return provideUse(subject, keyHash, evaluation);
+      return authorizeUse(subject, keyHash, evaluation);
     });
   }
 
   async function admit(keyHash: string, bytes: number): Promise<Admittance> {
     const subject = await store.find(keyHash);
     if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
-    if (!mayAct(subject)) return refusals.barred(subject, undefined, plainDenial('AGENT_INACTIVE'));
+    if (!mayAct(subject)) return refusals.denyUncounted(subject, undefined, plainDenial('AGENT_INACTIVE'));
     const stream = streams.open(subject);
     if (stream === undefined) return refusals.counted(subject, NO_STREAM);
     const room = bodies.take(subject.vaultId, bytes);

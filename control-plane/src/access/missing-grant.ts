@@ -9,12 +9,12 @@ import type { Refusals } from './refusals.ts';
  * No grant, or one that has lapsed: that one is deleted now, and answered as lapsed by the request that does it. A locked
  * vault keeps it, and answers the same.
  */
-export type AnswerMiss = (subject: AccessSubject, serviceName: string) => Promise<Denied>;
+export type DenyMissingGrant = (subject: AccessSubject, serviceName: string) => Promise<Denied>;
 
-export function createMiss(
+export function createDenyMissingGrant(
   { expiredGrants }: { readonly expiredGrants: ExpiredGrants },
   { refuse }: Refusals<AccessSubject>,
-): AnswerMiss {
+): DenyMissingGrant {
   return async (subject, serviceName) => {
     if (subject.grantId === null) return refuse(subject, serviceName, plainDenial('NO_GRANT'));
     const lapsed = plainDenial('GRANT_EXPIRED');

@@ -38,7 +38,7 @@ export type ProvideUse = (
   evaluation: Extract<PolicyEvaluation, { readonly kind: 'allowed' }>,
 ) => Promise<ProxyDecision | undefined>;
 
-export function createProvideUse(
+export function createAuthorizeUse(
   { audit, offlineForSeconds, streams, clock }: UseDependencies,
   refusals: Refusals<ProxySubject>,
 ): ProvideUse {

@@ -33,7 +33,7 @@ export type ProvideTicket = (
   evaluation: AllowedAccess,
 ) => Promise<Decision | undefined>;
 
-export function createProvideTicket(
+export function createIssueTicket(
   { audit, offlineForSeconds, issueCredentialUrl, clock }: TicketDependencies,
   refusals: Refusals<AccessSubject>,
 ): ProvideTicket {
