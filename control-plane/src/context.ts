@@ -6,7 +6,12 @@ import { createExpiredGrants } from './access/expired-grants.ts';
 import { createAccess } from './access/pipeline.ts';
 import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
 import { type Sessions, createSessions } from './accounts/sessions.ts';
-import { OIDC_CALLBACK_PATH, type SignInMethods, passwordMethod, providerMethod } from './accounts/sign-in-methods.ts';
+import {
+  OIDC_CALLBACK_PATH,
+  type SignInMethods,
+  passwordMethod,
+  providerMethod,
+} from './accounts/sign-in-methods.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
 import { type CliSessions, createCliSessions } from './cli-login/cli-sessions.ts';

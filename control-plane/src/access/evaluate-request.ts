@@ -5,7 +5,7 @@ import type { LifetimeUse, PolicyEvaluator, RateUse } from '../policies/policy-v
 import type { AccessRequest } from './access.ts';
 import type { AccessSubject, ListedGrant } from './access-store.ts';
 import { type Denial, plainDenial } from './denial.ts';
-import { NO_COUNTERS, evaluatePolicies } from './policy-evaluation.ts';
+import { NO_COUNTERS, evaluatePolicies } from './evaluate-policies.ts';
 
 /** A request that grant and policies allow, and what of it is still to be counted. */
 interface EvaluatedAccess {
@@ -21,7 +21,7 @@ export type Evaluation = { readonly extraCounters: readonly Counter[] } & (
   | { readonly kind: 'grant'; readonly grant: ListedGrant }
   | { readonly kind: 'denied'; readonly denial: Denial }
   /** No grant, or one that has lapsed. */
-  | { readonly kind: 'miss'; readonly serviceName: string }
+  | { readonly kind: 'missing-grant'; readonly serviceName: string }
   | ({ readonly kind: 'access' } & EvaluatedAccess)
 );
 
@@ -35,7 +35,11 @@ export type EvaluateRequest = (
 
 const ADMITTED: Evaluation = { kind: 'admitted', extraCounters: NO_COUNTERS };
 const GRANTS: Evaluation = { kind: 'grants', extraCounters: NO_COUNTERS };
-const deniedEvaluation = (denial: Denial): Evaluation => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });
+const deniedEvaluation = (denial: Denial): Evaluation => ({
+  kind: 'denied',
+  denial,
+  extraCounters: NO_COUNTERS,
+});
 const MALFORMED = deniedEvaluation(plainDenial('INVALID_REQUEST'));
 
 /**
@@ -63,7 +67,11 @@ export function createEvaluateRequest({
 
     const grantId = liveGrant(subject, nowMs);
     if (grantId === undefined)
-      return { kind: 'miss', serviceName, extraCounters: [limits.counter('agent_no_grant', subject.agentId)] };
+      return {
+        kind: 'missing-grant',
+        serviceName,
+        extraCounters: [limits.counter('agent_no_grant', subject.agentId)],
+      };
     if (kind === 'grant')
       return { kind: 'grant', grant: listed(subject, serviceName), extraCounters: NO_COUNTERS };
 

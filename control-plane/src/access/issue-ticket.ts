@@ -6,7 +6,7 @@ import type { AgentCredential } from './agent-credential.ts';
 import { type BoundWebhook, isStale, webhookOf } from './caller-subject.ts';
 import type { Decision } from './decision.ts';
 import { plainDenial } from './denial.ts';
-import type { AllowedAccess } from './evaluation.ts';
+import type { AllowedAccess } from './evaluate-request.ts';
 import type { Refusals } from './refusals.ts';
 
 export interface TicketDependencies {

@@ -11,7 +11,7 @@ import type { Decision } from './decision.ts';
 import { type Denial, denied, plainDenial } from './denial.ts';
 import type { ExpiredGrants } from './expired-grants.ts';
 import { createDenyMissingGrant } from './missing-grant.ts';
-import { type Evaluation, createEvaluateRequest } from './evaluation.ts';
+import { type Evaluation, createEvaluateRequest } from './evaluate-request.ts';
 import { type TicketDependencies, createIssueTicket } from './issue-ticket.ts';
 import { createRefusals } from './refusals.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
@@ -27,7 +27,7 @@ export interface AccessDependencies extends TicketDependencies {
 
 /**
  * Decides what an agent gets, at either of its doors. Everything that can refuse stands in `decide`, in `evaluateRequest`
- * (`evaluation.ts`) and in `issueTicket` in the order in which it is answered (contract.md, "Order of answers on a
+ * (`evaluate-request.ts`) and in `issueTicket` in the order in which it is answered (contract.md, "Order of answers on a
  * credential request"); nothing else in the service hands out agents' tickets.
  *
  * The state is read from the database, at the request and again in the transaction that writes an access down: a
@@ -48,13 +48,17 @@ export function createAccess(dependencies: AccessDependencies): Access {
     return retryOnConflict(async () => {
       const subject = await subjectOf(credential, question, serviceName);
       if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
-      const bar = checkCaller(door, subject);
-      if (bar !== undefined) return refusals.denyUncounted(subject, serviceName, bar);
+      const denial = checkCaller(door, subject);
+      if (denial !== undefined) return refusals.denyUncounted(subject, serviceName, denial);
 
       const evaluation = evaluateRequest(subject, { question, sourceAddress }, clock.now());
       const { vaultId, agentId } = subject;
       const { extraCounters } = evaluation;
-      const verdict = await count(subject, { callerId: agentId, traffic: trafficOf(question), extraCounters });
+      const verdict = await count(subject, {
+        callerId: agentId,
+        traffic: trafficOf(question),
+        extraCounters,
+      });
       if (!verdict.allowed) return refusals.limited(subject, serviceName, verdict, ratesIn(evaluation));
 
       switch (evaluation.kind) {
@@ -66,7 +70,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
           return { outcome: 'grant', caller: { vaultId, agentId }, grant: evaluation.grant };
         case 'denied':
           return refusals.refuse(subject, serviceName, evaluation.denial);
-        case 'miss':
+        case 'missing-grant':
           return denyMissingGrant(subject, evaluation.serviceName);
         case 'access':
           return issueTicket(subject, { credential, door }, evaluation);

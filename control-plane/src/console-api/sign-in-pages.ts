@@ -30,7 +30,8 @@ export function createSignInPages(options: {
   readonly signInMethods: SignInMethods;
 }): Router {
   const { signInMethods, https } = options;
-  const [password, provider] = signInMethods.kind === 'password' ? [signInMethods, undefined] : [undefined, signInMethods];
+  const [password, provider] =
+    signInMethods.kind === 'password' ? [signInMethods, undefined] : [undefined, signInMethods];
   return (
     Router({ caseSensitive: true, strict: true })
       // A consent may be behind it, in the window of a client that is a page (`authorize-page.ts`).

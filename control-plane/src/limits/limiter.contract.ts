@@ -195,7 +195,9 @@ export function limiterContract(
       const agent = account.caller();
       const once = counter('once', 1);
       await account.caller().times(10, { aggregateLimit: 10 });
-      expect(await agent.ask({ aggregateLimit: 10, extraCounters: [once] })).toEqual(refused('user_aggregate', 60));
+      expect(await agent.ask({ aggregateLimit: 10, extraCounters: [once] })).toEqual(
+        refused('user_aggregate', 60),
+      );
       await agent.times(60);
       expect(await agent.ask({ extraCounters: [once] })).toEqual(refused('penalty_box', 60));
       expect((await account.caller().ask({ extraCounters: [once] })).allowed).toBe(true);

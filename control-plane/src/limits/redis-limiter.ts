@@ -84,7 +84,10 @@ export function createRedisLimiter({
     admit: async (request, aside) => {
       const { vaultId, callerId, traffic } = request;
       const { floor, aggregate, extraCounters } = countersOf(request, limits);
-      const asked = [floor, aggregate, ...extraCounters].map((counter) => ({ counter, ...aside.tell(counter) }));
+      const asked = [floor, aggregate, ...extraCounters].map((counter) => ({
+        counter,
+        ...aside.tell(counter),
+      }));
       const counterKeys = asked.map(({ counter }) => keyOf(counter));
       const keys = [boxPrefix(vaultId) + callerId, ...counterKeys, lockoutsKey(vaultId)];
       const strikes = traffic === 'mcp_handshake' ? '0' : '1';

@@ -1,7 +1,7 @@
 import type { Clock, Id } from '@svault/shared';
 import { isStale, webhookOf } from '../access/caller-subject.ts';
 import { type Denial, type Denied, plainDenial } from '../access/denial.ts';
-import type { PolicyEvaluation } from '../access/policy-evaluation.ts';
+import type { PolicyEvaluation } from '../access/evaluate-policies.ts';
 import type { Refusals } from '../access/refusals.ts';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { OpenStreams } from './open-streams.ts';

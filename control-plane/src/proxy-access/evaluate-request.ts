@@ -1,5 +1,5 @@
 import { type Denial, plainDenial } from '../access/denial.ts';
-import { NO_COUNTERS, type PolicyEvaluation, evaluatePolicies } from '../access/policy-evaluation.ts';
+import { NO_COUNTERS, type PolicyEvaluation, evaluatePolicies } from '../access/evaluate-policies.ts';
 import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
 import type { ProxyRequest } from './proxy-access.ts';
 import type { ProxySubject } from './proxy-access-store.ts';
@@ -26,7 +26,8 @@ export const createEvaluateRequest =
   }): EvaluateRequest =>
   (subject, { fields, sourceAddress }, nowMs) => {
     if (subject.vaultLockedAt !== null) return deniedEvaluation(plainDenial('VAULT_LOCKED'));
-    if (sessionIds.open(subject, fields) === undefined) return deniedEvaluation(plainDenial('SESSION_NOT_FOUND'));
+    if (sessionIds.open(subject, fields) === undefined)
+      return deniedEvaluation(plainDenial('SESSION_NOT_FOUND'));
     return evaluatePolicies(policies, subject, {
       caller: { type: 'proxy', id: subject.proxyId },
       // A proxy that sends sessions uses no token, and no policy of one was read.
@@ -36,4 +37,8 @@ export const createEvaluateRequest =
     });
   };
 
-const deniedEvaluation = (denial: Denial): PolicyEvaluation => ({ kind: 'denied', denial, extraCounters: NO_COUNTERS });
+const deniedEvaluation = (denial: Denial): PolicyEvaluation => ({
+  kind: 'denied',
+  denial,
+  extraCounters: NO_COUNTERS,
+});

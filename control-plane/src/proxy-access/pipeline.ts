@@ -1,6 +1,6 @@
 import { countOnce } from '../access/counted-once.ts';
 import { type Denial, denied, plainDenial } from '../access/denial.ts';
-import type { PolicyEvaluation } from '../access/policy-evaluation.ts';
+import type { PolicyEvaluation } from '../access/evaluate-policies.ts';
 import { createRefusals } from '../access/refusals.ts';
 import { retryOnConflict } from '../access/retry-on-conflict.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
@@ -9,7 +9,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { BodyRoom } from './body-room.ts';
 import { mayAct } from './may-act.ts';
-import { createEvaluateRequest } from './evaluation.ts';
+import { createEvaluateRequest } from './evaluate-request.ts';
 import { NO_STREAM, type UseDependencies, createAuthorizeUse } from './authorize-use.ts';
 import type { Admittance, ProxyAccess, ProxyDecision, ProxyRequest } from './proxy-access.ts';
 import type { ProxyAccessStore, ProxySubject } from './proxy-access-store.ts';
@@ -31,7 +31,7 @@ const NO_ROOM: Denial = { ...NO_STREAM, scope: 'large_bodies' };
 
 /**
  * Decides whether a proxy's request goes on, as `access/pipeline.ts` does for agents. Everything that can refuse stands in
- * `decide`, in `evaluateRequest` (`evaluation.ts`) and in `authorizeUse` in the order in which it is answered (contract.md, "Proxy" and
+ * `decide`, in `evaluateRequest` (`evaluate-request.ts`) and in `authorizeUse` in the order in which it is answered (contract.md, "Proxy" and
  * "Order of answers"); nothing else in the service lets anything through to `/v1/proxy` or to an upstream.
  *
  * The state is read from the database, at the request and again in the transaction that writes the use down; nothing is
@@ -55,7 +55,11 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       if (!mayAct(subject)) return refusals.denyUncounted(subject, undefined, plainDenial('AGENT_INACTIVE'));
 
       const evaluation = evaluateRequest(subject, { fields, sourceAddress }, clock.now());
-      const verdict = await count(subject, { callerId: subject.proxyId, traffic, extraCounters: evaluation.extraCounters });
+      const verdict = await count(subject, {
+        callerId: subject.proxyId,
+        traffic,
+        extraCounters: evaluation.extraCounters,
+      });
       if (!verdict.allowed) return refusals.limited(subject, undefined, verdict, ratesIn(evaluation));
 
       if (evaluation.kind === 'denied') return refusals.refuse(subject, undefined, evaluation.denial);

@@ -115,7 +115,8 @@ export function createAccessStore(options: {
     });
     // Of one kind, for its statement; and by the hash, so that who asks something slow keeps a part of the others waiting
     // and not all.
-    const batchKeyOf = ({ kind, hash }: AgentCredential): string => `${kind} ${hash.charCodeAt(0) % maxReads}`;
+    const batchKeyOf = ({ kind, hash }: AgentCredential): string =>
+      `${kind} ${hash.charCodeAt(0) % maxReads}`;
     return (credential: AgentCredential, service: string, nowMs: number): Promise<Subject | undefined> => {
       const { kind, hash } = credential;
       const audience = credential.kind === 'session' ? credential.audience : '';

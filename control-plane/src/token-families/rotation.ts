@@ -46,7 +46,10 @@ export function standingOf(
 /** Makes the pairs that follow refresh tokens of one kind of session. */
 export interface Rotation {
   /** The pair that follows the present token, and what is to be kept of that token. */
-  next(sessionId: string, refreshToken: string): { readonly pair: TokenPair; readonly former: PreviousRefreshToken };
+  next(
+    sessionId: string,
+    refreshToken: string,
+  ): { readonly pair: TokenPair; readonly former: PreviousRefreshToken };
   /** The pair that a token was already exchanged for. */
   again(sessionId: string, refreshToken: string, former: PreviousRefreshToken): TokenPair;
 }

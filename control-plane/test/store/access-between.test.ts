@@ -68,7 +68,7 @@ function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
   const access = createAccess({
     store: database.accessStore,
     limiter: {
-      admit: ({ further }) => (counted.push(...further), { allowed: true }),
+      admit: ({ extraCounters }) => (counted.push(...extraCounters), { allowed: true }),
       take: (counter) => (counted.push(counter), { allowed: true }),
       lockouts: () => [],
     },

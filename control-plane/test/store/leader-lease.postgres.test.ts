@@ -18,8 +18,7 @@ afterAll(async () => {
 beforeEach(() => heldUntil('-infinity'));
 
 /** As each process has one. */
-const processes = (count: number) =>
-  Array.from({ length: count }, () => createLeaderLease(database.kysely));
+const processes = (count: number) => Array.from({ length: count }, () => createLeaderLease(database.kysely));
 const heldUntil = async (end: string): Promise<void> =>
   void (await sql`UPDATE background_claims SET held_until = ${sql.raw(`${end === '-infinity' ? `'${end}'` : end}`)}`.execute(
     database.kysely,
