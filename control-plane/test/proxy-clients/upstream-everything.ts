@@ -18,7 +18,8 @@ export async function startUpstreamEverything(credential: string): Promise<McpUp
     (req, res) => {
       const { authorization: _, ...headers } = req.headers;
       const { method = 'GET', url: path = '/' } = req;
-      const onward = request({ port, host: '127.0.0.1', path, method, headers }, (answer) => {
+      // The server closes idle connections at its own time: none is used twice.
+      const onward = request({ port, host: '127.0.0.1', path, method, headers, agent: false }, (answer) => {
         res.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
         res.flushHeaders();
         answer.pipe(res);
