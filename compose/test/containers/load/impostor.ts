@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 
-// Something else at the webhook's address that answers everything with garbage, and counts what it is sent. Runs in a
-// container, from this file alone; the certificate is what the settings name.
+// Something else at the webhook's address that is healthy, answers everything else with garbage, and counts what it is sent.
+// Runs in a container, from this file alone; the certificate is what the settings name.
 
 const asked = new Map<string, number>();
 const options = {
@@ -14,7 +14,9 @@ const garbage = (req: IncomingMessage, res: ServerResponse): void => {
   const what = `${req.method} ${(req.url ?? '').split('?')[0]}`;
   asked.set(what, (asked.get(what) ?? 0) + 1);
   req.resume();
-  res.writeHead(200, { 'content-type': 'application/json' }).end('{"garbage":[');
+  res
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(what === 'GET /v1/health' ? '{"status":"ok"}' : '{"garbage":[');
 };
 createTlsServer(options, garbage).listen(443);
 // Behind a proxy that ends TLS.
