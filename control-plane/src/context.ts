@@ -3,62 +3,62 @@ import { createEgress } from '@svault/shared/egress';
 import type { Logger } from '@svault/server-kit/logger';
 import type { Access } from './access/access.ts';
 import { createExpiredGrants } from './access/expired-grants.ts';
-import { createAccess } from './access/pipeline.ts';
-import { type AdminKeys, createAdminKeys } from './accounts/admin-keys.ts';
-import { type Sessions, createSessions } from './accounts/sessions.ts';
+import { createAccess } from './access/authorize-agent.ts';
+import { type AdminKeys, createAdminKeys } from './management/admin-keys.ts';
+import { type Sessions, createSessions } from './sign-in/sessions.ts';
 import {
   OIDC_CALLBACK_PATH,
   type SignInMethods,
   passwordMethod,
   providerMethod,
-} from './accounts/sign-in-methods.ts';
+} from './sign-in/methods.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
-import { type CliSessions, createCliSessions } from './cli-login/cli-sessions.ts';
+import { type CliSessions, createCliSessions } from './sign-in/cli/cli-sessions.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
-import type { StartJob } from './background.ts';
+import type { StartJob } from './core/background-job.ts';
 import { type Jobs, startJobs } from './jobs.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { type Limits, createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
 import type { Timeouts } from './timeouts.ts';
-import { type ClientDocuments, createClientDocuments } from './oauth-clients/client-documents.ts';
+import { type ClientDocuments, createClientDocuments } from './authorization-server/client-documents.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
-import { type ProxyConfigDelivery, createProxyConfigDelivery } from './proxies/config-delivery.ts';
-import { createProxyConfigRemoval } from './proxies/config-removal.ts';
-import { PROXY_PATH } from './proxies/proxy-path.ts';
-import { createBodyRoom } from './proxy-access/body-room.ts';
-import { type OngoingUses, createOngoingUses } from './proxy-access/ongoing-uses.ts';
-import { createOpenStreams } from './proxy-access/open-streams.ts';
-import { createProxyAccess } from './proxy-access/pipeline.ts';
-import type { ProxyAccess } from './proxy-access/proxy-access.ts';
-import { createSessionIds } from './proxy-access/session-ids.ts';
-import { createCredentialRejections } from './proxy-forwarding/credential-rejections.ts';
-import { createForward } from './proxy-forwarding/create-forward.ts';
-import type { Forward } from './proxy-forwarding/forward.ts';
-import { refuseFallenUse } from './proxy-forwarding/fallen-use.ts';
+import { type ProxyConfigDelivery, createProxyConfigDelivery } from './forwarding/config-delivery.ts';
+import { createProxyConfigRemoval } from './forwarding/config-removal.ts';
+import { PROXY_PATH } from './core/proxy-path.ts';
+import { createBodyRoom } from './access/body-room.ts';
+import { type OngoingUses, createOngoingUses } from './access/ongoing-uses.ts';
+import { createOpenStreams } from './access/open-streams.ts';
+import { createProxyAccess } from './access/proxy-pipeline.ts';
+import type { ProxyAccess } from './access/proxy-access.ts';
+import { createSessionIds } from './access/session-ids.ts';
+import { createCredentialRejections } from './forwarding/credential-rejections.ts';
+import { createForward } from './forwarding/create-forward.ts';
+import type { Forward } from './forwarding/forward.ts';
+import { refuseFallenUse } from './forwarding/fallen-use.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import type { TokenRefresh } from './refresh/refresh-result.ts';
 import { createRefreshScheduler } from './refresh/scheduler.ts';
 import { createTokenRefresh } from './refresh/token-refresh.ts';
-import { type WebhookRecords, createWebhookRecords } from './tokens/webhook-records.ts';
-import type { Stores, UnitOfWork } from './unit-of-work.ts';
-import { createUpstreamSessions } from './upstream-sessions/upstream-sessions.ts';
-import { type WebhookBinder, createWebhookBinder } from './webhook-link/bind-webhook.ts';
-import { createCallBudget } from './webhook-link/call-budget.ts';
-import { type LinkedWebhook, type Wait, createLinkedWebhook } from './webhook-link/linked-webhook.ts';
-import { type OnlineStatus, createOnlineStatus } from './webhook-link/online-status.ts';
-import { createSettingAside } from './webhook-link/set-aside.ts';
-import { type KeyRotation, createKeyRotation } from './webhook-link/rotate-key.ts';
-import { createSignedClient } from './webhook-link/signed-client.ts';
-import { type StoreTickets, createStoreTickets } from './webhook-link/store-tickets.ts';
-import { type Tickets, createTickets } from './webhook-link/tickets.ts';
-import { createWebhookKeys } from './webhook-link/webhook-keys.ts';
-import { createWebhookProber } from './webhook-link/webhook-prober.ts';
+import { type WebhookRecords, createWebhookRecords } from './webhook/token-metadata.ts';
+import type { Stores, UnitOfWork } from './core/stores.ts';
+import { createUpstreamSessions } from './forwarding/upstream-sessions.ts';
+import { type WebhookBinder, createWebhookBinder } from './webhook/bind-webhook.ts';
+import { createCallBudget } from './webhook/call-budget.ts';
+import { type LinkedWebhook, type Wait, createLinkedWebhook } from './webhook/linked-webhook.ts';
+import { type OnlineStatus, createOnlineStatus } from './webhook/online-status.ts';
+import { createSettingAside } from './webhook/set-aside.ts';
+import { type KeyRotation, createKeyRotation } from './webhook/rotate-key.ts';
+import { createSignedClient } from './webhook/signed-client.ts';
+import { type StoreTickets, createStoreTickets } from './webhook/store-tickets.ts';
+import { type Tickets, createTickets } from './webhook/tickets.ts';
+import { createWebhookKeys } from './webhook/webhook-keys.ts';
+import { createWebhookProber } from './webhook/webhook-prober.ts';
 
 /** Everything the program is made of, built once. Features and routes take what they need of it, never the whole. */
 export interface Context {
@@ -168,7 +168,7 @@ export async function createContext(
     connectRedis:
       redisUrl &&
       (async (connecting) =>
-        (await import('./store/redis.ts')).connectRedis(redisUrl, connecting, timeouts.redisMs)),
+        (await import('./store/redis/redis.ts')).connectRedis(redisUrl, connecting, timeouts.redisMs)),
     limits,
     clock,
     logger,

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
-import { forgetEndedSignIns } from './accounts/ended-sign-ins.ts';
+import { forgetEndedSignIns } from './sign-in/expired-sign-ins.ts';
 import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
 import { createAuditShipper } from './audit/shipper.ts';
-import { type LeaderLease, type StartJob, startJob as startByTimer } from './background.ts';
-import { forgetUnusedClients } from './oauth-clients/client-use.ts';
+import { type LeaderLease, type StartJob, startJob as startByTimer } from './core/background-job.ts';
+import { forgetUnusedClients } from './authorization-server/client-use.ts';
 import type { RefreshScheduler } from './refresh/scheduler.ts';
-import type { Stores, UnitOfWork } from './unit-of-work.ts';
-import { createAuditDelivery } from './webhook-link/audit-delivery.ts';
-import type { LinkedWebhook } from './webhook-link/linked-webhook.ts';
-import { createRotationCompletion } from './webhook-link/pending-keys.ts';
-import type { KeyRotation } from './webhook-link/rotate-key.ts';
-import type { WebhookProber } from './webhook-link/webhook-prober.ts';
+import type { Stores, UnitOfWork } from './core/stores.ts';
+import { createAuditDelivery } from './webhook/audit-delivery.ts';
+import type { LinkedWebhook } from './webhook/linked-webhook.ts';
+import { createRotationCompletion } from './webhook/pending-keys.ts';
+import type { KeyRotation } from './webhook/rotate-key.ts';
+import type { WebhookProber } from './webhook/webhook-prober.ts';
 
 /** How often each is looked after. */
 const SHIPPING_PAUSE_MS = 250;

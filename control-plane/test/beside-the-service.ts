@@ -1,6 +1,6 @@
 import { silentLogger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
-import { makeLoginLink } from '../src/accounts/login-link.ts';
+import { makeLoginLink } from '../src/sign-in/login-link.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { operatorKeys } from '../src/context.ts';
 import type { Database } from '../src/store/database.ts';

@@ -1,6 +1,6 @@
 import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cliTokens } from '../src/cli-login/cli-tokens.ts';
+import { cliTokens } from '../src/sign-in/cli/cli-tokens.ts';
 import { type CliGrant, bearer, cliSession, refresh } from './cli-steps.ts';
 import { type ManagementService, clientOf, startService } from './management-service.ts';
 

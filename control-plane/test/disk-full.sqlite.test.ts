@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock } from '@svault/shared';
-import { ensureOwner } from '../src/accounts/bootstrap.ts';
+import { ensureOwner } from '../src/sign-in/bootstrap.ts';
 import { createApp } from '../src/app.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { type Context, createContext } from '../src/context.ts';

@@ -1,22 +1,22 @@
 import { ManualClock, hashKey, newId, sha256, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ensureOwner } from '../src/accounts/bootstrap.ts';
-import { forgetEndedSignIns } from '../src/accounts/ended-sign-ins.ts';
-import { makeLoginLink, userOfLoginLink } from '../src/accounts/login-link.ts';
-import { createSessions, signInBrowser } from '../src/accounts/sessions.ts';
+import { ensureOwner } from '../src/sign-in/bootstrap.ts';
+import { forgetEndedSignIns } from '../src/sign-in/expired-sign-ins.ts';
+import { makeLoginLink, userOfLoginLink } from '../src/sign-in/login-link.ts';
+import { createSessions, signInBrowser } from '../src/sign-in/sessions.ts';
 import {
   approveCliLogin,
   beginCliLogin,
   exchangeCliCode,
   pendingCliLogin,
-} from '../src/cli-login/cli-login.ts';
-import { createCliSessions, openCliSession } from '../src/cli-login/cli-sessions.ts';
-import { createAgent } from '../src/agents/manage-agents.ts';
-import { introspect } from '../src/oauth-sessions/introspect-token.ts';
-import { issueCode } from '../src/oauth-sessions/issue-code.ts';
-import { openOauthSession } from '../src/oauth-sessions/open-session.ts';
-import { refreshOauthSession } from '../src/oauth-sessions/refresh-session.ts';
-import type { IssuedTokens } from '../src/oauth-sessions/session-tokens.ts';
+} from '../src/sign-in/cli/cli-login.ts';
+import { createCliSessions, openCliSession } from '../src/sign-in/cli/cli-sessions.ts';
+import { createAgent } from '../src/management/manage-agents.ts';
+import { introspect } from '../src/authorization-server/introspection.ts';
+import { issueCode } from '../src/management/approve-oauth-client.ts';
+import { openOauthSession } from '../src/authorization-server/open-session.ts';
+import { refreshOauthSession } from '../src/authorization-server/refresh-session.ts';
+import type { IssuedTokens } from '../src/authorization-server/session-tokens.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 

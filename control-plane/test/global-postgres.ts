@@ -5,10 +5,10 @@ import { startPostgres } from '@svault/test-kit/postgres-server';
 import { NO_REDIS, REDIS_PROGRAM, startRedis } from '@svault/test-kit/redis-server';
 import { administer, databaseUrl } from '@svault/test-kit/test-database';
 import type { TestProject } from 'vitest/node';
-import { migrate } from '../src/store/migrate.ts';
-import { createPostgresPool } from '../src/store/postgres-pool.ts';
-import type { Schema } from '../src/store/schema.ts';
-import { textInByteOrder } from '../src/store/text-in-byte-order.ts';
+import { migrate } from '../src/store/migrations/migrate.ts';
+import { createPostgresPool } from '../src/store/postgres/postgres-pool.ts';
+import type { Schema } from '../src/store/schema/schema.ts';
+import { textInByteOrder } from '../src/store/postgres/text-in-byte-order.ts';
 
 const TEMPLATE = 'svault_template';
 

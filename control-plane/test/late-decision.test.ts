@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { ManualClock, newId, sha256, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ensureOwner } from '../src/accounts/bootstrap.ts';
-import { createSessions, signInBrowser } from '../src/accounts/sessions.ts';
-import type { User } from '../src/accounts/user-store.ts';
-import { beginCliLogin } from '../src/cli-login/cli-login.ts';
-import { createCliPage } from '../src/console-api/cli-page.ts';
-import { createPageSession } from '../src/http/page-session.ts';
+import { ensureOwner } from '../src/sign-in/bootstrap.ts';
+import { createSessions, signInBrowser } from '../src/sign-in/sessions.ts';
+import type { User } from '../src/core/user-store.ts';
+import { beginCliLogin } from '../src/sign-in/cli/cli-login.ts';
+import { createCliPage } from '../src/api/pages/cli-page.ts';
+import { createPageSession } from '../src/api/pages/page-session.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 

@@ -1,11 +1,11 @@
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import { expect, it } from 'vitest';
-import { createTools } from '../src/mcp/all-tools.ts';
-import { createJudge } from '../src/mcp/inbound.ts';
-import { routeOf } from '../src/mcp/message-route.ts';
-import { createSdkServer } from '../src/mcp/sdk-server.ts';
-import type { StandardHeaders } from '../src/mcp/standard-headers.ts';
-import { toolResult } from '../src/mcp/tool.ts';
+import { createTools } from '../src/api/mcp/all-tools.ts';
+import { createJudge } from '../src/api/mcp/inbound.ts';
+import { routeOf } from '../src/api/mcp/message-route.ts';
+import { createSdkServer } from '../src/api/mcp/sdk-server.ts';
+import type { StandardHeaders } from '../src/api/mcp/standard-headers.ts';
+import { toolResult } from '../src/api/mcp/tool.ts';
 import { mutant, seeded } from './mcp-mutator.ts';
 
 // The front says of each message what the SDK would say of it. Held against the SDK by mutants, in the process.

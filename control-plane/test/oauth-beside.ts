@@ -1,8 +1,8 @@
 import type { Id } from '@svault/shared';
-import type { Actor } from '../src/accounts/actor.ts';
-import { issueCode } from '../src/oauth-sessions/issue-code.ts';
-import { openOauthSession } from '../src/oauth-sessions/open-session.ts';
-import type { Stores } from '../src/unit-of-work.ts';
+import type { Actor } from '../src/core/actor.ts';
+import { issueCode } from '../src/management/approve-oauth-client.ts';
+import { openOauthSession } from '../src/authorization-server/open-session.ts';
+import type { Stores } from '../src/core/stores.ts';
 import { openBeside } from './beside-the-service.ts';
 import { newProof } from './cli-steps.ts';
 import {

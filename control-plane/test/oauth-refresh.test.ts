@@ -1,6 +1,6 @@
 import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { oauthTokens } from '../src/oauth-sessions/session-tokens.ts';
+import { oauthTokens } from '../src/authorization-server/session-tokens.ts';
 import { registerClient } from './consent-steps.ts';
 import type { Call } from './management-service.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Clock } from '@svault/shared';
-import { makeLoginLink } from '../src/accounts/login-link.ts';
+import { makeLoginLink } from '../src/sign-in/login-link.ts';
 import { withStores } from '../src/commands/with-stores.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
 

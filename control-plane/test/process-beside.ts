@@ -9,12 +9,12 @@ import {
   type LinkedCall,
   type LinkedWebhook,
   createLinkedWebhook,
-} from '../src/webhook-link/linked-webhook.ts';
-import { createCallBudget } from '../src/webhook-link/call-budget.ts';
-import { createOnlineStatus } from '../src/webhook-link/online-status.ts';
-import { createSignedClient } from '../src/webhook-link/signed-client.ts';
-import { createWebhookKeys } from '../src/webhook-link/webhook-keys.ts';
-import type { WebhookLink } from '../src/webhook-link/webhook-link.ts';
+} from '../src/webhook/linked-webhook.ts';
+import { createCallBudget } from '../src/webhook/call-budget.ts';
+import { createOnlineStatus } from '../src/webhook/online-status.ts';
+import { createSignedClient } from '../src/webhook/signed-client.ts';
+import { createWebhookKeys } from '../src/webhook/webhook-keys.ts';
+import type { WebhookLink } from '../src/core/webhook-link.ts';
 
 /** What a second process on the database of a pair is made of. */
 export interface ProcessBeside {

@@ -5,10 +5,10 @@ import {
   type DeliverableProxy,
   type ProxyConfigDelivery,
   createProxyConfigDelivery,
-} from '../src/proxies/config-delivery.ts';
-import { createProxyConfigRemoval } from '../src/proxies/config-removal.ts';
-import { type Proxy, templatesOf } from '../src/proxies/proxy.ts';
-import { WebhookCallFailed } from '../src/webhook-link/webhook-call-failed.ts';
+} from '../src/forwarding/config-delivery.ts';
+import { createProxyConfigRemoval } from '../src/forwarding/config-removal.ts';
+import { type Proxy, templatesOf } from '../src/core/proxy.ts';
+import { WebhookCallFailed } from '../src/webhook/webhook-call-failed.ts';
 import type { Answer } from './management-service.ts';
 import { type PairedService, startPairedService } from './paired-service.ts';
 import { type ProcessBeside, processBeside } from './process-beside.ts';

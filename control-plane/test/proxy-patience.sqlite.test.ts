@@ -9,11 +9,11 @@ import { type AnswerHead, type Egress, createEgress } from '@svault/shared/egres
 import { generate } from 'selfsigned';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RefreshResult } from '../src/refresh/refresh-result.ts';
-import { createSessionIds } from '../src/proxy-access/session-ids.ts';
-import { createForward } from '../src/proxy-forwarding/create-forward.ts';
-import type { ProxyUse } from '../src/proxy-access/proxy-access.ts';
-import { type OnlineStatus, createOnlineStatus } from '../src/webhook-link/online-status.ts';
-import { createTickets } from '../src/webhook-link/tickets.ts';
+import { createSessionIds } from '../src/access/session-ids.ts';
+import { createForward } from '../src/forwarding/create-forward.ts';
+import type { ProxyUse } from '../src/access/proxy-access.ts';
+import { type OnlineStatus, createOnlineStatus } from '../src/webhook/online-status.ts';
+import { createTickets } from '../src/webhook/tickets.ts';
 
 // How long is waited for upstreams and webhooks (R25), with shorter times than the protocol's, and by both ways; and what
 // becomes of a call that needs a refresh first (protocol.md 5.6).

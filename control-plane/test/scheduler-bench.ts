@@ -2,7 +2,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import { type RefreshScheduler, createRefreshScheduler } from '../src/refresh/scheduler.ts';
-import { createSettingAside } from '../src/webhook-link/set-aside.ts';
+import { createSettingAside } from '../src/webhook/set-aside.ts';
 import { createTokenRefresh } from '../src/refresh/token-refresh.ts';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
 import { refreshableRecord } from './refreshable-record.ts';

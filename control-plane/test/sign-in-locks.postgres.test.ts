@@ -1,10 +1,10 @@
 import { ManualClock, sha256, toBase64url, utf8 } from '@svault/shared';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ensureOwner } from '../src/accounts/bootstrap.ts';
-import { makeLoginLink, signInByLink } from '../src/accounts/login-link.ts';
-import type { User } from '../src/accounts/user-store.ts';
-import { approveCliLogin, beginCliLogin, exchangeCliCode } from '../src/cli-login/cli-login.ts';
+import { ensureOwner } from '../src/sign-in/bootstrap.ts';
+import { makeLoginLink, signInByLink } from '../src/sign-in/login-link.ts';
+import type { User } from '../src/core/user-store.ts';
+import { approveCliLogin, beginCliLogin, exchangeCliCode } from '../src/sign-in/cli/cli-login.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 

@@ -5,7 +5,7 @@ import {
   type SessionProxy,
   type UpstreamSessions,
   createUpstreamSessions,
-} from '../src/upstream-sessions/upstream-sessions.ts';
+} from '../src/forwarding/upstream-sessions.ts';
 import { openBeside } from './beside-the-service.ts';
 import { type Answer, type ManagementService, startService } from './management-service.ts';
 import { WIDE_LIMITS, postOauth } from './oauth-steps.ts';

@@ -1,6 +1,6 @@
 import { scrub } from '@svault/server-kit/scrub';
 import type { Outcome } from '@svault/shared/schemas';
-import type { AuditDetail, NewAuditEvent } from '../audit/audit-event.ts';
+import type { AuditDetail, NewAuditEvent } from '../core/audit-event.ts';
 import type { AccessSubject } from './access-store.ts';
 import type { Denial } from './denial.ts';
 

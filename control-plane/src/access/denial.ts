@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
 import type { PolicyDenial } from '../policies/policy-verdict.ts';
 

@@ -1,6 +1,6 @@
-import type { NewAuditEvent } from '../audit/audit-event.ts';
-import { refusal } from '../errors.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
+import { refusal } from '../core/errors.ts';
+import type { UnitOfWork } from '../core/stores.ts';
 import type { AccessSubject } from './access-store.ts';
 
 /** The one change that a credential request makes: expired → deleted (specification, "States and transitions"). */

@@ -1,4 +1,4 @@
-import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import { accessEvent } from './access-event.ts';
 import type { AccessSubject } from './access-store.ts';
 import { type Denied, denied, plainDenial } from './denial.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '@svault/shared';
-import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';

@@ -1,4 +1,4 @@
-import { refusal } from '../errors.ts';
+import { refusal } from '../core/errors.ts';
 
 /** Each further one needs another change between a read and the write behind it. */
 const MAX_ATTEMPTS = 3;

@@ -1,5 +1,5 @@
 import { type Id, ManualClock } from '@svault/shared';
-import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { AuditWriter, StandingAgentAccess } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
@@ -7,9 +7,9 @@ import { createLimits } from '../limits/limits.ts';
 import type { PolicyVerdict } from '../policies/policy-verdict.ts';
 import type { AccessRequest, Question } from './access.ts';
 import type { AccessSubject, ListedGrant } from './access-store.ts';
-import type { AgentCredential } from './agent-credential.ts';
+import type { AgentCredential } from '../core/agent-credential.ts';
 import type { Decision } from './decision.ts';
-import { createAccess } from './pipeline.ts';
+import { createAccess } from './authorize-agent.ts';
 
 export const NOW = Date.parse('2026-11-20T12:00:00Z');
 

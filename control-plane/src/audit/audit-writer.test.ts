@@ -2,7 +2,7 @@ import { createLogger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { NewAuditEvent } from './audit-event.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import { type AuditEntry, createAuditWriter } from './audit-writer.ts';
 
 const event = (serviceName: string): NewAuditEvent => ({

@@ -1,9 +1,9 @@
 import type { Logger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
-import type { AgentCredential } from '../access/agent-credential.ts';
-import { refusal } from '../errors.ts';
+import type { AgentCredential } from '../core/agent-credential.ts';
+import { refusal } from '../core/errors.ts';
 import type { LifetimeUse } from '../policies/policy-verdict.ts';
-import type { NewAuditEvent } from './audit-event.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 
 /** One line of what is to be written before an answer goes out. */
 export interface AuditEntry {

@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AuditDetail, type NewAuditEvent, stampEvent } from './audit-event.ts';
+import { type AuditDetail, type NewAuditEvent, stampEvent } from '../core/audit-event.ts';
 import { EMPTY_CHAIN, followChain, linkEvent } from './chain.ts';
 
 const event: NewAuditEvent = {

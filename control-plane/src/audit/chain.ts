@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { CHAIN_START, canonicalJson } from '@svault/server-kit/hash-chain';
-import type { AuditEvent, StampedAuditEvent } from './audit-event.ts';
+import type { AuditEvent, StampedAuditEvent } from '../core/audit-event.ts';
 
 /** Where a vault's chain stands: the last event's number and hash. */
 export interface ChainHead {

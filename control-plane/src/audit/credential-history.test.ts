@@ -4,8 +4,8 @@ import { createMasterKeys } from '@svault/server-kit/master-keys';
 import { type Id, fromBase64url, newId, toBase64url } from '@svault/shared';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AuditEvent, stampEvent } from './audit-event.ts';
-import type { AuditFilter } from './audit-store.ts';
+import { type AuditEvent, stampEvent } from '../core/audit-event.ts';
+import type { AuditFilter } from '../core/audit-store.ts';
 import { EMPTY_CHAIN, linkEvent } from './chain.ts';
 import { type HistorySubject, readCredentialHistory } from './credential-history.ts';
 

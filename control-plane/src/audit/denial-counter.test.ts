@@ -1,6 +1,6 @@
 import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { NewAuditEvent } from './audit-event.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import { type DenialCounter, createDenialCounter } from './denial-counter.ts';
 
 const denial = (agent: string, code = 'RATE_LIMITED'): NewAuditEvent => ({

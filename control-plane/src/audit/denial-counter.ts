@@ -1,6 +1,6 @@
 import { type Clock, formatTime } from '@svault/shared';
 import type { AuditWriter } from './audit-writer.ts';
-import type { NewAuditEvent } from './audit-event.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 
 /**
  * Denials that a caller can cause without limit, as one event per caller, code and minute with `count`: whoever

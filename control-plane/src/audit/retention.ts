@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
-import type { UnitOfWork } from '../unit-of-work.ts';
-import type { AuditEvent } from './audit-event.ts';
-import type { AuditChain, AuditStore } from './audit-store.ts';
+import type { UnitOfWork } from '../core/stores.ts';
+import type { AuditEvent } from '../core/audit-event.ts';
+import type { AuditChain, AuditStore } from '../core/audit-store.ts';
 import { followChain } from './chain.ts';
 
 /** Keeps the log to its age: what is older than the operator wants leaves each vault's chain at its old end. */

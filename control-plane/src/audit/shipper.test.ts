@@ -1,7 +1,7 @@
 import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AuditEvent, stampEvent } from './audit-event.ts';
+import { type AuditEvent, stampEvent } from '../core/audit-event.ts';
 import { EMPTY_CHAIN, linkEvent } from './chain.ts';
 import { type AuditShipper, createAuditShipper } from './shipper.ts';
 

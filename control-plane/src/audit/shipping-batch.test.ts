@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import { STORAGE_LIMITS, auditEventSchema } from '@svault/shared/schemas';
 import { describe, expect, it } from 'vitest';
-import { type NewAuditEvent, stampEvent } from './audit-event.ts';
+import { type NewAuditEvent, stampEvent } from '../core/audit-event.ts';
 import { EMPTY_CHAIN, linkEvent } from './chain.ts';
 import { MAX_BATCH_EVENTS, cutBatch, toWireEvent } from './shipping-batch.ts';
 

@@ -1,5 +1,5 @@
 import type { AuditEvent as WireAuditEvent } from '@svault/shared/schemas';
-import { type AuditEvent, withTakeableText } from './audit-event.ts';
+import { type AuditEvent, withTakeableText } from '../core/audit-event.ts';
 
 /** protocol.md 5.3: most events of one `audit.append`. */
 export const MAX_BATCH_EVENTS = 500;

@@ -1,5 +1,5 @@
 import type { Subcommand } from '@svault/server-kit/program';
-import { verifyLog } from '../audit/verify-log.ts';
+import { verifyLog } from '../audit/verify.ts';
 import { controlPlaneConfig } from '../config/config.ts';
 import { withDatabase } from './with-stores.ts';
 

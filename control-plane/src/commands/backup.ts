@@ -4,7 +4,7 @@ import { formatTime, systemClock } from '@svault/shared';
 import { controlPlaneConfig } from '../config/config.ts';
 import { operatorKeys } from '../context.ts';
 import { operatorKeyOf } from '../store/sealing-key.ts';
-import { openSqliteDatabase } from '../store/sqlite-database.ts';
+import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
 import { sqliteFileOf } from './sqlite-file.ts';
 import { AS_TOOL } from './with-stores.ts';
 

@@ -1,6 +1,6 @@
 import { systemClock } from '@svault/shared';
 import type { Subcommand } from '@svault/server-kit/program';
-import { makeLoginLink } from '../accounts/login-link.ts';
+import { makeLoginLink } from '../sign-in/login-link.ts';
 import { controlPlaneConfig } from '../config/config.ts';
 import { withStores } from './with-stores.ts';
 

@@ -4,7 +4,7 @@ import { openBackup } from '@svault/server-kit/backup-file';
 import type { Subcommand } from '@svault/server-kit/program';
 import { controlPlaneConfig } from '../config/config.ts';
 import { operatorKeys } from '../context.ts';
-import { openSqliteDatabase } from '../store/sqlite-database.ts';
+import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
 import { sqliteFileOf } from './sqlite-file.ts';
 import { AS_TOOL } from './with-stores.ts';
 

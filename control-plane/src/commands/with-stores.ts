@@ -4,7 +4,7 @@ import type { ControlPlaneConfig } from '../config/config.ts';
 import { operatorKeys } from '../context.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
 import { openDatabase } from '../store/open-database.ts';
-import type { Stores } from '../unit-of-work.ts';
+import type { Stores } from '../core/stores.ts';
 
 /** How a subcommand opens what a `serve` has made. */
 export const AS_TOOL: OpenOptions = { clock: systemClock, logger: silentLogger, opener: 'tool' };

@@ -7,7 +7,7 @@ import type { MaxUsageSettings } from './max-usage.ts';
 import type { RuleType, TargetType } from './policy-verdict.ts';
 import type { RateLimitSettings } from './rate-limit.ts';
 import type { RequestFacts } from './request-facts.ts';
-import type { Rule } from './rule.ts';
+import type { Rule } from '../core/rule.ts';
 import { compileTimeWindow } from './time-window.ts';
 
 /** A rule of a policy as it is attached to one target. */

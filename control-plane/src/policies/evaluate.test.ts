@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createPolicyEvaluator } from './evaluate.ts';
 import type { PolicyQuestion, PolicyVerdict } from './policy-verdict.ts';
 import { REASONS } from './reasons.ts';
-import type { RuleSettings } from './rule.ts';
+import type { RuleSettings } from '../core/rule.ts';
 
 const evaluator = createPolicyEvaluator((address) => (address.kind() === 'ipv4' ? 'NL' : undefined));
 

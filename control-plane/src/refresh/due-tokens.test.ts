@@ -1,7 +1,7 @@
 import { formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import { describe, expect, it } from 'vitest';
-import type { RefreshAttempt } from './attempt-store.ts';
+import type { RefreshAttempt } from '../core/refresh-attempt.ts';
 import { isDue } from './due-tokens.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');

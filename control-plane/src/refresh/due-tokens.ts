@@ -1,6 +1,6 @@
 import { parseTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
-import type { RefreshAttempt } from './attempt-store.ts';
+import type { RefreshAttempt } from '../core/refresh-attempt.ts';
 import { MAX_PAUSE_MS } from './next-attempt.ts';
 
 /** Specification, "Events": tokens expiring within an hour are refreshed. */

@@ -1,10 +1,10 @@
 import { type Clock, formatTime } from '@svault/shared';
 import { type TokenMetadata, cursorSchema, tokenMetadataSchema } from '@svault/shared/schemas';
-import { TOKENS_AT_ONCE, fewerTokens } from '../webhook-link/answer-caps.ts';
-import type { LinkedWebhook } from '../webhook-link/linked-webhook.ts';
-import type { WebhookAnswer } from '../webhook-link/signed-client.ts';
-import { WebhookCallFailed, isTooLarge } from '../webhook-link/webhook-call-failed.ts';
-import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import { TOKENS_AT_ONCE, fewerTokens } from '../webhook/answer-caps.ts';
+import type { LinkedWebhook } from '../webhook/linked-webhook.ts';
+import type { WebhookAnswer } from '../webhook/signed-client.ts';
+import { WebhookCallFailed, isTooLarge } from '../webhook/webhook-call-failed.ts';
+import type { WebhookLink } from '../core/webhook-link.ts';
 import { REFRESH_AHEAD_MS } from './due-tokens.ts';
 
 /** A webhook whose list has no end is not read for ever. */

@@ -1,13 +1,13 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import { type RefreshLease, refreshLeaseSchema, refreshOutcomeSchema } from '@svault/shared/schemas';
-import { type ClientAuthentication, authenticateClient } from '../providers/authenticate-client.ts';
-import type { ProviderStore } from '../providers/provider-store.ts';
-import type { StoredProvider } from '../providers/provider.ts';
-import type { Stores } from '../unit-of-work.ts';
-import type { LinkedWebhook } from '../webhook-link/linked-webhook.ts';
-import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
-import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import { type ClientAuthentication, authenticateClient } from './authenticate-client.ts';
+import type { ProviderStore } from '../core/provider-store.ts';
+import type { StoredProvider } from '../core/provider.ts';
+import type { Stores } from '../core/stores.ts';
+import type { LinkedWebhook } from '../webhook/linked-webhook.ts';
+import { WebhookCallFailed } from '../webhook/webhook-call-failed.ts';
+import type { WebhookLink } from '../core/webhook-link.ts';
 import type { RefreshResult } from './refresh-result.ts';
 
 export interface Mediation {

@@ -1,5 +1,5 @@
 import { formatTime } from '@svault/shared';
-import type { RefreshAttempt } from './attempt-store.ts';
+import type { RefreshAttempt } from '../core/refresh-attempt.ts';
 import { backOffMs } from './back-off.ts';
 import type { RefreshResult } from './refresh-result.ts';
 

@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
+import type { WebhookCallFailed } from '../webhook/webhook-call-failed.ts';
 
 /** What came of asking for a token to be refreshed (protocol.md section 7). */
 export type RefreshResult =

@@ -1,4 +1,4 @@
-import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
+import { WebhookCallFailed } from '../webhook/webhook-call-failed.ts';
 import type { RefreshResult } from './refresh-result.ts';
 
 /** Where a webhook asks us to come again and says no time. */

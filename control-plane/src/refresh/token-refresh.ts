@@ -9,11 +9,11 @@ import {
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
-import { WebhookCallFailed } from '../webhook-link/webhook-call-failed.ts';
-import type { WebhookLink } from '../webhook-link/webhook-link.ts';
+import { WebhookCallFailed } from '../webhook/webhook-call-failed.ts';
+import type { WebhookLink } from '../core/webhook-link.ts';
 import { REFRESH_AHEAD_MS } from './due-tokens.ts';
 import { type Mediation, refreshByMediation } from './mediated-refresh.ts';
-import { refreshByNotice } from './notified-refresh.ts';
+import { refreshByNotice } from './notify.ts';
 import { refreshEvent } from './refresh-event.ts';
 import type { RefreshReason, RefreshResult, RefreshWish, TokenRefresh } from './refresh-result.ts';
 import { outcomeOfFailure } from './refused-refresh.ts';

@@ -4,11 +4,11 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { AccessStore } from '../access/access-store.ts';
 import type { AuditCommit } from '../audit/audit-writer.ts';
-import type { LeaderLease } from '../background.ts';
-import type { ProxyAccessStore } from '../proxy-access/proxy-access-store.ts';
-import type { Stores, UnitOfWork } from '../unit-of-work.ts';
-import type { SharedOutages } from '../webhook-link/shared-outages.ts';
-import type { Schema } from './schema.ts';
+import type { LeaderLease } from '../core/background-job.ts';
+import type { ProxyAccessStore } from '../access/proxy-access-store.ts';
+import type { Stores, UnitOfWork } from '../core/stores.ts';
+import type { SharedOutages } from '../webhook/shared-outages.ts';
+import type { Schema } from './schema/schema.ts';
 
 /** An open database of either kind. */
 export interface Database {

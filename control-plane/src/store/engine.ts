@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { StampedAuditEvent } from '../audit/audit-event.ts';
-import type { Schema } from './schema.ts';
+import type { StampedAuditEvent } from '../core/audit-event.ts';
+import type { Schema } from './schema/schema.ts';
 
 /** What the two databases do in ways of their own behind the same stores. */
 export interface Engine {

@@ -2,7 +2,7 @@ import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { DatabaseAddress } from '../config/database-setting.ts';
 import type { Database, OpenOptions } from './database.ts';
 import type { OperatorKeys } from './sealing-key.ts';
-import { openSqliteDatabase } from './sqlite-database.ts';
+import { openSqliteDatabase } from './sqlite/sqlite-database.ts';
 
 /**
  * Opens the database of the settings and brings its schema up to date.
@@ -17,7 +17,7 @@ export async function openDatabase(
 ): Promise<Database> {
   if (address.kind === 'sqlite') return openSqliteDatabase(address.path, operatorKeys, options);
   // Loaded only where it is used: it makes the start on SQLite slower.
-  const { openPostgresDatabase } = await import('./postgres-database.ts');
+  const { openPostgresDatabase } = await import('./postgres/postgres-database.ts');
   return openPostgresDatabase(address.url, operatorKeys, options).catch((error: unknown) => {
     if (!(error instanceof StorageFailure)) throw error;
     throw new StorageFailure(`the database that SV_DATABASE_URL names cannot be used: ${error.message}`, {

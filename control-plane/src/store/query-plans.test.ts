@@ -5,12 +5,12 @@ import { createGroupCommit } from '@svault/server-kit/group-commit';
 import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, Secret, newId, systemClock } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { PageRequest } from '../paging.ts';
-import type { Policy } from '../policies/policy.ts';
-import { createAccessStore } from './access-store-sqlite.ts';
-import { createAuditCommit } from './audit-commit-sqlite.ts';
-import { createProxyAccessStore } from './proxy-access-store-sqlite.ts';
-import { type OpenSqlite, openSqliteDatabase } from './sqlite-database.ts';
+import type { PageRequest } from '../core/paging.ts';
+import type { Policy } from '../core/policy.ts';
+import { createAccessStore } from './sqlite/access-store.ts';
+import { createAuditCommit } from './sqlite/audit-commit.ts';
+import { createProxyAccessStore } from './sqlite/proxy-access-store.ts';
+import { type OpenSqlite, openSqliteDatabase } from './sqlite/sqlite-database.ts';
 
 // What a statement reads must not grow with the tables: none may go through one, and those of grants, which an account
 // has by the hundred thousand, must take the index that leads to the few they are about.

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { AeadFailed } from '@svault/server-kit/aead';
 import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-keys';
 import { type Secret, fromBase64url, toBase64url } from '@svault/shared';
-import type { Schema } from './schema.ts';
+import type { Schema } from './schema/schema.ts';
 
 /** The master key of the settings is not the one this database was made with. Nothing was changed. */
 class WrongMasterKey extends Error {

@@ -1,4 +1,4 @@
-import { cursorOf } from '../../src/paging.ts';
+import { cursorOf } from '../../src/core/paging.ts';
 import { fromBase64url } from '@svault/shared';
 import { type Answer, clientOf } from '../management-service.ts';
 import { type Account, type TwoAccounts, neverExisted } from './accounts.ts';

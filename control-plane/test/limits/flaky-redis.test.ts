@@ -9,7 +9,7 @@ import { createLimits } from '../../src/limits/limits.ts';
 import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
 import { createSharedLimiter } from '../../src/limits/shared-limiter.ts';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';
-import { connectRedis } from '../../src/store/redis.ts';
+import { connectRedis } from '../../src/store/redis/redis.ts';
 
 const PREFIX = 'flaky:';
 const PATIENT_MS = 10_000;

@@ -7,7 +7,7 @@ import { createLimits } from '../../src/limits/limits.ts';
 import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
 import { createSharedLimiter } from '../../src/limits/shared-limiter.ts';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';
-import { connectRedis } from '../../src/store/redis.ts';
+import { connectRedis } from '../../src/store/redis/redis.ts';
 import { processOnTime, twoProcessesOnTime } from './limiters-on-time.ts';
 import { AS_SPECIFIED, WITH_SMALL_NUMBERS, compareMany } from './random-schedules.ts';
 

@@ -2,7 +2,7 @@ import { Secret } from '@svault/shared';
 import { NO_REDIS, REDIS_PROGRAM, type RedisServer, startRedis } from '@svault/test-kit/redis-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';
-import { connectRedis } from '../../src/store/redis.ts';
+import { connectRedis } from '../../src/store/redis/redis.ts';
 import { processOnTime, twoProcessesOnTime } from './limiters-on-time.ts';
 import { AS_SPECIFIED, WITH_SMALL_NUMBERS, compareMany } from './random-schedules.ts';
 

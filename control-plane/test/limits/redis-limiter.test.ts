@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { ManualClock, Secret, newId } from '@svault/shared';
 import { NO_REDIS, REDIS_PROGRAM, type RedisServer, startRedis } from '@svault/test-kit/redis-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectRedis } from '../../src/store/redis.ts';
+import { connectRedis } from '../../src/store/redis/redis.ts';
 import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
 import { limiterContract } from '../../src/limits/limiter.contract.ts';
 import { type Admission, type Counter, type Limiter, MAX_LOCKOUTS } from '../../src/limits/limiter.ts';

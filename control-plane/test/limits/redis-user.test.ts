@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { createLimits } from '../../src/limits/limits.ts';
 import { startLimiter } from '../../src/limits/start-limiter.ts';
 import { NO_METRICS } from '../../src/metrics.ts';
-import { connectRedis } from '../../src/store/redis.ts';
+import { connectRedis } from '../../src/store/redis/redis.ts';
 
 const README = new URL('../../README.md', import.meta.url);
 const PASSWORD = 'open-sesame';

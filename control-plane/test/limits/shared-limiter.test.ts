@@ -10,7 +10,7 @@ import { type Limits, createLimits } from '../../src/limits/limits.ts';
 import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
 import { createSharedLimiter } from '../../src/limits/shared-limiter.ts';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';
-import { connectRedis } from '../../src/store/redis.ts';
+import { connectRedis } from '../../src/store/redis/redis.ts';
 
 const PREFIX = 'shared:';
 /** Redis is used again within 2 s of its return; a busy machine takes longer to notice. */

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { join } from 'node:path';
 import { silentLogger } from '@svault/server-kit/logger';
 import type { AuditEntry } from '../../src/audit/audit-writer.ts';
-import { createAuditCommit } from '../../src/store/audit-commit-sqlite.ts';
-import { type OpenSqlite, openSqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { createAuditCommit } from '../../src/store/sqlite/audit-commit.ts';
+import { type OpenSqlite, openSqliteDatabase } from '../../src/store/sqlite/sqlite-database.ts';
 import { keyOf } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 

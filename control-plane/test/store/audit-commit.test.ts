@@ -1,10 +1,10 @@
 import { ManualClock } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/audit/audit-writer.ts';
-import { verifyLog } from '../../src/audit/verify-log.ts';
+import { verifyLog } from '../../src/audit/verify.ts';
 import type { LifetimeUse } from '../../src/policies/policy-verdict.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Stores } from '../../src/unit-of-work.ts';
+import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 

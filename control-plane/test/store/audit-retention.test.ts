@@ -1,12 +1,12 @@
 import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { findEvents } from '../../src/audit/find-events.ts';
+import { findEvents } from '../../src/audit/events-query.ts';
 import { type AuditRetention, createAuditRetention } from '../../src/audit/retention.ts';
-import { verifyLog } from '../../src/audit/verify-log.ts';
-import { readCursor } from '../../src/paging.ts';
+import { verifyLog } from '../../src/audit/verify.ts';
+import { readCursor } from '../../src/core/paging.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { UnitOfWork } from '../../src/unit-of-work.ts';
+import type { UnitOfWork } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
 const DAY = 24 * 60 * 60_000;

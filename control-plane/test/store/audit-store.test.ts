@@ -1,6 +1,6 @@
 import { ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { AuditFilter } from '../../src/audit/audit-store.ts';
+import type { AuditFilter } from '../../src/core/audit-store.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { EMPTY_CHAIN } from '../../src/audit/chain.ts';
-import { verifyLog } from '../../src/audit/verify-log.ts';
-import { AUDIT_COLUMNS } from '../../src/store/audit-rows.ts';
+import { verifyLog } from '../../src/audit/verify.ts';
+import { AUDIT_COLUMNS } from '../../src/store/kysely/audit-rows.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 

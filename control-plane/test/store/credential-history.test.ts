@@ -1,7 +1,7 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
+import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import { type HistorySubject, readCredentialHistory } from '../../src/audit/credential-history.ts';
 import { createAuditRetention } from '../../src/audit/retention.ts';
 import type { Database } from '../../src/store/database.ts';

@@ -3,7 +3,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openSqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { openSqliteDatabase } from '../../src/store/sqlite/sqlite-database.ts';
 import { keyOf } from './open-store.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';

@@ -2,9 +2,9 @@ import { ManualClock } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { AccessSubject } from '../../src/access/access-store.ts';
 import { type ExpiredGrants, createExpiredGrants } from '../../src/access/expired-grants.ts';
-import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
+import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Stores } from '../../src/unit-of-work.ts';
+import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 

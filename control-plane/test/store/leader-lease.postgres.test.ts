@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createLeaderLease } from '../../src/store/leader-lease-postgres.ts';
+import { createLeaderLease } from '../../src/store/postgres/leader-lease.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 

@@ -1,8 +1,8 @@
 import { ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { forgetUnusedClients, noteClientUse } from '../../src/oauth-clients/client-use.ts';
-import type { RegisteredClient } from '../../src/oauth-clients/oauth-client-store.ts';
-import { registerClient } from '../../src/oauth-clients/register-client.ts';
+import { forgetUnusedClients, noteClientUse } from '../../src/authorization-server/client-use.ts';
+import type { RegisteredClient } from '../../src/core/oauth-client-store.ts';
+import { registerClient } from '../../src/authorization-server/register-client.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 

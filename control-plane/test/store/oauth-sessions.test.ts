@@ -1,11 +1,11 @@
 import { type Id, ManualClock, formatTime, newId, randomToken } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ensureOwner } from '../../src/accounts/bootstrap.ts';
-import { addSession } from '../../src/accounts/sessions.ts';
-import type { User } from '../../src/accounts/user-store.ts';
-import { createAgent } from '../../src/agents/manage-agents.ts';
-import type { OauthCode } from '../../src/oauth-sessions/oauth-code-store.ts';
-import type { AccessToken, OauthSession } from '../../src/oauth-sessions/oauth-session-store.ts';
+import { ensureOwner } from '../../src/sign-in/bootstrap.ts';
+import { addSession } from '../../src/sign-in/sessions.ts';
+import type { User } from '../../src/core/user-store.ts';
+import { createAgent } from '../../src/management/manage-agents.ts';
+import type { OauthCode } from '../../src/core/oauth-code-store.ts';
+import type { AccessToken, OauthSession } from '../../src/core/oauth-session-store.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 

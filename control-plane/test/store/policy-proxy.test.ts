@@ -1,12 +1,12 @@
 import { ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Actor } from '../../src/accounts/actor.ts';
+import type { Actor } from '../../src/core/actor.ts';
 import { createPolicyEvaluator } from '../../src/policies/evaluate.ts';
-import { attachPolicy, createPolicy, detachPolicy } from '../../src/policies/manage-policies.ts';
-import { type Simulation, simulate } from '../../src/policies/simulate.ts';
-import type { Proxy } from '../../src/proxies/proxy.ts';
+import { attachPolicy, createPolicy, detachPolicy } from '../../src/management/manage-policies.ts';
+import { type Simulation, simulate } from '../../src/management/simulate.ts';
+import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Stores } from '../../src/unit-of-work.ts';
+import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
 

@@ -1,10 +1,10 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccessSubject } from '../../src/access/access-store.ts';
-import type { PolicyTarget, Policy } from '../../src/policies/policy.ts';
-import type { Proxy } from '../../src/proxies/proxy.ts';
+import type { PolicyTarget, Policy } from '../../src/core/policy.ts';
+import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Stores } from '../../src/unit-of-work.ts';
+import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 

@@ -2,7 +2,7 @@ import { type Id, ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StandingProxyUse } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Stores } from '../../src/unit-of-work.ts';
+import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 import { type StoredProxy, storeProxy } from './stored-proxy.ts';

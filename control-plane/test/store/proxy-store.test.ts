@@ -1,6 +1,6 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Proxy } from '../../src/proxies/proxy.ts';
+import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';

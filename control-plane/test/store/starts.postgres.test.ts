@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { databaseSetting } from '../../src/config/database-setting.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS } from '../../src/store/migrations/migrations.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import { AS_TOOL } from '../../src/commands/with-stores.ts';
 import { type Wire, startWire } from '../database-wire.ts';

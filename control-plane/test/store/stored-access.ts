@@ -1,6 +1,6 @@
 import { type Clock, type Id, formatTime, hashKey, newId, newKey } from '@svault/shared';
-import { type AgentCredential, sessionCredential } from '../../src/access/agent-credential.ts';
-import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
+import { type AgentCredential, sessionCredential } from '../../src/core/agent-credential.ts';
+import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import type { StandingAgentAccess } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 

@@ -1,6 +1,6 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
 import type { StandingProxyUse } from '../../src/audit/audit-writer.ts';
-import type { Proxy } from '../../src/proxies/proxy.ts';
+import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 
 /** A proxy of the credential `github`, of no agent. */

@@ -2,7 +2,7 @@ import type { Id } from '@svault/shared';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/store/database.ts';
-import { createPostgresOutages } from '../../src/store/webhook-outages-postgres.ts';
+import { createPostgresOutages } from '../../src/store/postgres/webhook-outages.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
 let place: StorePlace;

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** Accounts: a vault, its users, and the three ways a user proves who they are. */
 export const accounts: SchemaMigration = {

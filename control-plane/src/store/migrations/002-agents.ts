@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * Agents, their grants, and the metadata of tokens. Nothing here can hold a credential's value: `key_wrapped` is

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** One row: the key that wraps this database's secrets, itself wrapped under the operator's master key. */
 export const sealingKey: SchemaMigration = {

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** So that no statement of a request reads more rows than it answers with, however large the tables grow. */
 export const indexes: SchemaMigration = {

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * Members beside the owner, and two more ways to prove who one is: a password, and an identity at the operator's

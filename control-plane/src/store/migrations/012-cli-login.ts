@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** The command-line client: sign-ins on their way through a browser, and the keys of those that got through. */
 export const cliLogin: SchemaMigration = {

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** Folders, and which tokens are in them. */
 export const folders: SchemaMigration = {

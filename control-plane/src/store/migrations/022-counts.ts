@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** What the overview counts, found without a look at the rest; and what an account says of its set-up guide. */
 export const counts: SchemaMigration = {

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * The log, and beside it for each vault where its chain stands (`start_*`: what the oldest kept event follows, so

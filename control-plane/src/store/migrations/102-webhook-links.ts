@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** The webhook of each vault, with its keys under the master key, and the heads of its log that were seen. */
 export const webhookLinks: SchemaMigration = {

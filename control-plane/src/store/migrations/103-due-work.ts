@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** What the background jobs look for several times a second, found without a look at every account. */
 export const dueWork: SchemaMigration = {

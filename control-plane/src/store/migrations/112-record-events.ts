@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** So that a vault's lock is no other program's advisory lock in the same database. */
 const VAULT_LOCKS = 7_385_216;

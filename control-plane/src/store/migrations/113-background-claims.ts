@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * PostgreSQL: which of the processes does the background work, and until when unless it says so again. By the database's

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * Policies, what they are attached to, and how often each rule with a lifetime limit was used there. A target is an

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * MCP proxies (contract.md, "Management routes"); `key_wrapped` is the proxy's own key under the master key, kept for

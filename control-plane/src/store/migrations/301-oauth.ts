@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * OAuth 2.1 for MCP clients: clients that registered themselves, codes on their way, and the sessions of agents. A session

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * Which of a proxy's settings the webhook has: `revision` grows with each change of what is kept there, and `delivered_as`

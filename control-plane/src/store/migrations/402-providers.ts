@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * Clients of OAuth providers, for the mediated refresh (protocol.md section 7). `secret_wrapped` is the client's secret or

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * The last attempt to refresh a token on schedule: of which version, how many in a row came to nothing, and when the next may

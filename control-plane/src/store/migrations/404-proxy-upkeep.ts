@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * What webhooks still have to take away: settings of proxies that were revoked or deleted, until the webhook that has them

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * Which webhooks are put aside by background work, until when and why (`webhook-link/set-aside.ts`); and, in PostgreSQL, which

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /**
  * What strangers can write until a person says yes, by the group of addresses that it came from and its size

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from '../schema-migration.ts';
+import type { SchemaMigration } from './schema-migration.ts';
 
 /** When an upstream answered 401 to a credential; null where the last use that was answered was fine. */
 export const rejectedCredentials: SchemaMigration = {

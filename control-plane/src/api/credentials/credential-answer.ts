@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { formatTime, isServiceName } from '@svault/shared';
+import type { Question } from '../../access/access.ts';
+import type { ListedGrant } from '../../access/access-store.ts';
+import type { Decision } from '../../access/decision.ts';
+import { prefersJson } from '../http/accept.ts';
+
+/** What a request asks for, and in which form it wants a ticket. */
+export interface CredentialQuery {
+  readonly question: Question;
+  /** Undefined: as the `Accept` header has it. */
+  readonly redirect: boolean | undefined;
+}
+
+const LIST: CredentialQuery = { question: { kind: 'grants' }, redirect: undefined };
+const MALFORMED: CredentialQuery = { question: { kind: 'malformed' }, redirect: undefined };
+
+/** Reads `service` and `redirect` out of the query, decoded; `?key=` and all others are not looked at. */
+export function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
+  const start = url.indexOf('?');
+  if (start === -1) return LIST;
+  const query = new URLSearchParams(url.slice(start + 1));
+  const services = query.getAll('service');
+  const [name] = services;
+  if (name === undefined) return LIST;
+  const [redirect, ...repeated] = query.getAll('redirect');
+  if (repeated.length > 0 || !(redirect === undefined || redirect === 'true' || redirect === 'false'))
+    return MALFORMED;
+  const serviceName = services.length === 1 && isServiceName(name) ? name : undefined;
+  return {
+    question: { kind: 'credential', serviceName },
+    redirect: redirect === undefined ? undefined : redirect === 'true',
+  };
+}
+
+type Ticket = Extract<Decision, { readonly outcome: 'ticket' }>;
+
+/** Writes what an agent is given. */
+export interface CredentialAnswers {
+  /**
+   * 307 to the webhook, or 200 for a client that prefers JSON or asks for no redirect: many HTTP clients take the key along
+   * to the webhook's host. Both bodies have the members of MCP's `get_credential`.
+   *
+   * @param redirect what the query says of it
+   */
+  sendTicket(res: ServerResponse, ticket: Ticket, redirect: boolean | undefined): void;
+  sendGrants(res: ServerResponse, grants: readonly ListedGrant[]): void;
+}
+
+/** @param headers of every answer, flat: name, value, name, value, … */
+export function createCredentialAnswers(headers: readonly string[]): CredentialAnswers {
+  const json = [...headers, 'Content-Type', 'application/json; charset=utf-8'];
+  const negotiated = [...json, 'Vary', 'Accept'];
+  const write = (res: ServerResponse, status: number, head: readonly string[], body: string): void => {
+    res.writeHead(status, [...head, 'Content-Length', String(Buffer.byteLength(body))]).end(body);
+  };
+  return {
+    sendTicket: (res, { url, expiresAt }, redirect = !prefersJson(res.req.headers.accept)) => {
+      const members = `{"url":${JSON.stringify(url)},"method":"GET","expiresAt":"${formatTime(expiresAt)}"`;
+      if (redirect) write(res, 307, [...negotiated, 'Location', url], `${members},"code":"FOLLOW_REDIRECT"}`);
+      else write(res, 200, negotiated, `${members}}`);
+    },
+    sendGrants: (res, grants) => write(res, 200, json, JSON.stringify({ grants })),
+  };
+}

@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http';
+import type { Denial, PlainDenialCode } from '../../access/denial.ts';
+import { ERROR_STATUS } from './errors.ts';
+
+/** What a denied agent reads; the same text for every cause that it must not tell apart. */
+const MESSAGES: DenialMessages = {
+  MISSING_KEY: 'Send the agent key as Authorization: Bearer svagent_… or in x-agent-key.',
+  INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the agent for its current one.',
+  AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
+  MCP_DISABLED: 'MCP is off for this agent. Its owner can switch it on.',
+  INVALID_REQUEST: 'The parameter redirect must be true or false, given once.',
+  INVALID_SERVICE: 'The service name is not valid: 1 to 128 characters, no "/", given once.',
+  VAULT_LOCKED: 'The vault is locked. An admin of the account can unlock it.',
+  NO_GRANT: 'This agent has no active grant for this service. Its owner can make one.',
+  GRANT_EXPIRED: 'The grant for this service has expired. The owner of the agent can make a new one.',
+  SESSION_NOT_FOUND: 'There is no session of this id. Send initialize without Mcp-Session-Id to begin one.',
+  WEBHOOK_NOT_CONFIGURED: 'No webhook is bound to this vault. An admin of the account has to bind one.',
+};
+
+export type DenialMessages = Readonly<Record<PlainDenialCode, string>>;
+
+/** The messages of a door whose callers are told some things in other words. */
+export const messagesWith = (own: Partial<DenialMessages>): DenialMessages => ({ ...MESSAGES, ...own });
+
+interface Prepared {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/**
+ * Writes denials as the specification's "Errors: REST credential endpoint" has them; the proxy endpoint's plain ones are the
+ * same.
+ *
+ * Those without particulars are built once; `writeHead` with a flat list is Node's cheapest way to send them.
+ *
+ * @param headers the headers of every answer, flat: name, value, name, value, …
+ * @param options.webhookUnavailable the status of that code, 503 unless given
+ */
+export function createDenialAnswers(
+  headers: readonly string[],
+  options: { readonly messages?: DenialMessages; readonly webhookUnavailable?: 502 } = {},
+): (res: ServerResponse, denial: Denial) => void {
+  const { messages = MESSAGES, webhookUnavailable = ERROR_STATUS.WEBHOOK_UNAVAILABLE } = options;
+  const prepare = (status: number, content: object, further: readonly string[] = []): Prepared => {
+    const body = JSON.stringify(content);
+    const length = String(Buffer.byteLength(body));
+    return {
+      status,
+      headers: [
+        ...headers,
+        'Content-Type',
+        'application/json; charset=utf-8',
+        'Content-Length',
+        length,
+        ...further,
+      ],
+      body,
+    };
+  };
+  const plain = new Map<string, Prepared>(
+    Object.entries(messages).map(([code, error]) => {
+      const further = code === 'MISSING_KEY' ? ['WWW-Authenticate', 'Bearer realm="svault"'] : [];
+      return [code, prepare(ERROR_STATUS[code as PlainDenialCode], { error, code }, further)];
+    }),
+  );
+  const particular = (denial: ParticularDenial): Prepared => {
+    const { status, body } = describe(denial, webhookUnavailable);
+    const { retryAfter } = body;
+    return prepare(status, body, retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]);
+  };
+  return (res, denial) => {
+    const { status, headers: head, body } = plain.get(denial.code) ?? particular(denial as ParticularDenial);
+    res.writeHead(status, head as string[]).end(body);
+  };
+}
+
+type ParticularDenial = Exclude<Denial, { readonly code: PlainDenialCode }>;
+
+interface DenialBody {
+  readonly error: string;
+  readonly code: string;
+  readonly retryAfter: number | undefined;
+  readonly [further: string]: unknown;
+}
+
+/** Status and body of denials with particulars; a `rate_limit` rule's is a 429 and carries `retryAfter`. */
+function describe(
+  denial: ParticularDenial,
+  webhookUnavailable: number,
+): { readonly status: number; readonly body: DenialBody } {
+  switch (denial.code) {
+    case 'POLICY_DENIED': {
+      const { code, policy, rule, reason, retryAfterSeconds: retryAfter } = denial;
+      const status = retryAfter === undefined ? ERROR_STATUS.POLICY_DENIED : ERROR_STATUS.RATE_LIMITED;
+      return { status, body: { error: policyDenied(policy), policy, rule, reason, code, retryAfter } };
+    }
+    case 'RATE_LIMITED':
+      return {
+        status: ERROR_STATUS.RATE_LIMITED,
+        body: { error: TOO_MANY, code: denial.code, retryAfter: denial.retryAfterSeconds },
+      };
+    case 'WEBHOOK_UNAVAILABLE':
+      return {
+        status: webhookUnavailable,
+        body: { error: UNAVAILABLE, code: denial.code, retryAfter: denial.retryAfterSeconds },
+      };
+  }
+}
+
+export const TOO_MANY = 'Too many requests; try again later.';
+export const policyDenied = (policy: string): string => `The policy ${policy} does not allow this.`;
+const UNAVAILABLE = 'The webhook of this vault cannot be reached; try again later.';

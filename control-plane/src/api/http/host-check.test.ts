@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { createOwnHost } from './host-check.ts';
+
+const requestTo = (host: string | undefined): IncomingMessage => ({ headers: { host } }) as IncomingMessage;
+const isOwn = createOwnHost('https://vault.example.com', () => false);
+
+it.each([
+  'vault.example.com',
+  'vault.example.com:443',
+  'VAULT.example.com',
+  'localhost',
+  'localhost:8080',
+  '127.0.0.1',
+  '192.0.2.7:8080',
+  '[::1]',
+  '[2001:db8::1]:8080',
+  undefined,
+])('takes %j', (host) => expect(isOwn(requestTo(host))).toBe(true));
+
+it.each([
+  'evil.example',
+  'example.com',
+  'vault.example.com.evil.example',
+  'xvault.example.com',
+  'vault.example.com.',
+  'localhost.',
+  'localhost.evil.example',
+  '127.0.0.1.nip.io',
+  '127.1',
+  '0x7f000001',
+  '[::1',
+  '[evil.example]',
+  'vault.example.com@evil.example',
+  'vault.example.com:443:80',
+  ' vault.example.com',
+  '',
+])('refuses %j', (host) => expect(isOwn(requestTo(host))).toBe(false));
+
+it('asks of a trusted proxy nothing', () => {
+  expect(createOwnHost('https://vault.example.com', () => true)(requestTo('upstream'))).toBe(true);
+});

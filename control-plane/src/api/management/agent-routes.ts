@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import type { Clock } from '@svault/shared';
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import { AGENT_STATUSES } from '../../core/agent.ts';
+import {
+  agentOf,
+  agentToChange,
+  createAgent,
+  deleteAgent,
+  revealAgentKey,
+  rotateAgentKey,
+  setAgentStatus,
+  updateAgent,
+} from '../../management/manage-agents.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import type { Stores } from '../../core/stores.ts';
+import {
+  agentChangesSchema,
+  agentSchema,
+  agentWithKeySchema,
+  apiKeySchema,
+  newAgentSchema,
+  toAgentView,
+} from './schemas/agents.ts';
+import { idParams } from './schemas/fields.ts';
+import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
+
+export function createAgentRoutes({
+  clock,
+  masterKeys,
+  stores,
+}: {
+  readonly clock: Clock;
+  readonly masterKeys: MasterKeys;
+  readonly stores: Pick<Stores, 'agents'>;
+}): readonly ManagementRoute[] {
+  const shared = { tag: 'Agents', role: 'member' } as const;
+  const byId = { ...shared, params: idParams } as const;
+  const agent = { status: 200, schema: agentSchema } as const;
+  return [
+    defineRoute({
+      ...shared,
+      method: 'post',
+      path: '/api/agents',
+      operation: 'createAgent',
+      summary: 'Create an agent; its key is in the answer',
+      whenLocked: 'refused',
+      audit: ['AGENT_CREATED'],
+      body: newAgentSchema,
+      answer: { status: 201, schema: agentWithKeySchema },
+      handle: async ({ actor, body, change }) => {
+        const made = await change((inside) => createAgent(inside, actor, body, { clock, masterKeys }));
+        return { agent: toAgentView(made.agent), apiKey: made.apiKey };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'get',
+      path: '/api/agents',
+      operation: 'listAgents',
+      summary: 'List agents, oldest first; deleted ones only when asked for',
+      whenLocked: 'answers',
+      audit: [],
+      query: z.strictObject({ ...pageQuery, status: z.enum(AGENT_STATUSES).optional() }),
+      answer: { status: 200, schema: pageSchema(agentSchema) },
+      handle: async ({ actor, query }) => {
+        const page = await stores.agents.list(actor.vaultId, query.status, pageRequest(query, 2));
+        return { ...page, items: page.items.map(toAgentView) };
+      },
+    }),
+    defineRoute({
+      ...byId,
+      method: 'get',
+      path: '/api/agents/{id}',
+      operation: 'getAgent',
+      summary: 'Read an agent, a deleted one too',
+      whenLocked: 'answers',
+      audit: [],
+      answer: agent,
+      handle: async ({ actor, params }) => toAgentView(await agentOf(stores, actor, params.id)),
+    }),
+    defineRoute({
+      ...byId,
+      method: 'patch',
+      path: '/api/agents/{id}',
+      operation: 'updateAgent',
+      summary: 'Change an agent; members left out stay',
+      whenLocked: 'refused',
+      audit: ['AGENT_UPDATED'],
+      body: agentChangesSchema,
+      answer: agent,
+      refusals: ['CONFLICT'],
+      handle: async ({ actor, body, change, params }) =>
+        toAgentView(await change((inside) => updateAgent(inside, actor, params.id, body))),
+    }),
+    defineRoute({
+      ...byId,
+      method: 'delete',
+      path: '/api/agents/{id}',
+      operation: 'deleteAgent',
+      summary: 'Delete an agent and its grants, for good',
+      whenLocked: 'refused',
+      audit: ['POLICY_DETACHED', 'AGENT_DELETED'],
+      answer: { status: 204 },
+      handle: ({ actor, change, params }) => change((inside) => deleteAgent(inside, actor, params.id)),
+    }),
+    ...(['suspend', 'resume'] as const).map((verb) =>
+      defineRoute({
+        ...byId,
+        method: 'post',
+        path: `/api/agents/{id}/${verb}`,
+        operation: `${verb}Agent`,
+        summary: verb === 'suspend' ? 'Block an agent everywhere' : 'Let a suspended agent in again',
+        whenLocked: 'refused',
+        audit: [verb === 'suspend' ? 'AGENT_SUSPENDED' : 'AGENT_RESUMED'],
+        answer: agent,
+        refusals: ['CONFLICT'],
+        handle: async ({ actor, change, params }) => {
+          const status = verb === 'suspend' ? 'suspended' : 'active';
+          return toAgentView(await change((inside) => setAgentStatus(inside, actor, params.id, status)));
+        },
+      }),
+    ),
+    defineRoute({
+      ...byId,
+      method: 'post',
+      path: '/api/agents/{id}/reveal-key',
+      operation: 'revealAgentKey',
+      summary: "Show an agent's key once more; audited",
+      whenLocked: 'refused',
+      audit: ['KEY_REVEALED'],
+      limit: {
+        scope: 'key_reveal',
+        target: async ({ actor, params }) => (await agentToChange(stores, actor, params.id)).id,
+      },
+      answer: { status: 200, schema: apiKeySchema },
+      refusals: ['CONFLICT'],
+      handle: async ({ actor, change, params }) => ({
+        apiKey: await change((inside) => revealAgentKey(inside, actor, params.id, masterKeys)),
+      }),
+    }),
+    defineRoute({
+      ...byId,
+      method: 'post',
+      path: '/api/agents/{id}/rotate-key',
+      operation: 'rotateAgentKey',
+      summary: 'Give an agent a new key; the former one ends at once',
+      whenLocked: 'refused',
+      audit: ['KEY_ROTATED'],
+      answer: { status: 200, schema: agentWithKeySchema },
+      refusals: ['CONFLICT'],
+      handle: async ({ actor, change, params }) => {
+        const rotated = await change((inside) => rotateAgentKey(inside, actor, params.id, masterKeys));
+        return { agent: toAgentView(rotated.agent), apiKey: rotated.apiKey };
+      },
+    }),
+  ];
+}

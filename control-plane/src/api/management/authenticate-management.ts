@@ -1,0 +1,60 @@
+import type { Actor } from '../../core/actor.ts';
+import type { Sessions } from '../../sign-in/sessions.ts';
+import type { AdminKeys } from '../../management/admin-keys.ts';
+import type { CliSessions } from '../../sign-in/cli/cli-sessions.ts';
+import { cliTokens } from '../../sign-in/cli/cli-tokens.ts';
+import { readCookie } from '../http/cookies.ts';
+import { refusal } from '../../core/errors.ts';
+import { comesFromAnotherSite, comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
+import type { Exchange } from './route-definition.ts';
+
+/**
+ * Who is behind a management request: an admin key or a command-line client's access token in `Authorization`, or the console's
+ * session cookie.
+ *
+ * @throws AppError UNAUTHENTICATED, the same for every reason; FORBIDDEN under a cookie for a state-changing request
+ *   that does not come from our own pages, and for any that another site's page made
+ */
+export type ManagementAuthenticator = (exchange: Exchange, method: string) => Promise<Actor>;
+
+const SAFE_METHODS = ['GET', 'HEAD'];
+
+export function createManagementAuthenticator(options: {
+  readonly adminKeys: Pick<AdminKeys, 'resolve'>;
+  readonly cliSessions: Pick<CliSessions, 'resolve'>;
+  readonly sessions: Pick<Sessions, 'resolve'>;
+  readonly cookieName: string;
+  /** Scheme, host and port of the service's public address. */
+  readonly ownOrigin: string;
+}): ManagementAuthenticator {
+  const { adminKeys, cliSessions, sessions, cookieName, ownOrigin } = options;
+  return async (exchange, method) => {
+    const authorization = exchange.header('authorization');
+    // A caller that sends a key means that key: falling back to a cookie would hide a revoked one.
+    if (authorization !== undefined) {
+      const bearer = bearerToken(authorization);
+      const keys = cliTokens.isAccessToken(bearer) ? cliSessions : adminKeys;
+      return (await keys.resolve(bearer)) ?? unauthenticated(exchange);
+    }
+
+    const cookie = readCookie(exchange.header('cookie'), cookieName);
+    const actor = cookie === undefined ? undefined : await sessions.resolve(cookie);
+    if (actor === undefined) return unauthenticated(exchange);
+    const ownPage = SAFE_METHODS.includes(method)
+      ? !comesFromAnotherSite(exchange.header)
+      : comesFromOrigin(exchange.header, ownOrigin);
+    if (!ownPage) throw notOwnPage();
+    return actor;
+  };
+}
+
+const bearerToken = (authorization: string): string => /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
+
+/** @throws AppError UNAUTHENTICATED */
+export function unauthenticated(exchange: Exchange): never {
+  exchange.setHeader('WWW-Authenticate', 'Bearer realm="svault"');
+  throw refusal(
+    'UNAUTHENTICATED',
+    'Sign in at /login, or send an admin key as Authorization: Bearer svadmin_….',
+  );
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import type { Clock } from '@svault/shared';
+import { addMember, changeRole, inviteMember, removeMember } from '../../management/members.ts';
+import { noPasswordsHere } from '../../sign-in/methods.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import type { Stores } from '../../core/stores.ts';
+import { idParams } from './schemas/fields.ts';
+import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
+import {
+  invitedMemberSchema,
+  memberChangeSchema,
+  memberSchema,
+  newMemberSchema,
+  signInLinkSchema,
+} from './schemas/members.ts';
+
+/** The people of an account; for admins (contract.md, "Admin only"). */
+export function createMemberRoutes({
+  baseUrl,
+  clock,
+  stores,
+  withLinks,
+}: {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly stores: Pick<Stores, 'users'>;
+  /** False where people sign in at an identity provider. */
+  readonly withLinks: boolean;
+}): readonly ManagementRoute[] {
+  const shared = { tag: 'Members', role: 'admin', whenLocked: 'refused' } as const;
+  const link = { baseUrl, clock };
+  return [
+    defineRoute({
+      ...shared,
+      method: 'get',
+      path: '/api/members',
+      operation: 'listMembers',
+      summary: 'List the people of the account, oldest first',
+      whenLocked: 'answers',
+      audit: [],
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, schema: pageSchema(memberSchema) },
+      handle: ({ actor, query }) => stores.users.list(actor.vaultId, pageRequest(query, 2)),
+    }),
+    defineRoute({
+      ...shared,
+      method: 'post',
+      path: '/api/members',
+      operation: 'addMember',
+      summary: 'Add a person, with a link that signs them in once',
+      audit: ['MEMBER_CREATED', 'MEMBER_UPDATED'],
+      body: newMemberSchema,
+      answer: { status: 201, schema: invitedMemberSchema },
+      refusals: ['CONFLICT'],
+      handle: ({ actor, body, change }) =>
+        change(async (inside) => {
+          const member = await addMember(inside, actor, body, clock);
+          return withLinks
+            ? { member, link: await inviteMember(inside, actor, member.id, link) }
+            : { member };
+        }),
+    }),
+    defineRoute({
+      ...shared,
+      method: 'post',
+      path: '/api/members/{id}/link',
+      operation: 'inviteMember',
+      summary: 'Make a new link that signs a member in once; 404 with an identity provider',
+      audit: ['MEMBER_UPDATED'],
+      params: idParams,
+      answer: { status: 201, schema: signInLinkSchema },
+      refusals: ['CONFLICT'],
+      handle: ({ actor, change, params }) => {
+        if (!withLinks) throw noPasswordsHere();
+        return change((inside) => inviteMember(inside, actor, params.id, link));
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'patch',
+      path: '/api/members/{id}',
+      operation: 'changeMember',
+      summary: "Change a member's role; who stops being an admin loses their admin keys",
+      audit: ['MEMBER_UPDATED', 'ADMIN_KEY_DELETED'],
+      params: idParams,
+      body: memberChangeSchema,
+      answer: { status: 200, schema: memberSchema },
+      refusals: ['CONFLICT'],
+      handle: ({ actor, body, change, params }) =>
+        change((inside) => changeRole(inside, actor, params.id, body.role)),
+    }),
+    defineRoute({
+      ...shared,
+      method: 'delete',
+      path: '/api/members/{id}',
+      operation: 'removeMember',
+      summary: 'Remove a member, with their sessions and admin keys',
+      audit: ['MEMBER_DELETED', 'ADMIN_KEY_DELETED'],
+      params: idParams,
+      answer: { status: 204 },
+      refusals: ['CONFLICT'],
+      handle: ({ actor, change, params }) =>
+        change((inside) => removeMember(inside, actor, params.id, clock)),
+    }),
+  ];
+}

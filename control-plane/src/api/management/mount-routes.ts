@@ -1,0 +1,152 @@
+import { type Request, type Response, Router } from 'express';
+import { z } from 'zod';
+import { occursTwice } from '@svault/server-kit/repeated-header';
+import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
+import type { Id } from '@svault/shared';
+import type { Role } from '../../core/actor.ts';
+import { changeOf, requireRole } from '../../sign-in/current-actor.ts';
+import { MAKES, type QuotaNoun } from '../../limits/quotas.ts';
+import { isAddressScope } from '../../limits/scopes.ts';
+import type { Change, Stores, UnitOfWork } from '../../core/stores.ts';
+import { refuseWhileLocked } from '../../core/lock.ts';
+import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
+import type { ClientAddress } from '../http/client-address.ts';
+import { BODY_OF, readJsonBody } from './json-body.ts';
+import { comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
+import { parseInput, parsePath } from './parse-input.ts';
+import type { Exchange, ManagementRoute } from './route-definition.ts';
+import { streamJson } from './stream-json.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
+
+export interface MountDependencies {
+  readonly authenticate: ManagementAuthenticator;
+  readonly stores: Pick<Stores, 'vaults'>;
+  readonly unitOfWork: UnitOfWork;
+  readonly limits: RouteLimits;
+  readonly clientAddress: ClientAddress;
+  /** Scheme, host and port of the service's public address. */
+  readonly ownOrigin: string;
+}
+
+type SignedInRoute = Extract<ManagementRoute, { readonly role: Role }>;
+
+const NOTHING = z.strictObject({});
+
+/**
+ * Mounts declared routes, and on each of their paths a 405 for every other method.
+ *
+ * The order of answers is the same on all of them: 405, 401, 403, 415, 413, 400, 423, 422, 429, then what the handler
+ * finds, then 409 QUOTA_EXCEEDED; where anybody may call, 429 comes right after 403. A change looks once more at who asks and
+ * at the lock, in its transaction: a slow body carries nothing past a lock, a removal or a sign-out.
+ */
+export function mountRoutes(routes: readonly ManagementRoute[], dependencies: MountDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const here = routes.filter((route) => route.path === path);
+    const mounted = router.route(expressPath(path));
+    for (const route of here)
+      mounted[route.method](asHandler((req, res) => answer(route, req, res, dependencies)));
+    mounted.all(methodNotAllowed(allowedMethods(here)));
+  }
+  return router;
+}
+
+/** `/api/agents/{id}` → `/api/agents/:id` */
+const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const allowedMethods = (routes: readonly ManagementRoute[]): string[] =>
+  routes.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+
+async function answer(
+  route: ManagementRoute,
+  req: Request,
+  res: Response,
+  { authenticate, stores, unitOfWork, limits, clientAddress, ownOrigin }: MountDependencies,
+): Promise<void> {
+  const exchange: Exchange = {
+    // Two keys are no key, as on the agent's endpoint: what they authorise would depend on who reads them.
+    header: (name) => (name === 'authorization' && occursTwice(req.rawHeaders, name) ? '' : req.get(name)),
+    setHeader: (name, value) => void res.setHeader(name, value),
+    address: clientAddress(req),
+  };
+  if (route.role === 'public') {
+    refuseForeignPage(exchange, ownOrigin);
+    if (route.limit !== undefined) await limits.countAddress(route.limit, req);
+    const body = await readJsonBody(req, BODY_OF.anybody);
+    return await send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
+  }
+  const actor = await authenticate(exchange, req.method);
+  requireRole(actor.role, route.role);
+  const body = await readJsonBody(req, BODY_OF.signedIn);
+  const { whenLocked } = route;
+  if (whenLocked === 'refused') await refuseWhileLocked(stores, actor.vaultId);
+  const gone = (): never => unauthenticated(exchange);
+  const change = withinQuota(
+    MAKES[route.operation],
+    actor.vaultId,
+    limits,
+    changeOf(actor, { unitOfWork, whenLocked, gone }),
+  );
+  const input = { ...parseParts(route, req, body), exchange, actor };
+  if (route.limit !== undefined) await countSignedIn(route.limit, req, input, limits);
+  else if (isCountedWrite(route)) await limits.countWrite(actor);
+  await send(res, route, await route.handle({ ...input, change }));
+}
+
+/** A change that makes things of a kind is undone where the account then has too many of them. */
+function withinQuota(
+  noun: QuotaNoun | undefined,
+  vaultId: Id<'vlt'>,
+  limits: RouteLimits,
+  change: Change,
+): Change {
+  if (noun === undefined) return change;
+  return (work) =>
+    change(async (inside) => {
+      const made = await work(inside);
+      await limits.requireWithin(noun, vaultId, inside);
+      return made;
+    });
+}
+
+/** What gives back (a deletion, a sign-out, a lock) is never refused for its number. */
+export const isCountedWrite = (route: SignedInRoute): boolean =>
+  (route.method === 'post' || route.method === 'patch') && route.whenLocked === 'refused';
+
+/** A management route's limit: of the account, of the address, or of the thing that the request names. */
+async function countSignedIn(
+  limit: NonNullable<SignedInRoute['limit']>,
+  req: Request,
+  input: Parameters<Exclude<typeof limit, string>['target']>[0],
+  limits: RouteLimits,
+): Promise<void> {
+  const { vaultId } = input.actor;
+  if (typeof limit === 'string')
+    return isAddressScope(limit) ? limits.countAddress(limit, req) : limits.countAccount(limit, vaultId);
+  return limits.countTarget(limit.scope, vaultId, await limit.target(input));
+}
+
+/** Nothing is signed in here, so programs need no Origin; but a page of another site has no business here. */
+function refuseForeignPage(exchange: Exchange, ownOrigin: string): void {
+  const foreign = exchange.header('origin') !== undefined && !comesFromOrigin(exchange.header, ownOrigin);
+  if (foreign) throw notOwnPage();
+}
+
+function parseParts(
+  route: ManagementRoute,
+  req: Request,
+  body: Record<string, unknown> | undefined,
+): { params: unknown; query: unknown; body: unknown } {
+  return {
+    params: route.params === undefined ? undefined : parsePath(route.params, req.params),
+    query: parseInput(route.query ?? NOTHING, req.query),
+    body: parseInput(route.body ?? NOTHING, body ?? {}),
+  };
+}
+
+async function send(res: Response, route: ManagementRoute, result: unknown): Promise<void> {
+  const { answer: shape } = route;
+  if (shape.status === 204) return void res.status(204).end();
+  if ('streams' in shape) return streamJson(res, result as AsyncIterable<string>);
+  res.status(shape.status).json(shape.schema.parse(result));
+}

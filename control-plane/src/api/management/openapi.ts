@@ -1,0 +1,121 @@
+import { isCountedWrite } from './mount-routes.ts';
+import { MAKES } from '../../limits/quotas.ts';
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
+import type { ErrorCode } from '../../core/errors.ts';
+import { ERROR_STATUS } from '../http/errors.ts';
+import { type ManagementRoute, definePublicRoute } from './route-definition.ts';
+
+const errorSchema = z
+  .object({
+    error: z.string().meta({ description: 'For people' }),
+    code: z.string().meta({ description: 'For programs' }),
+    issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    retryAfter: z.int().optional().meta({ description: 'Seconds' }),
+    requestId: z.string().optional(),
+  })
+  .meta({ id: 'Error' });
+
+const SECURITY = [{ adminKey: [] }, { session: [] }];
+
+/**
+ * The OpenAPI 3.1 document of these routes, made of the schemas that parse their requests and shape their answers.
+ *
+ * @param baseUrl public address of the service
+ */
+async function openApiDocument(
+  routes: readonly ManagementRoute[],
+  options: { readonly baseUrl: string; readonly cookieName: string },
+): Promise<Record<string, unknown>> {
+  // Loaded when somebody asks: most services are never asked, and what makes the document is large.
+  const { createDocument } = await import('zod-openapi');
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes)
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  const document = createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'svault control plane',
+      version: '1',
+      description: 'Management of agents, grants and token metadata. No answer ever holds a credential.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: options.baseUrl }],
+    paths,
+    components: {
+      securitySchemes: {
+        adminKey: { type: 'http', scheme: 'bearer', bearerFormat: 'svadmin_…' },
+        session: { type: 'apiKey', in: 'cookie', name: options.cookieName },
+      },
+    },
+  });
+  return document as unknown as Record<string, unknown>;
+}
+
+function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
+  const { params, query, body, answer } = route;
+  const shape = 'schema' in answer ? answer.schema : 'streams' in answer ? answer.streams : undefined;
+  return {
+    operationId: route.operation,
+    tags: [route.tag],
+    summary: route.summary,
+    security: route.role === 'public' ? [] : SECURITY,
+    ...((params !== undefined || query !== undefined) && {
+      requestParams: {
+        ...(params !== undefined && { path: params as z.ZodObject }),
+        ...(query !== undefined && { query: query as z.ZodObject }),
+      },
+    }),
+    ...(body !== undefined && {
+      requestBody: { required: true, content: { 'application/json': { schema: body } } },
+    }),
+    responses: {
+      [String(answer.status)]: {
+        description: answer.status === 204 ? 'Done' : 'The answer',
+        ...(shape !== undefined && { content: { 'application/json': { schema: shape } } }),
+      },
+      ...refusalsByStatus(route),
+    },
+  } as ZodOpenApiOperationObject;
+}
+
+/** What a route's shape implies, and what it names itself, grouped by status. */
+function refusalsByStatus(route: ManagementRoute): Record<string, unknown> {
+  const codes = new Set<ErrorCode>(route.refusals);
+  if (route.role !== 'public') codes.add('UNAUTHENTICATED').add('FORBIDDEN');
+  if (route.role !== 'public' && route.whenLocked === 'refused') codes.add('VAULT_LOCKED');
+  if (route.params !== undefined) codes.add('NOT_FOUND');
+  if (route.limit !== undefined || (route.role !== 'public' && isCountedWrite(route)))
+    codes.add('RATE_LIMITED');
+  if (MAKES[route.operation] !== undefined) codes.add('QUOTA_EXCEEDED');
+  codes.add('INVALID_ARGUMENT');
+  if (route.method !== 'get')
+    codes.add('INVALID_REQUEST').add('TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE').add('UNAVAILABLE');
+  const content = { 'application/json': { schema: errorSchema } };
+  const byStatus = Object.groupBy([...codes].sort(), (code) => String(ERROR_STATUS[code]));
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, group = []]) => [
+      status,
+      { description: group.join(', '), content },
+    ]),
+  );
+}
+
+/** `GET /api/openapi.json`, itself in the document, which is made once. */
+export function createOpenApiRoute(
+  routes: readonly ManagementRoute[],
+  options: { readonly baseUrl: string; readonly cookieName: string },
+): ManagementRoute {
+  const route: ManagementRoute = definePublicRoute({
+    method: 'get',
+    path: '/api/openapi.json',
+    operation: 'getOpenApi',
+    tag: 'Service',
+    summary: 'This document',
+    audit: [],
+    answer: { status: 200, schema: z.record(z.string(), z.unknown()) },
+    handle: () => (document ??= openApiDocument([...routes, route], options)),
+  });
+  let document: Promise<Record<string, unknown>> | undefined;
+  return route;
+}

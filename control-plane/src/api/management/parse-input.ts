@@ -1,0 +1,50 @@
+import type { z } from 'zod';
+import { type ArgumentIssue, invalidArgument, notFound } from '../../core/errors.ts';
+
+/** More of them help nobody, and an answer must not be larger than what was sent. */
+const MAX_ISSUES = 100;
+
+/**
+ * Parses one part of a request.
+ *
+ * @throws AppError INVALID_ARGUMENT with the first 100 issues; a member that the schema does not name is one of them
+ */
+export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input, { error: plainWords });
+  const issues = result.success ? [...withNul(result.data, [])] : result.error.issues.flatMap(toIssues);
+  if (result.success && issues.length === 0) return result.data;
+  throw invalidArgument(issues.slice(0, MAX_ISSUES));
+}
+
+/**
+ * Parses what the path names.
+ *
+ * @throws AppError NOT_FOUND for a text with a NUL, which names nothing; INVALID_ARGUMENT
+ */
+export function parsePath<T>(schema: z.ZodType<T>, params: Readonly<Record<string, unknown>>): T {
+  if (!withNul(params, []).next().done) throw notFound();
+  return parseInput(schema, params);
+}
+
+/** NUL is the one character that PostgreSQL's text cannot hold: no name, id or text of ours has it. */
+function* withNul(value: unknown, path: readonly PropertyKey[]): Generator<ArgumentIssue> {
+  if (typeof value === 'string' && value.includes('\0'))
+    yield { path: pathText(path), message: 'must have no NUL' };
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) yield* withNul(member, [...path, name]);
+}
+
+function toIssues(issue: z.core.$ZodIssue): ArgumentIssue[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is not known here' }));
+  return [{ path: pathText(issue.path), message: issue.message }];
+}
+
+/** Zod's own words where they would be about JavaScript; a schema that says it itself is heard first. */
+function plainWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'invalid_type') return undefined;
+  if (issue.input === undefined) return 'is missing';
+  return issue.expected === 'int' ? 'must be a whole number' : undefined;
+}
+
+const pathText = (path: readonly PropertyKey[]): string => path.map(String).join('.');

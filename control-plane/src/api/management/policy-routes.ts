@@ -1,0 +1,170 @@
+import { z } from 'zod';
+import { type Clock, formatTime, parseTime } from '@svault/shared';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
+import {
+  attachPolicy,
+  createPolicy,
+  deletePolicy,
+  detachPolicy,
+  policyOf,
+  updatePolicy,
+} from '../../management/manage-policies.ts';
+import { simulate } from '../../management/simulate.ts';
+import type { Stores } from '../../core/stores.ts';
+import { idParams } from './schemas/fields.ts';
+import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
+import {
+  attachmentSchema,
+  newPolicySchema,
+  policyChangesSchema,
+  policyQuery,
+  policySchema,
+  toAttachmentView,
+  toPolicyView,
+  toTarget,
+} from './schemas/policies.ts';
+import { imaginedRequestSchema, simulationSchema, toCaller, toSimulationView } from './schemas/simulation.ts';
+
+export function createPolicyRoutes({
+  clock,
+  policies,
+  stores,
+}: {
+  readonly clock: Clock;
+  readonly policies: ExplainingEvaluator;
+  readonly stores: Pick<Stores, 'agents' | 'policies' | 'proxies' | 'tokens'>;
+}): readonly ManagementRoute[] {
+  const shared = { tag: 'Policies', role: 'member' } as const;
+  const byId = { ...shared, path: '/api/policies/{id}', params: idParams } as const;
+  const attachments = { ...shared, path: '/api/policies/{id}/attachments', params: idParams } as const;
+  const policy = { status: 200, schema: policySchema } as const;
+  return [
+    // Before the routes of one policy, whose path this one would fit.
+    defineRoute({
+      ...shared,
+      method: 'post',
+      path: '/api/policies/simulate',
+      operation: 'simulatePolicies',
+      summary: 'What the policies would say to a request; counts nothing',
+      whenLocked: 'answers',
+      audit: [],
+      body: imaginedRequestSchema,
+      answer: { status: 200, schema: simulationSchema },
+      refusals: ['CONFLICT', 'NOT_FOUND'],
+      handle: async ({ actor, body }) => {
+        const { serviceName, ip } = body;
+        const atMs = body.at === undefined ? clock.now() : (parseTime(body.at) ?? clock.now());
+        const request = { caller: toCaller(body), serviceName, atMs, ip };
+        return toSimulationView(await simulate(stores, policies, actor, request), {
+          at: formatTime(atMs),
+          ip,
+        });
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'post',
+      path: '/api/policies',
+      operation: 'createPolicy',
+      summary: 'Create a policy, attached to nothing yet',
+      whenLocked: 'refused',
+      audit: ['POLICY_CREATED'],
+      body: newPolicySchema,
+      answer: { status: 201, schema: policySchema },
+      handle: async ({ actor, body, change }) =>
+        toPolicyView(await change((inside) => createPolicy(inside, actor, body, clock))),
+    }),
+    defineRoute({
+      ...shared,
+      method: 'get',
+      path: '/api/policies',
+      operation: 'listPolicies',
+      summary: 'List policies, oldest first; only those of one target where it is named',
+      whenLocked: 'answers',
+      audit: [],
+      query: policyQuery,
+      answer: { status: 200, schema: pageSchema(policySchema) },
+      handle: async ({ actor, query }) => {
+        const { targetType: type, targetId: id } = query;
+        const target = type === undefined || id === undefined ? undefined : { type, id };
+        const page = await stores.policies.list(actor.vaultId, target, pageRequest(query, 2));
+        return { ...page, items: page.items.map(toPolicyView) };
+      },
+    }),
+    defineRoute({
+      ...byId,
+      method: 'get',
+      operation: 'getPolicy',
+      summary: 'Read a policy',
+      whenLocked: 'answers',
+      audit: [],
+      answer: policy,
+      handle: async ({ actor, params }) => toPolicyView(await policyOf(stores, actor, params.id)),
+    }),
+    defineRoute({
+      ...byId,
+      method: 'patch',
+      operation: 'updatePolicy',
+      summary: 'Change a policy; members left out stay',
+      whenLocked: 'refused',
+      audit: ['POLICY_UPDATED'],
+      body: policyChangesSchema,
+      answer: policy,
+      handle: async ({ actor, body, change, params }) =>
+        toPolicyView(await change((inside) => updatePolicy(inside, actor, params.id, body, clock))),
+    }),
+    defineRoute({
+      ...byId,
+      method: 'delete',
+      operation: 'deletePolicy',
+      summary: 'Delete a policy with its attachments and counts',
+      whenLocked: 'refused',
+      audit: ['POLICY_DELETED'],
+      answer: { status: 204 },
+      handle: ({ actor, change, params }) => change((inside) => deletePolicy(inside, actor, params.id)),
+    }),
+    defineRoute({
+      ...attachments,
+      method: 'get',
+      operation: 'listPolicyAttachments',
+      summary: 'List what a policy is attached to',
+      whenLocked: 'answers',
+      audit: [],
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, schema: pageSchema(attachmentSchema) },
+      handle: async ({ actor, params, query }) => {
+        const { id } = await policyOf(stores, actor, params.id);
+        const page = await stores.policies.attachments(id, pageRequest(query, 2));
+        return { ...page, items: page.items.map(toAttachmentView) };
+      },
+    }),
+    defineRoute({
+      ...attachments,
+      method: 'post',
+      operation: 'attachPolicy',
+      summary: 'Attach a policy to an agent, a proxy or a token',
+      whenLocked: 'refused',
+      audit: ['POLICY_ATTACHED'],
+      body: attachmentSchema,
+      answer: { status: 201, schema: attachmentSchema },
+      refusals: ['CONFLICT'],
+      handle: async ({ actor, body, change, params }) => {
+        await change((inside) => attachPolicy(inside, actor, params.id, toTarget(body)));
+        return body;
+      },
+    }),
+    defineRoute({
+      ...attachments,
+      method: 'delete',
+      operation: 'detachPolicy',
+      summary: 'Take a policy off a target, and forget what it counted there',
+      whenLocked: 'refused',
+      audit: ['POLICY_DETACHED'],
+      body: attachmentSchema,
+      answer: { status: 204 },
+      handle: ({ actor, body, change, params }) =>
+        change((inside) => detachPolicy(inside, actor, params.id, toTarget(body))),
+    }),
+  ];
+}

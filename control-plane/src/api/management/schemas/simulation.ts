@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
+import { RULE_TYPES, TARGET_TYPES } from '../../../policies/policy-verdict.ts';
+import { isAddress } from '../../../policies/request-facts.ts';
+import type { ImaginedRequest, Simulation } from '../../../management/simulate.ts';
+
+export const imaginedRequestSchema = z
+  .strictObject({
+    agentId: z.string().max(200).optional(),
+    proxyId: z.string().max(200).optional(),
+    serviceName: serviceNameSchema,
+    at: timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional(),
+    ip: z.string().max(50).refine(isAddress, 'must be an IP address').optional(),
+  })
+  .refine(({ agentId, proxyId }) => (agentId === undefined) !== (proxyId === undefined), {
+    path: ['agentId'],
+    message: 'give either agentId or proxyId',
+  })
+  .meta({
+    id: 'ImaginedRequest',
+    description: 'at: now unless it says otherwise. Without ip the address is not known.',
+  });
+
+const denialMembers = { policy: z.string(), rule: z.enum(RULE_TYPES), reason: z.string() };
+
+export const simulationSchema = z
+  .object({
+    decision: z.enum(['allowed', 'denied']),
+    denial: z.object(denialMembers).optional().meta({ description: 'What the agent would be told' }),
+    at: timeSchema,
+    ip: z.string().nullable(),
+    country: z.string().nullable().meta({ description: 'null where it cannot be told' }),
+    rules: z
+      .array(
+        z.object({
+          policyId: z.string(),
+          policy: z.string(),
+          targetType: z.enum(TARGET_TYPES).meta({ description: 'What the policy is attached to' }),
+          rule: z.enum(RULE_TYPES),
+          allowed: z
+            .boolean()
+            .meta({ description: 'Of a rate_limit true: only a request tells, since it counts' }),
+          used: z.int().optional().meta({ description: 'Uses of a max_usage rule so far' }),
+        }),
+      )
+      .meta({ description: 'Every rule of the enabled policies, in the order in which denials are named' }),
+  })
+  .meta({ id: 'Simulation' });
+
+export function toSimulationView(
+  { verdict, country, rules }: Simulation,
+  { at, ip }: { readonly at: string; readonly ip: string | undefined },
+): z.output<typeof simulationSchema> {
+  return {
+    decision: verdict.allowed ? 'allowed' : 'denied',
+    ...(!verdict.allowed && {
+      denial: { policy: verdict.policy, rule: verdict.rule, reason: verdict.reason },
+    }),
+    at,
+    ip: ip ?? null,
+    country: country ?? null,
+    rules: [...rules],
+  };
+}
+
+/** @returns who would ask; one of the two is there */
+export const toCaller = ({
+  agentId,
+  proxyId,
+}: z.output<typeof imaginedRequestSchema>): ImaginedRequest['caller'] =>
+  proxyId === undefined ? { type: 'agent', id: agentId ?? '' } : { type: 'proxy', id: proxyId };

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { errorHandler } from '@svault/server-kit/error-handler';
+import { silentLogger } from '@svault/server-kit/logger';
+import express from 'express';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ERROR_STATUS } from '../http/errors.ts';
+import { streamJson } from './stream-json.ts';
+
+/** What the next request is answered with. */
+let parts: () => AsyncIterable<string>;
+let stalledMs: number | undefined;
+let server: ReturnType<ReturnType<typeof express>['listen']>;
+let url: string;
+
+beforeEach(async () => {
+  stalledMs = undefined;
+  const app = express()
+    .get('/', (_req, res) => streamJson(res, parts(), stalledMs))
+    .use(
+      errorHandler({
+        statusOf: ERROR_STATUS,
+        storageFailure: 'UNAVAILABLE',
+        internal: 'INTERNAL',
+        logger: silentLogger,
+      }),
+    );
+  server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const PART = `"${'x'.repeat(64 * 1024)}",`;
+
+/** A text without end, that says how far it was made and whether the making ended. */
+function endless(): { made: number; ended: boolean; parts: () => AsyncIterable<string> } {
+  const text = {
+    made: 0,
+    ended: false,
+    parts: async function* () {
+      try {
+        for (yield '['; ; text.made++) yield PART;
+      } finally {
+        text.ended = true;
+      }
+    },
+  };
+  return text;
+}
+
+/** Opens a request and reads nothing of its answer. */
+async function ask(): Promise<{ asked: ClientRequest; answer: IncomingMessage }> {
+  const asked = request(url).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.pause();
+  // A connection that the other side breaks says so here.
+  for (const end of [asked, answer]) end.on('error', () => undefined);
+  return { asked, answer };
+}
+
+/** Waits until nothing more is made. */
+async function rest(text: { readonly made: number }): Promise<number> {
+  for (let before = -1; before !== text.made;) {
+    before = text.made;
+    for (let turn = 0; turn < 2_000; turn++) await nextTurn();
+  }
+  return text.made;
+}
+
+test('sends the parts one behind the other, as JSON', async () => {
+  parts = async function* () {
+    yield '{"a":[';
+    yield '1';
+    yield ',2]}';
+  };
+  const answer = await fetch(url);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    200,
+    'application/json; charset=utf-8',
+  ]);
+  expect(await answer.json()).toEqual({ a: [1, 2] });
+});
+
+describe('a client', () => {
+  test('that does not read is made no more than fits between the two', async () => {
+    const text = endless();
+    parts = text.parts;
+    const { answer } = await ask();
+    const made = await rest(text);
+    expect(made).toBeGreaterThan(0);
+    // The buffers of both systems together, generously; all that this program holds is a part or two.
+    expect(made * PART.length).toBeLessThan(32 * 1024 * 1024);
+    expect(text.ended).toBe(false);
+    answer.destroy();
+  });
+
+  test('that goes ends the making', async () => {
+    const text = endless();
+    parts = text.parts;
+    const { answer } = await ask();
+    await rest(text);
+    answer.destroy();
+    await vi.waitFor(() => expect(text.ended).toBe(true), { timeout: 20_000 });
+  });
+
+  test('that stalls is let go', async () => {
+    const text = endless();
+    parts = text.parts;
+    stalledMs = 50;
+    const { answer } = await ask();
+    await vi.waitFor(() => expect(text.ended).toBe(true), { timeout: 10_000 });
+    answer.destroy();
+  });
+});
+
+describe('a failure', () => {
+  test('before the first part is answered like any other', async () => {
+    parts = async function* () {
+      await Promise.reject(new Error('no database'));
+      yield '';
+    };
+    const answer = await fetch(url);
+    expect([answer.status, await answer.json()]).toMatchObject([500, { code: 'INTERNAL' }]);
+  });
+
+  test('in the middle breaks the connection, so that nobody takes the beginning for the whole', async () => {
+    parts = async function* () {
+      yield '[1';
+      await nextTurn();
+      throw new Error('no database');
+    };
+    const answer = await fetch(url);
+    await expect(answer.text()).rejects.toThrow();
+  });
+});

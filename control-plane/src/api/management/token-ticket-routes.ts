@@ -1,0 +1,74 @@
+import { type Actor, changeBy } from '../../core/actor.ts';
+import { refusal } from '../../core/errors.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import { tokenOf } from '../../management/tokens.ts';
+import type { StoreTickets } from '../../webhook/store-tickets.ts';
+import type { Tickets } from '../../webhook/tickets.ts';
+import { boundWebhookOf } from '../../webhook/bound-webhook.ts';
+import { serviceNameParams } from './schemas/fields.ts';
+import { storeAddressSchema, storeTicketRequestSchema } from './schemas/tokens.ts';
+import { credentialTicketRequestSchema, credentialTicketSchema } from './schemas/webhook.ts';
+
+/** Tickets for owners: the secret goes between them and the webhook, past this service. */
+export function createTokenTicketRoutes({
+  storeTickets,
+  tickets,
+}: {
+  readonly storeTickets: StoreTickets;
+  readonly tickets: Pick<Tickets, 'ownerCredentialUrl'>;
+}): readonly ManagementRoute[] {
+  const shared = {
+    tag: 'Tokens',
+    method: 'post',
+    whenLocked: 'refused',
+    params: serviceNameParams,
+    refusals: ['NOT_FOUND', 'WEBHOOK_NOT_CONFIGURED'],
+  } as const;
+  return [
+    defineRoute({
+      ...shared,
+      path: '/api/tokens/{serviceName}/store-ticket',
+      operation: 'createStoreTicket',
+      summary: 'Get a ticket to store the secret at the webhook; a member can fill a token, not replace one',
+      role: 'member',
+      audit: ['TOKEN_STORE_TICKET'],
+      body: storeTicketRequestSchema,
+      answer: { status: 200, schema: storeAddressSchema },
+      handle: async ({ actor, body: { ifv }, change, params: { serviceName } }) =>
+        change(async (stores) => {
+          await tokenOf(stores, actor, serviceName);
+          return storeTickets.issue(stores, actor, serviceName, versionToReplace(actor, ifv));
+        }),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/api/tokens/{serviceName}/credential-ticket',
+      operation: 'createCredentialTicket',
+      summary: 'Get an address that gives the credential once',
+      role: 'admin',
+      audit: ['OWNER_CREDENTIAL_ACCESS'],
+      body: credentialTicketRequestSchema,
+      answer: { status: 200, schema: credentialTicketSchema },
+      handle: async ({ actor, body: { jkt }, change, params: { serviceName } }) =>
+        change(async (stores) => {
+          await tokenOf(stores, actor, serviceName);
+          const link = await boundWebhookOf(stores, actor.vaultId);
+          await stores.audit.append(changeBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
+          return tickets.ownerCredentialUrl(link, actor.userId, serviceName, jkt);
+        }),
+    }),
+  ];
+}
+
+/**
+ * contract.md, "Admin only": a member's ticket never replaces a secret.
+ *
+ * @param asked undefined: any version
+ * @throws AppError FORBIDDEN
+ */
+function versionToReplace({ role }: Actor, asked: number | undefined): number | undefined {
+  if (role === 'admin') return asked;
+  if (asked !== undefined && asked !== 0)
+    throw refusal('FORBIDDEN', 'Only an admin of the account can replace a secret.');
+  return 0;
+}

@@ -1,0 +1,127 @@
+import type { ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
+import { goneSignal } from '@svault/server-kit/gone-signal';
+import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { apiHeaderList } from '@svault/server-kit/security-headers';
+import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
+import { plainDenial } from '../../access/denial.ts';
+import { refusal } from '../../core/errors.ts';
+import { createAllowedOrigins } from '../http/cors.ts';
+import type { ClientAddress } from '../http/client-address.ts';
+import type { OwnHost } from '../http/host-check.ts';
+import type { JsonRpcId } from '../http/json-rpc.ts';
+import { credentialFromHeaders } from '../http/credential-from-headers.ts';
+import { withStandingHeaders } from '../http/static-headers.ts';
+import type { OngoingUses } from '../../access/ongoing-uses.ts';
+import type { ProxyAccess, ProxyDecision } from '../../access/proxy-access.ts';
+import { proxyKeyHash } from '../../access/proxy-credential.ts';
+import type { Forward, ProxyExchange } from '../../forwarding/forward.ts';
+import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
+import { createAnswerTaker } from './answer-taker.ts';
+import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
+import { createReceiveBody } from './read-body.ts';
+import { createRefusalAnswers } from './error-responses.ts';
+
+const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const satisfies readonly ProxyMethod[];
+const methodOf = (text: string | undefined): ProxyMethod | undefined =>
+  METHODS.find((method) => method === text);
+
+/**
+ * `/api/proxy/mcp` (specification, "MCP proxy"): who may call comes first, then what may be done, and the forwarding last,
+ * behind it all.
+ *
+ * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
+ */
+export function createProxyHandler(options: {
+  readonly access: ProxyAccess;
+  readonly ongoing: OngoingUses;
+  readonly forward: Forward;
+  readonly clientAddress: ClientAddress;
+  readonly ownHost: OwnHost;
+  /** The service's public address, without trailing slash. */
+  readonly baseUrl: string;
+  readonly allowedOrigins: readonly string[];
+}): RequestHandler {
+  const { access, ongoing, forward, clientAddress, ownHost, baseUrl } = options;
+  const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
+  const answers = createRefusalAnswers(standing.flat());
+  const receiveBody = createReceiveBody({ access });
+  const takerOf = createAnswerTaker();
+  const refuseMethod = methodNotAllowed(METHODS);
+  const judgeOrigin = createAllowedOrigins({
+    ownOrigin: new URL(baseUrl).origin,
+    allowed: options.allowedOrigins,
+    exposed: [],
+  });
+
+  const handle: RequestHandler = async (req, res, next) => {
+    const method = methodOf(req.method);
+    if (method === undefined) return refuseMethod(req, res, next);
+    if (!ownHost(req)) throw refusal('FORBIDDEN', FOREIGN_HOST);
+    if (!judgeOrigin(req.headers.origin).allowed) throw refusal('FORBIDDEN', FOREIGN_ORIGIN);
+    const isPost = method === 'POST';
+    const key = credentialFromHeaders(req, 'x-mcp-key');
+    const keyHash = key === undefined ? undefined : proxyKeyHash(key);
+    if (keyHash === undefined) {
+      const denial = plainDenial(key === undefined ? 'MISSING_KEY' : 'INVALID_KEY');
+      return answers.deny(res, { isPost, id: null }, denial);
+    }
+
+    const gone = goneSignal(res);
+    const received = await receiveBody(req, keyHash);
+    if (received.outcome === 'denied') {
+      // What is left of the body is dropped as it comes.
+      req.resume();
+      return answers.deny(res, { isPost, id: null }, received.denial);
+    }
+    const { body, release } = received;
+    try {
+      const fields = headerPairs(req.rawHeaders);
+      const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
+      const decision = await access.decide({ keyHash, traffic, fields, sourceAddress: clientAddress(req) });
+      if (decision.outcome === 'denied') return answers.deny(res, { isPost, id }, decision.denial);
+      await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body, signal: gone }, id });
+    } finally {
+      release();
+    }
+  };
+
+  /** Forwards what was decided and written down. */
+  async function carry(
+    res: ServerResponse,
+    {
+      keyHash,
+      use,
+      stream,
+    }: { readonly keyHash: string } & Extract<ProxyDecision, { readonly outcome: 'use' }>,
+    { exchange, id }: { readonly exchange: ProxyExchange; readonly id: JsonRpcId },
+  ): Promise<void> {
+    const ongoingUse = ongoing.begin(keyHash, use);
+    const asked = { isPost: exchange.method === 'POST', id };
+    try {
+      const signal = AbortSignal.any([exchange.signal, ongoingUse.withdrawn]);
+      const refused = await forward(use, { ...exchange, signal }, takerOf(res));
+      const withdrawn = ongoingUse.denial();
+      if (withdrawn !== undefined && !res.headersSent) answers.deny(res, asked, withdrawn);
+      else if (refused !== undefined) answers.refuse(res, asked, refused);
+      // An answer whose head could not be written: nobody may wait for it.
+      else if (!res.headersSent) res.destroy();
+    } finally {
+      ongoingUse.end();
+      stream.close();
+    }
+  }
+
+  return withStandingHeaders(standing, handle);
+}
+
+/** Of what travels: a field that stays behind tells the upstream nothing. */
+function headerOf(pairs: HeaderPairs, body: Uint8Array): MessageHeader {
+  const { contentType, fields } = outgoingFields(pairs, body);
+  return { contentType, mcpMethod: fields['mcp-method'] };
+}
+
+const FOREIGN_HOST =
+  'This service is not called by that name. Use the address that SV_BASE_URL names; a reverse proxy that sends another Host belongs into SV_TRUSTED_PROXIES.';
+const FOREIGN_ORIGIN =
+  'Pages of that origin may not call this endpoint; SV_MCP_ALLOWED_ORIGINS lists those that may.';

@@ -1,0 +1,52 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Denial } from '../../access/denial.ts';
+import { toolError } from './tool.ts';
+
+/**
+ * A denial that a tool's caller reads as the result of its call (specification, "Tool errors"); each text says what to do
+ * next, and is the same for every cause that must not be told apart.
+ *
+ * @returns undefined for the others, which HTTP answers
+ */
+export function denialResult(denial: Denial): CallToolResult | undefined {
+  switch (denial.code) {
+    case 'INVALID_SERVICE':
+      return toolError(
+        'INVALID_ARGUMENT',
+        '`service` must be the name of a service: 1 to 128 characters, no "/". list_credentials gives the names.',
+      );
+    case 'NO_GRANT':
+      return toolError(
+        'NO_GRANT',
+        'This agent has no active grant for this service. list_credentials gives those it has; its owner can make one.',
+      );
+    case 'GRANT_EXPIRED':
+      return toolError(
+        'GRANT_EXPIRED',
+        'The grant for this service has expired. The owner of the agent can make a new one.',
+      );
+    case 'VAULT_LOCKED':
+      return toolError('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
+    case 'WEBHOOK_NOT_CONFIGURED':
+      return toolError(
+        'WEBHOOK_NOT_CONFIGURED',
+        'No webhook is bound to this vault. An admin of the account has to bind one.',
+      );
+    case 'POLICY_DENIED':
+      return toolError(
+        'POLICY_DENIED',
+        `The policy ${denial.policy} does not allow this (${denial.rule}): ${denial.reason}`,
+        denial.retryAfterSeconds,
+      );
+    case 'RATE_LIMITED':
+      return denial.scope === 'agent_no_grant'
+        ? toolError(
+            'RATE_LIMITED',
+            'Too many calls for services without a grant; try again later.',
+            denial.retryAfterSeconds,
+          )
+        : undefined;
+    default:
+      return undefined;
+  }
+}

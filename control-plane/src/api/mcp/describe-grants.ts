@@ -1,0 +1,44 @@
+import type { Id } from '@svault/shared';
+import type { ListedGrant } from '../../access/access-store.ts';
+import type { TokenStore } from '../../core/token-store.ts';
+import type { TokenMetadata } from '../../core/token.ts';
+import type { WebhookRecords, WebhookToken } from '../../webhook/token-metadata.ts';
+
+/** A grant, with what its owner says of the token, and what the webhook tells of the record. */
+export interface DescribedGrant {
+  readonly grant: ListedGrant;
+  /** Undefined where the account has no token of that name. */
+  readonly token: TokenMetadata | undefined;
+  /** Undefined where the webhook holds none, or did not say so in time. */
+  readonly record: WebhookToken | undefined;
+}
+
+/** In the order given. Never waits for the webhook longer than `WebhookRecords` does. */
+export type DescribeGrants = (
+  vaultId: Id<'vlt'>,
+  grants: readonly ListedGrant[],
+) => Promise<readonly DescribedGrant[]>;
+
+/** The longest batch the webhook takes (protocol section 5.3); of a longer list only these are asked for. */
+const MAX_RECORDS = 100;
+
+/** Specification, "Grant list entry enriched by MCP tools": the webhook is asked once for all, and may stay silent. */
+export function createDescribeGrants(options: {
+  readonly tokens: Pick<TokenStore, 'ofServices'>;
+  readonly records: Pick<WebhookRecords, 'lookUp'>;
+}): DescribeGrants {
+  const { tokens, records } = options;
+  return async (vaultId, grants) => {
+    const names = grants.map(({ serviceName }) => serviceName);
+    const [known, held] = await Promise.all([
+      tokens.ofServices(vaultId, names),
+      records.lookUp(vaultId, names.slice(0, MAX_RECORDS)),
+    ]);
+    const byName = new Map(known.map((token) => [token.serviceName, token]));
+    return grants.map((grant) => ({
+      grant,
+      token: byName.get(grant.serviceName),
+      record: held.get(grant.serviceName),
+    }));
+  };
+}

@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { endWhenReceived } from '@svault/server-kit/unread-body';
+import type { ErrorCode } from '../../core/errors.ts';
+import { ERROR_STATUS } from '../http/errors.ts';
+import { type JsonRpcId, type JsonRpcRefusal, errorBody, limitedBody } from '../http/json-rpc.ts';
+import { metadataPathOf } from '../oauth/oauth-paths.ts';
+
+/** Refusals that HTTP answers, whatever the message was: in the shape of every other refusal of this service. */
+type HttpRefusal =
+  'METHOD_NOT_ALLOWED' | 'FORBIDDEN' | 'MISSING_KEY' | 'INVALID_KEY' | 'AGENT_INACTIVE' | 'MCP_DISABLED';
+
+/** Writes the answers of this endpoint. `cors` are further headers, flat. */
+export interface HttpAnswers {
+  send(res: ServerResponse, cors: readonly string[], status: number, body: string): void;
+  /** 202 without a body: to what wants no answer. */
+  accept(res: ServerResponse, cors: readonly string[]): void;
+  preflight(res: ServerResponse, cors: readonly string[]): void;
+  refuse(res: ServerResponse, cors: readonly string[], code: HttpRefusal, error?: string): void;
+  refuseMessage(res: ServerResponse, cors: readonly string[], id: JsonRpcId, refusal: JsonRpcRefusal): void;
+  limited(res: ServerResponse, cors: readonly string[], id: JsonRpcId, retryAfterSeconds: number): void;
+}
+
+/** What a page may ask with: GET and DELETE so that it can read their 405, which clients of the older revisions count on. */
+const METHODS = 'POST, GET, DELETE';
+/** Headers that a page of an allowed origin may send. */
+const SENDABLE =
+  'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id';
+
+/**
+ * @param standing headers of every answer, flat: name, value, name, value, …
+ * @param baseUrl where a client that has no token finds the metadata that tell how to get one (RFC 9728 section 5.1)
+ */
+export function createHttpAnswers(standing: readonly string[], baseUrl: string): HttpAnswers {
+  const json = [...standing, 'Content-Type', 'application/json; charset=utf-8'];
+  const further = (slash: '' | '/'): Partial<Record<HttpRefusal, readonly string[]>> => {
+    const challenge = `Bearer resource_metadata="${baseUrl}${metadataPathOf(slash)}"`;
+    return {
+      METHOD_NOT_ALLOWED: ['Allow', 'POST'],
+      MISSING_KEY: ['WWW-Authenticate', challenge],
+      INVALID_KEY: ['WWW-Authenticate', `${challenge}, error="invalid_token"`],
+    };
+  };
+  const [ofPath, ofSlashedPath] = [further(''), further('/')];
+  const furtherFor = ({ url = '' }: IncomingMessage): ReturnType<typeof further> =>
+    /^[^?]*\/(?:\?|$)/.test(url) ? ofSlashedPath : ofPath;
+  const write = (res: ServerResponse, status: number, headers: readonly string[], body: string): void => {
+    res.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))]).end(body);
+  };
+
+  return {
+    send: (res, cors, status, body) =>
+      write(res, status, cors.length === 0 ? json : [...json, ...cors], body),
+    accept: (res, cors) => res.writeHead(202, [...standing, ...cors, 'Content-Length', '0']).end(),
+    preflight: (res, cors) => {
+      const allowed = ['Access-Control-Allow-Methods', METHODS, 'Access-Control-Allow-Headers', SENDABLE];
+      res.writeHead(204, [...standing, ...cors, ...allowed, 'Access-Control-Max-Age', '600']).end();
+    },
+    refuse: (res, cors, code, error = MESSAGES[code]) => {
+      const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
+      write(res, STATUS[code], headers, JSON.stringify({ error, code }));
+    },
+    refuseMessage: (res, cors, id, refusal) => {
+      const body = errorBody(id, refusal);
+      if (res.req.complete) return write(res, refusal.status, [...json, ...cors], body);
+      // What is left of the body is never read, so the connection goes.
+      const length = String(Buffer.byteLength(body));
+      res.writeHead(refusal.status, [...json, ...cors, 'Connection', 'close', 'Content-Length', length]);
+      endWhenReceived(res, body);
+    },
+    limited: (res, cors, id, retryAfterSeconds) => {
+      const message = 'Too many requests; try again later.';
+      const body = limitedBody(id, { message, code: 'RATE_LIMITED', retryAfter: retryAfterSeconds });
+      const headers = [...json, ...cors, 'Retry-After', String(retryAfterSeconds)];
+      write(res, ERROR_STATUS.RATE_LIMITED, headers, body);
+    },
+  };
+}
+
+/** Specification, "MCP endpoint": an invalid call is challenged as one without credentials is. */
+const STATUS: Readonly<Record<HttpRefusal, number>> = {
+  METHOD_NOT_ALLOWED: ERROR_STATUS.METHOD_NOT_ALLOWED,
+  FORBIDDEN: ERROR_STATUS.FORBIDDEN,
+  MISSING_KEY: 401,
+  INVALID_KEY: 401,
+  AGENT_INACTIVE: ERROR_STATUS.AGENT_INACTIVE,
+  MCP_DISABLED: ERROR_STATUS.MCP_DISABLED,
+};
+
+const MESSAGES = {
+  METHOD_NOT_ALLOWED: 'This endpoint takes POST only: it has neither a stream of its own nor sessions.',
+  FORBIDDEN: 'This request does not come from where this service may be called.',
+  MISSING_KEY: 'Send the agent key or the session token as Authorization: Bearer …',
+  INVALID_KEY: 'This key or token is malformed, expired or revoked, or of another resource.',
+  AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
+  MCP_DISABLED: 'MCP is off for this agent. Its owner can switch it on.',
+} as const satisfies Record<HttpRefusal, string> satisfies Partial<Record<ErrorCode, string>>;

@@ -1,0 +1,91 @@
+import express from 'express';
+import { errorHandler } from '@svault/server-kit/error-handler';
+import { type Listener, listen } from '@svault/server-kit/listener';
+import { silentLogger } from '@svault/server-kit/logger';
+import { newKey } from '@svault/shared';
+import { afterEach, expect, it } from 'vitest';
+import type { Access, AccessRequest } from '../../access/access.ts';
+import { refusal } from '../../core/errors.ts';
+import { ERROR_STATUS } from '../http/errors.ts';
+import { createTools } from './all-tools.ts';
+import { MCP_PATH, createMcpHandler } from './mcp-handler.ts';
+
+// What the pipeline is asked, and what becomes of its failures: at its interface.
+
+const BASE_URL = 'https://vault.example.com';
+let listener: Listener | undefined;
+afterEach(() => listener?.close());
+
+async function serve(access: Access): Promise<string> {
+  const never = (): never => {
+    throw new Error('no tool is reached');
+  };
+  const app = express();
+  app.all(
+    MCP_PATH,
+    createMcpHandler({
+      access,
+      tools: createTools({ describeGrants: never, readProfile: never, readHistory: never }),
+      clientAddress: () => '192.0.2.1',
+      ownHost: () => true,
+      baseUrl: BASE_URL,
+      allowedOrigins: [],
+    }),
+  );
+  app.use(
+    errorHandler({
+      statusOf: ERROR_STATUS,
+      storageFailure: 'UNAVAILABLE',
+      internal: 'INTERNAL',
+      logger: silentLogger,
+    }),
+  );
+  listener = await listen(app, { host: '127.0.0.1', port: 0 });
+  return listener.url + MCP_PATH;
+}
+
+const call = (url: string, body: object): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${newKey('svsess')}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+it('asks once for each request, by the MCP door, under the audience of this endpoint', async () => {
+  const asked: AccessRequest[] = [];
+  const url = await serve({
+    decide: (request) => {
+      asked.push(request);
+      return Promise.resolve({ outcome: 'denied', denial: { code: 'INVALID_KEY' } });
+    },
+  });
+  const params = { name: 'get_credential', arguments: { service: 'github' } };
+  expect((await call(url, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })).status).toBe(401);
+  expect(asked).toEqual([
+    {
+      credential: { kind: 'session', hash: expect.any(String), audience: BASE_URL + MCP_PATH },
+      door: 'mcp',
+      question: { kind: 'credential', serviceName: 'github' },
+      sourceAddress: '192.0.2.1',
+    },
+  ]);
+});
+
+it('gives nothing where a decision cannot be recorded, and says when to come back', async () => {
+  const url = await serve({
+    decide: () => Promise.reject(refusal('AUDIT_UNAVAILABLE', 'later', { details: { retryAfter: 1 } })),
+  });
+  const answer = await call(url, { jsonrpc: '2.0', id: 1, method: 'ping' });
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toEqual({ error: 'later', code: 'AUDIT_UNAVAILABLE', retryAfter: 1 });
+  expect(answer.headers.get('retry-after')).toBe('1');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.headers.get('strict-transport-security')).toContain('max-age');
+});
+
+it('tells nothing of a failure of its own', async () => {
+  const url = await serve({ decide: () => Promise.reject(new Error('SQLITE_BUSY at /var/lib/x.db')) });
+  const answer = await call(url, { jsonrpc: '2.0', id: 1, method: 'ping' });
+  expect(answer.status).toBe(500);
+  expect(await answer.text()).not.toContain('SQLITE');
+});

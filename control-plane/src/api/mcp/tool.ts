@@ -1,0 +1,88 @@
+import type { CallToolResult, Tool as ToolDefinition } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Question } from '../../access/access.ts';
+import type { Decision } from '../../access/decision.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+
+/** The arguments of a call as they came. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** A decision that lets the caller have something. */
+export type Granted = Exclude<Decision, { readonly outcome: 'denied' }>;
+
+/** One tool: what a client is told of it, what it asks of the access pipeline, and how what it was given reads. */
+export interface Tool {
+  readonly definition: ToolDefinition;
+  question(given: Arguments): Question;
+  answer(granted: Granted, given: Arguments): CallToolResult | Promise<CallToolResult>;
+}
+
+/** Specification, "MCP endpoint": the codes of tool errors. */
+const TOOL_ERRORS = [
+  'NO_GRANT',
+  'GRANT_EXPIRED',
+  'POLICY_DENIED',
+  'RATE_LIMITED',
+  'VAULT_LOCKED',
+  'WEBHOOK_NOT_CONFIGURED',
+  'INVALID_ARGUMENT',
+] as const satisfies readonly ErrorCode[];
+export type ToolErrorCode = (typeof TOOL_ERRORS)[number];
+
+const toolErrorSchema = z.strictObject({
+  code: z.enum(TOOL_ERRORS),
+  message: z.string(),
+  retryAfter: z.int().min(1).optional().describe('Seconds after which the call may be tried again.'),
+});
+
+/** A denial as a result: HTTP 200, `isError`, and the code where programs find it. */
+export function toolError(code: ToolErrorCode, message: string, retryAfter?: number): CallToolResult {
+  const structuredContent: z.infer<typeof toolErrorSchema> = {
+    code,
+    message,
+    ...(retryAfter !== undefined && { retryAfter }),
+  };
+  return {
+    content: [{ type: 'text', text: `Error [${code}]: ${message}` }],
+    structuredContent,
+    isError: true,
+  };
+}
+
+/** What a tool says, to a model in words and to a program in members. */
+export const toolResult = (text: string, structuredContent: Record<string, unknown>): CallToolResult => ({
+  content: [{ type: 'text', text }],
+  structuredContent,
+});
+
+type ObjectSchema = ToolDefinition['inputSchema'];
+
+/** JSON Schema 2020-12 of what a tool takes. */
+export const inputSchema = (schema: z.ZodObject): ObjectSchema =>
+  z.toJSONSchema(schema, { io: 'input' }) as ObjectSchema;
+
+/**
+ * JSON Schema 2020-12 of what a tool gives: its result, or a tool error. Clients of the SDK's first generation hold error
+ * results against it too.
+ */
+export function outputSchema(schema: z.ZodObject): NonNullable<ToolDefinition['outputSchema']> {
+  const { $schema: dialect, ...result } = z.toJSONSchema(schema);
+  const { $schema: _same, ...error } = z.toJSONSchema(toolErrorSchema);
+  return { ...(dialect !== undefined && { $schema: dialect }), type: 'object', anyOf: [result, error] };
+}
+
+export const NO_ARGUMENTS = inputSchema(z.strictObject({}));
+
+/** Of tools that only tell what this service knows. */
+export const READ_ONLY = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+} as const;
+
+/** Text of others in one line of ours. */
+export const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
+
+/** The pipeline never gives a tool another outcome than the one it asked for. */
+export const unfitting = ({ outcome }: Granted): Error => new Error(`a tool was given: ${outcome}`);

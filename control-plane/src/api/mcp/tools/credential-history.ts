@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { OUTCOMES } from '@svault/shared/schemas';
+import type {
+  CredentialHistory,
+  HistorySubject,
+  readCredentialHistory,
+} from '../../../audit/credential-history.ts';
+import { serviceOf, serviceSchema } from '../tool-arguments.ts';
+import {
+  READ_ONLY,
+  type Tool,
+  inputSchema,
+  outputSchema,
+  toolError,
+  toolResult,
+  unfitting,
+} from '../tool.ts';
+
+/** Specification, "credential_history". */
+const argumentsSchema = z.strictObject({
+  service: serviceSchema,
+  limit: z.int().min(1).max(50).default(20).optional().describe('How many entries at most.'),
+  cursor: z.string().optional().describe('The nextCursor of the previous call, for what is older.'),
+});
+/** What of them is judged here; the rest is the feature's. */
+const typesSchema = z.object({ limit: z.number().optional(), cursor: z.string().optional() });
+
+const resultSchema = z.strictObject({
+  history: z.array(
+    z.strictObject({ eventType: z.string(), timestamp: z.string(), outcome: z.enum(OUTCOMES) }),
+  ),
+  nextCursor: z.string().optional().describe('Absent when nothing is left.'),
+});
+
+/** Reads one call’s part of the log. */
+export type ReadHistory = (
+  subject: HistorySubject,
+  request: NonNullable<Parameters<typeof readCredentialHistory>[2]>,
+) => Promise<CredentialHistory>;
+
+const UNFIT = {
+  limit: '`limit` must be an integer from 1 to 50.',
+  cursor: '`cursor` must be the nextCursor of a previous call for the same service.',
+} as const;
+
+/** Shows an agent its own part of the log about a service. */
+export const credentialHistory = (readHistory: ReadHistory): Tool => ({
+  definition: {
+    name: 'credential_history',
+    title: 'History of a credential',
+    description:
+      'Shows what this agent did with the credential of one service, newest first. A call may return fewer entries than limit, ' +
+      'even none, while more is left: call again with nextCursor as cursor until it is absent.',
+    inputSchema: inputSchema(argumentsSchema),
+    outputSchema: outputSchema(resultSchema),
+    annotations: READ_ONLY,
+  },
+  question: (given) => ({ kind: 'history', serviceName: serviceOf(given) }),
+  answer: async (granted, given) => {
+    const serviceName = serviceOf(given);
+    if (granted.outcome !== 'admitted' || serviceName === undefined) throw unfitting(granted);
+    const { data, error } = typesSchema.safeParse(given);
+    if (data === undefined) return toolError('INVALID_ARGUMENT', UNFIT[argumentOf(error)]);
+    const read = await readHistory({ ...granted.caller, serviceName }, data);
+    if (!read.valid) return toolError('INVALID_ARGUMENT', UNFIT[read.argument]);
+    const { history, nextCursor } = read;
+    const result: z.infer<typeof resultSchema> = {
+      history: [...history],
+      ...(nextCursor !== undefined && { nextCursor }),
+    };
+    return toolResult(summary(serviceName, result), result);
+  },
+});
+
+const argumentOf = ({ issues }: z.ZodError): keyof typeof UNFIT =>
+  issues[0]?.path[0] === 'limit' ? 'limit' : 'cursor';
+
+function summary(serviceName: string, { history, nextCursor }: z.infer<typeof resultSchema>): string {
+  const lines = history.map(({ timestamp, eventType, outcome }) => `- ${timestamp} ${eventType} ${outcome}`);
+  const title =
+    lines.length === 0
+      ? `Nothing about ${serviceName} in this part of the log.`
+      : `History of ${serviceName}:`;
+  const more = nextCursor === undefined ? [] : [`More is left: call again with cursor ${nextCursor}`];
+  return [title, ...lines, ...more].join('\n');
+}

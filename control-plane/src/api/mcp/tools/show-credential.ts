@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { TOKEN_TYPES } from '@svault/shared/schemas';
+import type { DescribeGrants } from '../describe-grants.ts';
+import { grantSchema } from '../grant-schema.ts';
+import { serviceOf, serviceSchema } from '../tool-arguments.ts';
+import { READ_ONLY, type Tool, inputSchema, outputSchema, toolResult, unfitting } from '../tool.ts';
+
+/** Specification, "show_credential": metadata only; members that nobody knows are absent. */
+const resultSchema = grantSchema.extend({
+  displayName: z.string().optional(),
+  tokenType: z.enum(TOKEN_TYPES).optional(),
+  hasRefreshToken: z.boolean().optional(),
+});
+
+/** Tells of one grant what the list tells of all. */
+export const showCredential = (describe: DescribeGrants): Tool => ({
+  definition: {
+    name: 'show_credential',
+    title: 'Show what is known of a credential',
+    description:
+      'Shows metadata of one service: when access ends, the refresh policy, the type of its credential. It contains no secret.',
+    inputSchema: inputSchema(z.strictObject({ service: serviceSchema })),
+    outputSchema: outputSchema(resultSchema),
+    annotations: READ_ONLY,
+  },
+  question: (given) => ({ kind: 'grant', serviceName: serviceOf(given) }),
+  answer: async (granted) => {
+    if (granted.outcome !== 'grant') throw unfitting(granted);
+    const [described] = await describe(granted.caller.vaultId, [granted.grant]);
+    const { serviceName, grantExpiresAt, refreshPolicy } = granted.grant;
+    const { token, record } = described ?? {};
+    const result: z.infer<typeof resultSchema> = {
+      serviceName,
+      grantExpiresAt,
+      refreshPolicy,
+      ...(token && { displayName: token.displayName }),
+      ...(record && { tokenType: record.tokenType, hasRefreshToken: record.hasRefreshToken }),
+    };
+    const type = record === undefined ? '' : `, type ${record.tokenType}`;
+    return toolResult(
+      `${serviceName}: expires ${grantExpiresAt ?? 'Never'}, refresh policy ${refreshPolicy}${type}`,
+      result,
+    );
+  },
+});

@@ -1,0 +1,184 @@
+import { type Request, type Response, Router } from 'express';
+import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { pageHeaders } from '@svault/server-kit/security-headers';
+import type { Clock } from '@svault/shared';
+import {
+  type Addressee,
+  type RequestParameters,
+  parametersOf,
+} from '../../authorization-server/authorization-request.ts';
+import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
+import { type PageOfRefusal, pageRoute, refusalPage, sendPage } from '../pages/page.ts';
+import { SIGN_IN_PATH, signInBefore } from '../pages/sign-in-page-html.ts';
+import { readFormBody } from '../pages/form-body.ts';
+import { ownPath } from '../pages/return-to.ts';
+import type { PageSession } from '../pages/page-session.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
+import type { ClientDocuments } from '../../authorization-server/client-documents.ts';
+import { noteClientAsked, noteClientUse } from '../../authorization-server/client-use.ts';
+import { issueCode } from '../../management/approve-oauth-client.ts';
+import type { Stores } from '../../core/stores.ts';
+import { refuseWhileLocked } from '../../core/lock.ts';
+import { consentPage, lockedPage, noAgentsPage } from './consent-page-html.ts';
+import { OAUTH_PATHS, resourceOf } from './oauth-paths.ts';
+import { type Asked, type Settled, createSettleRequest } from './validate-request.ts';
+import { signInFirstPage, unanswerablePage } from './error-page-html.ts';
+
+const PATH = OAUTH_PATHS.authorize;
+/** What a request consists of, and what the form of the page brings back. */
+const PARAMETERS = [
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'resource',
+] as const;
+/** In a menu more would help nobody. */
+const MAX_AGENTS = 200;
+/** Clients that are pages open this one in a window of their own. */
+const keepsOpener = true;
+
+/**
+ * The authorization endpoint (RFC 6749 section 3.1, OAuth 2.1), which is the consent page itself: GET asks and changes
+ * nothing; its form decides, from this page only, and all that it brings is looked at as if it came for the first time.
+ */
+export function createAuthorizePage(options: {
+  /** Public address without trailing slash: the issuer. */
+  readonly baseUrl: string;
+  readonly stores: Pick<Stores, 'agents' | 'oauthClients' | 'users' | 'vaults'>;
+  readonly documents: ClientDocuments;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly pageSession: PageSession;
+  readonly clock: Clock;
+  readonly https: boolean;
+}): Router {
+  const { baseUrl, stores, limits, pageSession, clock, https } = options;
+  const audience = resourceOf(baseUrl);
+  const settle = createSettleRequest({ ...options, audience });
+
+  /** RFC 6749 section 4.1.2, RFC 9207. */
+  const answer = (
+    res: Response,
+    { redirectUri, state }: Addressee,
+    what: Readonly<Record<string, string>>,
+  ): void => {
+    const parameters = { ...what, ...(state !== undefined && { state }), iss: baseUrl };
+    res.redirect(303, redirectWith(redirectUri, parameters));
+  };
+
+  /** What needs no decision. */
+  const answerWithoutAsking = (
+    res: Response,
+    settled: Exclude<Settled, Asked>,
+    asked: URLSearchParams,
+  ): void => {
+    if (settled.kind === 'refused') return answer(res, settled.to, { ...settled.refusal });
+    if (settled.kind === 'unanswerable')
+      return sendPage(res, 400, unanswerablePage(settled.reason, settled.detail));
+    // All of it, so that what is refused is refused after the sign-in too.
+    const path = ownPath(`${PATH}?${asked.toString()}`);
+    if (path === undefined) return sendPage(res, 403, signInFirstPage(SIGN_IN_PATH));
+    res.redirect(303, signInBefore(path));
+  };
+
+  const ask = async (
+    res: Response,
+    { actor, client, to }: Asked,
+    parameters: RequestParameters,
+    failed?: { readonly message: string; readonly chosen: string },
+  ): Promise<void> => {
+    const page = { limit: MAX_AGENTS, after: undefined };
+    const { items, nextCursor } = await stores.agents.list(actor.vaultId, 'active', page);
+    const status = failed === undefined ? 200 : 422;
+    if (items.length === 0) return sendPage(res, status, noAgentsPage(client, baseUrl));
+    const user = await stores.users.get(actor.vaultId, actor.userId);
+    // `form-action` holds for every redirect that a form's answer leads to: to the client, and where that one leads on to
+    // over https, which browsers would stop on this page without a word.
+    const formTargets = [formTargetOf(to.redirectUri), 'https:'];
+    pageHeaders({ https, keepsOpener, formTargets })(res.req, res, () => undefined);
+    const content = consentPage({
+      client,
+      redirectUri: to.redirectUri,
+      account: user?.email ?? actor.userId,
+      agents: items.toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
+      more: nextCursor !== undefined,
+      fields: fieldsOf(parameters),
+      action: PATH,
+      ...failed,
+    });
+    sendPage(res, status, content);
+  };
+
+  const show = async (req: Request, res: Response): Promise<void> => {
+    await limits.countAddress('oauth_authorize', req);
+    const query = new URLSearchParams(queryOf(req));
+    const parameters = parametersOf(query);
+    const settled = await settle(req, parameters);
+    if (settled.kind !== 'asked') return answerWithoutAsking(res, settled, query);
+    await refuseWhileLocked(stores, settled.actor.vaultId);
+    // From now on a flood of registrations does not push it out.
+    await noteClientAsked(stores, settled.client.id, clock);
+    await ask(res, settled, parameters);
+  };
+
+  const decide = async (req: Request, res: Response): Promise<void> => {
+    pageSession.requireOwnPage(req);
+    // Settling may fetch a document, here as on the page.
+    await limits.countAddress('oauth_authorize', req, 'form');
+    const form = await readFormBody(req);
+    const parameters = parametersOf(Object.entries(form));
+    const settled = await settle(req, parameters);
+    if (settled.kind !== 'asked')
+      return answerWithoutAsking(res, settled, new URLSearchParams(fieldsOf(parameters)));
+    const { actor, client, to, codeChallenge } = settled;
+    if (form['decision'] !== 'allow') return answer(res, to, DENIED);
+    const choice = choiceOf(form);
+    const { redirectUri } = to;
+    const asker = { clientId: client.id, clientName: client.name, redirectUri, codeChallenge, audience };
+    const change = pageSession.changeOf(actor, 'refused');
+    const outcome = await change(async (inside) => {
+      const issued = await issueCode(inside, actor, { ...choice, ...asker }, clock);
+      if ('code' in issued) await noteClientUse(inside, client.id, clock);
+      return issued;
+    });
+    if ('code' in outcome) return answer(res, to, { code: outcome.code });
+    const chosen = choice.agentId;
+    await ask(res, settled, parameters, {
+      message: WHY_NOT[chosen === '' ? 'none' : outcome.refused],
+      chosen,
+    });
+  };
+
+  return Router({ caseSensitive: true, strict: true })
+    .use(PATH, pageHeaders({ https, keepsOpener }))
+    .get(PATH, pageRoute(show, refusedPage))
+    .post(PATH, pageRoute(decide, refusedPage))
+    .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+}
+
+const queryOf = ({ url }: Request): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '');
+
+const fieldsOf = ({ get }: RequestParameters): [name: string, value: string][] =>
+  PARAMETERS.flatMap((name) => {
+    const value = get(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+
+/** The agent, from the list, the menu, or typed; MCP, by the box beside it or the one under the menu. */
+function choiceOf(form: Readonly<Record<string, string>>): { agentId: string; switchMcpOn: boolean } {
+  const agentId = form['agent'] || (form['agent_id'] ?? '').trim();
+  return { agentId, switchMcpOn: form[`mcp_${agentId}`] === 'on' || form['mcp'] === 'on' };
+}
+
+const DENIED = { error: 'access_denied', error_description: 'the person did not allow it' };
+
+const WHY_NOT = {
+  none: 'Choose an agent first.',
+  no_such_agent: 'That agent is suspended, or not there any more. Choose another one.',
+  mcp_is_off: 'MCP is off for that agent. Tick the box to switch it on, or choose another one.',
+} as const;
+
+const refusedPage: PageOfRefusal = (error) =>
+  error.code === 'VAULT_LOCKED' ? lockedPage : refusalPage(error);

@@ -1,0 +1,44 @@
+import type { Router } from 'express';
+import { type Clock, parseTime } from '@svault/shared';
+import type { RouteLimits } from '../http/route-limits.ts';
+import { SCOPE } from '../../authorization-server/client-metadata.ts';
+import { introspect } from '../../authorization-server/introspection.ts';
+import type { TokenFacts } from '../../core/oauth-session-store.ts';
+import type { Stores } from '../../core/stores.ts';
+import { oauthEndpoint, readOauthForm, required } from './token-response.ts';
+import { OAUTH_PATHS } from './oauth-paths.ts';
+
+/**
+ * Introspection (RFC 7662) by anybody, as the specification has it ("Per IP, unauthenticated endpoints"): whoever asks shows
+ * the token, and learns no more than a resource server needs to take it or not.
+ */
+export function createIntrospectEndpoint(options: {
+  readonly baseUrl: string;
+  readonly stores: Pick<Stores, 'oauthSessions'>;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly clock: Clock;
+}): Router {
+  const { baseUrl, stores, limits, clock } = options;
+  return oauthEndpoint(OAUTH_PATHS.introspect, {
+    anyOrigin: false,
+    handle: async (req, res) => {
+      await limits.countAddress('oauth_introspect', req);
+      const facts = await introspect(stores, required(await readOauthForm(req), 'token'), clock);
+      res.json(facts === undefined ? { active: false } : describe(facts, baseUrl));
+    },
+  });
+}
+
+const describe = (facts: TokenFacts, issuer: string): object => ({
+  active: true,
+  iss: issuer,
+  aud: facts.audience,
+  sub: facts.agentId,
+  client_id: facts.clientId,
+  scope: SCOPE,
+  token_type: 'Bearer',
+  iat: secondsOf(facts.issuedAt),
+  exp: secondsOf(facts.expiresAt),
+});
+
+const secondsOf = (time: string): number => Math.floor((parseTime(time) ?? 0) / 1_000);

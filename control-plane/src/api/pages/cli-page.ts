@@ -1,0 +1,122 @@
+import { type Request, type Response, Router } from 'express';
+import type { Clock } from '@svault/shared';
+import { escapeHtml } from '@svault/server-kit/html-page';
+import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { pageHeaders } from '@svault/server-kit/security-headers';
+import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../../sign-in/cli/cli-login.ts';
+import type { CliLogin } from '../../core/cli-login.ts';
+import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
+import { readFormBody } from './form-body.ts';
+import type { PageSession } from './page-session.ts';
+import type { Stores } from '../../core/stores.ts';
+import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
+import { signInBefore } from './sign-in-page-html.ts';
+
+/**
+ * The page where a person lets a command-line client sign in as them. GET shows who asks and changes nothing; its form
+ * decides, from this page only.
+ */
+export function createCliPage(options: {
+  /** What the service calls itself in its answers. */
+  readonly baseUrl: string;
+  readonly stores: Pick<Stores, 'cliLogins' | 'users'>;
+  readonly clock: Clock;
+  readonly pageSession: PageSession;
+  readonly https: boolean;
+}): Router {
+  const { baseUrl, stores, clock, pageSession, https } = options;
+
+  const show = async (req: Request, res: Response): Promise<void> => {
+    const request = requestIn(req);
+    if (request === '') return sendPage(res, 404, gonePage);
+    const actor = await pageSession.actor(req);
+    if (actor === undefined) return res.redirect(303, signInBefore(addressOf(request)));
+    const login = await pendingCliLogin(stores, request, clock);
+    if (login === undefined) return sendPage(res, 404, gonePage);
+    const user = await stores.users.get(actor.vaultId, actor.userId);
+    // `form-action` holds for what the form's answer redirects to as well.
+    pageHeaders({ https, formTargets: redirectTargets(login) })(req, res, () => undefined);
+    sendPage(res, 200, askPage(login, user?.email ?? actor.userId));
+  };
+
+  const decide = async (req: Request, res: Response): Promise<void> => {
+    pageSession.requireOwnPage(req);
+    const actor = await pageSession.actor(req);
+    // Nothing is read of a stranger's form: which request it is about is in its address too.
+    if (actor === undefined) return res.redirect(303, signInBefore(addressOf(requestIn(req))));
+    const { request = '', decision } = await readFormBody(req);
+    const login = await pendingCliLogin(stores, request, clock);
+    if (login === undefined) return sendPage(res, 404, gonePage);
+    if (decision !== 'allow') {
+      const denied = await stores.cliLogins.deny(login.id);
+      if (!denied) return sendPage(res, 404, gonePage);
+      return answer(res, login, { error: 'access_denied', state: login.id, iss: baseUrl }, deniedPage);
+    }
+    const allow = pageSession.changeOf(actor, 'answers');
+    const code = await allow((inside) => approveCliLogin(inside, actor, login.id, clock));
+    if (code === undefined) return sendPage(res, 404, gonePage);
+    // Whose code it is (RFC 9207): another service may have led the person here, and is not to get it.
+    answer(res, login, { code, state: login.id, iss: baseUrl }, pastePage(code));
+  };
+
+  return Router({ caseSensitive: true, strict: true })
+    .get(CLI_APPROVAL_PATH, pageRoute(show))
+    .post(CLI_APPROVAL_PATH, pageRoute(decide))
+    .all(CLI_APPROVAL_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+}
+
+const requestIn = ({ query: { request } }: Request): string => (typeof request === 'string' ? request : '');
+
+const addressOf = (request: string): string =>
+  `${CLI_APPROVAL_PATH}?${new URLSearchParams({ request }).toString()}`;
+
+/** The decision, to where the client listens; or as a page, where it does not. */
+function answer(
+  res: Response,
+  { redirectUri }: CliLogin,
+  parameters: Readonly<Record<string, string>>,
+  page: PageContent,
+): void {
+  if (redirectUri === undefined) return sendPage(res, 200, page);
+  res.redirect(303, redirectWith(redirectUri, parameters));
+}
+
+const redirectTargets = ({ redirectUri }: CliLogin): string[] =>
+  redirectUri === undefined ? [] : [formTargetOf(redirectUri)];
+
+const askPage = (login: CliLogin, account: string): PageContent => ({
+  title: 'Sign in the command line?',
+  body: `<p>A command-line client asks to act in your name.</p>
+<dl>
+<dt>Client</dt>
+<dd class="value">${escapeHtml(login.client)}</dd>
+<dt>Asked from</dt>
+<dd class="value">${escapeHtml(login.address ?? 'an unknown address')}</dd>
+<dt>Your account</dt>
+<dd class="value">${escapeHtml(account)}</dd>
+<dt>Code</dt>
+<dd class="value fingerprint">${escapeHtml(login.userCode)}</dd>
+</dl>
+<p>Allow it only if you have just started it yourself and it shows <strong>the same code</strong>.</p>
+<form method="post" action="${escapeHtml(addressOf(login.id))}">
+${hiddenField('request', login.id)}
+<button type="submit" name="decision" value="allow">Allow</button>
+<button type="submit" name="decision" value="deny" class="quiet">Deny</button>
+</form>`,
+});
+
+const pastePage = (code: string): PageContent => ({
+  title: 'Paste this code',
+  body: `<p>Into the terminal where you started the client, within five minutes. Give it to nobody: it signs in as you.</p>
+<p class="value">${escapeHtml(code)}</p>`,
+});
+
+const deniedPage: PageContent = {
+  title: 'Denied',
+  body: '<p>The command-line client is not signed in. You can close this page.</p>',
+};
+
+const gonePage: PageContent = {
+  title: 'There is nothing to decide',
+  body: `<p>This request was decided already, or its ten minutes are over. Start the sign-in again in your terminal.</p>`,
+};

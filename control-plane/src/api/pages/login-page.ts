@@ -1,0 +1,83 @@
+import { type Request, type Response, Router } from 'express';
+import type { Clock } from '@svault/shared';
+import { escapeHtml } from '@svault/server-kit/html-page';
+import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { signInByLink, userOfLoginLink } from '../../sign-in/login-link.ts';
+import type { SignedIn } from '../../sign-in/sessions.ts';
+import type { User } from '../../core/user-store.ts';
+import { readFormBody } from './form-body.ts';
+import type { PageSession } from './page-session.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
+import type { SetSessionCookie } from './set-session-cookie.ts';
+import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
+import { PASSWORD_PATH } from './sign-in-page-html.ts';
+
+const PATH = '/login/link';
+
+/**
+ * The page behind a one-time link. Opening it uses nothing up, since mail and chat programs open links to preview
+ * them; its button does.
+ */
+export function createLoginPage(options: {
+  readonly stores: Pick<Stores, 'loginLinks' | 'passwords' | 'users'>;
+  readonly unitOfWork: UnitOfWork;
+  readonly clock: Clock;
+  readonly setSessionCookie: SetSessionCookie;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
+  /** False where people sign in at an identity provider. */
+  readonly withPasswords: boolean;
+}): Router {
+  const { stores, unitOfWork, clock, setSessionCookie, limits, pageSession, withPasswords } = options;
+
+  const show = async (req: Request, res: Response): Promise<void> => {
+    const { token } = req.query;
+    const user = typeof token === 'string' ? await userOfLoginLink(stores, token, clock) : undefined;
+    if (typeof token !== 'string' || user === undefined) return sendPage(res, 401, gonePage);
+    sendPage(res, 200, buttonPage(token, user));
+  };
+
+  const signIn = async (req: Request, res: Response): Promise<void> => {
+    pageSession.requireOwnPage(req);
+    await limits.countAddress('link_login', req);
+    const { token = '' } = await readFormBody(req);
+    const input = { token, client: req.get('user-agent') ?? '' };
+    const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
+    if (signedIn === undefined) return sendPage(res, 401, gonePage);
+    const newCookie = await setSessionCookie(req.get('cookie'), signedIn);
+    const kept = withPasswords ? await stores.passwords.find(signedIn.user.id) : undefined;
+    res.setHeader('Set-Cookie', newCookie);
+    sendPage(res, 200, welcomePage(signedIn, withPasswords && kept === undefined));
+  };
+
+  return Router({ caseSensitive: true, strict: true })
+    .get(PATH, pageRoute(show))
+    .post(PATH, pageRoute(signIn))
+    .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+}
+
+/** Says whom: a stranger's link must bring nobody into the stranger's account unseen. */
+const buttonPage = (token: string, { email }: User): PageContent => ({
+  title: 'Sign in',
+  body: `<p>This link works once, and signs you in as <code>${escapeHtml(email)}</code>.</p>
+<form method="post" action="${PATH}">
+${hiddenField('token', token)}
+<button type="submit">Sign in</button>
+</form>`,
+});
+
+function welcomePage({ user }: SignedIn, offersPassword: boolean): PageContent {
+  const offer = `<p>The link is used up. <a href="${PASSWORD_PATH}">Set a password</a> to sign in without one; that takes no
+further proof for ten minutes.</p>`;
+  return {
+    title: 'You are signed in',
+    body: `<p>as <code>${escapeHtml(user.email)}</code>.</p>${offersPassword ? offer : ''}`,
+  };
+}
+
+const gonePage: PageContent = {
+  title: 'This link is not valid any more',
+  body: `<p>It was used, or its time is over. An admin of your account can make a new one; the owner's is printed by
+<code>owner-link</code> on the service's machine.</p>`,
+};

@@ -1,0 +1,89 @@
+import { type Request, type Response, Router } from 'express';
+import { escapeHtml } from '@svault/server-kit/html-page';
+import type { Logger } from '@svault/server-kit/logger';
+import { methodNotAllowed, only, route } from '@svault/server-kit/request-handler';
+import type { AppError } from '@svault/shared';
+import { OIDC_CALLBACK_PATH } from '../../sign-in/methods.ts';
+import { type ErrorCode, notFound } from '../../core/errors.ts';
+import { readCookie } from '../http/cookies.ts';
+import { ownPath } from './return-to.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
+import type { SetSessionCookie } from './set-session-cookie.ts';
+import type { ProviderSignIn } from '../../sign-in/oidc/provider-sign-in.ts';
+import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
+import { SIGN_IN_PATH } from './sign-in-page-html.ts';
+
+export const OIDC_PATH = '/api/login/oidc';
+
+/** As long as somebody may take at the provider; what is in the cookie says so itself. */
+const COOKIE_SECONDS = 600;
+
+/** To the identity provider and back. A browser gets pages, anything else gets JSON. */
+export function createOidcRoutes(options: {
+  /** Undefined where there is no identity provider. */
+  readonly providerSignIn: ProviderSignIn | undefined;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly setSessionCookie: SetSessionCookie;
+  readonly logger: Logger;
+  readonly https: boolean;
+}): Router {
+  const { providerSignIn, limits, setSessionCookie, logger, https } = options;
+  // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
+  const name = https ? '__Host-svault-oidc' : 'svault-oidc';
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
+
+  const begin = async (req: Request, res: Response): Promise<void> => {
+    if (providerSignIn === undefined) throw notFound();
+    const { url, sealed } = await providerSignIn.begin(ownPath(req.query['returnTo']));
+    res.setHeader('Set-Cookie', `${name}=${sealed}; ${attributes}; Max-Age=${COOKIE_SECONDS}`);
+    res.redirect(303, url);
+  };
+
+  const callback = async (req: Request, res: Response): Promise<void> => {
+    if (providerSignIn === undefined) throw notFound();
+    const clear = `${name}=; ${attributes}; Max-Age=0`;
+    // Whatever comes of it, this was the one try.
+    res.setHeader('Set-Cookie', clear);
+    const { signedIn, returnTo } = await providerSignIn.finish({
+      query: queryOf(req),
+      sealed: readCookie(req.get('cookie'), name),
+      client: req.get('user-agent') ?? '',
+      admit: () => limits.countAddress('oidc_callback', req),
+    });
+    res.setHeader('Set-Cookie', [clear, await setSessionCookie(req.get('cookie'), signedIn)]);
+    res.redirect(303, returnTo ?? SIGN_IN_PATH);
+  };
+
+  const orPage = (handler: typeof begin): ReturnType<typeof route> =>
+    route(async (req, res) => {
+      try {
+        await handler(req, res);
+      } catch (error) {
+        if (!isRefusal(error) || !wantsPage(req)) throw error;
+        const status = statusOf(res, error);
+        const { code, reason, cause } = error;
+        if (status >= 500) logger.error({ code, err: cause }, 'the identity provider does not answer');
+        else logger.debug({ code, reason }, 'sign-in refused');
+        sendPage(res, status, refusedPage(error));
+      }
+    });
+
+  return Router({ caseSensitive: true, strict: true })
+    .get(OIDC_PATH, only(['GET']), orPage(begin))
+    .get(OIDC_CALLBACK_PATH, only(['GET']), orPage(callback))
+    .all(OIDC_PATH, methodNotAllowed(['GET']))
+    .all(OIDC_CALLBACK_PATH, methodNotAllowed(['GET']));
+}
+
+/** Of the address as it came: a parser may join what occurs twice. */
+const queryOf = ({ url }: Request): URLSearchParams =>
+  new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+
+const wantsPage = (req: Request): boolean => (req.get('accept') ?? '').includes('text/html');
+
+const refusedPage = ({ code, message }: AppError<ErrorCode>): PageContent => ({
+  title: 'You are not signed in',
+  body: `<p>${escapeHtml(message)}</p>
+<p><a href="${SIGN_IN_PATH}">Back to the sign-in page</a></p>
+<p class="dim">For whoever helps you: <code>${code}</code></p>`,
+});

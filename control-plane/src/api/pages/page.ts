@@ -1,0 +1,74 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { escapeHtml, htmlPage } from '@svault/server-kit/html-page';
+import { route } from '@svault/server-kit/request-handler';
+import { AppError } from '@svault/shared';
+import type { ErrorCode } from '../../core/errors.ts';
+import { ERROR_STATUS } from '../http/errors.ts';
+
+/** A page's heading and the HTML below it. */
+export interface PageContent {
+  readonly title: string;
+  readonly body: string;
+}
+
+export function sendPage(res: Response, status: number, { title, body }: PageContent): void {
+  res.status(status).type('html').send(htmlPage(title, body));
+}
+
+/** A hidden field of a form. */
+export const hiddenField = (name: string, value: string): string =>
+  `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+
+/** What is said above a form that did not get through. */
+export const alertText = (message: string): string =>
+  `<p class="alert" role="alert">${escapeHtml(message)}</p>`;
+
+/** What is wrong with a form, for its reader: the refusal's own words, or each thing that is wrong. */
+export function wordsOf({ message, details }: AppError): string {
+  const issues = details?.['issues'];
+  if (!Array.isArray(issues)) return message;
+  const texts = (issues as readonly { readonly path: string; readonly message: string }[]).map(
+    ({ path, message: text }) => `${FIELDS[path] ?? 'This'} ${text}.`,
+  );
+  return texts.join(' ');
+}
+
+const FIELDS: Readonly<Record<string, string>> = {
+  currentPassword: 'The current password',
+  newPassword: 'The new password',
+  webhookUrl: "The webhook's address",
+};
+
+/** Sets the status of a refusal, and when to come again. @returns the status */
+export function statusOf(res: Response, error: AppError): number {
+  const retryAfter = error.details?.['retryAfter'];
+  if (typeof retryAfter === 'number') res.setHeader('Retry-After', String(retryAfter));
+  return ERROR_STATUS[error.code as ErrorCode];
+}
+
+/** A page's handler whose refusals become pages too. */
+export function pageRoute(
+  handler: (req: Request, res: Response) => Promise<void>,
+  whenRefused: PageOfRefusal = refusalPage,
+): RequestHandler {
+  return route(async (req, res) => {
+    try {
+      await handler(req, res);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      sendPage(res, statusOf(res, error), whenRefused(error));
+    }
+  });
+}
+
+/** How a refusal looks as a page. */
+export type PageOfRefusal = (error: AppError<ErrorCode>) => PageContent;
+
+export const refusalPage: PageOfRefusal = (error) => ({
+  title: 'This did not work',
+  body: `<p>${escapeHtml(wordsOf(error))}</p>`,
+});
+
+/** Refusals of this server's own; whatever else is thrown is for the error handler. */
+export const isRefusal = (error: unknown): error is AppError<ErrorCode> =>
+  error instanceof AppError && Object.hasOwn(ERROR_STATUS, (error as AppError).code);

@@ -1,0 +1,26 @@
+import type { Id } from '@svault/shared';
+import type { NewAuditEvent } from './audit-event.ts';
+import type { AuditEventType } from './event-types.ts';
+
+/** Roles in an account, weakest first. The owner is an admin. */
+export const ROLES = ['member', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Who is behind an authenticated management request. */
+export interface Actor {
+  readonly vaultId: Id<'vlt'>;
+  readonly userId: Id<'usr'>;
+  readonly role: Role;
+  readonly via: 'adminKey' | 'session';
+  /** The `adk_` or `ses_` id that proved it. */
+  readonly credentialId: Id<'adk'> | Id<'ses'>;
+}
+
+/** The event that says that this actor made a change. */
+export function changeBy(
+  actor: Actor,
+  eventType: AuditEventType,
+  facts: Pick<NewAuditEvent, 'agentId' | 'proxyId' | 'serviceName' | 'detail'> = {},
+): NewAuditEvent {
+  return { vaultId: actor.vaultId, userId: actor.userId, eventType, outcome: 'success', ...facts };
+}

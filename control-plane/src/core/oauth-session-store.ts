@@ -1,0 +1,70 @@
+import type { Id } from '@svault/shared';
+import type { Session } from './session-store.ts';
+import type { AgentStatus } from './agent.ts';
+import type { PreviousRefreshToken } from '../sign-in/tokens/refresh-rotation.ts';
+
+/** What an MCP client has: an agent to act as, at one resource. It goes with its session. */
+export interface OauthSession {
+  readonly session: Session;
+  readonly agentId: Id<'agt'>;
+  readonly clientId: string;
+  /** The resource that its tokens are for. */
+  readonly audience: string;
+  /** Undefined where nobody may refresh it. */
+  readonly refreshHash: string | undefined;
+  /** Undefined before the first refresh. */
+  readonly former: PreviousRefreshToken | undefined;
+}
+
+/** An access token, as it is kept: it holds until its own end, also once the session was refreshed. */
+export interface AccessToken {
+  readonly tokenHash: string;
+  readonly issuedAt: string;
+  readonly expiresAt: string;
+}
+
+/** What an access token stands for. */
+export interface TokenFacts {
+  readonly agentId: Id<'agt'>;
+  readonly agentStatus: AgentStatus;
+  readonly clientId: string;
+  readonly audience: string;
+  readonly issuedAt: string;
+  readonly expiresAt: string;
+}
+
+/** Nothing here finds a session whose user was removed: those end with the user. */
+export interface OauthSessionStore {
+  /** @param session.codeHash of the code that it is opened with; undefined: it was opened without one */
+  add(
+    session: {
+      readonly sessionId: Id<'ses'>;
+      readonly agentId: Id<'agt'>;
+      readonly clientId: string;
+      readonly audience: string;
+      readonly codeHash: string | undefined;
+      readonly refreshHash: string | undefined;
+    },
+    access: AccessToken,
+  ): Promise<void>;
+  /** @param familyHash the session's token hash */
+  find(familyHash: string): Promise<OauthSession | undefined>;
+  /** The session that a code opened. */
+  findByCode(codeHash: string): Promise<OauthSession | undefined>;
+  /** The session of an access token that is kept. */
+  findByAccess(tokenHash: string): Promise<OauthSession | undefined>;
+  /** All that a client has in an account. */
+  ofClient(vaultId: Id<'vlt'>, clientId: string): Promise<readonly OauthSession[]>;
+  /** One more access token of a session, beside those that it has. */
+  addAccess(sessionId: Id<'ses'>, access: AccessToken): Promise<void>;
+  /** Puts the next pair in the place of the present one; within a transaction that holds the account. */
+  rotate(
+    sessionId: Id<'ses'>,
+    next: { readonly refreshHash: string; readonly access: AccessToken },
+    former: PreviousRefreshToken,
+  ): Promise<void>;
+  /** Of a token that is kept, whether or not its time is over. */
+  factsOf(tokenHash: string): Promise<TokenFacts | undefined>;
+  /** Forgets access tokens whose time is over. */
+  forgetEndedAccess(now: string): Promise<void>;
+}

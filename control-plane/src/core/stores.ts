@@ -1,0 +1,79 @@
+import type { Id } from '@svault/shared';
+import type { AdminKeyStore } from './admin-key.ts';
+import type { IdentityStore } from './identity-store.ts';
+import type { LoginLinkStore } from './login-link-store.ts';
+import type { PasswordStore } from './password-store.ts';
+import type { SessionStore } from './session-store.ts';
+import type { UserStore } from './user-store.ts';
+import type { AgentStore } from './agent-store.ts';
+import type { AuditStore } from './audit-store.ts';
+import type { CliLoginStore } from './cli-login.ts';
+import type { CliSessionStore } from './cli-session-store.ts';
+import type { FolderStore } from './folder-store.ts';
+import type { GrantStore } from './grant-store.ts';
+import type { OauthCodeStore } from './oauth-code-store.ts';
+import type { OauthClientStore } from './oauth-client-store.ts';
+import type { OauthSessionStore } from './oauth-session-store.ts';
+import type { PolicyStore } from './policy-store.ts';
+import type { ProxyRemovalStore } from './proxy-removal-store.ts';
+import type { ProviderStore } from './provider-store.ts';
+import type { ProxyStore } from './proxy-store.ts';
+import type { RefreshAttemptStore } from './refresh-attempt.ts';
+import type { QuotaStore } from '../limits/quotas.ts';
+import type { OverviewStore } from './overview.ts';
+import type { SetupStore } from './setup-store.ts';
+import type { TokenStore } from './token-store.ts';
+import type { VaultStore } from './vault-store.ts';
+import type { WebhookLinkStore } from './webhook-link-store.ts';
+
+/** All stores over one connection: the plain one, where each call stands alone, or one transaction's. */
+export interface Stores {
+  readonly adminKeys: AdminKeyStore;
+  readonly agents: AgentStore;
+  readonly audit: AuditStore;
+  readonly cliLogins: CliLoginStore;
+  readonly cliSessions: CliSessionStore;
+  readonly folders: FolderStore;
+  readonly grants: GrantStore;
+  readonly identities: IdentityStore;
+  readonly loginLinks: LoginLinkStore;
+  readonly oauthCodes: OauthCodeStore;
+  readonly oauthClients: OauthClientStore;
+  readonly oauthSessions: OauthSessionStore;
+  readonly passwords: PasswordStore;
+  readonly policies: PolicyStore;
+  readonly providers: ProviderStore;
+  readonly proxies: ProxyStore;
+  readonly proxyRemovals: ProxyRemovalStore;
+  readonly overview: OverviewStore;
+  readonly quotas: QuotaStore;
+  readonly refreshAttempts: RefreshAttemptStore;
+  readonly sessions: SessionStore;
+  readonly setup: SetupStore;
+  readonly tokens: TokenStore;
+  readonly users: UserStore;
+  readonly vaults: VaultStore;
+  readonly webhookLinks: WebhookLinkStore;
+}
+
+/** One transaction over the stores; what it is about was settled by whoever hands it on. */
+export type Change = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
+
+/** How a change and its audit event become one: both are there after a crash, or neither. */
+export interface UnitOfWork {
+  /**
+   * Runs `work` in one transaction, durable when the promise resolves, undone when it rejects. Transactions of one account
+   * follow one another, whichever process runs them: what `work` reads of the account stays so until its end.
+   *
+   * @param vaultId the account that it reads and changes
+   * @param work awaits nothing but the stores it is given: other I/O would hold up every other change. It may be run
+   *   again from its beginning, where another account's transaction came in between (an address taken by both)
+   */
+  run<T>(vaultId: Id<'vlt'>, work: (stores: Stores) => Promise<T>): Promise<T>;
+
+  /**
+   * The same where only reading shows which account it is about: `work` calls `stores.vaults.hold` as soon as it knows,
+   * and reads again what it rests on.
+   */
+  runAcross<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,23 @@
+import type { Id } from '@svault/shared';
+import { refusal } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
+import { refuseWhileLocked } from '../core/lock.ts';
+import type { Proxy } from '../core/proxy.ts';
+
+/**
+ * A proxy whose request was let in a while ago, and waited for something since: as it is now.
+ *
+ * @throws AppError VAULT_LOCKED, INVALID_KEY, AGENT_INACTIVE where that changed
+ */
+export async function standingProxy(
+  stores: Pick<Stores, 'agents' | 'proxies' | 'vaults'>,
+  { vaultId, proxyId }: { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> },
+): Promise<Proxy> {
+  await refuseWhileLocked(stores, vaultId);
+  const proxy = await stores.proxies.get(vaultId, proxyId);
+  if (proxy?.status !== 'active') throw refusal('INVALID_KEY', 'This key is not valid.');
+  const { agentId } = proxy;
+  if (agentId !== undefined && (await stores.agents.get(vaultId, agentId))?.status !== 'active')
+    throw refusal('AGENT_INACTIVE', 'The agent is not active.');
+  return proxy;
+}

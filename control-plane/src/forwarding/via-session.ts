@@ -1,0 +1,76 @@
+import { answerFieldsThatTravel, createScrub, withInjectedFields } from '@svault/shared';
+import { type AnswerHead, type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
+import type { UpstreamSessions } from './upstream-sessions.ts';
+import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './forward.ts';
+import { outgoingFields } from './hop-by-hop-headers.ts';
+
+/**
+ * `sv_session` proxies: straight to the upstream, with a session token of this service that is for this upstream and nobody
+ * else (specification, "POST /api/proxy/mcp"). The same fields travel as by way of the webhook, and
+ * the proxy's templates, which have no marker here; never repeated.
+ */
+export function createSessionForward(options: {
+  readonly egress: Egress;
+  readonly sessions: UpstreamSessions;
+  readonly timeouts: ForwardTimeouts;
+}): Forward<SessionUse> {
+  const { egress, sessions, timeouts } = options;
+
+  return async ({ proxyId, proxy, headerTemplates }, { method, fields, body, signal }, take) => {
+    const token = await sessions.tokenFor(proxy);
+    const scrub = createScrub(token.reveal());
+    const { contentType, fields: others } = outgoingFields(fields, body);
+    let isAnswered = false;
+    const travelling = ({ status, fields: answered }: AnswerHead): AnswerHead => ({
+      status,
+      fields: scrub(answerFieldsThatTravel(answered)),
+    });
+    try {
+      await egress.stream(
+        {
+          method,
+          url: proxy.upstreamUrl,
+          headers: {
+            ...Object.fromEntries(
+              withInjectedFields(
+                Object.entries({
+                  ...others,
+                  ...(contentType !== undefined && { 'content-type': contentType }),
+                }),
+                Object.entries(headerTemplates),
+              ),
+            ),
+            'accept-encoding': 'identity',
+            authorization: `Bearer ${token.reveal()}`,
+          },
+          ...(body.byteLength > 0 && { body }),
+          headTimeoutMs: timeouts.headMs,
+          idleTimeoutMs: timeouts.idleMs,
+          partition: proxyId,
+          signal,
+        },
+        (head) => {
+          isAnswered = true;
+          return take(travelling(head));
+        },
+      );
+      return undefined;
+    } catch (error) {
+      if (signal.aborted || isAnswered) return undefined;
+      return refusalOf(error);
+    }
+  };
+}
+
+function refusalOf(error: unknown): ForwardRefusal {
+  if (error instanceof EgressRefused)
+    return {
+      status: 502,
+      code: 'DESTINATION_NOT_ALLOWED',
+      error: 'The upstream of this proxy has an address that must not be called.',
+    };
+  if (!(error instanceof EgressFailed)) throw error;
+  return error.kind === 'timeout'
+    ? { status: 504, code: 'UPSTREAM_TIMEOUT', error: 'The upstream of this proxy did not answer in time.' }
+    : { status: 502, code: 'UPSTREAM_ERROR', error: 'The upstream of this proxy could not be called.' };
+}

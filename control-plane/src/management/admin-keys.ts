@@ -1,0 +1,59 @@
+import { type Clock, type Id, formatTime, hashKey, keyDisplayPrefix, newId, newKey } from '@svault/shared';
+import { notFound } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
+import { type Actor, changeBy } from '../core/actor.ts';
+import type { AdminKey } from '../core/admin-key.ts';
+import { noteUse } from '../sign-in/last-use.ts';
+
+export interface AdminKeys {
+  /** Who a bearer value stands for; undefined for one that is unknown or revoked. */
+  resolve(key: string): Promise<Actor | undefined>;
+}
+
+export function createAdminKeys(stores: Pick<Stores, 'adminKeys'>, clock: Clock): AdminKeys {
+  return {
+    resolve: async (key) => {
+      const found = await stores.adminKeys.findByHash(hashKey(key));
+      if (found === undefined) return undefined;
+      const { id, vaultId, userId, role, lastUsedAt } = found;
+      await noteUse(lastUsedAt, clock, (usedAt) => stores.adminKeys.touch(id, usedAt));
+      return { vaultId, userId, role, via: 'adminKey', credentialId: id };
+    },
+  };
+}
+
+/** Makes a key in the actor's name; it is in the answer and nowhere else. */
+export async function createAdminKey(
+  stores: Pick<Stores, 'adminKeys' | 'audit'>,
+  actor: Actor,
+  name: string,
+  clock: Clock,
+): Promise<{ readonly adminKey: AdminKey; readonly key: string }> {
+  const key = newKey('svadmin');
+  const adminKey: AdminKey = {
+    id: newId('adk'),
+    vaultId: actor.vaultId,
+    userId: actor.userId,
+    name,
+    origin: 'api',
+    keyPrefix: keyDisplayPrefix(key),
+    createdAt: formatTime(clock.now()),
+    lastUsedAt: undefined,
+  };
+  await stores.adminKeys.add({ ...adminKey, keyHash: hashKey(key) });
+  await stores.audit.append(
+    changeBy(actor, 'ADMIN_KEY_CREATED', { detail: { adminKeyId: adminKey.id, name } }),
+  );
+  return { adminKey, key };
+}
+
+/** Revokes a key, at once and for good. */
+export async function deleteAdminKey(
+  stores: Pick<Stores, 'adminKeys' | 'audit'>,
+  actor: Actor,
+  id: string,
+): Promise<void> {
+  const removed = await stores.adminKeys.remove(actor.vaultId, id as Id<'adk'>);
+  if (!removed) throw notFound();
+  await stores.audit.append(changeBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId: id } }));
+}

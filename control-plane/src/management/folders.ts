@@ -1,0 +1,83 @@
+import { type Clock, formatTime, newId } from '@svault/shared';
+import { type Actor, changeBy } from '../core/actor.ts';
+import { invalidArgument, notFound, refusal } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
+import { type Folder, type FolderChanges, MAX_FOLDERS } from '../core/folder.ts';
+
+type FolderStores = Pick<Stores, 'audit' | 'folders' | 'tokens'>;
+
+export interface NewFolder {
+  readonly name: string;
+  readonly serviceNames?: readonly string[] | undefined;
+}
+
+/**
+ * @throws AppError INVALID_ARGUMENT with the place of every name that is no token of the account; CONFLICT where the
+ *   account has as many folders as it may
+ */
+export async function createFolder(
+  stores: FolderStores,
+  actor: Actor,
+  { name, serviceNames = [] }: NewFolder,
+  clock: Clock,
+): Promise<Folder> {
+  const { vaultId } = actor;
+  if ((await stores.folders.count(vaultId, MAX_FOLDERS)) >= MAX_FOLDERS)
+    throw refusal('CONFLICT', `An account has at most ${MAX_FOLDERS} folders. Delete one to make another.`);
+  await refuseUnknownTokens(stores, actor, serviceNames);
+  const now = formatTime(clock.now());
+  const id = newId('fld');
+  await stores.folders.add({ id, vaultId, name, serviceNames, createdAt: now, updatedAt: now });
+  const detail = { folderId: id, name, tokens: serviceNames.length };
+  await stores.audit.append(changeBy(actor, 'FOLDER_CREATED', { detail }));
+  return folderOf(stores, actor, id);
+}
+
+/** Grants that were made from it stay as they are. @throws AppError NOT_FOUND, INVALID_ARGUMENT */
+export async function updateFolder(
+  stores: FolderStores,
+  actor: Actor,
+  id: string,
+  changes: FolderChanges,
+  clock: Clock,
+): Promise<Folder> {
+  const folder = await folderOf(stores, actor, id);
+  const members = Object.keys(changes);
+  if (members.length === 0) return folder;
+  await refuseUnknownTokens(stores, actor, changes.serviceNames ?? []);
+  await stores.folders.update(actor.vaultId, folder.id, changes, formatTime(clock.now()));
+  const updated = await folderOf(stores, actor, id);
+  const detail = { folderId: folder.id, members, tokens: updated.serviceNames.length };
+  await stores.audit.append(changeBy(actor, 'FOLDER_UPDATED', { detail }));
+  return updated;
+}
+
+/** The tokens stay, and so do the grants that were made from it (contract.md, "Grants"). */
+export async function deleteFolder(
+  stores: Pick<Stores, 'audit' | 'folders'>,
+  actor: Actor,
+  id: string,
+): Promise<void> {
+  const { id: folderId, name } = await folderOf(stores, actor, id);
+  await stores.folders.remove(actor.vaultId, folderId);
+  await stores.audit.append(changeBy(actor, 'FOLDER_DELETED', { detail: { folderId, name } }));
+}
+
+/** @throws AppError NOT_FOUND */
+export async function folderOf(stores: Pick<Stores, 'folders'>, actor: Actor, id: string): Promise<Folder> {
+  const folder = await stores.folders.get(actor.vaultId, id);
+  if (folder === undefined) throw notFound();
+  return folder;
+}
+
+async function refuseUnknownTokens(
+  stores: Pick<Stores, 'tokens'>,
+  actor: Actor,
+  serviceNames: readonly string[],
+): Promise<void> {
+  const known = await stores.tokens.known(actor.vaultId, serviceNames);
+  const issues = serviceNames.flatMap((name, index) =>
+    known.has(name) ? [] : [{ path: `serviceNames.${index}`, message: 'is no token of this account' }],
+  );
+  if (issues.length > 0) throw invalidArgument(issues);
+}

@@ -1,0 +1,141 @@
+import { type Clock, type Id, formatTime, newId } from '@svault/shared';
+import { notFound, refusal } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
+import { type Actor, type Role, changeBy } from '../core/actor.ts';
+import { PLACEHOLDER_EMAIL, normalizeEmail } from '../core/email.ts';
+import { INVITATION_LIFETIME_MS, type MadeLink, makeLoginLink } from '../sign-in/login-link.ts';
+import { SIGN_IN_KINDS, endApprovedSessions } from '../sign-in/sessions.ts';
+import type { User } from '../core/user-store.ts';
+
+/**
+ * Adds a person to the actor's account.
+ *
+ * @throws AppError CONFLICT for an address that is taken, whether here or in another account: the answer is the same
+ */
+export async function addMember(
+  stores: Pick<Stores, 'audit' | 'users'>,
+  actor: Actor,
+  { email, role }: { readonly email: string; readonly role: Role },
+  clock: Clock,
+): Promise<User> {
+  const address = normalizeEmail(email);
+  if (address === PLACEHOLDER_EMAIL || (await stores.users.findByEmail(address)) !== undefined)
+    throw refusal('CONFLICT', 'This e-mail address cannot be added: it is in use.');
+  const createdAt = formatTime(clock.now());
+  const member: User = {
+    id: newId('usr'),
+    vaultId: actor.vaultId,
+    email: address,
+    role,
+    isOwner: false,
+    createdAt,
+  };
+  await stores.users.add(member);
+  await stores.audit.append(changeBy(actor, 'MEMBER_CREATED', { detail: { memberId: member.id, role } }));
+  return member;
+}
+
+/**
+ * Makes a link that signs a member in once, and takes the former ones out of use. For the owner there is none: whoever
+ * held it would be the owner, and the operator can make one.
+ *
+ * @throws AppError NOT_FOUND, CONFLICT
+ */
+export async function inviteMember(
+  stores: Pick<Stores, 'audit' | 'loginLinks' | 'users'>,
+  actor: Actor,
+  id: string,
+  options: { readonly baseUrl: string; readonly clock: Clock },
+): Promise<MadeLink> {
+  const member = await memberToChange(stores, actor, id);
+  await stores.loginLinks.removeOfUser(member.id);
+  const link = await makeLoginLink(stores, member, { ...options, lifetimeMs: INVITATION_LIFETIME_MS });
+  await stores.audit.append(
+    changeBy(actor, 'MEMBER_UPDATED', { detail: { memberId: member.id, change: 'link' } }),
+  );
+  return link;
+}
+
+/**
+ * Gives a member another role, which their sessions have from the next request on. A member has no admin keys: one that loses
+ * the role loses them in the same transaction.
+ *
+ * @throws AppError NOT_FOUND; CONFLICT for the owner, who stays an admin, so that an account is never without one
+ */
+export async function changeRole(
+  stores: Pick<Stores, 'adminKeys' | 'audit' | 'users'>,
+  actor: Actor,
+  id: string,
+  role: Role | undefined,
+): Promise<User> {
+  const member = await memberOf(stores, actor, id);
+  if (role === undefined || role === member.role) return member;
+  refuseOwner(member);
+  await stores.users.setRole(member.vaultId, member.id, role);
+  if (role === 'member') await revokeAdminKeys(stores, actor, member.id);
+  const detail = { memberId: member.id, role };
+  await stores.audit.append(changeBy(actor, 'MEMBER_UPDATED', { detail }));
+  return { ...member, role };
+}
+
+/**
+ * Takes a person out of the account, with everything that could bring them back in: sessions of every kind, also those that
+ * they let MCP clients have, admin keys, unused links, password and identity. What they made stays.
+ *
+ * @throws AppError NOT_FOUND; CONFLICT for the owner
+ */
+export async function removeMember(
+  stores: Pick<
+    Stores,
+    | 'adminKeys'
+    | 'audit'
+    | 'cliLogins'
+    | 'identities'
+    | 'loginLinks'
+    | 'oauthCodes'
+    | 'passwords'
+    | 'sessions'
+    | 'users'
+  >,
+  actor: Actor,
+  id: string,
+  clock: Clock,
+): Promise<void> {
+  const member = await memberToChange(stores, actor, id);
+  await stores.sessions.removeOfUser(member.id, { kinds: SIGN_IN_KINDS, but: undefined });
+  await endApprovedSessions(stores, actor, member.id);
+  await revokeAdminKeys(stores, actor, member.id);
+  await stores.loginLinks.removeOfUser(member.id);
+  await stores.cliLogins.removeOfUser(member.id);
+  await stores.passwords.remove(member.id);
+  await stores.identities.removeOfUser(member.id);
+  await stores.users.markDeleted(member.vaultId, member.id, formatTime(clock.now()));
+  await stores.audit.append(changeBy(actor, 'MEMBER_DELETED', { detail: { memberId: member.id } }));
+}
+
+async function memberOf(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
+  const member = await stores.users.get(actor.vaultId, id as Id<'usr'>);
+  if (member === undefined) throw notFound();
+  return member;
+}
+
+async function memberToChange(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
+  const member = await memberOf(stores, actor, id);
+  refuseOwner(member);
+  return member;
+}
+
+function refuseOwner({ isOwner }: User): void {
+  if (isOwner) throw refusal('CONFLICT', 'The owner of an account stays, and stays an admin.');
+}
+
+async function revokeAdminKeys(
+  stores: Pick<Stores, 'adminKeys' | 'audit'>,
+  actor: Actor,
+  userId: Id<'usr'>,
+): Promise<void> {
+  for (const adminKeyId of await stores.adminKeys.idsOfUser(userId)) {
+    await stores.adminKeys.remove(actor.vaultId, adminKeyId);
+    await stores.audit.append(changeBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId } }));
+  }
+}

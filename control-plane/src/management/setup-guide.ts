@@ -1,0 +1,78 @@
+import { type Clock, type Id, formatTime } from '@svault/shared';
+import type { Actor } from '../core/actor.ts';
+import { notFound } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
+import { SETUP_STEPS, type SetupState, type SetupStep, isSetupStep } from '../core/setup-step.ts';
+
+/** A step of the guide as it is shown. */
+export interface GuideStep {
+  readonly step: SetupStep;
+  readonly state: SetupState;
+}
+
+type GuideStores = Pick<Stores, 'audit' | 'overview' | 'setup' | 'webhookLinks'>;
+
+/**
+ * Where an account stands. What it has done shows by itself; what the service cannot see, or what somebody does not
+ * want to do, is as it was marked.
+ */
+export async function readGuide(
+  stores: GuideStores,
+  vaultId: Id<'vlt'>,
+  clock: Clock,
+): Promise<readonly GuideStep[]> {
+  const marks = new Map((await stores.setup.marks(vaultId)).map(({ step, state }) => [step, state]));
+  const seen = await stepsSeen(stores, vaultId, clock);
+  return SETUP_STEPS.map((step) => ({
+    step,
+    state: seen.has(step) ? 'done' : (marks.get(step) ?? 'open'),
+  }));
+}
+
+/**
+ * That a token is named counts as stored: what the webhook holds is asked of nobody here.
+ */
+async function stepsSeen(
+  { audit, overview, webhookLinks }: GuideStores,
+  vaultId: Id<'vlt'>,
+  clock: Clock,
+): Promise<ReadonlySet<SetupStep>> {
+  const now = formatTime(clock.now());
+  const there = await overview.counts(vaultId, { now, soon: now, upTo: 1 });
+  const seen: readonly (readonly [SetupStep, boolean])[] = [
+    ['bind-webhook', (await webhookLinks.find(vaultId)) !== undefined],
+    ['store-credential', there.tokens > 0],
+    ['create-agent', there.agentsActive + there.agentsSuspended > 0],
+    ['grant-access', there.grantsLive > 0],
+    ['first-access', await hasAccessed(audit, vaultId)],
+  ];
+  return new Set(seen.filter(([, is]) => is).map(([step]) => step));
+}
+
+/** So many of the oldest events hold what an account did when it was set up. */
+const EVENTS_OF_A_SETUP = 500;
+
+/**
+ * Looked for among the newest events, which at the time of a guide are all, and later among the oldest: what was seen once
+ * is not to be open again because much else has happened.
+ */
+async function hasAccessed(audit: GuideStores['audit'], vaultId: Id<'vlt'>): Promise<boolean> {
+  const access = { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' } as const;
+  const { events } = await audit.look(vaultId, access, { limit: 1 });
+  if (events.length > 0) return true;
+  const oldest = await audit.after(vaultId, 0, EVENTS_OF_A_SETUP);
+  return oldest.some((event) => event.eventType === access.eventType && event.outcome === access.outcome);
+}
+
+/** @throws AppError NOT_FOUND for a step that the guide does not have */
+export async function markStep(
+  stores: GuideStores,
+  actor: Actor,
+  { step, state }: { readonly step: string; readonly state: SetupState },
+  clock: Clock,
+): Promise<readonly GuideStep[]> {
+  if (!isSetupStep(step)) throw notFound();
+  const mark = { step, state, markedAt: formatTime(clock.now()) };
+  await stores.setup.mark(actor.vaultId, mark, actor.userId);
+  return readGuide(stores, actor.vaultId, clock);
+}

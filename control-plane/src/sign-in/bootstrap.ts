@@ -1,0 +1,113 @@
+import { type Clock, type Secret, formatTime, hashKey, keyDisplayPrefix, newId } from '@svault/shared';
+import type { Stores } from '../core/stores.ts';
+import { PLACEHOLDER_EMAIL } from '../core/email.ts';
+import { createAccount } from './new-account.ts';
+import type { User } from '../core/user-store.ts';
+
+export interface BootstrapInput {
+  /** Undefined: whoever owns the first account. */
+  readonly email: string | undefined;
+  readonly adminKey: Secret | undefined;
+}
+
+/** SV_BOOTSTRAP_ADMIN_KEY is already a key of somebody else. */
+class BootstrapKeyTaken extends Error {
+  constructor() {
+    super(
+      'SV_BOOTSTRAP_ADMIN_KEY is in use by another account or as a key made in the console: choose a new one',
+    );
+    this.name = 'BootstrapKeyTaken';
+  }
+}
+
+/** SV_BOOTSTRAP_EMAIL is the address of somebody who owns no account. */
+class BootstrapEmailTaken extends Error {
+  constructor() {
+    super('SV_BOOTSTRAP_EMAIL is a member of an account and owns none: name an owner, or a new address');
+    this.name = 'BootstrapEmailTaken';
+  }
+}
+
+/**
+ * Sees to it that the owner account of the settings exists, with the settings' admin key. Running it again changes
+ * nothing; a changed key takes the former one's place.
+ *
+ * @returns the owner, and whether the account was made now
+ * @throws BootstrapKeyTaken, BootstrapEmailTaken
+ */
+export async function ensureOwner(
+  stores: Pick<Stores, 'adminKeys' | 'audit' | 'users' | 'vaults'>,
+  input: BootstrapInput,
+  clock: Clock,
+): Promise<{ readonly owner: User; readonly created: boolean }> {
+  const now = formatTime(clock.now());
+  const existing = await findOwner(stores, input.email);
+  const owner = existing ?? (await createAccount(stores, input.email ?? PLACEHOLDER_EMAIL, now));
+  await stores.vaults.hold(owner.vaultId);
+  if (input.adminKey !== undefined) await ensureAdminKey(stores, owner, input.adminKey.reveal(), now);
+  return { owner, created: existing === undefined };
+}
+
+async function findOwner(
+  stores: Pick<Stores, 'audit' | 'users' | 'vaults'>,
+  email: string | undefined,
+): Promise<User | undefined> {
+  if (email === undefined) return (await stores.users.owners())[0];
+  const known = await stores.users.findByEmail(email);
+  if (known?.isOwner === false) throw new BootstrapEmailTaken();
+  return known ?? (await namePlaceholder(stores, email));
+}
+
+async function namePlaceholder(
+  stores: Pick<Stores, 'audit' | 'users' | 'vaults'>,
+  email: string,
+): Promise<User | undefined> {
+  const placeholder = await stores.users.findByEmail(PLACEHOLDER_EMAIL);
+  if (placeholder === undefined) return undefined;
+  await stores.vaults.hold(placeholder.vaultId);
+  // Another process that starts at the same time may have been first.
+  const named = await stores.users.findByEmail(email);
+  if (named !== undefined) return named;
+  await stores.users.setEmail(placeholder.vaultId, placeholder.id, email);
+  await stores.audit.append({
+    vaultId: placeholder.vaultId,
+    userId: placeholder.id,
+    eventType: 'MEMBER_UPDATED',
+    outcome: 'success',
+  });
+  return { ...placeholder, email };
+}
+
+async function ensureAdminKey(
+  stores: Pick<Stores, 'adminKeys' | 'audit'>,
+  { id: userId, vaultId }: User,
+  key: string,
+  createdAt: string,
+): Promise<void> {
+  const keyHash = hashKey(key);
+  const former = await stores.adminKeys.findFromSettings(userId);
+  if (former?.keyHash === keyHash) return;
+  if ((await stores.adminKeys.findByHash(keyHash)) !== undefined) throw new BootstrapKeyTaken();
+  const event = { vaultId, userId, outcome: 'success' } as const;
+  if (former !== undefined) {
+    await stores.adminKeys.remove(vaultId, former.id);
+    await stores.audit.append({
+      ...event,
+      eventType: 'ADMIN_KEY_DELETED',
+      detail: { adminKeyId: former.id },
+    });
+  }
+  const id = newId('adk');
+  await stores.adminKeys.add({
+    id,
+    vaultId,
+    userId,
+    name: 'settings',
+    origin: 'settings',
+    keyHash,
+    keyPrefix: keyDisplayPrefix(key),
+    createdAt,
+    lastUsedAt: undefined,
+  });
+  await stores.audit.append({ ...event, eventType: 'ADMIN_KEY_CREATED', detail: { adminKeyId: id } });
+}

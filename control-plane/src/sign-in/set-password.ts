@@ -1,0 +1,107 @@
+import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
+import type { DenialCounter } from '../audit/denial-counter.ts';
+import { invalidArgument, refusal } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
+import { type Actor, changeBy } from '../core/actor.ts';
+import { normalizePassword, problemOfPassword } from './password-rules.ts';
+import type { Passwords } from './passwords.ts';
+import type { Session } from '../core/session-store.ts';
+import { SIGN_IN_KINDS } from './sessions.ts';
+import { wrongPassword } from './wrong-password.ts';
+
+/** For so long a sign-in by one-time link stands for the current password, which may be the one forgotten. */
+const LINK_COUNTS_FOR_MS = 10 * 60_000;
+
+export interface NewPassword {
+  readonly currentPassword: string | undefined;
+  readonly newPassword: string;
+}
+
+/** What has to be shown to set a password: `nothing` right after a one-time link; `link` where only a new one helps. */
+type Proof = 'nothing' | 'currentPassword' | 'link';
+
+export interface PasswordSetting {
+  /** @throws AppError FORBIDDEN for an admin key */
+  proofNeeded(actor: Actor): Promise<Proof>;
+  /**
+   * Sets the actor's own password, and ends their other sign-ins, unused links and approved command lines. Admin keys
+   * stay.
+   *
+   * @param change one transaction over the actor's account
+   * @throws AppError FORBIDDEN where neither a current password nor a fresh link can be shown, and for an admin key;
+   *   INVALID_ARGUMENT for a current password that is wrong or missing, and for a new one that does not do; CONFLICT;
+   *   UNAVAILABLE
+   */
+  set(
+    actor: Actor,
+    input: NewPassword,
+    change: (work: (stores: Stores) => Promise<void>) => Promise<void>,
+  ): Promise<void>;
+}
+
+export function createPasswordSetting(options: {
+  readonly stores: Pick<Stores, 'passwords' | 'sessions' | 'users'>;
+  readonly passwords: Passwords;
+  readonly denials: Pick<DenialCounter, 'count'>;
+  readonly clock: Clock;
+}): PasswordSetting {
+  const { stores, passwords, denials, clock } = options;
+
+  const proofOf = (session: Session, kept: string | undefined): Proof => {
+    const ageMs = clock.now() - (parseTime(session.createdAt) ?? 0);
+    if (session.method === 'link' && ageMs >= 0 && ageMs < LINK_COUNTS_FOR_MS) return 'nothing';
+    return kept === undefined ? 'link' : 'currentPassword';
+  };
+
+  const checkProof = async (
+    actor: Actor,
+    proof: Proof,
+    kept: string | undefined,
+    current: string | undefined,
+  ): Promise<void> => {
+    if (proof === 'link')
+      throw refusal('FORBIDDEN', 'You have no password yet: sign in by a one-time link, then set one.');
+    if (current === undefined && proof === 'nothing') return;
+    const right = current !== undefined && (await passwords.verify(kept, current));
+    // Whoever has got hold of a session may guess here as well.
+    if (!right && current !== undefined) denials.count(wrongPassword(actor));
+    if (!right) throw invalidArgument([{ path: 'currentPassword', message: 'is wrong' }]);
+  };
+
+  return {
+    proofNeeded: async (actor) => {
+      const session = await sessionOf(stores, actor);
+      return proofOf(session, await stores.passwords.find(actor.userId));
+    },
+    set: async (actor, { currentPassword, newPassword }, change) => {
+      const session = await sessionOf(stores, actor);
+      const user = await stores.users.get(actor.vaultId, actor.userId);
+      const kept = await stores.passwords.find(actor.userId);
+      await checkProof(actor, proofOf(session, kept), kept, currentPassword);
+      const problem = problemOfPassword(normalizePassword(newPassword), user?.email ?? '');
+      if (problem !== undefined) throw invalidArgument([{ path: 'newPassword', message: problem }]);
+      const passwordHash = await passwords.hash(newPassword);
+      await change(async (inside) => {
+        // Hashing takes its time: what was proved must still be so.
+        await sessionOf(inside, actor);
+        if ((await inside.passwords.find(actor.userId)) !== kept)
+          throw refusal('CONFLICT', 'Your password was changed in between. Sign in with the new one.');
+        await inside.passwords.set(actor.userId, passwordHash, formatTime(clock.now()));
+        await inside.sessions.removeOfUser(actor.userId, { kinds: SIGN_IN_KINDS, but: session.id });
+        await inside.loginLinks.removeOfUser(actor.userId);
+        await inside.cliLogins.removeOfUser(actor.userId);
+        const detail = { memberId: actor.userId, change: 'password' };
+        await inside.audit.append(changeBy(actor, 'MEMBER_UPDATED', { detail }));
+      });
+    },
+  };
+}
+
+async function sessionOf(stores: Pick<Stores, 'sessions'>, actor: Actor): Promise<Session> {
+  const session =
+    actor.via === 'session'
+      ? await stores.sessions.get(actor.vaultId, actor.credentialId as Id<'ses'>)
+      : undefined;
+  if (session === undefined) throw refusal('FORBIDDEN', 'Only a signed-in person can set their password.');
+  return session;
+}

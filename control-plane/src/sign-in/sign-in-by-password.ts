@@ -1,0 +1,38 @@
+import type { Clock } from '@svault/shared';
+import type { DenialCounter } from '../audit/denial-counter.ts';
+import type { Stores, UnitOfWork } from '../core/stores.ts';
+import { normalizeEmail } from '../core/email.ts';
+import type { Passwords } from './passwords.ts';
+import { type SignedIn, signInBrowser } from './sessions.ts';
+import { wrongPassword } from './wrong-password.ts';
+
+/** Opens a session for an e-mail and its password; undefined for whatever does not fit, in the same time. */
+export type SignInByPassword = (input: {
+  readonly email: string;
+  readonly password: string;
+  readonly client: string;
+}) => Promise<SignedIn | undefined>;
+
+/** @throws from the returned function, AppError UNAVAILABLE when too many sign in at once */
+export function createSignInByPassword(options: {
+  readonly stores: Pick<Stores, 'passwords'>;
+  readonly unitOfWork: UnitOfWork;
+  readonly passwords: Passwords;
+  readonly denials: Pick<DenialCounter, 'count'>;
+  readonly clock: Clock;
+}): SignInByPassword {
+  const { stores, unitOfWork, passwords, denials, clock } = options;
+  return async ({ email, password, client }) => {
+    const known = await stores.passwords.findByEmail(normalizeEmail(email));
+    const right = await passwords.verify(known?.passwordHash, password);
+    if (known !== undefined && !right) denials.count(wrongPassword(known));
+    if (known === undefined || !right) return undefined;
+    const { userId, vaultId, passwordHash } = known;
+    return unitOfWork.run(vaultId, async (inside) => {
+      // Hashing takes its time: meanwhile the password may have been changed, or the person removed.
+      if ((await inside.passwords.find(userId)) !== passwordHash) return undefined;
+      const user = await inside.users.get(vaultId, userId);
+      return user && signInBrowser(inside, user, { method: 'password', client }, clock);
+    });
+  };
+}

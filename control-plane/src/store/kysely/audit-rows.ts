@@ -1,0 +1,82 @@
+import type { Outcome } from '@svault/shared/schemas';
+import type { AuditDetail, AuditEvent } from '../../core/audit-event.ts';
+import type { AuditEventType } from '../../core/event-types.ts';
+import type { AuditEventRow } from '../schema/decision-schema.ts';
+
+/** Every column, in the order in which statements that bind by position have them. */
+export const AUDIT_COLUMNS = [
+  'vault_id',
+  'seq',
+  'id',
+  'event_type',
+  'outcome',
+  'occurred_at',
+  'agent_id',
+  'proxy_id',
+  'user_id',
+  'service_name',
+  'event_count',
+  'detail',
+  'hash',
+] as const satisfies readonly (keyof AuditEventRow)[];
+
+export function toAuditRow(event: AuditEvent): AuditEventRow {
+  return {
+    vault_id: event.vaultId,
+    seq: event.seq,
+    id: event.id,
+    event_type: event.eventType,
+    outcome: event.outcome,
+    occurred_at: event.timestamp,
+    agent_id: event.agentId ?? null,
+    proxy_id: event.proxyId ?? null,
+    user_id: event.userId ?? null,
+    service_name: event.serviceName ?? null,
+    event_count: event.count ?? null,
+    detail: event.detail === undefined ? null : JSON.stringify(event.detail),
+    hash: event.hash,
+  };
+}
+
+/** Absent members stay absent: the hash covers the members that there are. */
+export function fromAuditRow(row: AuditEventRow): AuditEvent {
+  return {
+    vaultId: row.vault_id,
+    seq: Number(row.seq),
+    id: row.id,
+    eventType: row.event_type as AuditEventType,
+    outcome: row.outcome as Outcome,
+    timestamp: row.occurred_at,
+    ...(row.agent_id !== null && { agentId: row.agent_id }),
+    ...(row.proxy_id !== null && { proxyId: row.proxy_id }),
+    ...(row.user_id !== null && { userId: row.user_id }),
+    ...(row.service_name !== null && { serviceName: row.service_name }),
+    ...(row.event_count !== null && { count: row.event_count }),
+    ...(row.detail !== null && { detail: readDetail(row.detail) }),
+    hash: row.hash,
+  };
+}
+
+/** What somebody else wrote there must keep neither the rest of the log nor the proof that it was changed from anybody. */
+const UNREADABLE: AuditDetail = { unreadable: true };
+
+function readDetail(text: string): AuditDetail {
+  try {
+    const detail: unknown = JSON.parse(text);
+    return isDetail(detail) ? detail : UNREADABLE;
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+const isDetail = (value: unknown): value is AuditDetail =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every(
+    (member) =>
+      typeof member === 'string' ||
+      typeof member === 'boolean' ||
+      Number.isSafeInteger(member) ||
+      (Array.isArray(member) && member.every((item) => typeof item === 'string')),
+  );

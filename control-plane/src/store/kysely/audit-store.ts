@@ -1,0 +1,221 @@
+import { type Kysely, sql } from 'kysely';
+import type { Clock, Id } from '@svault/shared';
+import type { Outcome } from '@svault/shared/schemas';
+import { type AuditEvent, type NewAuditEvent, stampEvent } from '../../core/audit-event.ts';
+import type { AuditEventType } from '../../core/event-types.ts';
+import type { AuditChain, AuditFilter, AuditStore } from '../../core/audit-store.ts';
+import { EMPTY_CHAIN } from '../../audit/chain.ts';
+import type { AuditEventRow } from '../schema/decision-schema.ts';
+import { fromAuditRow } from './audit-rows.ts';
+import type { Engine } from '../engine.ts';
+import type { Schema } from '../schema/schema.ts';
+
+/** @param db of a unit of work, so that an event is written with the change it reports */
+export function createAuditStore(
+  db: Kysely<Schema>,
+  clock: Clock,
+  writeEvents: Engine['writeEvents'],
+): AuditStore {
+  const appendAll = async (events: readonly NewAuditEvent[]): Promise<void> => {
+    const [first] = events;
+    if (first === undefined) return;
+    const nowMs = clock.now();
+    const stamped = events.map((event) => stampEvent(event, nowMs));
+    await writeEvents(db, first.vaultId, stamped);
+  };
+
+  return {
+    chainOf: (vaultId) => chainOf(db, vaultId),
+
+    append: (event) => appendAll([event]),
+
+    appendAll,
+
+    look: async (vaultId, filter, { limit, before }) => {
+      const inOrder = newestFirst(db, vaultId, filter.agentId, before);
+      const conditions = conditionsBeyondTheIndex(filter);
+      if (conditions.length === 0) return seen(await inOrder.selectAll().limit(limit).execute(), limit);
+      const { rows, oldest } = await db
+        .selectFrom(inOrder.select('seq').limit(MAX_LOOKED_AT).as('looked_at'))
+        .select(({ fn }) => [fn.countAll().as('rows'), fn.min('seq').as('oldest')])
+        .executeTakeFirstOrThrow();
+      if (Number(rows) === 0) return { events: [], reached: undefined };
+      let query = inOrder.selectAll().where('seq', '>=', Number(oldest));
+      for (const [column, comparison, value] of conditions) query = query.where(column, comparison, value);
+      const found = seen(await query.limit(limit).execute(), limit);
+      const lookedAt = Number(rows) < MAX_LOOKED_AT ? undefined : Number(oldest);
+      return { ...found, reached: found.reached ?? lookedAt };
+    },
+
+    tally: async (vaultId, { since, before, rows }) => {
+      const newest = newestFirst(db, vaultId, undefined, before)
+        .select(['seq', 'occurred_at', 'event_type', 'outcome', 'event_count'])
+        .limit(rows);
+      const counted = (outcome: Outcome) =>
+        sql<
+          number | null
+        >`sum(case when event_type in (${sql.join(CREDENTIAL_REQUESTS)}) and occurred_at >= ${since}
+          and outcome = ${outcome} then coalesce(event_count, 1) else 0 end)`;
+      const row = await db
+        .selectFrom(newest.as('looked_at'))
+        .select(({ fn }) => [
+          counted('success').as('accesses'),
+          counted('denied').as('denied'),
+          counted('rate_limited').as('rate_limited'),
+          counted('error').as('errors'),
+          fn.countAll().as('rows'),
+          fn.min('seq').as('oldest_seq'),
+          fn.min('occurred_at').as('oldest_at'),
+          fn.max('occurred_at').as('newest_at'),
+        ])
+        .executeTakeFirstOrThrow();
+      const tally = {
+        accesses: Number(row.accesses),
+        denied: Number(row.denied),
+        rateLimited: Number(row.rate_limited),
+        errors: Number(row.errors),
+      };
+      const { oldest_seq: firstSeq, oldest_at: oldestAt, newest_at: newestAt } = row;
+      const all = { firstSeq: Number(firstSeq), oldestAt, newestAt };
+      return { tally, rows: Number(row.rows) < rows ? undefined : all };
+    },
+
+    after: async (vaultId, seq, limit) => {
+      const rows = await db
+        .selectFrom('audit_events')
+        .selectAll()
+        .where('vault_id', '=', vaultId)
+        .where('seq', '>', seq)
+        .orderBy('seq')
+        .limit(limit)
+        .execute();
+      return rows.map(fromAuditRow);
+    },
+
+    vaultsToVerify: async () => {
+      const rows = await db
+        .selectFrom('vaults')
+        .select('id')
+        .union(db.selectFrom('audit_chains').select('vault_id as id'))
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => row.id);
+    },
+
+    oldest: async ({ after = '' as Id<'vlt'>, limit }) => {
+      const rows = await db
+        .selectFrom('audit_chains')
+        .leftJoin('audit_events', (join) =>
+          join
+            .onRef('audit_events.vault_id', '=', 'audit_chains.vault_id')
+            .on('audit_events.seq', '=', ({ eb, ref }) => eb(ref('audit_chains.start_seq'), '+', 1)),
+        )
+        .select(['audit_chains.vault_id', 'audit_events.occurred_at'])
+        .where('audit_chains.vault_id', '>', after)
+        .orderBy('audit_chains.vault_id')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ vaultId: row.vault_id, oldestAt: row.occurred_at ?? undefined }));
+    },
+
+    cutStart: async (vaultId, from, to) => {
+      const { numUpdatedRows } = await db
+        .updateTable('audit_chains')
+        .set({ start_seq: to.seq, start_hash: to.hash })
+        .where('vault_id', '=', vaultId)
+        .where('start_seq', '=', from.seq)
+        .where('start_hash', '=', from.hash)
+        .where('head_seq', '>', to.seq)
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return false;
+      await db
+        .deleteFrom('audit_events')
+        .where('vault_id', '=', vaultId)
+        .where('seq', '<=', to.seq)
+        .execute();
+      return true;
+    },
+
+    backlog: async ({ after, limit }) => {
+      let query = db
+        .selectFrom('audit_chains')
+        .innerJoin('webhook_links', 'webhook_links.vault_id', 'audit_chains.vault_id')
+        .select(['audit_chains.vault_id', 'shipped_seq'])
+        .whereRef('shipped_seq', '<', 'head_seq');
+      if (after !== undefined) query = query.where('audit_chains.vault_id', '>', after);
+      const rows = await query.orderBy('audit_chains.vault_id').limit(limit).execute();
+      return rows.map((row) => ({ vaultId: row.vault_id, shippedSeq: Number(row.shipped_seq) }));
+    },
+
+    markShipped: async (vaultId, from, to) => {
+      const { numUpdatedRows } = await db
+        .updateTable('audit_chains')
+        .set({ shipped_seq: to })
+        .where('vault_id', '=', vaultId)
+        .where('shipped_seq', '=', from)
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
+    },
+  };
+}
+
+/** The two ends of a vault's chain as they stand now. */
+export async function chainOf(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<AuditChain> {
+  const row = await db
+    .selectFrom('audit_chains')
+    .selectAll()
+    .where('vault_id', '=', vaultId)
+    .executeTakeFirst();
+  if (row === undefined) return { head: EMPTY_CHAIN, start: EMPTY_CHAIN, shippedSeq: 0 };
+  return {
+    head: { seq: Number(row.head_seq), hash: row.head_hash },
+    start: { seq: Number(row.start_seq), hash: row.start_hash },
+    shippedSeq: Number(row.shipped_seq),
+  };
+}
+
+/** Rows that one look reads: a millisecond or two. */
+const MAX_LOOKED_AT = 2_000;
+
+/** The order of the list by an index, so that a limit bounds what is read. */
+function newestFirst(
+  db: Kysely<Schema>,
+  vaultId: Id<'vlt'>,
+  agentId: Id<'agt'> | undefined,
+  before: number | undefined,
+) {
+  let query = db.selectFrom('audit_events').where('vault_id', '=', vaultId);
+  if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
+  if (before !== undefined) query = query.where('seq', '<', before);
+  return query.orderBy('seq', 'desc');
+}
+
+/** Types of events that tell of a request for a credential. */
+const CREDENTIAL_REQUESTS: readonly AuditEventType[] = ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'];
+
+type Condition = readonly [
+  'service_name' | 'event_type' | 'outcome' | 'occurred_at',
+  '=' | '>=' | '<',
+  string,
+];
+
+/** No index for these: each would be paid for by every credential request. */
+function conditionsBeyondTheIndex(filter: AuditFilter): readonly Condition[] {
+  const { serviceName, eventType, outcome, from, to } = filter;
+  const conditions: Condition[] = [];
+  if (serviceName !== undefined) conditions.push(['service_name', '=', serviceName]);
+  if (eventType !== undefined) conditions.push(['event_type', '=', eventType]);
+  if (outcome !== undefined) conditions.push(['outcome', '=', outcome]);
+  if (from !== undefined) conditions.push(['occurred_at', '>=', from]);
+  if (to !== undefined) conditions.push(['occurred_at', '<', to]);
+  return conditions;
+}
+
+/** What a statement with a limit gave; one row short of it, and nothing is left where it looked. */
+function seen(
+  rows: readonly AuditEventRow[],
+  limit: number,
+): { readonly events: readonly AuditEvent[]; readonly reached: number | undefined } {
+  const events = rows.map(fromAuditRow);
+  return { events, reached: events.length < limit ? undefined : events.at(-1)?.seq };
+}

@@ -1,0 +1,69 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '@svault/shared';
+import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import { createAdminKeyStore } from './admin-key-store.ts';
+import { createAgentStore } from './agent-store.ts';
+import { createAuditStore } from './audit-store.ts';
+import { createCliLoginStore } from './cli-login-store.ts';
+import { createCliSessionStore } from './cli-session-store.ts';
+import type { Engine } from '../engine.ts';
+import { createFolderStore } from './folder-store.ts';
+import { createGrantStore } from './grant-store.ts';
+import { createIdentityStore } from './identity-store.ts';
+import { createLoginLinkStore } from './login-link-store.ts';
+import { createOauthCodeStore } from './oauth-code-store.ts';
+import { createOauthClientStore } from './oauth-client-store.ts';
+import { createOauthSessionStore } from './oauth-session-store.ts';
+import { createPasswordStore } from './password-store.ts';
+import { createPolicyStore } from './policy-store.ts';
+import { createProxyRemovalStore } from './proxy-removal-store.ts';
+import { createProviderStore } from './provider-store.ts';
+import { createProxyStore } from './proxy-store.ts';
+import { createRefreshAttemptStore } from './refresh-attempt-store.ts';
+import { createOverviewStore } from './overview-store.ts';
+import { createQuotaStore } from './quota-store.ts';
+import type { Schema } from '../schema/schema.ts';
+import { createSetupStore } from './setup-store.ts';
+import { createSessionStore } from './session-store.ts';
+import { createTokenStore } from './token-store.ts';
+import { createUserStore } from './user-store.ts';
+import { createVaultStore } from './vault-store.ts';
+import { createWebhookLinkStore } from './webhook-link-store.ts';
+
+/** @param db a connection, where each call stands alone, or a transaction */
+export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): Stores {
+  return {
+    adminKeys: createAdminKeyStore(db),
+    agents: createAgentStore(db),
+    audit: createAuditStore(db, clock, engine.writeEvents),
+    cliLogins: createCliLoginStore(db),
+    cliSessions: createCliSessionStore(db),
+    folders: createFolderStore(db),
+    grants: createGrantStore(db),
+    identities: createIdentityStore(db),
+    loginLinks: createLoginLinkStore(db),
+    oauthCodes: createOauthCodeStore(db),
+    oauthClients: createOauthClientStore(db),
+    oauthSessions: createOauthSessionStore(db),
+    passwords: createPasswordStore(db),
+    policies: createPolicyStore(db),
+    providers: createProviderStore(db),
+    proxies: createProxyStore(db),
+    proxyRemovals: createProxyRemovalStore(db),
+    overview: createOverviewStore(db),
+    quotas: createQuotaStore(db),
+    refreshAttempts: createRefreshAttemptStore(db),
+    sessions: createSessionStore(db),
+    setup: createSetupStore(db),
+    tokens: createTokenStore(db),
+    users: createUserStore(db),
+    vaults: createVaultStore(db, engine.hold),
+    webhookLinks: createWebhookLinkStore(db),
+  };
+}
+
+export function createUnitOfWork(db: Kysely<Schema>, clock: Clock, engine: Engine): UnitOfWork {
+  const runAcross: UnitOfWork['runAcross'] = (work) =>
+    db.transaction().execute((transaction) => work(createStores(transaction, clock, engine)));
+  return { run: (_vaultId, work) => runAcross(work), runAcross };
+}

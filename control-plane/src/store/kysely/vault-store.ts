@@ -1,0 +1,24 @@
+import type { Kysely } from 'kysely';
+import type { VaultStore } from '../../core/vault-store.ts';
+import type { Engine } from '../engine.ts';
+import type { Schema } from '../schema/schema.ts';
+
+export function createVaultStore(db: Kysely<Schema>, hold: Engine['hold']): VaultStore {
+  return {
+    hold: (vaultId) => hold(db, vaultId),
+    add: async ({ id, createdAt }) => {
+      await db.insertInto('vaults').values({ id, created_at: createdAt, locked_at: null }).execute();
+    },
+    get: async (vaultId) => {
+      const row = await db.selectFrom('vaults').selectAll().where('id', '=', vaultId).executeTakeFirst();
+      return row && { id: row.id, createdAt: row.created_at, lockedAt: row.locked_at ?? undefined };
+    },
+    setLockedAt: async (vaultId, lockedAt) => {
+      await db
+        .updateTable('vaults')
+        .set({ locked_at: lockedAt ?? null })
+        .where('id', '=', vaultId)
+        .execute();
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { Kysely } from 'kysely';
+import type { DatabaseAddress } from '../../config/database-setting.ts';
+import type { Schema } from '../schema/schema.ts';
+
+export type DatabaseKind = DatabaseAddress['kind'];
+
+/** One step of the schema, in Kysely's builder so that it runs on SQLite and PostgreSQL alike. */
+export interface SchemaMigration {
+  /** Ascending and never reused; 001–099 management, 1xx decision and link, 2xx policies. */
+  readonly id: number;
+  readonly name: string;
+  /** @param kind for what only one of the two needs */
+  up(db: Kysely<Schema>, kind: DatabaseKind): Promise<void>;
+}

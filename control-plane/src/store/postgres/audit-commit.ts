@@ -1,0 +1,107 @@
+import { StorageFailure } from '@svault/server-kit/storage-failure';
+import type { Clock } from '@svault/shared';
+import { formatTime } from '@svault/shared';
+import { stampEvent } from '../../core/audit-event.ts';
+import type {
+  AuditCommit,
+  AuditEntry,
+  StandingAccess,
+  StandingAgentAccess,
+  StandingProxyUse,
+} from '../../audit/audit-writer.ts';
+import { hashedText } from '../../audit/chain.ts';
+import { createBatcher } from './batcher.ts';
+import { cameBetween } from './postgres-errors.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+
+/** migrations/112-record-events.ts, 302-record-of-sessions.ts, 405-record-of-proxies.ts */
+const RECORD = {
+  name: 'svault_record',
+  text: 'SELECT svault_record($1, $2, $3, $4, $5, $6) AS "leftOut"',
+};
+
+/** Events of one write: a few milliseconds, in which the account's other writers wait. */
+const MAX_EVENTS = 200;
+const MAX_WAIT_MS = 3_000;
+const MAX_RUNS = 3;
+
+/**
+ * The hot path's log: one round trip for all that gathered of a vault while its former write was under way.
+ *
+ * A write whose connection dies is refused and not repeated: it may have gone through. One that the server undid, since
+ * another transaction came in between, is.
+ *
+ * @param options.maxWrites under way at once
+ */
+export function createAuditCommit(options: {
+  readonly pool: Pick<PostgresPool, 'run'>;
+  readonly maxWrites: number;
+  readonly clock: Clock;
+}): AuditCommit {
+  const { pool, clock } = options;
+
+  const record = async (values: readonly unknown[]) => {
+    for (let run = 1; ; run++) {
+      try {
+        return await pool.run<{ readonly leftOut: readonly number[] }>(RECORD, values);
+      } catch (error) {
+        if (run === MAX_RUNS || !cameBetween(error)) throw error;
+      }
+    }
+  };
+
+  const write = async (vaultId: string, entries: readonly AuditEntry[]): Promise<boolean[]> => {
+    const nowMs = clock.now();
+    const texts = entries.map(({ event }) => hashedText(stampEvent(event, nowMs)));
+    const touched = entries.flatMap(({ event, touchCaller }) =>
+      touchCaller ? [event.agentId ?? event.proxyId ?? ''] : [],
+    );
+    const [row] = await record([
+      vaultId,
+      texts[0]?.beforeNumber,
+      texts.map(({ behindNumber }) => behindNumber),
+      entries.map(({ provided }) => provided && restingOn(provided)),
+      touched.length === 0 ? null : touched,
+      formatTime(nowMs),
+    ]);
+    const leftOut = new Set(row?.leftOut);
+    return entries.map((_, index) => !leftOut.has(index + 1));
+  };
+
+  const batcher = createBatcher<AuditEntry, boolean>({
+    run: write,
+    maxBatches: options.maxWrites,
+    maxItems: MAX_EVENTS,
+    maxWaitMs: MAX_WAIT_MS,
+    monotonic: () => clock.monotonic(),
+    tooLate: () => new StorageFailure('the audit log is written too slowly'),
+  });
+  return { write: (entry) => batcher.add(entry.event.vaultId, entry) };
+}
+
+function restingOn(access: StandingAccess): string {
+  const { policyRevision, uses } = access;
+  return JSON.stringify({
+    ...(access.caller === 'agent' ? ofAgent(access) : ofProxy(access)),
+    policyRevision,
+    ...(uses.length > 0 && {
+      uses: uses.map(({ targetType, targetId, ruleId, limit }) => [targetType, targetId, ruleId, limit]),
+    }),
+  });
+}
+
+const ofAgent = ({ credential, withMcpOn, grantId, webhookId }: StandingAgentAccess): object => ({
+  ...(credential.kind === 'key'
+    ? { keyHash: credential.hash }
+    : { tokenHash: credential.hash, audience: credential.audience }),
+  ...(withMcpOn && { mcp: true }),
+  grantId,
+  webhookId,
+});
+
+const ofProxy = ({ keyHash, revision, agentId, webhookId }: StandingProxyUse): object => ({
+  proxyKeyHash: keyHash,
+  revision,
+  ...(agentId !== null && { agentId }),
+  ...(webhookId !== null && { webhookId }),
+});

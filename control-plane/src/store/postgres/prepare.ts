@@ -1,0 +1,79 @@
+import type { Logger } from '@svault/server-kit/logger';
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import type { Secret } from '@svault/shared';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import { NoDatabase, type OpenOptions } from '../database.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { createPostgresPool } from './postgres-pool.ts';
+import type { Schema } from '../schema/schema.ts';
+import { type OperatorKeys, makeSealingKey, openSealingKey } from '../sealing-key.ts';
+import { textInByteOrder } from './text-in-byte-order.ts';
+
+/** So that processes which start together prepare the database one after another. */
+const PREPARATION_LOCK = 7_385_217;
+
+/** Statements take as long as they take here: an index over a large table needs minutes. A lock is waited for less. */
+const TIMEOUTS = { connectMs: 5_000, statementMs: 0, lockMs: 60_000 };
+
+/** PostgreSQL 13 has ended; sha256() and all else that is used is in 14. */
+const OLDEST_VERSION = 140_000;
+
+/** The server is none that this program works on. */
+class UnsuitableServer extends Error {
+  constructor(why: string) {
+    super(`the PostgreSQL database of SV_DATABASE_URL does not fit: ${why}`);
+    this.name = 'UnsuitableServer';
+  }
+}
+
+/**
+ * Brings a database's schema up to date and opens its key, on one connection, while no other process does.
+ *
+ * @throws NoDatabase, StorageFailure, UnsuitableServer, WrongMasterKey, NewerSchema
+ */
+export async function preparePostgres(
+  url: Secret,
+  operatorKeys: OperatorKeys,
+  { logger, opener }: { readonly logger: Logger; readonly opener: OpenOptions['opener'] },
+): Promise<MasterKeys> {
+  const pool = createPostgresPool({ url, maxConnections: 1, timeouts: TIMEOUTS, logger });
+  const kysely = new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool: pool.forKysely }),
+    plugins: [textInByteOrder],
+  });
+  try {
+    return await kysely.connection().execute(async (db) => {
+      await checkServer(db);
+      await sql`SELECT pg_advisory_lock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
+      if (opener === 'tool' && !(await hasKeyTable(db))) throw new NoDatabase(placeOf(url));
+      const known = (await hasKeyTable(db)) ? await openSealingKey(db, operatorKeys) : undefined;
+      await migrate(db, 'postgres');
+      return known ?? (await makeSealingKey(db, operatorKeys));
+    });
+  } finally {
+    // The lock goes with the connection.
+    await kysely.destroy();
+  }
+}
+
+async function checkServer(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ readonly version: number; readonly encoding: string }>`
+    SELECT current_setting('server_version_num')::int AS version,
+      current_setting('server_encoding') AS encoding`.execute(db);
+  const [{ version, encoding } = { version: 0, encoding: '' }] = rows;
+  if (version < OLDEST_VERSION) throw new UnsuitableServer('the server is older than PostgreSQL 14');
+  if (encoding !== 'UTF8') throw new UnsuitableServer(`its encoding is ${encoding}, not UTF8`);
+}
+
+/** In the schema that unqualified names mean: others may hold another service's tables. */
+async function hasKeyTable(db: Kysely<Schema>): Promise<boolean> {
+  const { rows } = await sql<{ readonly there: boolean }>`
+    SELECT to_regclass('sealing_keys') IS NOT NULL AS there`.execute(db);
+  return rows[0]?.there === true;
+}
+
+/** Without user and password. */
+function placeOf(url: Secret): string {
+  const { host, pathname } = new URL(url.reveal());
+  return host + pathname;
+}

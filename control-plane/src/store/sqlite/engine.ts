@@ -1,0 +1,25 @@
+import { linkEvent } from '../../audit/chain.ts';
+import { chainOf } from '../kysely/audit-store.ts';
+import { toAuditRow } from '../kysely/audit-rows.ts';
+import { chunksOf } from '../kysely/chunks.ts';
+import type { Engine } from '../engine.ts';
+
+/** SQLite's write transactions follow one another anyway, so nothing has to be held. */
+export const sqliteEngine: Engine = {
+  hold: () => Promise.resolve(),
+
+  writeEvents: async (db, vaultId, events) => {
+    const { head, start } = await chainOf(db, vaultId);
+    let last = head;
+    const linked = events.map((event) => (last = linkEvent(last, event)));
+    for (const chunk of chunksOf(linked))
+      await db.insertInto('audit_events').values(chunk.map(toAuditRow)).execute();
+    const moved = { head_seq: last.seq, head_hash: last.hash };
+    const ends = { ...moved, start_seq: start.seq, start_hash: start.hash, shipped_seq: 0 };
+    await db
+      .insertInto('audit_chains')
+      .values({ vault_id: vaultId, ...ends })
+      .onConflict((conflict) => conflict.column('vault_id').doUpdateSet(moved))
+      .execute();
+  },
+};

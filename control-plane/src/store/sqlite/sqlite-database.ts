@@ -1,0 +1,88 @@
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Kysely } from 'kysely';
+import { aeadReady } from '@svault/server-kit/aead';
+import { startCheckpoints } from '@svault/server-kit/checkpoint';
+import { createGroupCommit } from '@svault/server-kit/group-commit';
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import { type SqliteDatabase, openPlain } from '@svault/server-kit/sqlite';
+import { holdServeLock } from '@svault/server-kit/sqlite-lock';
+import { createAccessStore } from './access-store.ts';
+import { createAuditCommit } from './audit-commit.ts';
+import { SOLE_PROCESS } from '../../core/background-job.ts';
+import { createOwnOutages } from '../../webhook/shared-outages.ts';
+import { type Database, NoDatabase, type OpenOptions } from '../database.ts';
+import { sqliteDialect } from './kysely-dialect.ts';
+import { sqliteEngine } from './engine.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { createProxyAccessStore } from './proxy-access-store.ts';
+import type { Schema } from '../schema/schema.ts';
+import { type OperatorKeys, makeSealingKey, openSealingKey } from '../sealing-key.ts';
+import { createStores, createUnitOfWork } from '../kysely/unit-of-work.ts';
+
+export interface OpenSqlite extends Database {
+  /** The connection itself, for what only SQLite has. */
+  readonly sqlite: SqliteDatabase;
+}
+
+/**
+ * Opens a SQLite file and brings its schema up to date. A server makes it and its folder where they are missing, and is
+ * the only one on the file until it closes it.
+ *
+ * @throws NoDatabase; AlreadyServing; WrongMasterKey before anything is changed; NewerSchema when a newer program wrote it
+ */
+export async function openSqliteDatabase(
+  path: string,
+  operatorKeys: OperatorKeys,
+  { clock, opener }: OpenOptions,
+): Promise<OpenSqlite> {
+  const undo: (() => Promise<void> | void)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    await aeadReady();
+    if (opener === 'server') {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      const lock = holdServeLock(path);
+      undo.push(() => lock.release());
+      // Made by us and not by SQLite, for its mode: nobody else on the machine reads it. The log beside it inherits that.
+      closeSync(openSync(path, 'a', 0o600));
+    } else if (!existsSync(path)) throw new NoDatabase(path);
+    const sqlite = openPlain(path);
+    undo.push(() => void sqlite.close());
+    const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite) });
+    undo.push(() => kysely.destroy());
+    const masterKeys = await prepare(kysely, operatorKeys);
+    if (opener === 'server') {
+      const checkpoints = startCheckpoints(path);
+      undo.push(() => checkpoints.stop());
+    }
+    return {
+      sqlite,
+      kysely,
+      masterKeys,
+      stores: createStores(kysely, clock, sqliteEngine),
+      unitOfWork: createUnitOfWork(kysely, clock, sqliteEngine),
+      accessStore: createAccessStore(sqlite),
+      proxyAccessStore: createProxyAccessStore(sqlite),
+      auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
+      leaderLease: SOLE_PROCESS,
+      outages: createOwnOutages(clock),
+      answers: async () =>
+        void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute()),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function prepare(kysely: Kysely<Schema>, operatorKeys: OperatorKeys): Promise<MasterKeys> {
+  const tables = await kysely.introspection.getTables();
+  const hasKey = tables.some(({ name }) => name === 'sealing_keys');
+  const known = hasKey ? await openSealingKey(kysely, operatorKeys) : undefined;
+  await migrate(kysely, 'sqlite');
+  return known ?? makeSealingKey(kysely, operatorKeys);
+}
