@@ -4,7 +4,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { forgetEndedSignIns } from './sign-in/expired-sign-ins.ts';
 import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
-import { createAuditShipper } from './audit/shipper.ts';
+import { createAuditShipper } from './webhook/shipper.ts';
 import { type LeaderLease, type StartJob, startJob as startByTimer } from './core/background-job.ts';
 import { forgetUnusedClients } from './authorization-server/client-use.ts';
 import type { RefreshScheduler } from './refresh/scheduler.ts';

@@ -1,17 +1,14 @@
 import { type Id, newId } from '@svault/shared';
 import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import {
-  type DeliverableProxy,
-  type ProxyConfigDelivery,
-  createProxyConfigDelivery,
-} from '../src/forwarding/config-delivery.ts';
+import { type ProxyConfigDelivery, createProxyConfigDelivery } from '../src/forwarding/config-delivery.ts';
 import { createProxyConfigRemoval } from '../src/forwarding/config-removal.ts';
 import { type Proxy, templatesOf } from '../src/core/proxy.ts';
 import { WebhookCallFailed } from '../src/webhook/webhook-call-failed.ts';
 import type { Answer } from './management-service.ts';
 import { type PairedService, startPairedService } from './paired-service.ts';
 import { type ProcessBeside, processBeside } from './process-beside.ts';
+import type { DeliverableProxy } from '../src/access/proxy-access.ts';
 
 // The webhook's copy of proxies, kept in step by the service and by a second process on its database.
 

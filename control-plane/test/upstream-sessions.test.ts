@@ -1,16 +1,13 @@
 import type { Id } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../src/store/database.ts';
-import {
-  type SessionProxy,
-  type UpstreamSessions,
-  createUpstreamSessions,
-} from '../src/forwarding/upstream-sessions.ts';
+import { type UpstreamSessions, createUpstreamSessions } from '../src/forwarding/upstream-sessions.ts';
 import { openBeside } from './beside-the-service.ts';
 import { type Answer, type ManagementService, startService } from './management-service.ts';
 import { WIDE_LIMITS, postOauth } from './oauth-steps.ts';
 import { addMember } from './people.ts';
 import { type LoggedEvent, stepsOn } from './service-steps.ts';
+import type { SessionProxy } from '../src/access/proxy-access.ts';
 
 // What the service sends to upstreams of its own kind: specification, "POST /api/proxy/mcp" 5 and "OAuth session token".
 

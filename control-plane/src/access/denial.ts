@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
-import type { PolicyDenial } from '../policies/policy-verdict.ts';
+import type { PolicyDenial } from '../core/policy.ts';
 
 /** Denials that say nothing beyond their code. */
 const PLAIN_CODES = [

@@ -1,13 +1,8 @@
 import type { Counter } from '../limits/limiter.ts';
-import type {
-  LifetimeUse,
-  PolicyEvaluator,
-  PolicyQuestion,
-  PolicyVerdict,
-  RateUse,
-} from '../policies/policy-verdict.ts';
+import type { PolicyEvaluator, PolicyVerdict, RateUse } from '../policies/policy-verdict.ts';
 import type { CallerSubject } from './caller-subject.ts';
 import type { Denial } from './denial.ts';
+import type { LifetimeUse, PolicyQuestion } from '../core/policy.ts';
 
 /** What the policies of a caller and its token say; `extraCounters` is what the limiter counts with the request. */
 export type PolicyEvaluation =

@@ -1,11 +1,12 @@
 import { type Id, formatTime } from '@svault/shared';
 import type { Counter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { LifetimeUse, PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
+import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { AccessRequest } from './access.ts';
 import type { AccessSubject, ListedGrant } from './access-store.ts';
 import { type Denial, plainDenial } from './denial.ts';
 import { NO_COUNTERS, evaluatePolicies } from './evaluate-policies.ts';
+import type { LifetimeUse } from '../core/policy.ts';
 
 /** A request that grant and policies allow, and what of it is still to be counted. */
 interface EvaluatedAccess {

@@ -1,8 +1,6 @@
 import type { HeaderPairs, Id } from '@svault/shared';
 import type { BoundWebhook } from './caller-subject.ts';
 import type { Denied } from './denial.ts';
-import type { DeliverableProxy } from '../forwarding/config-delivery.ts';
-import type { SessionProxy } from '../forwarding/upstream-sessions.ts';
 import type { BodyPlace } from './body-room.ts';
 import type { OpenStream } from './open-streams.ts';
 
@@ -54,4 +52,24 @@ export interface ProxyAccess {
    * @param bytes as many as the body may have
    */
   admit(keyHash: string, bytes: number): Promise<Admittance>;
+}
+
+/** A proxy whose upstream takes sessions of this service (specification, "MCP proxy": `sv_session`). */
+export interface SessionProxy {
+  readonly vaultId: Id<'vlt'>;
+  readonly proxyId: Id<'prx'>;
+  readonly agentId: Id<'agt'>;
+  /** The audience of its tokens. */
+  readonly upstreamUrl: string;
+}
+
+/** A `Token` proxy as the webhook has to know it (protocol.md 5.3, `proxies.put`). */
+export interface DeliverableProxy {
+  readonly proxyId: Id<'prx'>;
+  readonly serviceName: string;
+  readonly upstreamUrl: string;
+  readonly headerTemplates: Readonly<Record<string, string>>;
+  readonly revision: number;
+  /** `deliveryMark` of what the webhook was last given; null where that was nothing. */
+  readonly deliveredAs: string | null;
 }

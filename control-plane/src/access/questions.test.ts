@@ -1,9 +1,10 @@
 import type { Id } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { LimiterVerdict } from '../limits/limiter.ts';
-import type { LifetimeUse, PolicyVerdict, RateUse } from '../policies/policy-verdict.ts';
+import type { PolicyVerdict, RateUse } from '../policies/policy-verdict.ts';
 import type { Question } from './access.ts';
 import { AccessStage, GITHUB } from './staged-access.ts';
+import type { LifetimeUse } from '../core/policy.ts';
 
 // What each question looks at, counts and writes down.
 

@@ -1,8 +1,9 @@
 import type { Id } from '@svault/shared';
 import { beforeEach, expect, it } from 'vitest';
-import type { LifetimeUse, RateUse } from '../policies/policy-verdict.ts';
+import type { RateUse } from '../policies/policy-verdict.ts';
 import type { AccessSubject } from './access-store.ts';
 import { AccessStage, GITHUB, SESSION } from './staged-access.ts';
+import type { LifetimeUse } from '../core/policy.ts';
 
 // An access that is withdrawn after it was decided and before it is written down.
 

@@ -1,14 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Id } from '@svault/shared';
-import type { AuditStore } from '../core/audit-store.ts';
-
-/** How requests of agents and proxies for credentials were answered. */
-export interface ActivityCounts {
-  readonly accesses: number;
-  readonly denied: number;
-  readonly rateLimited: number;
-  readonly errors: number;
-}
+import type { ActivityCounts, AuditStore } from '../core/audit-store.ts';
 
 export interface Activity extends ActivityCounts {
   /** From when on was counted: as asked for, or later where the log is too long to be looked through that far. */

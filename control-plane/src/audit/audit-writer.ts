@@ -2,8 +2,8 @@ import type { Logger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
 import type { AgentCredential } from '../core/agent-credential.ts';
 import { refusal } from '../core/errors.ts';
-import type { LifetimeUse } from '../policies/policy-verdict.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
+import type { LifetimeUse } from '../core/policy.ts';
 
 /** One line of what is to be written before an answer goes out. */
 export interface AuditEntry {

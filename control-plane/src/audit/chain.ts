@@ -1,12 +1,6 @@
 import { hash } from 'node:crypto';
 import { CHAIN_START, canonicalJson } from '@svault/server-kit/hash-chain';
-import type { AuditEvent, StampedAuditEvent } from '../core/audit-event.ts';
-
-/** Where a vault's chain stands: the last event's number and hash. */
-export interface ChainHead {
-  readonly seq: number;
-  readonly hash: string;
-}
+import type { AuditEvent, ChainHead, StampedAuditEvent } from '../core/audit-event.ts';
 
 export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: CHAIN_START };
 

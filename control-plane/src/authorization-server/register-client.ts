@@ -1,5 +1,5 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { addressGroup } from '../limits/address-group.ts';
+import { addressGroup } from '../core/address-group.ts';
 import type { Stores } from '../core/stores.ts';
 import {
   type ClientMetadata,

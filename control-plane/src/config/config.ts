@@ -1,10 +1,11 @@
 import type { Secret } from '@svault/shared';
 import { EMAIL_FORM, normalizeEmail } from '../core/email.ts';
 import { parseCidr, parseConnectTo } from '@svault/shared/egress';
-import { type DatabaseAddress, databaseSetting } from './database-setting.ts';
+import { databaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
 import { isLoopbackHost } from './loopback.ts';
 import { OIDC_SETTINGS, type OidcConfig, oidcConfig } from './oidc-settings.ts';
+import type { DatabaseAddress } from '../core/database-address.ts';
 import { drainSeconds } from '@svault/server-kit/drain-setting';
 import { egressAllow } from '@svault/server-kit/egress-setting';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';

@@ -1,11 +1,6 @@
 import { Secret } from '@svault/shared';
 import type { Setting } from '@svault/server-kit/settings';
-
-/** Where the state is kept. */
-export type DatabaseAddress =
-  | { readonly kind: 'sqlite'; readonly path: string }
-  /** The whole URL, since a password may stand in it. */
-  | { readonly kind: 'postgres'; readonly url: Secret };
+import type { DatabaseAddress } from '../core/database-address.ts';
 
 const SQLITE = 'sqlite:';
 const POSTGRES = /^postgres(?:ql)?:\/\//;

@@ -1,6 +1,6 @@
 import { type Setting, integer, optional } from '@svault/server-kit/settings';
 import { LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
-import { QUOTA_NOUNS, quotaScope } from '../limits/quotas.ts';
+import { QUOTA_NOUNS, quotaScope } from '../core/quotas.ts';
 import { type LimitScope, SCOPES } from '../limits/scopes.ts';
 
 const LIMIT_SCOPES: readonly LimitScope[] = [

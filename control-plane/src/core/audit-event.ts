@@ -86,3 +86,9 @@ function shortened(value: DetailValue): DetailValue {
   // The cut may go through a character of two halves.
   return `${value.slice(0, SHORT_TEXT_CHARACTERS).toWellFormed()}…`;
 }
+
+/** Where a vault's chain stands: the last event's number and hash. */
+export interface ChainHead {
+  readonly seq: number;
+  readonly hash: string;
+}

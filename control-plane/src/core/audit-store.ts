@@ -1,8 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
-import type { ActivityCounts } from '../audit/activity-summary.ts';
-import type { AuditEvent, NewAuditEvent } from './audit-event.ts';
-import type { ChainHead } from '../audit/chain.ts';
+import type { AuditEvent, ChainHead, NewAuditEvent } from './audit-event.ts';
 import type { AuditEventType } from './event-types.ts';
 
 /** Every condition given must hold; none given means all events. */
@@ -106,4 +104,12 @@ export interface AuditStore {
    * @returns false, with nothing moved, where it does not stand at `from` any more: another process has shipped
    */
   markShipped(vaultId: Id<'vlt'>, from: number, to: number): Promise<boolean>;
+}
+
+/** How requests of agents and proxies for credentials were answered. */
+export interface ActivityCounts {
+  readonly accesses: number;
+  readonly denied: number;
+  readonly rateLimited: number;
+  readonly errors: number;
 }

@@ -1,7 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Role } from './actor.ts';
-import type { Session } from './session-store.ts';
-import type { PreviousRefreshToken } from '../sign-in/tokens/refresh-rotation.ts';
+import type { PreviousRefreshToken, Session } from './session-store.ts';
 
 /** A pair of keys, as it is kept. */
 export interface KeptKeys {

@@ -1,7 +1,6 @@
 import type { Id } from '@svault/shared';
-import type { Session } from './session-store.ts';
+import type { PreviousRefreshToken, Session } from './session-store.ts';
 import type { AgentStatus } from './agent.ts';
-import type { PreviousRefreshToken } from '../sign-in/tokens/refresh-rotation.ts';
 
 /** What an MCP client has: an agent to act as, at one resource. It goes with its session. */
 export interface OauthSession {

@@ -1,7 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Page, PageRequest } from './paging.ts';
-import type { Policy, PolicyTarget } from './policy.ts';
-import type { PolicyQuestion } from '../policies/policy-verdict.ts';
+import type { Policy, PolicyQuestion, PolicyTarget } from './policy.ts';
 
 /**
  * Policies, their attachments, and the counts of their `max_usage` rules. Every change moves the vault's policy revision, so

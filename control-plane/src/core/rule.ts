@@ -1,10 +1,4 @@
 import type { Id } from '@svault/shared';
-import type { RuleType } from '../policies/policy-verdict.ts';
-import type { GeoRestrictSettings } from '../policies/geo-restrict.ts';
-import type { IpAllowlistSettings } from '../policies/ip-allowlist.ts';
-import type { MaxUsageSettings } from '../policies/max-usage.ts';
-import type { RateLimitSettings } from '../policies/rate-limit.ts';
-import type { TimeWindowSettings } from '../policies/time-window.ts';
 
 /** What an owner sets for a rule (contract.md, "Rule settings"). */
 export type RuleSettings =
@@ -32,3 +26,51 @@ export function withRuleIds(
   for (const { type, id } of before) left.set(type, [...(left.get(type) ?? []), id]);
   return settings.map((rule) => ({ id: left.get(rule.type)?.shift() ?? makeId(), ...rule }));
 }
+
+export interface GeoRestrictSettings {
+  readonly mode: 'allow' | 'deny';
+  /** ISO 3166-1 alpha-2, upper case. */
+  readonly countries: readonly string[];
+}
+
+export interface IpAllowlistSettings {
+  /** Networks (`10.0.0.0/8`, `2001:db8::/32`) and single addresses. */
+  readonly cidrs: readonly string[];
+}
+
+export interface MaxUsageSettings {
+  /** How many accesses there may be in all. */
+  readonly limit: number;
+}
+
+export interface RateLimitSettings {
+  /** Requests within a window that begins with the first of them. */
+  readonly limit: number;
+  readonly windowSeconds: number;
+}
+
+export interface TimeWindowSettings {
+  /** An IANA zone. */
+  readonly timezone: string;
+  readonly windows: readonly TimeWindow[];
+}
+
+export interface TimeWindow {
+  /** Monday is 1, Sunday 7: the days on which the window begins. */
+  readonly days: readonly number[];
+  /** `HH:MM`, within the window. */
+  readonly start: string;
+  /** `HH:MM`, no longer within it; before `start` it is the next day's. */
+  readonly end: string;
+}
+
+/** The specification's rule types, "ABAC policy". */
+export const RULE_TYPES = [
+  'time_window',
+  'ip_allowlist',
+  'geo_restrict',
+  'rate_limit',
+  'max_usage',
+  'manual_approval',
+] as const;
+export type RuleType = (typeof RULE_TYPES)[number];

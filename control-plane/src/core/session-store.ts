@@ -55,3 +55,11 @@ export interface SessionStore {
   /** Forgets those of a kind that nobody used since a time. */
   removeIdle(kind: SessionKind, since: string): Promise<void>;
 }
+
+/** What is kept of the refresh token before the present one. */
+export interface PreviousRefreshToken {
+  readonly refreshHash: string;
+  readonly rotatedAt: string;
+  /** What the present pair was made of beside the token, wrapped. */
+  readonly wrappedSeed: string;
+}

@@ -19,7 +19,7 @@ import type { ProxyRemovalStore } from './proxy-removal-store.ts';
 import type { ProviderStore } from './provider-store.ts';
 import type { ProxyStore } from './proxy-store.ts';
 import type { RefreshAttemptStore } from './refresh-attempt.ts';
-import type { QuotaStore } from '../limits/quotas.ts';
+import type { QuotaStore } from './quotas.ts';
 import type { OverviewStore } from './overview.ts';
 import type { SetupStore } from './setup-store.ts';
 import type { TokenStore } from './token-store.ts';

@@ -5,17 +5,7 @@ import type { LinkedWebhook } from '../webhook/linked-webhook.ts';
 import { WebhookCallFailed } from '../webhook/webhook-call-failed.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { type Proxy, templatesOf } from '../core/proxy.ts';
-
-/** A `Token` proxy as the webhook has to know it (protocol.md 5.3, `proxies.put`). */
-export interface DeliverableProxy {
-  readonly proxyId: Id<'prx'>;
-  readonly serviceName: string;
-  readonly upstreamUrl: string;
-  readonly headerTemplates: Readonly<Record<string, string>>;
-  readonly revision: number;
-  /** `deliveryMark` of what the webhook was last given; null where that was nothing. */
-  readonly deliveredAs: string | null;
-}
+import type { DeliverableProxy } from '../access/proxy-access.ts';
 
 /** What `deliveredAs` says once this revision is at this webhook. */
 export const deliveryMark = (webhookId: string, revision: number): string => `${webhookId} ${revision}`;

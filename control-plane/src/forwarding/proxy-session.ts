@@ -8,7 +8,7 @@ import type { AccessToken } from '../core/oauth-session-store.ts';
 import { standingProxy } from './standing-proxy.ts';
 import type { TokenPair } from '../sign-in/tokens/token-family.ts';
 import type { Stores } from '../core/stores.ts';
-import type { SessionProxy } from './upstream-sessions.ts';
+import type { SessionProxy } from '../access/proxy-access.ts';
 
 /*
  * A proxy is the client of its upstream: it has one session, of kind `oauth` under the proxy's id, in which its agent acts

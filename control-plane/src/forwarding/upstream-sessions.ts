@@ -1,15 +1,7 @@
-import { type Clock, type Id, type Secret, formatTime, parseTime } from '@svault/shared';
+import { type Clock, type Secret, formatTime, parseTime } from '@svault/shared';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import { type UpstreamToken, issueUpstreamToken } from './proxy-session.ts';
-
-/** A proxy whose upstream takes sessions of this service (specification, "MCP proxy": `sv_session`). */
-export interface SessionProxy {
-  readonly vaultId: Id<'vlt'>;
-  readonly proxyId: Id<'prx'>;
-  readonly agentId: Id<'agt'>;
-  /** The audience of its tokens. */
-  readonly upstreamUrl: string;
-}
+import type { SessionProxy } from '../access/proxy-access.ts';
 
 /** The tokens that the service sends to upstreams: `svsess_` of the proxy's agent, for that upstream and nobody else. */
 export interface UpstreamSessions {

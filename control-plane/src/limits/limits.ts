@@ -1,6 +1,6 @@
 import { aggregateLimit } from './aggregate.ts';
 import type { Counter } from './limiter.ts';
-import { QUOTAS, type QuotaNoun, quotaScope } from './quotas.ts';
+import { QUOTAS, type QuotaNoun, quotaScope } from '../core/quotas.ts';
 import { type CountedScope, type LimitScope, SCOPES, type ScopeLimit } from './scopes.ts';
 
 /** The limits that hold in this process: the specification's, with the operator's changes. */

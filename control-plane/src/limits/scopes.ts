@@ -1,4 +1,4 @@
-import type { QuotaScope } from './quotas.ts';
+import type { QuotaScope } from '../core/quotas.ts';
 
 /**
  * The specification's "Limits", row by row. Every counter of this service is a row here; the penalty box and the account's

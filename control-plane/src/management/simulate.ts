@@ -2,7 +2,8 @@ import type { Actor } from '../core/actor.ts';
 import type { Stores } from '../core/stores.ts';
 import type { ExplainingEvaluator, Explanation } from '../policies/evaluate.ts';
 import { type TargetStores, requireTarget } from './policy-targets.ts';
-import type { PolicyQuestion, PolicyVerdict } from '../policies/policy-verdict.ts';
+import type { PolicyVerdict } from '../policies/policy-verdict.ts';
+import type { PolicyQuestion } from '../core/policy.ts';
 
 /** A request that is only imagined. */
 export interface ImaginedRequest {

@@ -3,12 +3,10 @@ import { compareByCodeUnit } from './code-unit-order.ts';
 import { compileGeoRestrict } from './geo-restrict.ts';
 import { compileIpAllowlist } from './ip-allowlist.ts';
 import { isApproved } from './manual-approval.ts';
-import type { MaxUsageSettings } from './max-usage.ts';
-import type { RuleType, TargetType } from './policy-verdict.ts';
-import type { RateLimitSettings } from './rate-limit.ts';
 import type { RequestFacts } from './request-facts.ts';
-import type { Rule } from '../core/rule.ts';
+import type { MaxUsageSettings, RateLimitSettings, Rule, RuleType } from '../core/rule.ts';
 import { compileTimeWindow } from './time-window.ts';
+import type { TargetType } from '../core/policy.ts';
 
 /** A rule of a policy as it is attached to one target. */
 export type CompiledRule = RuleOrigin &

@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createPolicyEvaluator } from './evaluate.ts';
-import type { PolicyQuestion, PolicyVerdict } from './policy-verdict.ts';
+import type { PolicyVerdict } from './policy-verdict.ts';
 import { REASONS } from './reasons.ts';
 import type { RuleSettings } from '../core/rule.ts';
+import type { PolicyQuestion } from '../core/policy.ts';
 
 const evaluator = createPolicyEvaluator((address) => (address.kind() === 'ipv4' ? 'NL' : undefined));
 

@@ -1,19 +1,12 @@
 import { type CompiledRule, createPolicyCompiler } from './compile.ts';
 import type { CountryOf } from './geo-database.ts';
 import { hasUseLeft } from './max-usage.ts';
-import type {
-  LifetimeUse,
-  PolicyDenial,
-  PolicyEvaluator,
-  PolicyQuestion,
-  PolicyVerdict,
-  RateUse,
-  RuleType,
-  TargetType,
-} from './policy-verdict.ts';
+import type { PolicyEvaluator, PolicyVerdict, RateUse } from './policy-verdict.ts';
 import { rateCounter } from './rate-limit.ts';
 import { REASONS } from './reasons.ts';
 import { type RequestFacts, requestFacts } from './request-facts.ts';
+import type { LifetimeUse, PolicyDenial, PolicyQuestion, TargetType } from '../core/policy.ts';
+import type { RuleType } from '../core/rule.ts';
 
 /** What one rule says to a question. */
 export interface RulePart {

@@ -1,8 +1,4 @@
-export interface GeoRestrictSettings {
-  readonly mode: 'allow' | 'deny';
-  /** ISO 3166-1 alpha-2, upper case. */
-  readonly countries: readonly string[];
-}
+import type { GeoRestrictSettings } from '../core/rule.ts';
 
 /**
  * Whether requests from a country are let through. One that cannot be told is on no list: refused under `allow`, let

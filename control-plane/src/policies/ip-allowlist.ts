@@ -1,11 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { type Address, parseCidr } from '@svault/shared/egress';
 import { createAddressSet } from './address-set.ts';
-
-export interface IpAllowlistSettings {
-  /** Networks (`10.0.0.0/8`, `2001:db8::/32`) and single addresses. */
-  readonly cidrs: readonly string[];
-}
+import type { IpAllowlistSettings } from '../core/rule.ts';
 
 /**
  * Whether an address lies in one of the networks. IPv4-mapped IPv6 addresses and networks are the IPv4 ones that they stand

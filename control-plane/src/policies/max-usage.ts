@@ -1,7 +1,4 @@
-export interface MaxUsageSettings {
-  /** How many accesses there may be in all. */
-  readonly limit: number;
-}
+import type { MaxUsageSettings } from '../core/rule.ts';
 
 /**
  * Whether a use is left. An answer for now: the use is taken, or not, in the transaction that writes the access down.

@@ -1,10 +1,5 @@
 import type { Counter } from '../limits/limiter.ts';
-
-export interface RateLimitSettings {
-  /** Requests within a window that begins with the first of them. */
-  readonly limit: number;
-  readonly windowSeconds: number;
-}
+import type { RateLimitSettings } from '../core/rule.ts';
 
 /**
  * What the limiter is to count.

@@ -1,4 +1,6 @@
-import type { RuleType } from './policy-verdict.ts';
+import type { RuleType } from '../core/rule.ts';
+
+
 
 /**
  * What an agent is told of the rule that refused it: enough to know whether trying again makes sense, and nothing of the

@@ -1,6 +1,6 @@
 import { type Address, canonicalAddress, parseAddress } from '@svault/shared/egress';
 import type { CountryOf } from './geo-database.ts';
-import type { PolicyQuestion, TargetType } from './policy-verdict.ts';
+import type { PolicyQuestion, TargetType } from '../core/policy.ts';
 
 /** What rules look at; each is worked out where a rule asks for it, and once for all rules that do. */
 export interface RequestFacts {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type TimeWindow, type TimeWindowSettings, compileTimeWindow } from './time-window.ts';
+import { compileTimeWindow } from './time-window.ts';
 import { isZone } from './zone-clock.ts';
+import type { TimeWindow, TimeWindowSettings } from '../core/rule.ts';
 
 const MINUTE_MS = 60_000;
 const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];

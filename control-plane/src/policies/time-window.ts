@@ -1,19 +1,5 @@
 import { MINUTES_A_DAY, MINUTES_A_WEEK, zoneClock } from './zone-clock.ts';
-
-export interface TimeWindowSettings {
-  /** An IANA zone. */
-  readonly timezone: string;
-  readonly windows: readonly TimeWindow[];
-}
-
-export interface TimeWindow {
-  /** Monday is 1, Sunday 7: the days on which the window begins. */
-  readonly days: readonly number[];
-  /** `HH:MM`, within the window. */
-  readonly start: string;
-  /** `HH:MM`, no longer within it; before `start` it is the next day's. */
-  readonly end: string;
-}
+import type { TimeWindow, TimeWindowSettings } from '../core/rule.ts';
 
 /** From and, exclusively, to; in minutes of the local week, over whose end the last one may run. */
 type Span = readonly [from: number, to: number];

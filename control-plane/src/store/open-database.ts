@@ -1,8 +1,8 @@
 import { StorageFailure } from '@svault/server-kit/storage-failure';
-import type { DatabaseAddress } from '../config/database-setting.ts';
 import type { Database, OpenOptions } from './database.ts';
 import type { OperatorKeys } from './sealing-key.ts';
 import { openSqliteDatabase } from './sqlite/sqlite-database.ts';
+import type { DatabaseAddress } from '../core/database-address.ts';
 
 /**
  * Opens the database of the settings and brings its schema up to date.

@@ -1,5 +1,5 @@
 import type { Clock, Id } from '@svault/shared';
-import type { OutageChange } from './shared-outages.ts';
+import type { OutageChange } from '../core/shared-outages.ts';
 
 /**
  * How soon a webhook that is offline is asked again: it is probed once a second, or at once where somebody asks for it in a

@@ -3,7 +3,7 @@ import { type Id, parseWireObject } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import { healthSchema } from '@svault/shared/schemas';
 import type { OutageNotes } from './online-status.ts';
-import type { SharedOutages } from './shared-outages.ts';
+import type { SharedOutages } from '../core/shared-outages.ts';
 import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
 
 /** Looks when webhooks that are offline come back, for all processes on one database, and tells them. */

@@ -2,11 +2,11 @@ import { ManualClock } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/audit/audit-writer.ts';
 import { verifyLog } from '../../src/audit/verify.ts';
-import type { LifetimeUse } from '../../src/policies/policy-verdict.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
+import type { LifetimeUse } from '../../src/core/policy.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));

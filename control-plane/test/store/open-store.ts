@@ -2,10 +2,11 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Clock, Secret, systemClock } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { makeTestDatabase } from '@svault/test-kit/test-database';
-import { type DatabaseAddress, databaseSetting } from '../../src/config/database-setting.ts';
+import { databaseSetting } from '../../src/config/database-setting.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import type { OperatorKeys } from '../../src/store/sealing-key.ts';
+import type { DatabaseAddress } from '../../src/core/database-address.ts';
 
 export const keyOf = (fill: number): Secret<Uint8Array> => new Secret(new Uint8Array(32).fill(fill));
 

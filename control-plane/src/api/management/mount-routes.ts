@@ -5,7 +5,7 @@ import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request
 import type { Id } from '@svault/shared';
 import type { Role } from '../../core/actor.ts';
 import { changeOf, requireRole } from '../../sign-in/current-actor.ts';
-import { MAKES, type QuotaNoun } from '../../limits/quotas.ts';
+import { MAKES, type QuotaNoun } from '../../core/quotas.ts';
 import { isAddressScope } from '../../limits/scopes.ts';
 import type { Change, Stores, UnitOfWork } from '../../core/stores.ts';
 import { refuseWhileLocked } from '../../core/lock.ts';

@@ -1,5 +1,5 @@
 import { isCountedWrite } from './mount-routes.ts';
-import { MAKES } from '../../limits/quotas.ts';
+import { MAKES } from '../../core/quotas.ts';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ErrorCode } from '../../core/errors.ts';

@@ -10,18 +10,11 @@ import {
   utf8,
 } from '@svault/shared';
 import type { TokenFamilies, TokenPair } from './token-family.ts';
+import type { PreviousRefreshToken } from '../../core/session-store.ts';
 
 /** Two requests at once may both refresh: within this time the second gets what the first got. */
 const REPEAT_WITHIN_MS = 10_000;
 const SEED_BYTES = 32;
-
-/** What is kept of the refresh token before the present one. */
-export interface PreviousRefreshToken {
-  readonly refreshHash: string;
-  readonly rotatedAt: string;
-  /** What the present pair was made of beside the token, wrapped. */
-  readonly wrappedSeed: string;
-}
 
 /**
  * What a refresh token is to its session: the present one; the one before it, used a moment ago; or one that was used

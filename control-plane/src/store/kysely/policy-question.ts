@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { PolicyQuestion } from '../../policies/policy-verdict.ts';
-import type { PolicyTarget } from '../../core/policy.ts';
+import type { PolicyQuestion, PolicyTarget } from '../../core/policy.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { QuotaNoun, QuotaStore } from '../../limits/quotas.ts';
+import type { QuotaNoun, QuotaStore } from '../../core/quotas.ts';
 import { countUpTo } from './count-up-to.ts';
 import type { Schema } from '../schema/schema.ts';
 

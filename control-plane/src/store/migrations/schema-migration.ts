@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { DatabaseAddress } from '../../config/database-setting.ts';
 import type { Schema } from '../schema/schema.ts';
+import type { DatabaseAddress } from '../../core/database-address.ts';
 
 export type DatabaseKind = DatabaseAddress['kind'];
 

@@ -8,7 +8,7 @@ import {
   PROBE_LEASE_MS,
   SHORT_OUTAGE_MS,
   type SharedOutages,
-} from '../../webhook/shared-outages.ts';
+} from '../../core/shared-outages.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /** A change shows up to a statement timeout later than its time says. */

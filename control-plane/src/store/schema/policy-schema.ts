@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
-import type { TargetType } from '../../policies/policy-verdict.ts';
 import type { ProxyStatus, UpstreamAuthType } from '../../core/proxy.ts';
 import type { Flag, TimeText } from './management-schema.ts';
+import type { TargetType } from '../../core/policy.ts';
 
 interface PolicyRow {
   id: Id<'pol'>;

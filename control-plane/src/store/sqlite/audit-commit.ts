@@ -1,9 +1,9 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { Clock, Id } from '@svault/shared';
-import { stampEvent } from '../../core/audit-event.ts';
+import { type ChainHead, stampEvent } from '../../core/audit-event.ts';
 import type { AuditCommit, AuditEntry } from '../../audit/audit-writer.ts';
-import { type ChainHead, EMPTY_CHAIN, linkEvent } from '../../audit/chain.ts';
+import { EMPTY_CHAIN, linkEvent } from '../../audit/chain.ts';
 import type { AuditEventRow } from '../schema/decision-schema.ts';
 import { AUDIT_COLUMNS, toAuditRow } from '../kysely/audit-rows.ts';
 import { createStandingCheck } from './standing-access.ts';

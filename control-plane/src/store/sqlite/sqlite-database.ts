@@ -10,7 +10,7 @@ import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { createAccessStore } from './access-store.ts';
 import { createAuditCommit } from './audit-commit.ts';
 import { SOLE_PROCESS } from '../../core/background-job.ts';
-import { createOwnOutages } from '../../webhook/shared-outages.ts';
+import { createOwnOutages } from '../../core/shared-outages.ts';
 import { type Database, NoDatabase, type OpenOptions } from '../database.ts';
 import { sqliteDialect } from './kysely-dialect.ts';
 import { sqliteEngine } from './engine.ts';

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { Id } from '@svault/shared';
-import type { LifetimeUse } from '../../policies/policy-verdict.ts';
+import type { LifetimeUse } from '../../core/policy.ts';
 
 /**
  * Counts uses of `max_usage` rules: all of them, or none where one has no room left.

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { isCountry } from '../../../policies/geo-restrict.ts';
 import { problemOfCidr } from '../../../policies/ip-allowlist.ts';
-import { MAX_RULES_TEXT, type Policy, type PolicyTarget } from '../../../core/policy.ts';
-import { TARGET_TYPES } from '../../../policies/policy-verdict.ts';
+import { MAX_RULES_TEXT, type Policy, type PolicyTarget, TARGET_TYPES } from '../../../core/policy.ts';
 import { isZone } from '../../../policies/zone-clock.ts';
 import { lineSchema, timeSchema } from './fields.ts';
 import { pageQuery } from './pages.ts';

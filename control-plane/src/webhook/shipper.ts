@@ -2,7 +2,7 @@ import type { Clock, Id } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
 import type { AuditEvent } from '../core/audit-event.ts';
 import type { AuditStore } from '../core/audit-store.ts';
-import { createWebhookTurns } from '../webhook/webhook-turns.ts';
+import { createWebhookTurns } from './webhook-turns.ts';
 import { cutBatch } from './shipping-batch.ts';
 
 /** Events of one vault in their order. */

@@ -2,7 +2,7 @@ import type { Id } from '@svault/shared';
 import { STORAGE_LIMITS, auditEventSchema } from '@svault/shared/schemas';
 import { describe, expect, it } from 'vitest';
 import { type NewAuditEvent, stampEvent } from '../core/audit-event.ts';
-import { EMPTY_CHAIN, linkEvent } from './chain.ts';
+import { EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
 import { MAX_BATCH_EVENTS, cutBatch, toWireEvent } from './shipping-batch.ts';
 
 const event: NewAuditEvent = {
