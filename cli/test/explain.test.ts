@@ -30,7 +30,9 @@ function inSources(path: string, pattern: RegExp): Readonly<Record<string, numbe
 }
 
 test('every code of the service is there, with its status', async () => {
-  expect(await usualStatuses('service')).toEqual(inSources('http/errors.ts', /^ {2}([A-Z_]+): (\d{3}),$/gm));
+  expect(await usualStatuses('service')).toEqual(
+    inSources('api/http/errors.ts', /^ {2}([A-Z_]+): (\d{3}),$/gm),
+  );
 });
 
 test('every code of the webhook is there, with its status', async () => {
@@ -38,7 +40,7 @@ test('every code of the webhook is there, with its status', async () => {
 });
 
 test('every code of OAuth’s endpoints is there', async () => {
-  const codes = inSources('oauth/oauth-answer.ts', /^ {2}\| '([a-z_]+)';?$/gm);
+  const codes = inSources('api/oauth/token-response.ts', /^ {2}\| '([a-z_]+)';?$/gm);
   expect(await usualStatuses('oauth')).toMatchObject(codes);
 });
 

@@ -6,12 +6,7 @@ import { createExpiredGrants } from './access/expired-grants.ts';
 import { createAccess } from './access/authorize-agent.ts';
 import { type AdminKeys, createAdminKeys } from './management/admin-keys.ts';
 import { type Sessions, createSessions } from './sign-in/sessions.ts';
-import {
-  OIDC_CALLBACK_PATH,
-  type SignInMethods,
-  passwordMethod,
-  providerMethod,
-} from './sign-in/methods.ts';
+import { OIDC_CALLBACK_PATH, type SignInMethods, passwordMethod, providerMethod } from './sign-in/methods.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
 import { type CliSessions, createCliSessions } from './sign-in/cli/cli-sessions.ts';

@@ -1,6 +1,6 @@
 /**
  * Who may import what, as data. Neither `tsc -b` nor a rule against cycles holds the direction of an import,
- * so the rule `svault/arrows` reads these two tables and refuses each import that goes against them.
+ * so the rule `svault/arrows` reads these tables and refuses each import that goes against them.
  * A target is either a bare specifier as it is written (`express`, `node:fs`, `@svault/shared/egress`) or, for a
  * relative import, the path from the repository's root behind a `./` (`./webhook/src/store/schema.ts`).
  */
@@ -42,14 +42,52 @@ export interface Arrow {
   readonly why: string;
 }
 
+/** Folder of `control-plane/src` → folders and files of it that its files may import, itself aside. */
+export const CONTROL_PLANE_ARROWS: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  limits: ['core', 'metrics.ts'],
+  policies: ['core', 'limits'],
+  audit: ['core'],
+  'sign-in': ['core', 'audit'],
+  access: ['core', 'audit', 'limits', 'policies'],
+  'authorization-server': ['core', 'sign-in'],
+  webhook: ['core', 'audit', 'access'],
+  refresh: ['core', 'audit', 'limits', 'webhook'],
+  forwarding: ['core', 'access', 'refresh', 'webhook', 'sign-in', 'authorization-server'],
+  management: ['core', 'audit', 'limits', 'policies', 'sign-in', 'webhook', 'refresh', 'forwarding'],
+  api: [
+    'core',
+    'limits',
+    'policies',
+    'audit',
+    'sign-in',
+    'access',
+    'authorization-server',
+    'webhook',
+    'refresh',
+    'forwarding',
+    'management',
+  ],
+  store: ['core', 'limits', 'policies', 'audit', 'sign-in', 'access'],
+  config: ['core', 'limits'],
+};
+
+const arrowsOf = (server: string, table: Readonly<Record<string, readonly string[]>>): readonly Arrow[] =>
+  Object.entries(table).map(([folder, allowed]) => ({
+    from: new RegExp(`^${server}/src/${folder}/`),
+    to: new RegExp(`^\\./${server}/src/(?!(${[folder, ...allowed].join('|')})(/|$))`),
+    why: `${folder}/ may import ${allowed.join(', ') || 'no other folder'}`,
+  }));
+
 const SERVER = String.raw`^(webhook|control-plane)/src/`;
-/** Folders of a server that translate requests: `routes` in the webhook, the five faces in the control plane. */
-const FACES = 'routes|rest|mcp|mcp-proxy|oauth|console-api';
+/** The folder of a server that translates requests. */
+const FACES = 'routes|api';
 /** From process to wiring; each may be imported only by the one before it, and by the commands. */
 const SPINE = String.raw`(main|serve|app|context)\.ts$`;
 /** A feature is every file of a server that belongs neither to a face nor to the spine. */
 const FEATURE = new RegExp(`${SERVER}(?!(${FACES}|http|store|config|commands)/|${SPINE})`);
-const FACE = new RegExp(`${SERVER}(${FACES})/`);
+/** What the routes share reads addresses too. */
+const FACE = new RegExp(`${SERVER}(${FACES})/(?!http/)`);
 
 const DATABASE = /^(better-sqlite3|kysely|pg|ioredis)(\/|$)|^@svault\/server-kit\/(sqlite|checkpoint)/;
 const CLIENT_NAMES = ['request', 'get', 'Agent', 'globalAgent', 'ClientRequest'];
@@ -57,6 +95,7 @@ const CLIENT_NAMES = ['request', 'get', 'Agent', 'globalAgent', 'ClientRequest']
 const IN_A_PROGRAM = /^(shared\/src\/(?!egress\/)|(server-kit|webhook|control-plane)\/src\/)/;
 
 export const ARROWS: readonly Arrow[] = [
+  ...arrowsOf('control-plane', CONTROL_PLANE_ARROWS),
   {
     from: /^shared\/src\/(?!egress\/)/,
     to: /^(node:)?(fs|net|http|https|http2|tls|dns|dgram|child_process|cluster|worker_threads)(\/|$)/,
@@ -91,7 +130,7 @@ export const ARROWS: readonly Arrow[] = [
   {
     from: FEATURE,
     to: new RegExp(`^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$)|commands/|${SPINE})`),
-    why: 'main → serve/app → faces → features: a feature imports nothing above it (http/errors.ts names its codes)',
+    why: 'main → serve/app → routes → features: a feature imports nothing above it (http/errors.ts names its codes)',
   },
   {
     from: FEATURE,
@@ -111,7 +150,7 @@ export const ARROWS: readonly Arrow[] = [
   {
     from: new RegExp(`${SERVER}(${FACES}|http|store|config)/`),
     to: new RegExp(`^\\./(webhook|control-plane)/src/(commands/|${SPINE})`),
-    why: 'main → serve/app → faces: nothing below imports the spine',
+    why: 'main → serve/app → routes: nothing below imports the spine',
   },
   {
     from: new RegExp(`${SERVER}http/`),

@@ -1,3 +1,5 @@
+import { CONTROL_PLANE_ARROWS } from './arrows.ts';
+
 /** A file and what it imports: each of `refuses` must be refused by `svault(arrows)`, each of `allows` must pass. */
 export interface ImportCase {
   readonly file: string;
@@ -74,15 +76,15 @@ const PACKAGES: readonly ImportCase[] = [
   },
 ];
 
-/** Both servers have the same layers; only the folder of what translates requests has another name. */
+/** Both servers have the same layers; the folders have other names. */
 const LAYERS: readonly ImportCase[] = (
   [
-    ['webhook', 'routes', 'control-plane'],
-    ['control-plane', 'rest', 'webhook'],
+    { server: 'webhook', other: 'control-plane', routes: 'routes', feature: 'vault', low: 'audit' },
+    { server: 'control-plane', other: 'webhook', routes: 'api', feature: 'management', low: 'core' },
   ] as const
-).flatMap(([server, face, other]) => [
+).flatMap(({ server, other, routes, feature, low }) => [
   {
-    file: `${server}/src/vault/vault.ts`,
+    file: `${server}/src/${feature}/vault.ts`,
     refuses: [
       `@svault/${other}/serve`,
       `../../../${other}/src/serve.ts`,
@@ -96,32 +98,21 @@ const LAYERS: readonly ImportCase[] = (
       '@svault/server-kit/sqlite',
       '@svault/server-kit/raw-body',
       '../store/vault-store-sqlite.ts',
-      `../${face}/health.ts`,
+      `../${routes}/health.ts`,
       '../http/authenticate.ts',
       '../commands/backup.ts',
       '../context.ts',
       '../app.ts',
     ],
-    allows: [
-      '@svault/shared',
-      '@svault/server-kit/aead',
-      '../audit/audit-log.ts',
-      '../http/errors.ts',
-      'node:crypto',
-    ],
+    allows: ['@svault/shared', '@svault/server-kit/aead', `../${low}/audit-log.ts`, 'node:crypto'],
   },
   {
-    file: `${server}/src/unit-of-work.ts`,
-    refuses: ['express', 'better-sqlite3', './context.ts', './store/schema.ts'],
-    allows: ['./vault/vault.ts', '@svault/shared'],
-  },
-  {
-    file: `${server}/src/vault/vault.test.ts`,
+    file: `${server}/src/${feature}/vault.test.ts`,
     refuses: ['@svault/test-kit/clock', `@svault/${other}/serve`],
     allows: ['vitest', '../store/vault-store-sqlite.ts', 'express', 'node:http', '@svault/server-kit/sqlite'],
   },
   {
-    file: `${server}/src/${face}/health.ts`,
+    file: `${server}/src/${routes}/health.ts`,
     refuses: [
       'better-sqlite3',
       'undici',
@@ -132,22 +123,17 @@ const LAYERS: readonly ImportCase[] = (
       '../context.ts',
       '../commands/backup.ts',
     ],
-    allows: ['express', '@svault/shared/schemas', '../vault/vault.ts', '../http/errors.ts'],
-  },
-  {
-    file: `${server}/src/http/authenticate.ts`,
-    refuses: ['better-sqlite3', '../store/vault-store-sqlite.ts', '../app.ts'],
-    allows: ['express', '../binding/binding.ts'],
+    allows: ['express', '@svault/shared/schemas', `../${feature}/vault.ts`],
   },
   {
     file: `${server}/src/store/vault-store-sqlite.ts`,
-    refuses: ['express', `../${face}/health.ts`, '../http/authenticate.ts', '../context.ts'],
-    allows: ['better-sqlite3', 'kysely', '@svault/server-kit/sqlite', '../vault/vault.ts', './schema.ts'],
+    refuses: ['express', `../${routes}/health.ts`, '../http/authenticate.ts', '../context.ts'],
+    allows: ['better-sqlite3', 'kysely', '@svault/server-kit/sqlite', `../${low}/vault.ts`, './schema.ts'],
   },
   {
     file: `${server}/src/app.ts`,
     refuses: ['./store/vault-store-sqlite.ts', 'undici'],
-    allows: ['express', `./${face}/health.ts`, './vault/vault.ts', './context.ts'],
+    allows: ['express', `./${routes}/health.ts`, `./${feature}/vault.ts`, './context.ts'],
   },
   {
     file: `${server}/src/main.ts`,
@@ -167,7 +153,36 @@ const LAYERS: readonly ImportCase[] = (
   },
 ]);
 
-export const IMPORT_CASES: readonly ImportCase[] = [...PACKAGES, ...LAYERS];
+/** Only the webhook has a folder beside its routes that reads and answers requests. */
+const WEBHOOK: readonly ImportCase[] = [
+  {
+    file: 'webhook/src/http/authenticate.ts',
+    refuses: ['better-sqlite3', '../store/vault-store-sqlite.ts', '../app.ts'],
+    allows: ['express', '../binding/binding.ts'],
+  },
+  {
+    file: 'webhook/src/vault/records.ts',
+    refuses: ['../http/authenticate.ts'],
+    allows: ['../http/errors.ts'],
+  },
+];
+
+/** Every arrow of the table, in both directions. */
+const CONTROL_PLANE: readonly ImportCase[] = Object.entries(CONTROL_PLANE_ARROWS).map(([folder, allowed]) => {
+  const folders = Object.keys(CONTROL_PLANE_ARROWS).filter((other) => other !== folder);
+  const path = (other: string): string => `../${other}/part.ts`;
+  return {
+    file: `control-plane/src/${folder}/arrows.ts`,
+    refuses: [
+      ...folders.filter((other) => !allowed.includes(other)).map(path),
+      '../context.ts',
+      '../commands/part.ts',
+    ],
+    allows: [...folders.filter((other) => allowed.includes(other)).map(path), './part.ts'],
+  };
+});
+
+export const IMPORT_CASES: readonly ImportCase[] = [...PACKAGES, ...LAYERS, ...WEBHOOK, ...CONTROL_PLANE];
 
 const ARROWS = 'svault(arrows)';
 const SURFACE = 'svault(public-surface)';

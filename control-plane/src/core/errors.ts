@@ -1,7 +1,7 @@
 import { AppError } from '@svault/shared';
 
 /**
- * Every code this server refuses with. Closed: a code that is not here cannot be thrown, and `http/errors.ts` has a
+ * Every code this server refuses with. Closed: a code that is not here cannot be thrown, and `api/http/errors.ts` has a
  * status for each. Sources: the specification's "REST credential endpoint" errors; the contract's "Management
  * routes". `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an identity provider;
  * `SESSION_NOT_FOUND` and `UPSTREAM_…` of the MCP proxy.

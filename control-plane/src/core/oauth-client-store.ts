@@ -9,7 +9,7 @@ export interface RegisteredClient extends OauthClient {
 
 /** Clients belong to no account: whoever can reach the service may register one. */
 export interface OauthClientStore {
-  /** @param addressGroup where the registration came from (`limits/address-group.ts`) */
+  /** @param addressGroup where the registration came from (`core/address-group.ts`) */
   add(client: RegisteredClient, addressGroup: string): Promise<void>;
   find(id: Id<'ocl'>): Promise<RegisteredClient | undefined>;
   /** Notes a use, unless one was noted after `notSince` already; the first is always noted. */

@@ -1,7 +1,5 @@
 import type { RuleType } from '../core/rule.ts';
 
-
-
 /**
  * What an agent is told of the rule that refused it: enough to know whether trying again makes sense, and nothing of the
  * rule's settings (specification, `whoami`: never a policy's rule configuration).

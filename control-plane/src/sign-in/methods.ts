@@ -2,11 +2,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import { refusal } from '../core/errors.ts';
-import type {
-  IdentityProvider,
-  ProviderOptions,
-  ProviderSettings,
-} from './oidc/identity-provider.ts';
+import type { IdentityProvider, ProviderOptions, ProviderSettings } from './oidc/identity-provider.ts';
 import { statedIssuer } from './oidc/issuer.ts';
 import { type ProviderSignIn, createProviderSignIn } from './oidc/provider-sign-in.ts';
 import { createSignInByIdentity } from './oidc/sign-in-by-identity.ts';

@@ -5,12 +5,7 @@ import type { SignInByPassword } from '../../sign-in/sign-in-by-password.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
 import { refusal } from '../../core/errors.ts';
 import type { SessionCookie } from '../http/cookies.ts';
-import {
-  type Exchange,
-  type ManagementRoute,
-  definePublicRoute,
-  defineRoute,
-} from './route-definition.ts';
+import { type Exchange, type ManagementRoute, definePublicRoute, defineRoute } from './route-definition.ts';
 import type { SetSessionCookie } from '../pages/set-session-cookie.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import { loginLinkSchema, meSchema, toSignedInView } from './schemas/account.ts';

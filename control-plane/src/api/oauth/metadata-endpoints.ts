@@ -1,6 +1,11 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import { AUTH_METHOD, GRANT_TYPES, RESPONSE_TYPES, SCOPE } from '../../authorization-server/client-metadata.ts';
+import {
+  AUTH_METHOD,
+  GRANT_TYPES,
+  RESPONSE_TYPES,
+  SCOPE,
+} from '../../authorization-server/client-metadata.ts';
 import { allowAnyOrigin } from './token-response.ts';
 import {
   OAUTH_PATHS,

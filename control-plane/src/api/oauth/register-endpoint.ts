@@ -4,7 +4,12 @@ import { type Clock, JsonRefused, parseTime, parseWireObject } from '@svault/sha
 import type { ClientAddress } from '../http/client-address.ts';
 import { isJson } from '../management/json-body.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import { AUTH_METHOD, GRANT_TYPES, RESPONSE_TYPES, SCOPE } from '../../authorization-server/client-metadata.ts';
+import {
+  AUTH_METHOD,
+  GRANT_TYPES,
+  RESPONSE_TYPES,
+  SCOPE,
+} from '../../authorization-server/client-metadata.ts';
 import type { RegisteredClient } from '../../core/oauth-client-store.ts';
 import { registerClient } from '../../authorization-server/register-client.ts';
 import type { Stores } from '../../core/stores.ts';

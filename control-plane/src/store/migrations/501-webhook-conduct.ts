@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { SchemaMigration } from './schema-migration.ts';
 
 /**
- * Which webhooks are put aside by background work, until when and why (`webhook-link/set-aside.ts`); and, in PostgreSQL, which
+ * Which webhooks are put aside by background work, until when and why (`webhook/set-aside.ts`); and, in PostgreSQL, which
  * are offline: by the database's clock, for all processes (`store/webhook-outages-postgres.ts`). On SQLite there is one process.
  */
 export const webhookConduct: SchemaMigration = {
