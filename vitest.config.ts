@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { type TestProjectInlineConfiguration, type TestUserConfig, defineConfig } from 'vitest/config';
 import { quickFolder } from './test-kit/src/quick-folder.ts';
 
 const PACKAGES = [
@@ -21,21 +23,21 @@ const COMPILED = fileURLToPath(new URL('node_modules/.cache/svault-tests', impor
 
 /**
  * One project per workspace, named after its folder, and `control-plane-postgres`: the control plane's integration tests
- * once more, with its state in PostgreSQL and its limits in Redis. A file that is about one of the databases says so in
- * its name (`*.sqlite.test.ts`, `*.postgres.test.ts`) and runs with that one only; those in test/limits need neither.
+ * with its state in PostgreSQL and its limits in Redis. A file that is about one of the databases says so in its name
+ * (`*.sqlite.test.ts`, `*.postgres.test.ts`) and runs with that one only; those in test/limits need neither.
  *
  * @param options.names how the files end, such as `test.ts`
  */
 export function projects(options: {
   readonly names: string;
-  readonly exclude?: string[];
+  readonly exclude?: readonly string[];
   readonly testTimeout: number;
   /** False: files share a process, one after another, and load what they all need once. */
   readonly isolate?: boolean;
-  /** False leaves the second run out. */
-  readonly onPostgres?: boolean;
+  /** What runs on PostgreSQL: all, what only PostgreSQL can show and the contracts of the stores, or nothing. */
+  readonly onPostgres: 'all' | 'stores' | 'none';
 }): TestProjectInlineConfiguration[] {
-  const { names, exclude = [], testTimeout, isolate = true } = options;
+  const { names, exclude = [], testTimeout, isolate = true, onPostgres } = options;
   const shared = {
     testTimeout,
     isolate,
@@ -54,18 +56,20 @@ export function projects(options: {
       ...(name === 'control-plane' && { globalSetup: setupOf('global-sqlite.ts') }),
     },
   }));
-  if (options.onPostgres === false) return ofPackages;
-  const onPostgres = {
+  const postgres = {
     test: {
       ...shared,
       name: 'control-plane-postgres',
       root: './control-plane',
-      include: [`test/**/*.${names}`],
+      include:
+        onPostgres === 'all'
+          ? [`test/**/*.${names}`]
+          : [`test/store/**/*.${names}`, `test/**/*.postgres.${names}`],
       exclude: [...NOT_OURS, '**/*.sqlite.*', 'test/limits/**', ...exclude],
       globalSetup: setupOf('global-postgres.ts'),
     },
   };
-  return [...ofPackages, onPostgres];
+  return onPostgres === 'none' ? ofPackages : [...ofPackages, postgres];
 }
 
 /** What starts the databases of the control plane's tests. */
@@ -73,22 +77,31 @@ function setupOf(name: string): string {
   return fileURLToPath(new URL(`./control-plane/test/${name}`, import.meta.url));
 }
 
-// Where a script wants to count the tests, it names a file for the JSON report.
-const resultsFile = process.env['TEST_RESULTS'];
+/** Tests that `npm test` leaves to other commands. */
+export const ELSEWHERE = ['**/*.{hard,browser,container,clients}.test.ts'];
 
-// Two workers: the tests promise to pass on two cores in any order. Three were no faster there.
+/** In the reports of the gate, which counts the tests of all its runs. @param name of this run */
+export function reporters(name: string): TestUserConfig['reporters'] {
+  const folder = process.env['TEST_RESULTS'];
+  return folder === undefined
+    ? ['default']
+    : ['default', ['json', { outputFile: join(folder, `${name}.json`) }]];
+}
+
 export default defineConfig(() => {
   // For all that tests start, too. Asked again for each project.
   process.env['TMPDIR'] = quickFolder();
   return {
     test: {
-      maxWorkers: 2,
-      reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
+      // The tests promise to pass on two cores in any order; on more, each core has one.
+      maxWorkers: availableParallelism(),
+      reporters: reporters('test'),
       projects: projects({
         names: 'test.ts',
-        exclude: ['**/*.{hard,browser,container}.test.ts'],
+        exclude: ELSEWHERE,
         testTimeout: 60_000,
         isolate: false,
+        onPostgres: 'stores',
       }),
     },
   };

@@ -1,8 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-
-// Where a script wants to count the tests, it names a file for the JSON report.
-const resultsFile = process.env['CONTAINER_TEST_RESULTS'];
+import { reporters } from './vitest.config.ts';
 
 // Real containers, one file after another: each starts several, and all share one engine and two cores.
 export default defineConfig({
@@ -14,6 +12,6 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 180_000,
     hookTimeout: 300_000,
-    reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
+    reporters: reporters('containers'),
   },
 });

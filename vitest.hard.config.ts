@@ -5,6 +5,6 @@ import { projects } from './vitest.config.ts';
 export default defineConfig({
   test: {
     maxWorkers: 1,
-    projects: projects({ names: 'hard.test.ts', testTimeout: 600_000 }),
+    projects: projects({ names: 'hard.test.ts', testTimeout: 600_000, onPostgres: 'all' }),
   },
 });
