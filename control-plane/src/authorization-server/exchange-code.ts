@@ -37,7 +37,7 @@ export async function exchangeCode(
   const seen = await stores.oauthCodes.find(codeHash);
   const vaultId = seen?.vaultId ?? (await stores.oauthSessions.findByCode(codeHash))?.session.vaultId;
   if (vaultId === undefined) return notValid();
-  await stores.vaults.hold(vaultId);
+  await stores.vaults.lockForUpdate(vaultId);
   const code = await stores.oauthCodes.take(codeHash);
   if (code === undefined) {
     const opened = await stores.oauthSessions.findByCode(codeHash);

@@ -37,7 +37,7 @@ export async function refreshOauthSession(
   const family = oauthTokens.familyHashOf(refreshToken);
   const seen = await stores.oauthSessions.find(family);
   if (seen === undefined) return notValid();
-  await stores.vaults.hold(seen.session.vaultId);
+  await stores.vaults.lockForUpdate(seen.session.vaultId);
   const found = await stores.oauthSessions.find(family);
   if (found === undefined || (await forgetIfOver(stores, found.session, clock))) return notValid();
   // Another client's token: nothing shows that this one ever had it.

@@ -18,7 +18,7 @@ export async function revokeByToken(
   const find = () => sessionOf(stores, token);
   const seen = await find();
   if (seen === undefined) return;
-  await stores.vaults.hold(seen.session.vaultId);
+  await stores.vaults.lockForUpdate(seen.session.vaultId);
   const found = await find();
   if (found !== undefined) await endOauthSession(stores, found, 'its client let go of it');
 }

@@ -72,7 +72,7 @@ export interface UnitOfWork {
   run<T>(vaultId: Id<'vlt'>, work: (stores: Stores) => Promise<T>): Promise<T>;
 
   /**
-   * The same where only reading shows which account it is about: `work` calls `stores.vaults.hold` as soon as it knows,
+   * The same where only reading shows which account it is about: `work` calls `stores.vaults.lockForUpdate` as soon as it knows,
    * and reads again what it rests on.
    */
   runAcross<T>(work: (stores: Stores) => Promise<T>): Promise<T>;

@@ -12,7 +12,7 @@ export interface VaultStore {
    * Within a transaction: waits until every other change of this account has ended, and lets none begin before this one
    * has. `UnitOfWork.run` does so by itself.
    */
-  hold(vaultId: Id<'vlt'>): Promise<void>;
+  lockForUpdate(vaultId: Id<'vlt'>): Promise<void>;
   add(vault: { readonly id: Id<'vlt'>; readonly createdAt: string }): Promise<void>;
   get(vaultId: Id<'vlt'>): Promise<Vault | undefined>;
   setLockedAt(vaultId: Id<'vlt'>, lockedAt: string | undefined): Promise<void>;

@@ -43,7 +43,7 @@ export async function ensureOwner(
   const now = formatTime(clock.now());
   const existing = await findOwner(stores, input.email);
   const owner = existing ?? (await createAccount(stores, input.email ?? PLACEHOLDER_EMAIL, now));
-  await stores.vaults.hold(owner.vaultId);
+  await stores.vaults.lockForUpdate(owner.vaultId);
   if (input.adminKey !== undefined) await ensureAdminKey(stores, owner, input.adminKey.reveal(), now);
   return { owner, created: existing === undefined };
 }
@@ -64,7 +64,7 @@ async function namePlaceholder(
 ): Promise<User | undefined> {
   const placeholder = await stores.users.findByEmail(PLACEHOLDER_EMAIL);
   if (placeholder === undefined) return undefined;
-  await stores.vaults.hold(placeholder.vaultId);
+  await stores.vaults.lockForUpdate(placeholder.vaultId);
   // Another process that starts at the same time may have been first.
   const named = await stores.users.findByEmail(email);
   if (named !== undefined) return named;

@@ -5,8 +5,8 @@ import type { Schema } from './schema/schema.ts';
 
 /** What the two databases do in ways of their own behind the same stores. */
 export interface Engine {
-  /** `VaultStore.hold`. @param db a transaction */
-  hold(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<void>;
+  /** `VaultStore.lockForUpdate`. @param db a transaction */
+  lockForUpdate(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<void>;
 
   /**
    * Writes events of one vault behind the head of its chain, each in its place.

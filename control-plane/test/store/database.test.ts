@@ -55,7 +55,7 @@ describe('unit of work', () => {
     const id = newId('vlt');
     await unitOfWork.run(id, ({ vaults }) => vaults.add({ id, createdAt: NOW }));
     const lockOnce = unitOfWork.runAcross(async ({ vaults }) => {
-      await vaults.hold(id);
+      await vaults.lockForUpdate(id);
       if ((await vaults.get(id))?.lockedAt !== undefined) return 'locked already';
       for (let turn = 0; turn < 20; turn++) await Promise.resolve();
       await vaults.setLockedAt(id, NOW);

@@ -102,7 +102,7 @@ export async function exchangeCliCode(
   // The account comes before anything of it, as in every transaction: two that wait for each other would stand still.
   const seen = await stores.cliLogins.findApproved(codeHash);
   if (seen === undefined) return undefined;
-  await stores.vaults.hold(seen.vaultId);
+  await stores.vaults.lockForUpdate(seen.vaultId);
   const login = await stores.cliLogins.take(codeHash);
   if (login === undefined || login.expiresAt <= formatTime(clock.now())) return undefined;
   if (input.requestId !== undefined && input.requestId !== login.id) return undefined;

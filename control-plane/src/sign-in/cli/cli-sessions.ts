@@ -82,7 +82,7 @@ export async function refreshCliSession(
   const family = cliTokens.familyHashOf(refreshToken);
   const seen = await stores.cliSessions.find(family);
   if (seen === undefined) return undefined;
-  await stores.vaults.hold(seen.session.vaultId);
+  await stores.vaults.lockForUpdate(seen.session.vaultId);
   const found = await stores.cliSessions.find(family);
   if (found === undefined || !(await useSession(stores, found.session, clock))) return undefined;
   const { session } = found;

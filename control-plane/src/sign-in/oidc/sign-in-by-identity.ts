@@ -65,7 +65,7 @@ async function heldUser(
 ): Promise<User | undefined> {
   const seen = await find();
   if (seen === undefined) return undefined;
-  await stores.vaults.hold(seen.vaultId);
+  await stores.vaults.lockForUpdate(seen.vaultId);
   return find();
 }
 

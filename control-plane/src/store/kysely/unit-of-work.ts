@@ -57,7 +57,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     setup: createSetupStore(db),
     tokens: createTokenStore(db),
     users: createUserStore(db),
-    vaults: createVaultStore(db, engine.hold),
+    vaults: createVaultStore(db, engine.lockForUpdate),
     webhookLinks: createWebhookLinkStore(db),
   };
 }

@@ -3,9 +3,9 @@ import type { VaultStore } from '../../core/vault-store.ts';
 import type { Engine } from '../engine.ts';
 import type { Schema } from '../schema/schema.ts';
 
-export function createVaultStore(db: Kysely<Schema>, hold: Engine['hold']): VaultStore {
+export function createVaultStore(db: Kysely<Schema>, lockForUpdate: Engine['lockForUpdate']): VaultStore {
   return {
-    hold: (vaultId) => hold(db, vaultId),
+    lockForUpdate: (vaultId) => lockForUpdate(db, vaultId),
     add: async ({ id, createdAt }) => {
       await db.insertInto('vaults').values({ id, created_at: createdAt, locked_at: null }).execute();
     },

@@ -4,7 +4,7 @@ import type { Engine } from '../engine.ts';
 
 /** Each function takes the vault's lock first, and in a transaction keeps it to the end (migrations/112). */
 export const postgresEngine: Engine = {
-  hold: async (db, vaultId) => {
+  lockForUpdate: async (db, vaultId) => {
     await sql`SELECT svault_hold(${vaultId})`.execute(db);
   },
 

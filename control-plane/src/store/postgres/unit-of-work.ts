@@ -37,7 +37,7 @@ export function createPostgresUnitOfWork(db: Kysely<Schema>, clock: Clock): Unit
     run: (vaultId, work) =>
       inTurn(vaultId, () =>
         runAcross(async (stores) => {
-          await stores.vaults.hold(vaultId);
+          await stores.vaults.lockForUpdate(vaultId);
           return work(stores);
         }),
       ),

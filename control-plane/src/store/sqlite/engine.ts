@@ -6,7 +6,7 @@ import type { Engine } from '../engine.ts';
 
 /** SQLite's write transactions follow one another anyway, so nothing has to be held. */
 export const sqliteEngine: Engine = {
-  hold: () => Promise.resolve(),
+  lockForUpdate: () => Promise.resolve(),
 
   writeEvents: async (db, vaultId, events) => {
     const { head, start } = await chainOf(db, vaultId);
