@@ -56,8 +56,8 @@ export interface Stores {
   readonly webhookLinks: WebhookLinkStore;
 }
 
-/** One transaction over the stores; what it is about was settled by whoever hands it on. */
-export type Change = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
+/** Runs work in one transaction over the stores. Its maker has settled the account, the actor and the conditions. */
+export type Transaction = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 
 /** How a change and its audit event become one: both are there after a crash, or neither. */
 export interface UnitOfWork {

@@ -1,25 +1,25 @@
 import type { Id } from '@svault/shared';
 import { refusal } from '../core/errors.ts';
-import type { Change, Stores, UnitOfWork } from '../core/stores.ts';
+import type { Stores, Transaction, UnitOfWork } from '../core/stores.ts';
 import { refuseWhileLocked } from '../core/lock.ts';
 import { type Actor, ROLES, type Role } from '../core/actor.ts';
 
 /**
- * The changes that a request may make: its sender is looked at once more in the transaction of each. A request may take its
- * time, and meanwhile its sender was removed or made a member, or what it was signed in by was ended. Where the change
- * is refused while the vault is locked, the lock is looked at there too.
+ * Transactions of a management request. Each one checks the sender again: while the request ran, an admin may have removed
+ * the sender, lowered their role, or ended the session or key that the request was authenticated with.
  *
- * @param options.gone throws the refusal for a sender of whom nothing is left
+ * @param options.whenLocked `refused`: each transaction also checks that the vault is not locked
+ * @param options.gone throws the denial for a sender whose session or key has ended
  * @throws from the returned function, what `gone` throws; AppError FORBIDDEN, VAULT_LOCKED
  */
-export function changeOf(
+export function transactionAs(
   actor: Actor,
   options: {
     readonly unitOfWork: UnitOfWork;
     readonly whenLocked: 'answers' | 'refused';
     readonly gone: () => never;
   },
-): Change {
+): Transaction {
   const { unitOfWork, whenLocked, gone } = options;
   return (work) =>
     unitOfWork.run(actor.vaultId, async (inside) => {

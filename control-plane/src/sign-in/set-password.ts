@@ -1,7 +1,7 @@
 import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import { invalidArgument, refusal } from '../core/errors.ts';
-import type { Stores } from '../core/stores.ts';
+import type { Stores, Transaction } from '../core/stores.ts';
 import { type Actor, changeBy } from '../core/actor.ts';
 import { normalizePassword, problemOfPassword } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
@@ -27,16 +27,12 @@ export interface PasswordSetting {
    * Sets the actor's own password, and ends their other sign-ins, unused links and approved command lines. Admin keys
    * stay.
    *
-   * @param change one transaction over the actor's account
+   * @param transaction one transaction over the actor's account
    * @throws AppError FORBIDDEN where neither a current password nor a fresh link can be shown, and for an admin key;
    *   INVALID_ARGUMENT for a current password that is wrong or missing, and for a new one that does not do; CONFLICT;
    *   UNAVAILABLE
    */
-  set(
-    actor: Actor,
-    input: NewPassword,
-    change: (work: (stores: Stores) => Promise<void>) => Promise<void>,
-  ): Promise<void>;
+  set(actor: Actor, input: NewPassword, transaction: Transaction): Promise<void>;
 }
 
 export function createPasswordSetting(options: {
@@ -73,7 +69,7 @@ export function createPasswordSetting(options: {
       const session = await sessionOf(stores, actor);
       return proofOf(session, await stores.passwords.find(actor.userId));
     },
-    set: async (actor, { currentPassword, newPassword }, change) => {
+    set: async (actor, { currentPassword, newPassword }, transaction) => {
       const session = await sessionOf(stores, actor);
       const user = await stores.users.get(actor.vaultId, actor.userId);
       const kept = await stores.passwords.find(actor.userId);
@@ -81,7 +77,7 @@ export function createPasswordSetting(options: {
       const problem = problemOfPassword(normalizePassword(newPassword), user?.email ?? '');
       if (problem !== undefined) throw invalidArgument([{ path: 'newPassword', message: problem }]);
       const passwordHash = await passwords.hash(newPassword);
-      await change(async (inside) => {
+      await transaction(async (inside) => {
         // Hashing takes its time: what was proved must still be so.
         await sessionOf(inside, actor);
         if ((await inside.passwords.find(actor.userId)) !== kept)

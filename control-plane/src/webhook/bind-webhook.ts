@@ -10,7 +10,7 @@ import {
 import { exchangeAnswerSchema, signedHealthSchema } from '@svault/shared/schemas';
 import { type Actor, changeBy } from '../core/actor.ts';
 import { refusal } from '../core/errors.ts';
-import type { Change } from '../core/stores.ts';
+import type { Transaction } from '../core/stores.ts';
 import type { BindOffer } from './registration-link.ts';
 import { explainBindFailure } from './bind-failure.ts';
 import type { LinkedWebhook } from './linked-webhook.ts';
@@ -29,12 +29,16 @@ export interface WebhookBinder {
    * The link is stored before that last call: a kill in between must not leave a webhook that is sealed to a key
    * nobody has. For the same reason it stays when the call got no answer; the next signed call then seals.
    *
-   * @param change one transaction, which looks at the vault's lock
+   * @param transaction one transaction, which looks at the vault's lock
    * @returns the link, and whether the webhook answered under its key already
    * @throws AppError CONFLICT where one is bound, INVALID_ARGUMENT for an address that must not be called,
    *   WEBHOOK_REFUSED or WEBHOOK_UNAVAILABLE with what to do next; nothing is stored then
    */
-  bind(actor: Actor, offer: BindOffer, change: Change): Promise<{ link: WebhookLink; reachable: boolean }>;
+  bind(
+    actor: Actor,
+    offer: BindOffer,
+    transaction: Transaction,
+  ): Promise<{ link: WebhookLink; reachable: boolean }>;
 }
 
 export function createWebhookBinder(options: {
@@ -90,20 +94,20 @@ export function createWebhookBinder(options: {
   };
 
   return {
-    bind: async (actor, offer, change) => {
+    bind: async (actor, offer, transaction) => {
       if (underWay.has(actor.vaultId)) throw boundAlready('Another binding is under way; wait for it.');
       underWay.add(actor.vaultId);
       try {
         if ((await links.find(actor.vaultId)) !== undefined) throw boundAlready();
         const link = await exchange(actor, offer).catch(explain);
-        await change(async (stores) => {
+        await transaction(async (stores) => {
           if (!(await stores.webhookLinks.insert(link))) throw boundAlready();
           await stores.audit.append(changeBy(actor, 'WEBHOOK_BOUND', { detail: detailOf(link) }));
         });
         return await confirm(link).catch(async (error: unknown) => {
           if (error instanceof WebhookCallFailed && error.failure === 'unreachable')
             return { link, reachable: false };
-          await change(async (stores) => {
+          await transaction(async (stores) => {
             await stores.webhookLinks.delete(link.vaultId);
             await stores.audit.append(changeBy(actor, 'WEBHOOK_UNBOUND', { detail: detailOf(link) }));
           });

@@ -2,7 +2,7 @@ import { type Id, fromBase64url } from '@svault/shared';
 import { rotateAnswerSchema } from '@svault/shared/schemas';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import { refusal } from '../core/errors.ts';
-import type { Change, UnitOfWork } from '../core/stores.ts';
+import type { Transaction, UnitOfWork } from '../core/stores.ts';
 import { WebhookCallFailed } from './webhook-call-failed.ts';
 import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
 import type { LinkedWebhook } from './linked-webhook.ts';
@@ -18,13 +18,13 @@ export interface KeyRotation {
    * Of two rotations at once, one is refused: were both to keep their key, the one that the webhook makes void could be
    * kept in place of the one that it has taken into use, and the link would end with the former key.
    *
-   * @param change one transaction, which looks at the vault's lock: a key that came after it is not kept. One that was
+   * @param transaction one transaction, which looks at the vault's lock: a key that came after it is not kept. One that was
    *   kept is taken into use all the same, since the webhook may have changed over already
    * @returns the id of the key in use now
    * @throws WebhookCallFailed; a key that was received stays pending and is taken into use later. AppError CONFLICT
    *   where the link changed meanwhile
    */
-  rotate(link: WebhookLink, by: Id<'usr'>, change: Change): Promise<string>;
+  rotate(link: WebhookLink, by: Id<'usr'>, transaction: Transaction): Promise<string>;
 
   /**
    * Takes a pending key into use if the webhook knows it. It may have done so already: then the answer to the health
@@ -66,14 +66,14 @@ export function createKeyRotation(options: {
     });
   };
 
-  const receive = async (link: WebhookLink, change: Change): Promise<WrappedHmacKey> => {
+  const receive = async (link: WebhookLink, transaction: Transaction): Promise<WrappedHmacKey> => {
     const { body } = await webhook.requestNewKey(link);
     const parsed = rotateAnswerSchema.safeParse(body);
     const secret = parsed.success ? fromBase64url(parsed.data.hmacSecret) : undefined;
     if (!parsed.success || secret === undefined)
       throw refusal('WEBHOOK_REFUSED', 'The webhook did not send a usable key. The one in use stays.');
     const key = keys.wrap(link.vaultId, { id: parsed.data.keyId, secret });
-    const kept = await change(({ webhookLinks }) => webhookLinks.setPendingKey(link, key));
+    const kept = await transaction(({ webhookLinks }) => webhookLinks.setPendingKey(link, key));
     if (!kept) throw changedMeanwhile();
     return key;
   };
@@ -91,9 +91,9 @@ export function createKeyRotation(options: {
   };
 
   return {
-    rotate: async (found, by, change) => {
+    rotate: async (found, by, transaction) => {
       const link = await settle(found);
-      const key = await receive(link, change);
+      const key = await receive(link, transaction);
       if (await activate(link, key, by)) return key.id;
       // The background job may have been faster; what counts is that the key is in use.
       if ((await links.find(link.vaultId))?.key.wrapped === key.wrapped) return key.id;

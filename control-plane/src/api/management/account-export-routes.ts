@@ -38,9 +38,9 @@ export function createAccountExportRoutes({
       audit: ['ACCOUNT_EXPORTED'],
       limit: 'account_export',
       answer: { status: 200, streams: accountExportSchema },
-      handle: async ({ actor, change, exchange }) => {
+      handle: async ({ actor, transaction, exchange }) => {
         const now = formatTime(clock.now());
-        await change((inside) => inside.audit.append(changeBy(actor, 'ACCOUNT_EXPORTED')));
+        await transaction((inside) => inside.audit.append(changeBy(actor, 'ACCOUNT_EXPORTED')));
         exchange.setHeader('Content-Disposition', 'attachment; filename="svault-account.json"');
         return exportText(
           await headOf(stores, actor.vaultId, now),

@@ -69,8 +69,8 @@ export function createAccountRoutes({
       audit: ['SESSION_REVOKED', 'OAUTH_SESSION_REVOKED'],
       params: idParams,
       answer: { status: 204 },
-      handle: async ({ actor, change, params }) => {
-        const ended = await change((inside) => endSession(inside, actor, params.id, sessionsOf(actor)));
+      handle: async ({ actor, transaction, params }) => {
+        const ended = await transaction((inside) => endSession(inside, actor, params.id, sessionsOf(actor)));
         if (!ended) throw notFound();
       },
     }),
@@ -84,8 +84,8 @@ export function createAccountRoutes({
       audit: ['ADMIN_KEY_CREATED'],
       body: newAdminKeySchema,
       answer: { status: 201, schema: adminKeyWithKeySchema },
-      handle: async ({ actor, body, change }) => {
-        const made = await change((inside) => createAdminKey(inside, actor, body.name, clock));
+      handle: async ({ actor, body, transaction }) => {
+        const made = await transaction((inside) => createAdminKey(inside, actor, body.name, clock));
         return { adminKey: toAdminKeyView(made.adminKey), key: made.key };
       },
     }),
@@ -114,7 +114,8 @@ export function createAccountRoutes({
       audit: ['ADMIN_KEY_DELETED'],
       params: idParams,
       answer: { status: 204 },
-      handle: ({ actor, change, params }) => change((inside) => deleteAdminKey(inside, actor, params.id)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => deleteAdminKey(inside, actor, params.id)),
     }),
   ];
 }

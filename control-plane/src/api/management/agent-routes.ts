@@ -48,8 +48,8 @@ export function createAgentRoutes({
       audit: ['AGENT_CREATED'],
       body: newAgentSchema,
       answer: { status: 201, schema: agentWithKeySchema },
-      handle: async ({ actor, body, change }) => {
-        const made = await change((inside) => createAgent(inside, actor, body, { clock, masterKeys }));
+      handle: async ({ actor, body, transaction }) => {
+        const made = await transaction((inside) => createAgent(inside, actor, body, { clock, masterKeys }));
         return { agent: toAgentView(made.agent), apiKey: made.apiKey };
       },
     }),
@@ -90,8 +90,8 @@ export function createAgentRoutes({
       body: agentChangesSchema,
       answer: agent,
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change, params }) =>
-        toAgentView(await change((inside) => updateAgent(inside, actor, params.id, body))),
+      handle: async ({ actor, body, transaction, params }) =>
+        toAgentView(await transaction((inside) => updateAgent(inside, actor, params.id, body))),
     }),
     defineRoute({
       ...byId,
@@ -102,7 +102,8 @@ export function createAgentRoutes({
       whenLocked: 'refused',
       audit: ['POLICY_DETACHED', 'AGENT_DELETED'],
       answer: { status: 204 },
-      handle: ({ actor, change, params }) => change((inside) => deleteAgent(inside, actor, params.id)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => deleteAgent(inside, actor, params.id)),
     }),
     ...(['suspend', 'resume'] as const).map((verb) =>
       defineRoute({
@@ -115,9 +116,9 @@ export function createAgentRoutes({
         audit: [verb === 'suspend' ? 'AGENT_SUSPENDED' : 'AGENT_RESUMED'],
         answer: agent,
         refusals: ['CONFLICT'],
-        handle: async ({ actor, change, params }) => {
+        handle: async ({ actor, transaction, params }) => {
           const status = verb === 'suspend' ? 'suspended' : 'active';
-          return toAgentView(await change((inside) => setAgentStatus(inside, actor, params.id, status)));
+          return toAgentView(await transaction((inside) => setAgentStatus(inside, actor, params.id, status)));
         },
       }),
     ),
@@ -135,8 +136,8 @@ export function createAgentRoutes({
       },
       answer: { status: 200, schema: apiKeySchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, change, params }) => ({
-        apiKey: await change((inside) => revealAgentKey(inside, actor, params.id, masterKeys)),
+      handle: async ({ actor, transaction, params }) => ({
+        apiKey: await transaction((inside) => revealAgentKey(inside, actor, params.id, masterKeys)),
       }),
     }),
     defineRoute({
@@ -149,8 +150,8 @@ export function createAgentRoutes({
       audit: ['KEY_ROTATED'],
       answer: { status: 200, schema: agentWithKeySchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, change, params }) => {
-        const rotated = await change((inside) => rotateAgentKey(inside, actor, params.id, masterKeys));
+      handle: async ({ actor, transaction, params }) => {
+        const rotated = await transaction((inside) => rotateAgentKey(inside, actor, params.id, masterKeys));
         return { agent: toAgentView(rotated.agent), apiKey: rotated.apiKey };
       },
     }),

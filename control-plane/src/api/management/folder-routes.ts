@@ -30,8 +30,8 @@ export function createFolderRoutes({
       body: newFolderSchema,
       answer: { status: 201, schema: folderSchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change }) =>
-        toFolderView(await change((inside) => createFolder(inside, actor, body, clock))),
+      handle: async ({ actor, body, transaction }) =>
+        toFolderView(await transaction((inside) => createFolder(inside, actor, body, clock))),
     }),
     defineRoute({
       ...shared,
@@ -67,8 +67,8 @@ export function createFolderRoutes({
       audit: ['FOLDER_UPDATED'],
       body: folderChangesSchema,
       answer: folder,
-      handle: async ({ actor, body, change, params }) =>
-        toFolderView(await change((inside) => updateFolder(inside, actor, params.id, body, clock))),
+      handle: async ({ actor, body, transaction, params }) =>
+        toFolderView(await transaction((inside) => updateFolder(inside, actor, params.id, body, clock))),
     }),
     defineRoute({
       ...byId,
@@ -78,7 +78,8 @@ export function createFolderRoutes({
       whenLocked: 'refused',
       audit: ['FOLDER_DELETED'],
       answer: { status: 204 },
-      handle: ({ actor, change, params }) => change((inside) => deleteFolder(inside, actor, params.id)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => deleteFolder(inside, actor, params.id)),
     }),
   ];
 }

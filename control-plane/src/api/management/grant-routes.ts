@@ -47,15 +47,15 @@ export function createGrantRoutes({
       body: newGrantSchema,
       answer: { status: 201, schema: grantedSchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change, params: { id } }) => {
+      handle: async ({ actor, body, transaction, params: { id } }) => {
         const { serviceName, folderId, ...terms } = body;
         if (serviceName !== undefined) {
-          const grant = await change((inside) =>
+          const grant = await transaction((inside) =>
             createGrant(inside, actor, id, { ...terms, serviceName }, clock),
           );
           return toGrantView(grant, grant.createdAt);
         }
-        const { grants, skipped } = await change((inside) =>
+        const { grants, skipped } = await transaction((inside) =>
           createGrantsFromFolder(inside, actor, id, { ...terms, folderId: folderId ?? '' }, clock),
         );
         return { grants: grants.map((grant) => toGrantView(grant, grant.createdAt)), skipped: [...skipped] };
@@ -71,8 +71,8 @@ export function createGrantRoutes({
       audit: ['GRANT_REVOKED'],
       params: idParams.extend(serviceNameParams.shape),
       answer: { status: 204 },
-      handle: ({ actor, change, params }) =>
-        change((inside) => revokeGrant(inside, actor, params.id, params.serviceName)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => revokeGrant(inside, actor, params.id, params.serviceName)),
     }),
   ];
 }

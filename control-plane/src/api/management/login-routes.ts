@@ -75,9 +75,9 @@ export function createLoginRoutes(options: {
       whenLocked: 'answers',
       audit: ['SESSION_REVOKED'],
       answer: { status: 204 },
-      handle: async ({ actor, change, exchange }) => {
+      handle: async ({ actor, transaction, exchange }) => {
         if (actor.via !== 'session') return;
-        await change((inside) => endSession(inside, actor, actor.credentialId, actor.userId));
+        await transaction((inside) => endSession(inside, actor, actor.credentialId, actor.userId));
         exchange.setHeader('Set-Cookie', cookie.clear());
       },
     }),

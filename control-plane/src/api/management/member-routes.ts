@@ -52,8 +52,8 @@ export function createMemberRoutes({
       body: newMemberSchema,
       answer: { status: 201, schema: invitedMemberSchema },
       refusals: ['CONFLICT'],
-      handle: ({ actor, body, change }) =>
-        change(async (inside) => {
+      handle: ({ actor, body, transaction }) =>
+        transaction(async (inside) => {
           const member = await addMember(inside, actor, body, clock);
           return withLinks
             ? { member, link: await inviteMember(inside, actor, member.id, link) }
@@ -70,9 +70,9 @@ export function createMemberRoutes({
       params: idParams,
       answer: { status: 201, schema: signInLinkSchema },
       refusals: ['CONFLICT'],
-      handle: ({ actor, change, params }) => {
+      handle: ({ actor, transaction, params }) => {
         if (!withLinks) throw noPasswordsHere();
-        return change((inside) => inviteMember(inside, actor, params.id, link));
+        return transaction((inside) => inviteMember(inside, actor, params.id, link));
       },
     }),
     defineRoute({
@@ -86,8 +86,8 @@ export function createMemberRoutes({
       body: memberChangeSchema,
       answer: { status: 200, schema: memberSchema },
       refusals: ['CONFLICT'],
-      handle: ({ actor, body, change, params }) =>
-        change((inside) => changeRole(inside, actor, params.id, body.role)),
+      handle: ({ actor, body, transaction, params }) =>
+        transaction((inside) => changeRole(inside, actor, params.id, body.role)),
     }),
     defineRoute({
       ...shared,
@@ -99,8 +99,8 @@ export function createMemberRoutes({
       params: idParams,
       answer: { status: 204 },
       refusals: ['CONFLICT'],
-      handle: ({ actor, change, params }) =>
-        change((inside) => removeMember(inside, actor, params.id, clock)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => removeMember(inside, actor, params.id, clock)),
     }),
   ];
 }

@@ -48,8 +48,8 @@ const routes = [
     query: z.strictObject({ dry: z.enum(['yes']).optional() }),
     body: z.strictObject({ name: z.string() }),
     answer: { status: 200, schema: z.object({ id: z.string(), name: z.string() }) },
-    handle: ({ params, body, change }) =>
-      change(() => Promise.resolve({ ...params, ...body, keyHash: 'kept in' })),
+    handle: ({ params, body, transaction }) =>
+      transaction(() => Promise.resolve({ ...params, ...body, keyHash: 'kept in' })),
   }),
   defineRoute({
     ...shared,

@@ -4,10 +4,10 @@ import { occursTwice } from '@svault/server-kit/repeated-header';
 import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
 import type { Id } from '@svault/shared';
 import type { Role } from '../../core/actor.ts';
-import { changeOf, requireRole } from '../../sign-in/current-actor.ts';
+import { requireRole, transactionAs } from '../../sign-in/current-actor.ts';
 import { MAKES, type QuotaNoun } from '../../core/quotas.ts';
 import { isAddressScope } from '../../limits/scopes.ts';
-import type { Change, Stores, UnitOfWork } from '../../core/stores.ts';
+import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
 import { refuseWhileLocked } from '../../core/lock.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from '../http/client-address.ts';
@@ -81,16 +81,16 @@ async function answer(
   const { whenLocked } = route;
   if (whenLocked === 'refused') await refuseWhileLocked(stores, actor.vaultId);
   const gone = (): never => unauthenticated(exchange);
-  const change = withinQuota(
+  const transaction = withinQuota(
     MAKES[route.operation],
     actor.vaultId,
     limits,
-    changeOf(actor, { unitOfWork, whenLocked, gone }),
+    transactionAs(actor, { unitOfWork, whenLocked, gone }),
   );
   const input = { ...parseParts(route, req, body), exchange, actor };
   if (route.limit !== undefined) await countSignedIn(route.limit, req, input, limits);
   else if (isCountedWrite(route)) await limits.countWrite(actor);
-  await send(res, route, await route.handle({ ...input, change }));
+  await send(res, route, await route.handle({ ...input, transaction }));
 }
 
 /** A change that makes things of a kind is undone where the account then has too many of them. */
@@ -98,11 +98,11 @@ function withinQuota(
   noun: QuotaNoun | undefined,
   vaultId: Id<'vlt'>,
   limits: RouteLimits,
-  change: Change,
-): Change {
-  if (noun === undefined) return change;
+  transaction: Transaction,
+): Transaction {
+  if (noun === undefined) return transaction;
   return (work) =>
-    change(async (inside) => {
+    transaction(async (inside) => {
       const made = await work(inside);
       await limits.requireWithin(noun, vaultId, inside);
       return made;

@@ -49,8 +49,8 @@ export function createOverviewRoutes(dependencies: {
       params: setupStepParams,
       body: setupMarkSchema,
       answer: { status: 200, schema: setupGuideSchema },
-      handle: async ({ actor, body: { state = 'done' }, change, params: { step } }) =>
-        toGuideView(await change((inside) => markStep(inside, actor, { step, state }, clock))),
+      handle: async ({ actor, body: { state = 'done' }, transaction, params: { step } }) =>
+        toGuideView(await transaction((inside) => markStep(inside, actor, { step, state }, clock))),
     }),
   ];
 }

@@ -23,10 +23,10 @@ export function createPasswordRoutes({
       body: newPasswordSchema,
       answer: { status: 204 },
       refusals: ['NOT_FOUND', 'CONFLICT'],
-      handle: async ({ actor, body, change }) => {
+      handle: async ({ actor, body, transaction }) => {
         if (setting === undefined) throw noPasswordsHere();
         const { currentPassword, newPassword } = body;
-        await setting.set(actor, { currentPassword, newPassword }, change);
+        await setting.set(actor, { currentPassword, newPassword }, transaction);
       },
     }),
   ];

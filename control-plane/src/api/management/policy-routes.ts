@@ -72,8 +72,8 @@ export function createPolicyRoutes({
       audit: ['POLICY_CREATED'],
       body: newPolicySchema,
       answer: { status: 201, schema: policySchema },
-      handle: async ({ actor, body, change }) =>
-        toPolicyView(await change((inside) => createPolicy(inside, actor, body, clock))),
+      handle: async ({ actor, body, transaction }) =>
+        toPolicyView(await transaction((inside) => createPolicy(inside, actor, body, clock))),
     }),
     defineRoute({
       ...shared,
@@ -111,8 +111,8 @@ export function createPolicyRoutes({
       audit: ['POLICY_UPDATED'],
       body: policyChangesSchema,
       answer: policy,
-      handle: async ({ actor, body, change, params }) =>
-        toPolicyView(await change((inside) => updatePolicy(inside, actor, params.id, body, clock))),
+      handle: async ({ actor, body, transaction, params }) =>
+        toPolicyView(await transaction((inside) => updatePolicy(inside, actor, params.id, body, clock))),
     }),
     defineRoute({
       ...byId,
@@ -122,7 +122,8 @@ export function createPolicyRoutes({
       whenLocked: 'refused',
       audit: ['POLICY_DELETED'],
       answer: { status: 204 },
-      handle: ({ actor, change, params }) => change((inside) => deletePolicy(inside, actor, params.id)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => deletePolicy(inside, actor, params.id)),
     }),
     defineRoute({
       ...attachments,
@@ -149,8 +150,8 @@ export function createPolicyRoutes({
       body: attachmentSchema,
       answer: { status: 201, schema: attachmentSchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change, params }) => {
-        await change((inside) => attachPolicy(inside, actor, params.id, toTarget(body)));
+      handle: async ({ actor, body, transaction, params }) => {
+        await transaction((inside) => attachPolicy(inside, actor, params.id, toTarget(body)));
         return body;
       },
     }),
@@ -163,8 +164,8 @@ export function createPolicyRoutes({
       audit: ['POLICY_DETACHED'],
       body: attachmentSchema,
       answer: { status: 204 },
-      handle: ({ actor, body, change, params }) =>
-        change((inside) => detachPolicy(inside, actor, params.id, toTarget(body))),
+      handle: ({ actor, body, transaction, params }) =>
+        transaction((inside) => detachPolicy(inside, actor, params.id, toTarget(body))),
     }),
   ];
 }

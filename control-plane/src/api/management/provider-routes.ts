@@ -41,12 +41,12 @@ export function createProviderRoutes({
       body: newProviderSchema,
       answer: { status: 201, schema: providerSchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change }) => {
+      handle: async ({ actor, body, transaction }) => {
         const { name, tokenUrl, clientId } = body;
         checkTokenUrl(tokenUrl, tokenUrlRule);
         const secret = await checkSecret(body);
         return toProviderView(
-          await change((inside) =>
+          await transaction((inside) =>
             createProvider(inside, actor, { name, tokenUrl, clientId, ...secret }, { masterKeys, clock }),
           ),
         );
@@ -77,14 +77,14 @@ export function createProviderRoutes({
       body: providerChangesSchema,
       answer: { status: 200, schema: providerSchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change, params: { id } }) => {
+      handle: async ({ actor, body, transaction, params: { id } }) => {
         const { name, tokenUrl, clientId } = body;
         checkTokenUrl(tokenUrl, tokenUrlRule);
         const secret = await checkNewSecret(body);
         const changes = { name, tokenUrl, clientId, secret };
         const members = Object.keys(body);
         return toProviderView(
-          await change((inside) =>
+          await transaction((inside) =>
             updateProvider(inside, actor, id, changes, { members, masterKeys, clock }),
           ),
         );
@@ -98,7 +98,8 @@ export function createProviderRoutes({
       whenLocked: 'refused',
       audit: ['PROVIDER_DELETED'],
       answer: { status: 204 },
-      handle: ({ actor, change, params }) => change((inside) => deleteProvider(inside, actor, params.id)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => deleteProvider(inside, actor, params.id)),
     }),
   ];
 }

@@ -57,9 +57,9 @@ export function createProxyRoutes({
       audit: ['PROXY_CREATED'],
       body: newProxySchema,
       answer: { status: 201, schema: proxyWithKeySchema },
-      handle: async ({ actor, body, change }) => {
+      handle: async ({ actor, body, transaction }) => {
         const input = toNewProxy(body);
-        const made = await change((inside) =>
+        const made = await transaction((inside) =>
           createProxy(inside, actor, input, { clock, masterKeys, rules }),
         );
         return { proxy: await viewOf(actor, await offerConfig(made.proxy)), key: made.key };
@@ -101,8 +101,8 @@ export function createProxyRoutes({
       body: proxyChangesSchema,
       answer: proxy,
       refusals: ['CONFLICT'],
-      handle: async ({ actor, body, change, params }) => {
-        const changed = await change((inside) => updateProxy(inside, actor, params.id, body, rules));
+      handle: async ({ actor, body, transaction, params }) => {
+        const changed = await transaction((inside) => updateProxy(inside, actor, params.id, body, rules));
         return viewOf(actor, await offerConfig(changed));
       },
     }),
@@ -114,7 +114,8 @@ export function createProxyRoutes({
       whenLocked: 'refused',
       audit: ['OAUTH_SESSION_REVOKED', 'POLICY_DETACHED', 'PROXY_DELETED'],
       answer: { status: 204 },
-      handle: ({ actor, change, params }) => change((inside) => deleteProxy(inside, actor, params.id, clock)),
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => deleteProxy(inside, actor, params.id, clock)),
     }),
     defineRoute({
       ...byId,
@@ -125,8 +126,8 @@ export function createProxyRoutes({
       whenLocked: 'refused',
       audit: ['OAUTH_SESSION_REVOKED', 'KEY_REVOKED'],
       answer: proxy,
-      handle: async ({ actor, change, params }) =>
-        viewOf(actor, await change((inside) => revokeProxy(inside, actor, params.id, clock))),
+      handle: async ({ actor, transaction, params }) =>
+        viewOf(actor, await transaction((inside) => revokeProxy(inside, actor, params.id, clock))),
     }),
     defineRoute({
       ...byId,
@@ -142,8 +143,8 @@ export function createProxyRoutes({
       },
       answer: { status: 200, schema: proxyKeySchema },
       refusals: ['CONFLICT'],
-      handle: async ({ actor, change, params }) => ({
-        key: await change((inside) => revealProxyKey(inside, actor, params.id, masterKeys)),
+      handle: async ({ actor, transaction, params }) => ({
+        key: await transaction((inside) => revealProxyKey(inside, actor, params.id, masterKeys)),
       }),
     }),
   ];

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Actor, Role } from '../../core/actor.ts';
 import type { AuditEventType } from '../../core/event-types.ts';
 import type { AccountScope, AddressScope, TargetScope } from '../../limits/scopes.ts';
-import type { Change } from '../../core/stores.ts';
+import type { Transaction } from '../../core/stores.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 
 export type Method = 'get' | 'post' | 'patch' | 'delete';
@@ -70,8 +70,8 @@ export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommo
   handle(
     input: Parsed<Params, Query, Body> & {
       readonly actor: Actor;
-      /** Makes a change and its event one, by whoever may still make it (`changeOf`). */
-      readonly change: Change;
+      /** Makes a change and its event one, by whoever may still make it (`transactionAs`). */
+      readonly transaction: Transaction;
     },
   ): Promise<Result>;
 }

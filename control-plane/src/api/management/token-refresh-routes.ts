@@ -27,9 +27,9 @@ export function createTokenRefreshRoutes({
       params: serviceNameParams,
       answer: { status: 200, schema: tokenRefreshSchema },
       refusals: ['RATE_LIMITED', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
-      handle: async ({ actor, change, params: { serviceName } }) => {
+      handle: async ({ actor, transaction, params: { serviceName } }) => {
         // The event comes behind the webhook's answer; whether it may be asked at all is settled here.
-        await change(async (inside) => {
+        await transaction(async (inside) => {
           await tokenOf(inside, actor, serviceName);
           await boundWebhookOf(inside, actor.vaultId);
         });

@@ -67,8 +67,8 @@ export function createTokenRoutes({
       body: newTokenSchema,
       answer: { status: 201, schema: tokenWithStoreSchema },
       refusals: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED'],
-      handle: ({ actor, body, change }) =>
-        change(async (inside) => {
+      handle: ({ actor, body, transaction }) =>
+        transaction(async (inside) => {
           const token = await createToken(inside, actor, body, clock);
           // 0: it may fill the token, and not replace what is there (protocol 5.5).
           const store = await storeTickets.issue(inside, actor, token.serviceName, 0);
@@ -130,8 +130,11 @@ export function createTokenRoutes({
       audit: ['TOKEN_UPDATED'],
       body: tokenChangesSchema,
       answer: { status: 200, schema: tokenSchema },
-      handle: async ({ actor, body, change, params: { serviceName } }) => {
-        return viewOf(actor, await change((inside) => updateToken(inside, actor, serviceName, body, clock)));
+      handle: async ({ actor, body, transaction, params: { serviceName } }) => {
+        return viewOf(
+          actor,
+          await transaction((inside) => updateToken(inside, actor, serviceName, body, clock)),
+        );
       },
     }),
     defineRoute({
@@ -145,13 +148,13 @@ export function createTokenRoutes({
       answer: { status: 200, schema: tokenRemovalSchema },
       // Access ends first and at once; then the record goes. When the webhook is away the owner sees that, and a
       // repeat reaches the record although the token is gone here: only when neither side has it is it not found.
-      handle: async ({ actor, change, params: { serviceName } }) => {
+      handle: async ({ actor, transaction, params: { serviceName } }) => {
         if (!isServiceName(serviceName)) throw notFound();
-        const removed = await change((inside) => removeToken(inside, actor, serviceName));
+        const removed = await transaction((inside) => removeToken(inside, actor, serviceName));
         const webhook = await records.remove(actor.vaultId, serviceName);
         if (!removed && webhook !== 'deleted') throw notFound();
         if (!removed)
-          await change(({ audit }) => audit.append(changeBy(actor, 'TOKEN_DELETED', { serviceName })));
+          await transaction(({ audit }) => audit.append(changeBy(actor, 'TOKEN_DELETED', { serviceName })));
         return { serviceName, webhook };
       },
     }),

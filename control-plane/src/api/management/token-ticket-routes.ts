@@ -34,8 +34,8 @@ export function createTokenTicketRoutes({
       audit: ['TOKEN_STORE_TICKET'],
       body: storeTicketRequestSchema,
       answer: { status: 200, schema: storeAddressSchema },
-      handle: async ({ actor, body: { ifv }, change, params: { serviceName } }) =>
-        change(async (stores) => {
+      handle: async ({ actor, body: { ifv }, transaction, params: { serviceName } }) =>
+        transaction(async (stores) => {
           await tokenOf(stores, actor, serviceName);
           return storeTickets.issue(stores, actor, serviceName, versionToReplace(actor, ifv));
         }),
@@ -49,8 +49,8 @@ export function createTokenTicketRoutes({
       audit: ['OWNER_CREDENTIAL_ACCESS'],
       body: credentialTicketRequestSchema,
       answer: { status: 200, schema: credentialTicketSchema },
-      handle: async ({ actor, body: { jkt }, change, params: { serviceName } }) =>
-        change(async (stores) => {
+      handle: async ({ actor, body: { jkt }, transaction, params: { serviceName } }) =>
+        transaction(async (stores) => {
           await tokenOf(stores, actor, serviceName);
           const link = await boundWebhookOf(stores, actor.vaultId);
           await stores.audit.append(changeBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));

@@ -35,8 +35,8 @@ export function createVaultRoutes({
       summary: 'Refuse every credential request and every change until it is unlocked',
       role: 'member',
       audit: ['VAULT_LOCKED'],
-      handle: async ({ actor, change }) =>
-        toVaultView(await change((inside) => lockVault(inside, actor, clock))),
+      handle: async ({ actor, transaction }) =>
+        toVaultView(await transaction((inside) => lockVault(inside, actor, clock))),
     }),
     defineRoute({
       ...shared,
@@ -46,7 +46,8 @@ export function createVaultRoutes({
       summary: 'End the lock',
       role: 'admin',
       audit: ['VAULT_UNLOCKED'],
-      handle: async ({ actor, change }) => toVaultView(await change((inside) => unlockVault(inside, actor))),
+      handle: async ({ actor, transaction }) =>
+        toVaultView(await transaction((inside) => unlockVault(inside, actor))),
     }),
   ];
 }

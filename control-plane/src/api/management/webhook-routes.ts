@@ -50,7 +50,8 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       refusals: ['CONFLICT', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       body: bindRequestSchema,
       answer: { status: 201, schema: webhookSchema },
-      handle: async ({ actor, body, change }) => toWebhookView(await binder.bind(actor, body, change)),
+      handle: async ({ actor, body, transaction }) =>
+        toWebhookView(await binder.bind(actor, body, transaction)),
     }),
     defineRoute({
       ...shared,
@@ -62,8 +63,8 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       audit: ['WEBHOOK_UNBOUND'],
       refusals: ['NOT_FOUND'],
       answer: { status: 204 },
-      handle: async ({ actor, change }) =>
-        change(async ({ webhookLinks, audit }) => {
+      handle: async ({ actor, transaction }) =>
+        transaction(async ({ webhookLinks, audit }) => {
           const link = await webhookLinks.find(actor.vaultId);
           if (link === undefined || !(await webhookLinks.delete(actor.vaultId))) throw notFound();
           const detail = { webhookId: link.webhookId, url: link.url };
@@ -80,10 +81,10 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       audit: ['WEBHOOK_SECRET_ROTATED'],
       refusals: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       answer: { status: 200, schema: keyRotatedSchema },
-      handle: async ({ actor, change }) => {
+      handle: async ({ actor, transaction }) => {
         const link = await boundWebhookOf(stores, actor.vaultId);
         try {
-          return { keyId: await rotation.rotate(link, actor.userId, change) };
+          return { keyId: await rotation.rotate(link, actor.userId, transaction) };
         } catch (error) {
           throw asRefusal(error);
         }

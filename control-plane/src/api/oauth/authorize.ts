@@ -137,8 +137,8 @@ export function createAuthorizePage(options: {
     const choice = choiceOf(form);
     const { redirectUri } = to;
     const asker = { clientId: client.id, clientName: client.name, redirectUri, codeChallenge, audience };
-    const change = pageSession.changeOf(actor, 'refused');
-    const outcome = await change(async (inside) => {
+    const transaction = pageSession.transactionAs(actor, 'refused');
+    const outcome = await transaction(async (inside) => {
       const issued = await issueCode(inside, actor, { ...choice, ...asker }, clock);
       if ('code' in issued) await noteClientUse(inside, client.id, clock);
       return issued;

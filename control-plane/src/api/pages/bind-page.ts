@@ -72,7 +72,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, html.noOfferPage);
     await refuseWhileLocked(stores, actor.vaultId);
-    await binder.bind(actor, offer, pageSession.changeOf(actor, 'refused'));
+    await binder.bind(actor, offer, pageSession.transactionAs(actor, 'refused'));
     res.setHeader('Set-Cookie', cookie.clear());
     res.redirect(303, PATH);
   };

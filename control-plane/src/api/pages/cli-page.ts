@@ -52,7 +52,7 @@ export function createCliPage(options: {
       if (!denied) return sendPage(res, 404, gonePage);
       return answer(res, login, { error: 'access_denied', state: login.id, iss: baseUrl }, deniedPage);
     }
-    const allow = pageSession.changeOf(actor, 'answers');
+    const allow = pageSession.transactionAs(actor, 'answers');
     const code = await allow((inside) => approveCliLogin(inside, actor, login.id, clock));
     if (code === undefined) return sendPage(res, 404, gonePage);
     // Whose code it is (RFC 9207): another service may have led the person here, and is not to get it.

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Actor } from '../../core/actor.ts';
-import { changeOf } from '../../sign-in/current-actor.ts';
+import { transactionAs } from '../../sign-in/current-actor.ts';
 import type { Sessions } from '../../sign-in/sessions.ts';
 import { refusal } from '../../core/errors.ts';
-import type { Change, UnitOfWork } from '../../core/stores.ts';
+import type { Transaction, UnitOfWork } from '../../core/stores.ts';
 import { readCookie } from '../http/cookies.ts';
 import { comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
 
@@ -13,8 +13,8 @@ export interface PageSession {
   actor(req: IncomingMessage): Promise<Actor | undefined>;
   /** @throws AppError FORBIDDEN for a form that no page of ours sent */
   requireOwnPage(req: IncomingMessage): void;
-  /** What a form changes, for whoever may still change it ({@link changeOf}). */
-  changeOf(actor: Actor, whenLocked: 'answers' | 'refused'): Change;
+  /** What a form changes, for whoever may still change it ({@link transactionAs}). */
+  transactionAs(actor: Actor, whenLocked: 'answers' | 'refused'): Transaction;
 }
 
 export function createPageSession(options: {
@@ -36,7 +36,7 @@ export function createPageSession(options: {
       };
       if (!comesFromOrigin(header, ownOrigin)) throw notOwnPage();
     },
-    changeOf: (actor, whenLocked) => changeOf(actor, { unitOfWork, whenLocked, gone: signedOut }),
+    transactionAs: (actor, whenLocked) => transactionAs(actor, { unitOfWork, whenLocked, gone: signedOut }),
   };
 }
 

@@ -38,7 +38,7 @@ export function createPasswordPage(options: {
       sendPage(res, status, formPage(currentPassword !== undefined, message));
     if (repeated !== newPassword) return again(422, 'The two new passwords differ.');
     try {
-      await setting.set(actor, { currentPassword, newPassword }, pageSession.changeOf(actor, 'refused'));
+      await setting.set(actor, { currentPassword, newPassword }, pageSession.transactionAs(actor, 'refused'));
       sendPage(res, 200, donePage);
     } catch (error) {
       if (!isRefusal(error)) throw error;
