@@ -90,7 +90,7 @@ describe('credentials', () => {
     ['mcp', SESSION],
   ])('at %s: what was shown must stand when the access is written down', async (door, credential) => {
     expect(await stage.said(GITHUB, { door, credential })).toBe('ticket');
-    expect(stage.provided).toEqual([
+    expect(stage.onlyIf).toEqual([
       {
         caller: 'agent',
         credential,

@@ -58,7 +58,7 @@ export function createAuthorizeUse(
       const webhookId = use.kind === 'webhook' ? use.webhook.webhookId : null;
       isRecorded = await audit.record(proxyEvent(subject), {
         touchCaller: isStale(subject, clock.now()),
-        provided: { caller: 'proxy', keyHash, revision, agentId, webhookId, policyRevision, uses },
+        onlyIf: { caller: 'proxy', keyHash, revision, agentId, webhookId, policyRevision, uses },
       });
     } finally {
       if (!isRecorded) stream.close();

@@ -52,7 +52,7 @@ export function createIssueTicket(
       { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
       {
         touchCaller: isStale(subject, clock.now()),
-        provided: {
+        onlyIf: {
           caller: 'agent',
           credential,
           withMcpOn: door === 'mcp',

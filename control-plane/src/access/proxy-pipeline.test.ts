@@ -1,7 +1,7 @@
 import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NewAuditEvent } from '../core/audit-event.ts';
-import type { StandingAccess } from '../audit/audit-writer.ts';
+import type { AccessPrecondition } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
@@ -53,17 +53,17 @@ let policy: PolicyVerdict;
 let meanwhile: (() => void) | undefined;
 let asked: string[];
 let admissions: Admission[];
-let provided: StandingAccess[];
+let onlyIf: AccessPrecondition[];
 let events: NewAuditEvent[];
 let access: ProxyAccess;
 
 beforeEach(() => {
   [subject, admit, policy, meanwhile] = [SUBJECT, OPEN, FREE, undefined];
-  [asked, admissions, provided, events] = [[], [], [], []];
+  [asked, admissions, onlyIf, events] = [[], [], [], []];
   const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
   const audit: Parameters<typeof createProxyAccess>[0]['audit'] = {
     record: async (event, options = {}) => {
-      if (options.provided !== undefined) provided.push(options.provided);
+      if (options.onlyIf !== undefined) onlyIf.push(options.onlyIf);
       const change = meanwhile;
       meanwhile = undefined;
       if (change !== undefined) return (change(), false);
@@ -112,7 +112,7 @@ describe('a use', () => {
       },
     });
     const rest = { revision: 3, agentId: null, webhookId: 'whk_1', policyRevision: 7, uses: [] };
-    expect(provided).toEqual([{ caller: 'proxy', keyHash: 'hash', ...rest }]);
+    expect(onlyIf).toEqual([{ caller: 'proxy', keyHash: 'hash', ...rest }]);
     expect(events).toEqual([
       expect.objectContaining({ eventType: 'PROXY_CREDENTIAL_USE', outcome: 'success', proxyId: 'prx_1' }),
     ]);
@@ -124,14 +124,14 @@ describe('a use', () => {
     const ours = { upstreamAuthType: 'sv_session', serviceName: null, headerTemplates: null } as const;
     change({ ...ours, agentId: 'agt_1' as Id<'agt'>, agentStatus: 'active', webhookId: null });
     expect(await decide()).toMatchObject({ use: { kind: 'session', proxy: { agentId: 'agt_1' } } });
-    expect(provided).toMatchObject([{ webhookId: null, agentId: 'agt_1' }]);
+    expect(onlyIf).toMatchObject([{ webhookId: null, agentId: 'agt_1' }]);
     expect(asked).not.toContain('offline');
   });
 
   it('takes a place, which comes back with its end', async () => {
     const first = await decide();
     expect(await said()).toEqual({ code: 'RATE_LIMITED', scope: 'open_streams', retryAfterSeconds: 1 });
-    expect(provided).toHaveLength(1);
+    expect(onlyIf).toHaveLength(1);
     if (first.outcome === 'use') first.stream.close();
     expect(await said()).toBe('use');
   });

@@ -1,6 +1,6 @@
 import { type Id, ManualClock } from '@svault/shared';
 import type { NewAuditEvent } from '../core/audit-event.ts';
-import type { AuditWriter, StandingAgentAccess } from '../audit/audit-writer.ts';
+import type { AuditWriter, AgentPrecondition } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
@@ -67,13 +67,13 @@ export class AccessStage {
   readonly asked: string[] = [];
   readonly admissions: Admission[] = [];
   /** What accesses were to rest on when they were written down. */
-  readonly provided: StandingAgentAccess[] = [];
+  readonly onlyIf: AgentPrecondition[] = [];
   readonly events: NewAuditEvent[] = [];
 
   readonly #audit: AuditWriter = {
-    record: async (event, { provided } = {}) => {
-      if (provided?.caller === 'agent') {
-        this.provided.push(provided);
+    record: async (event, { onlyIf } = {}) => {
+      if (onlyIf?.caller === 'agent') {
+        this.onlyIf.push(onlyIf);
         const change = this.meanwhile;
         this.meanwhile = undefined;
         if (change !== undefined) return (change(), false);

@@ -63,7 +63,7 @@ it('is counted as a miss only then, and limited as one', async () => {
 it('is decided anew where it was given again at once, and rests on the new grant', async () => {
   stage.meanwhile = () => stage.change({ grantId: 'grt_2' as Id<'grt'> });
   expect(await stage.said(GITHUB)).toBe('ticket');
-  expect(stage.provided.map(({ grantId }) => grantId)).toEqual(['grt_1', 'grt_2']);
+  expect(stage.onlyIf.map(({ grantId }) => grantId)).toEqual(['grt_1', 'grt_2']);
   expect(stage.events).toMatchObject([{ outcome: 'success' }]);
   expect(stage.admissions).toHaveLength(1);
 });
@@ -99,5 +99,5 @@ it('gives up where it keeps changing', async () => {
     details: { retryAfter: 1 },
   });
   expect(stage.events).toEqual([]);
-  expect(stage.provided).toHaveLength(3);
+  expect(stage.onlyIf).toHaveLength(3);
 });

@@ -5,28 +5,28 @@ import { refusal } from '../core/errors.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 
-/** One line of what is to be written before an answer goes out. */
+/** One event that is to be durable before an answer goes out. */
 export interface AuditEntry {
   readonly event: NewAuditEvent;
   /** Write the event's time to the `lastUsedAt` of its agent or proxy as well, in the same transaction. */
   readonly touchCaller: boolean;
   /** Write the event only if this still holds within the transaction. */
-  readonly provided: StandingAccess | undefined;
+  readonly onlyIf: AccessPrecondition | undefined;
 }
 
-/** What an access that was granted rests on. */
-export type StandingAccess = StandingAgentAccess | StandingProxyUse;
+/** The state that an allowed access was decided on. */
+export type AccessPrecondition = AgentPrecondition | ProxyPrecondition;
 
-interface Standing {
+interface CommonPrecondition {
   /** Of the vault, which is not locked: no policy or attachment has changed since the decision. */
   readonly policyRevision: number;
-  /** Counted with the event, all or none; where one has no room left the access does not stand. */
+  /** Counted with the event, all or none; where one has no room left the precondition fails. */
   readonly uses: readonly LifetimeUse[];
 }
 
-export interface StandingAgentAccess extends Standing {
+export interface AgentPrecondition extends CommonPrecondition {
   readonly caller: 'agent';
-  /** That was shown: it is the agent's still, and the agent is active. */
+  /** Still a credential of the agent, and the agent is active. */
   readonly credential: AgentCredential;
   /** The agent has MCP on. */
   readonly withMcpOn: boolean;
@@ -34,42 +34,41 @@ export interface StandingAgentAccess extends Standing {
   readonly webhookId: string;
 }
 
-export interface StandingProxyUse extends Standing {
+export interface ProxyPrecondition extends CommonPrecondition {
   readonly caller: 'proxy';
-  /** That was shown: it is an active proxy's still. */
+  /** Still the key of an active proxy. */
   readonly keyHash: string;
-  /** Of the proxy: where it leads to, and with which credential, is as it was. */
+  /** Of the proxy: its upstream and its token are unchanged. */
   readonly revision: number;
-  /** Whom it acts for, active; null where that is nobody. */
+  /** The agent that the proxy acts for, active; null where it acts for none. */
   readonly agentId: Id<'agt'> | null;
   /** Null where the use needs none. */
   readonly webhookId: string | null;
 }
 
-/** Where entries become durable. */
+/** Makes entries durable. */
 export interface AuditCommit {
   /**
-   * Writes an entry behind the head of its vault's chain, in one durable transaction with others that come at the same
-   * time.
+   * Appends an entry to its vault's chain, in one durable transaction with other entries of the same moment.
    *
-   * @returns false where it was left out, since what it was provided with does not hold any more
+   * @returns false where its precondition failed: then nothing was written
    */
   write(entry: AuditEntry): Promise<boolean>;
 }
 
-/** The hot path's way into the log. */
+/** Writes to the log on the hot path. */
 export interface AuditWriter {
   /**
    * Resolves when the event is on the disk: only then may the answer that it reports go out.
    *
-   * @param options.provided for an access: between decision and log a suspend, revoke, lock or unbinding may have been
-   *   answered, and then neither the log nor the agent may be told of an access
-   * @returns whether it was written; false only where what it was provided with does not hold any more
+   * @param options.onlyIf for an allowed access: a suspend, revoke, lock or unbind that was answered between the decision
+   *   and this write makes it fail
+   * @returns whether it was written; false only where its precondition failed
    * @throws AppError `AUDIT_UNAVAILABLE` when it could not be written: no audit row, no ticket
    */
   record(
     event: NewAuditEvent,
-    options?: { readonly touchCaller?: boolean; readonly provided?: StandingAccess },
+    options?: { readonly touchCaller?: boolean; readonly onlyIf?: AccessPrecondition },
   ): Promise<boolean>;
 }
 
@@ -86,8 +85,8 @@ export function createAuditWriter({
   /** What is written together fails together: that is told once. */
   let told: unknown;
   return {
-    record: (event, { touchCaller = false, provided } = {}) =>
-      log.write({ event, touchCaller, provided }).catch((cause: unknown) => {
+    record: (event, { touchCaller = false, onlyIf } = {}) =>
+      log.write({ event, touchCaller, onlyIf }).catch((cause: unknown) => {
         if (cause !== told) logger.error({ err: cause }, 'the audit log could not be written');
         told = cause;
         throw refusal(

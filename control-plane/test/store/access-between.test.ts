@@ -57,7 +57,7 @@ function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
   const writer = createAuditWriter({ log: database.auditCommit, logger: silentLogger });
   const audit: AuditWriter = {
     record: async (event, options) => {
-      const work = options?.provided === undefined ? undefined : meanwhile;
+      const work = options?.onlyIf === undefined ? undefined : meanwhile;
       if (work !== undefined) {
         meanwhile = undefined;
         await change(work);

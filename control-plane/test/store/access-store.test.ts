@@ -39,7 +39,7 @@ const list = async (credential: AgentCredential, nowMs = clock.now()) =>
   database.accessStore.findWithGrants(credential, nowMs);
 
 it('by key: the agent, its vault, grant and webhook', async () => {
-  const { vaultId, agentId, provided } = stored;
+  const { vaultId, agentId, onlyIf } = stored;
   expect(await find(stored.credential)).toMatchObject({
     agentId,
     vaultId,
@@ -51,11 +51,11 @@ it('by key: the agent, its vault, grant and webhook', async () => {
     policies: null,
     policyUsage: null,
     policyRevision: 0,
-    grantId: provided.grantId,
+    grantId: onlyIf.grantId,
     grantExpiresAt: null,
     refreshPolicy: 'none',
     sourceGroupId: null,
-    webhookId: provided.webhookId,
+    webhookId: onlyIf.webhookId,
     webhookUrl: 'https://vault.example.org',
   });
   expect(await find(stored.credential, '')).toMatchObject({ agentId, grantId: null, refreshPolicy: null });

@@ -39,7 +39,7 @@ function manualCommit() {
 const entry = (serviceName: string): AuditEntry => ({
   event: stored.event(serviceName),
   touchCaller: false,
-  provided: undefined,
+  onlyIf: undefined,
 });
 const names = async () =>
   (await database.stores.audit.after(stored.vaultId, 0, 100)).map(({ serviceName }) => serviceName);

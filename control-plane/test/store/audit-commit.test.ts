@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   stored = await storeAccess(database, clock);
-  entry = { event: stored.event('github'), touchCaller: true, provided: stored.provided };
+  entry = { event: stored.event('github'), touchCaller: true, onlyIf: stored.onlyIf };
 });
 
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
@@ -53,7 +53,7 @@ describe('lifetime uses', () => {
   });
   const using = (...uses: LifetimeUse[]): AuditEntry => ({
     ...entry,
-    provided: { ...stored.provided, uses },
+    onlyIf: { ...stored.onlyIf, uses },
   });
 
   it('counts no further than the limit, however many ask at once', async () => {
@@ -79,7 +79,7 @@ describe('lifetime uses', () => {
 
 it('makes one chain of what requests and changes write at the same time', async () => {
   const other = await storeAccess(database, clock);
-  const plain = (): AuditEntry => ({ ...entry, provided: undefined });
+  const plain = (): AuditEntry => ({ ...entry, onlyIf: undefined });
   await Promise.all([
     ...Array.from({ length: 40 }, () => database.auditCommit.write(plain())),
     ...Array.from({ length: 20 }, () => change(({ audit }) => audit.append(stored.event('changed')))),
@@ -87,7 +87,7 @@ it('makes one chain of what requests and changes write at the same time', async 
       database.auditCommit.write({
         event: other.event('other'),
         touchCaller: true,
-        provided: other.provided,
+        onlyIf: other.onlyIf,
       }),
     ),
     change(({ audit }) => audit.appendAll(Array.from({ length: 30 }, () => stored.event('many')))),

@@ -45,7 +45,7 @@ async function makeLog(): Promise<void> {
   clock.advance(1_000);
   const asked = { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'denied' } as const;
   const write = (event: (typeof five)[number]): Promise<boolean> =>
-    database.auditCommit.write({ event: { ...event, ...asked }, touchCaller: false, provided: undefined });
+    database.auditCommit.write({ event: { ...event, ...asked }, touchCaller: false, onlyIf: undefined });
   await Promise.all(five.map(write));
 }
 beforeEach(makeLog);

@@ -35,8 +35,8 @@ afterEach(() => holder.end());
 const hold = async (held: readonly StoredAccess[]): Promise<void> => {
   for (const { vaultId } of held) await holder.query('SELECT svault_hold($1)', [vaultId]);
 };
-const write = ({ event, provided }: StoredAccess): Promise<boolean> =>
-  database.auditCommit.write({ event: event('github'), touchCaller: true, provided });
+const write = ({ event, onlyIf }: StoredAccess): Promise<boolean> =>
+  database.auditCommit.write({ event: event('github'), touchCaller: true, onlyIf });
 const change = ({ vaultId }: StoredAccess): Promise<void> =>
   database.unitOfWork.run(vaultId, ({ vaults }) => vaults.setLockedAt(vaultId, undefined));
 /** Of a promise that nobody has to wait for. */

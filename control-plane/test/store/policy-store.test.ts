@@ -68,8 +68,8 @@ async function use(policy: Policy, target: PolicyTarget, account = stored): Prom
     targetId: target.id,
     limit: 100,
   }));
-  const provided = { ...account.provided, policyRevision, uses };
-  const entry = { event: account.event('github'), touchCaller: false, provided };
+  const onlyIf = { ...account.onlyIf, policyRevision, uses };
+  const entry = { event: account.event('github'), touchCaller: false, onlyIf };
   expect(await database.auditCommit.write(entry)).toBe(true);
 }
 const readable = ({ policies, policyUsage }: Pick<AccessSubject, 'policies' | 'policyUsage'>) => ({

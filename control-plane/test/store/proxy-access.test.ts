@@ -1,6 +1,6 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { StandingProxyUse } from '../../src/audit/audit-writer.ts';
+import type { ProxyPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
@@ -31,8 +31,8 @@ beforeEach(async () => {
 });
 
 const ofAccount = (more: Parameters<typeof storeProxy>[3] = {}): Promise<StoredProxy> => {
-  const { vaultId, provided } = account;
-  return storeProxy(database, clock, { vaultId, webhookId: provided.webhookId }, more);
+  const { vaultId, onlyIf } = account;
+  return storeProxy(database, clock, { vaultId, webhookId: onlyIf.webhookId }, more);
 };
 const find = async (keyHash = proxy.keyHash) => database.proxyAccessStore.find(keyHash);
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
@@ -40,7 +40,7 @@ const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
 
 describe('the subject', () => {
   it('is all that there is to know, in one row', async () => {
-    const { vaultId, provided } = account;
+    const { vaultId, onlyIf } = account;
     expect(await find()).toMatchObject({
       proxyId: proxy.proxyId,
       vaultId,
@@ -59,7 +59,7 @@ describe('the subject', () => {
       policies: null,
       policyUsage: null,
       policyRevision: 0,
-      webhookId: provided.webhookId,
+      webhookId: onlyIf.webhookId,
       webhookUrl: 'https://vault.example.org',
       keyId: 'k1',
       keyWrapped: 'wrapped',
@@ -96,7 +96,7 @@ describe('the subject', () => {
 });
 
 describe('a use', () => {
-  const write = (provided: StandingProxyUse): Promise<boolean> =>
+  const write = (onlyIf: ProxyPrecondition): Promise<boolean> =>
     database.auditCommit.write({
       event: {
         vaultId: account.vaultId,
@@ -105,13 +105,13 @@ describe('a use', () => {
         outcome: 'success',
       },
       touchCaller: true,
-      provided,
+      onlyIf,
     });
   const written = async (): Promise<number> =>
     (await database.stores.audit.after(account.vaultId, 0, 100)).length;
 
   it('is written down while it stands, and its time is the proxy’s last use', async () => {
-    expect(await write(proxy.provided)).toBe(true);
+    expect(await write(proxy.onlyIf)).toBe(true);
     expect([await written(), (await find())?.lastUsedAt]).toEqual([1, NOW]);
   });
 
@@ -126,51 +126,51 @@ describe('a use', () => {
     ['the webhook is unbound', ({ webhookLinks }) => webhookLinks.delete(account.vaultId)],
   ])('is left out where %s meanwhile', async (_what, withdraw) => {
     proxy = await ofAccount(ofItsAgent(account.agentId));
-    expect(await write(proxy.provided)).toBe(true);
+    expect(await write(proxy.onlyIf)).toBe(true);
     await change(withdraw);
-    expect([await write(proxy.provided), await written()]).toEqual([false, 1]);
+    expect([await write(proxy.onlyIf), await written()]).toEqual([false, 1]);
   });
 
   it('needs no webhook where it needs none', async () => {
     await change(({ webhookLinks }) => webhookLinks.delete(account.vaultId));
-    expect(await write({ ...proxy.provided, webhookId: null })).toBe(true);
+    expect(await write({ ...proxy.onlyIf, webhookId: null })).toBe(true);
   });
 
-  it.each<readonly [string, Partial<StandingProxyUse>]>([
+  it.each<readonly [string, Partial<ProxyPrecondition>]>([
     ['other settings of the proxy', { revision: 4 }],
     ['other policies', { policyRevision: 1 }],
     ['another agent', { agentId: newId('agt') }],
     ['another webhook', { webhookId: 'whk_other' }],
     ['another key', { keyHash: 'other' }],
   ])('is left out where it was decided under %s', async (_what, other) => {
-    expect(await write({ ...proxy.provided, ...other })).toBe(false);
+    expect(await write({ ...proxy.onlyIf, ...other })).toBe(false);
     expect(await written()).toBe(0);
   });
 
   it('is left out where the proxy is revoked', async () => {
     const revoked = await ofAccount({ status: 'revoked' });
-    expect([await write(revoked.provided), await written()]).toEqual([false, 0]);
+    expect([await write(revoked.onlyIf), await written()]).toEqual([false, 0]);
   });
 
   it('counts its uses with it: all, or none', async () => {
     const use = { ruleId: 'rul_1', targetType: 'proxy', targetId: proxy.proxyId, limit: 2 } as const;
     const uses = [use, { ...use, ruleId: 'rul_2', limit: 1 }];
-    expect(await write({ ...proxy.provided, uses })).toBe(true);
-    expect(await write({ ...proxy.provided, uses })).toBe(false);
-    expect(await write({ ...proxy.provided, uses: [use] })).toBe(true);
-    expect(await write({ ...proxy.provided, uses: [use] })).toBe(false);
+    expect(await write({ ...proxy.onlyIf, uses })).toBe(true);
+    expect(await write({ ...proxy.onlyIf, uses })).toBe(false);
+    expect(await write({ ...proxy.onlyIf, uses: [use] })).toBe(true);
+    expect(await write({ ...proxy.onlyIf, uses: [use] })).toBe(false);
     expect(await written()).toBe(2);
   });
 
   it('and an agent’s access that come together are each looked at by themselves', async () => {
     const asked = await Promise.all([
-      write(proxy.provided),
+      write(proxy.onlyIf),
       database.auditCommit.write({
         event: account.event('github'),
         touchCaller: true,
-        provided: account.provided,
+        onlyIf: account.onlyIf,
       }),
-      write({ ...proxy.provided, revision: 9 }),
+      write({ ...proxy.onlyIf, revision: 9 }),
     ]);
     expect([asked, await written()]).toEqual([[true, true, false], 2]);
     expect((await find())?.lastUsedAt).toBe(NOW);

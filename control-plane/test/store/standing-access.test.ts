@@ -1,6 +1,6 @@
 import { ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AuditEntry, StandingAccess, StandingAgentAccess } from '../../src/audit/audit-writer.ts';
+import type { AuditEntry, AccessPrecondition, AgentPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
@@ -32,21 +32,21 @@ beforeEach(async () => {
 
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
   database.unitOfWork.run(stored.vaultId, work);
-const entryOf = (provided: StandingAccess): AuditEntry => ({
+const entryOf = (onlyIf: AccessPrecondition): AuditEntry => ({
   event: stored.event('github'),
   touchCaller: true,
-  provided,
+  onlyIf,
 });
-const write = (provided: StandingAccess): Promise<boolean> => database.auditCommit.write(entryOf(provided));
+const write = (onlyIf: AccessPrecondition): Promise<boolean> => database.auditCommit.write(entryOf(onlyIf));
 const written = async (): Promise<number> =>
   (await database.stores.audit.after(stored.vaultId, 0, 100)).length;
 
-type Way = readonly [string, () => StandingAgentAccess];
-const BY_KEY: Way = ['by key', () => stored.provided];
-const BY_KEY_AT_MCP: Way = ['by key at MCP', () => ({ ...stored.provided, withMcpOn: true })];
+type Way = readonly [string, () => AgentPrecondition];
+const BY_KEY: Way = ['by key', () => stored.onlyIf];
+const BY_KEY_AT_MCP: Way = ['by key at MCP', () => ({ ...stored.onlyIf, withMcpOn: true })];
 const BY_SESSION: Way = [
   'by session',
-  () => ({ ...stored.provided, credential: session.credential, withMcpOn: true }),
+  () => ({ ...stored.onlyIf, credential: session.credential, withMcpOn: true }),
 ];
 
 type Change = readonly [string, (stores: Stores) => Promise<unknown>];
@@ -80,36 +80,36 @@ describe.each([
   [BY_KEY, [...OF_EVERYBODY, GIVEN_ANOTHER_KEY], [WITHOUT_MCP, WITHOUT_ITS_SESSION]],
   [BY_KEY_AT_MCP, [...OF_EVERYBODY, GIVEN_ANOTHER_KEY, WITHOUT_MCP], [WITHOUT_ITS_SESSION]],
   [BY_SESSION, [...OF_EVERYBODY, WITHOUT_MCP, WITHOUT_ITS_SESSION], [GIVEN_ANOTHER_KEY]],
-] as const)('an access %0', ([, provided], withdrawals, harmless) => {
+] as const)('an access %0', ([, onlyIf], withdrawals, harmless) => {
   it('is written down while it stands', async () => {
-    expect(await write(provided())).toBe(true);
+    expect(await write(onlyIf())).toBe(true);
     expect(await written()).toBe(1);
   });
 
   it.each(withdrawals)('is left out where the agent was %s meanwhile', async (_what, withdraw) => {
     await change(withdraw);
-    const other: AuditEntry = { ...entryOf(provided()), provided: undefined };
-    const outcomes = await Promise.all([write(provided()), database.auditCommit.write(other)]);
+    const other: AuditEntry = { ...entryOf(onlyIf()), onlyIf: undefined };
+    const outcomes = await Promise.all([write(onlyIf()), database.auditCommit.write(other)]);
     expect([outcomes, await written()]).toEqual([[false, true], 1]);
   });
 
   it.each(harmless)('stands though the agent was %s meanwhile', async (_what, happen) => {
     await change(happen);
-    expect(await write(provided())).toBe(true);
+    expect(await write(onlyIf())).toBe(true);
   });
 
   it('is left out where it was decided under other policies', async () => {
-    const { policyRevision } = stored.provided;
-    expect(await write({ ...provided(), policyRevision: policyRevision + 1 })).toBe(false);
-    expect(await write(provided())).toBe(true);
+    const { policyRevision } = stored.onlyIf;
+    expect(await write({ ...onlyIf(), policyRevision: policyRevision + 1 })).toBe(false);
+    expect(await write(onlyIf())).toBe(true);
   });
 
   it("is left out where the grant or the credential is another agent's", async () => {
     const other = await storeAccess(database, clock);
     const foreign = await storeSession(database, clock, other);
-    const { grantId } = other.provided;
+    const { grantId } = other.onlyIf;
     for (const change of [{ grantId }, { credential: other.credential }, { credential: foreign.credential }])
-      expect(await write({ ...provided(), ...change })).toBe(false);
+      expect(await write({ ...onlyIf(), ...change })).toBe(false);
     expect(await written()).toBe(0);
   });
 });
@@ -142,6 +142,6 @@ it('accesses by key and by session that come together are each looked at by them
   await change(WITHOUT_ITS_SESSION[1]);
   const twenty = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? byKey : bySession));
   const outcomes = await Promise.all(twenty.map(write));
-  expect(outcomes).toEqual(twenty.map((provided) => provided === byKey));
+  expect(outcomes).toEqual(twenty.map((onlyIf) => onlyIf === byKey));
   expect(await written()).toBe(10);
 });

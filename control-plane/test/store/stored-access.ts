@@ -1,7 +1,7 @@
 import { type Clock, type Id, formatTime, hashKey, newId, newKey } from '@svault/shared';
 import { type AgentCredential, sessionCredential } from '../../src/core/agent-credential.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
-import type { StandingAgentAccess } from '../../src/audit/audit-writer.ts';
+import type { AgentPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 
 export const AUDIENCE = 'https://service.example/api/agents/mcp';
@@ -13,7 +13,7 @@ export interface StoredAccess {
   readonly agentId: Id<'agt'>;
   /** The agent's key. */
   readonly credential: AgentCredential;
-  readonly provided: StandingAgentAccess;
+  readonly onlyIf: AgentPrecondition;
   event(serviceName: string): NewAuditEvent;
 }
 
@@ -70,7 +70,7 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
     userId,
     agentId,
     credential,
-    provided: {
+    onlyIf: {
       caller: 'agent',
       credential,
       withMcpOn: false,

@@ -1,5 +1,5 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
-import type { StandingProxyUse } from '../../src/audit/audit-writer.ts';
+import type { ProxyPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 
@@ -7,7 +7,7 @@ import type { Database } from '../../src/store/database.ts';
 export interface StoredProxy {
   readonly proxyId: Id<'prx'>;
   readonly keyHash: string;
-  readonly provided: StandingProxyUse;
+  readonly onlyIf: ProxyPrecondition;
 }
 
 /** @param account with a webhook, if its proxies are to use one */
@@ -45,6 +45,6 @@ export async function storeProxy(
   return {
     proxyId,
     keyHash,
-    provided: { caller: 'proxy', keyHash, revision: 3, agentId, webhookId, policyRevision: 0, uses: [] },
+    onlyIf: { caller: 'proxy', keyHash, revision: 3, agentId, webhookId, policyRevision: 0, uses: [] },
   };
 }

@@ -5,9 +5,9 @@ import { stampEvent } from '../../core/audit-event.ts';
 import type {
   AuditCommit,
   AuditEntry,
-  StandingAccess,
-  StandingAgentAccess,
-  StandingProxyUse,
+  AccessPrecondition,
+  AgentPrecondition,
+  ProxyPrecondition,
 } from '../../audit/audit-writer.ts';
 import { hashedText } from '../../audit/chain.ts';
 import { createBatcher } from './batcher.ts';
@@ -60,7 +60,7 @@ export function createAuditCommit(options: {
       vaultId,
       texts[0]?.beforeNumber,
       texts.map(({ behindNumber }) => behindNumber),
-      entries.map(({ provided }) => provided && restingOn(provided)),
+      entries.map(({ onlyIf }) => onlyIf && restingOn(onlyIf)),
       touched.length === 0 ? null : touched,
       formatTime(nowMs),
     ]);
@@ -79,7 +79,7 @@ export function createAuditCommit(options: {
   return { write: (entry) => batcher.add(entry.event.vaultId, entry) };
 }
 
-function restingOn(access: StandingAccess): string {
+function restingOn(access: AccessPrecondition): string {
   const { policyRevision, uses } = access;
   return JSON.stringify({
     ...(access.caller === 'agent' ? ofAgent(access) : ofProxy(access)),
@@ -90,7 +90,7 @@ function restingOn(access: StandingAccess): string {
   });
 }
 
-const ofAgent = ({ credential, withMcpOn, grantId, webhookId }: StandingAgentAccess): object => ({
+const ofAgent = ({ credential, withMcpOn, grantId, webhookId }: AgentPrecondition): object => ({
   ...(credential.kind === 'key'
     ? { keyHash: credential.hash }
     : { tokenHash: credential.hash, audience: credential.audience }),
@@ -99,7 +99,7 @@ const ofAgent = ({ credential, withMcpOn, grantId, webhookId }: StandingAgentAcc
   webhookId,
 });
 
-const ofProxy = ({ keyHash, revision, agentId, webhookId }: StandingProxyUse): object => ({
+const ofProxy = ({ keyHash, revision, agentId, webhookId }: ProxyPrecondition): object => ({
   proxyKeyHash: keyHash,
   revision,
   ...(agentId !== null && { agentId }),

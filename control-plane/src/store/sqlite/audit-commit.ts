@@ -32,9 +32,9 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
 
   const stands = createStandingCheck(db);
   const countUses = createUseCount(db);
-  const holds = ({ event, provided }: AuditEntry): boolean => {
-    if (provided === undefined) return true;
-    return stands(provided, clock.now()) && countUses(event.vaultId, provided.uses);
+  const holds = ({ event, onlyIf }: AuditEntry): boolean => {
+    if (onlyIf === undefined) return true;
+    return stands(onlyIf, clock.now()) && countUses(event.vaultId, onlyIf.uses);
   };
 
   /** @returns the entries that do not hold any more */

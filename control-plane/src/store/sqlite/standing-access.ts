@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { formatTime } from '@svault/shared';
-import type { StandingAccess, StandingAgentAccess, StandingProxyUse } from '../../audit/audit-writer.ts';
+import type { AccessPrecondition, AgentPrecondition, ProxyPrecondition } from '../../audit/audit-writer.ts';
 
 /** Of the agent `a`, however it was found. */
 const STANDS = `JOIN vaults v ON v.id = a.vault_id
@@ -12,7 +12,9 @@ const STANDS = `JOIN vaults v ON v.id = a.vault_id
 type Stands = readonly [grantId: string, mcpEnabled: 0 | 1, policyRevision: number, webhookId: string];
 
 /** Whether what an access rests on holds at this moment: asked within the transaction that writes the access down. */
-export function createStandingCheck(db: SqliteDatabase): (access: StandingAccess, nowMs: number) => boolean {
+export function createStandingCheck(
+  db: SqliteDatabase,
+): (access: AccessPrecondition, nowMs: number) => boolean {
   const ofKey = db.prepare<[...Stands, string]>(
     `SELECT 1 FROM agents a
      ${STANDS} AND a.key_hash = (SELECT ?)`,
@@ -33,7 +35,7 @@ export function createStandingCheck(db: SqliteDatabase): (access: StandingAccess
        AND v.locked_at IS NULL AND v.policy_revision = (SELECT ?)
        AND ((SELECT ?) IS NULL OR w.webhook_id = (SELECT ?))`,
   );
-  const agentStands = (access: StandingAgentAccess, nowMs: number): boolean => {
+  const agentStands = (access: AgentPrecondition, nowMs: number): boolean => {
     const { credential, withMcpOn, grantId, policyRevision, webhookId } = access;
     const values: Stands = [grantId, withMcpOn ? 1 : 0, policyRevision, webhookId];
     const row =
@@ -42,7 +44,7 @@ export function createStandingCheck(db: SqliteDatabase): (access: StandingAccess
         : ofSession.get(...values, credential.hash, credential.audience, formatTime(nowMs));
     return row !== undefined;
   };
-  const proxyStands = (use: StandingProxyUse): boolean => {
+  const proxyStands = (use: ProxyPrecondition): boolean => {
     const { keyHash, revision, agentId, policyRevision, webhookId } = use;
     return ofProxy.get(keyHash, revision, agentId, policyRevision, webhookId, webhookId) !== undefined;
   };
