@@ -21,8 +21,11 @@ import type { Timeouts } from './timeouts.ts';
 import { type ClientDocuments, createClientDocuments } from './authorization-server/client-documents.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
-import { type ProxyConfigDelivery, createProxyConfigDelivery } from './forwarding/config-delivery.ts';
-import { createProxyConfigRemoval } from './forwarding/config-removal.ts';
+import {
+  type ProxyConfigDelivery,
+  createProxyConfigDelivery,
+  createProxyConfigRemoval,
+} from './forwarding/proxy-config-sync.ts';
 import { PROXY_PATH } from './core/proxy-path.ts';
 import { createBodyRoom } from './access/body-room.ts';
 import { type OngoingUses, createOngoingUses } from './access/ongoing-uses.ts';
@@ -31,29 +34,28 @@ import { createProxyAccess } from './access/proxy-pipeline.ts';
 import type { ProxyAccess } from './access/proxy-access.ts';
 import { createSessionIds } from './access/session-ids.ts';
 import { createCredentialRejections } from './forwarding/credential-rejections.ts';
-import { createForward } from './forwarding/create-forward.ts';
-import type { Forward } from './forwarding/forward.ts';
-import { refuseFallenUse } from './forwarding/fallen-use.ts';
+import { createForward } from './forwarding/forward.ts';
+import type { Forward } from './forwarding/exchange.ts';
+import { refuseFallenUse } from './forwarding/recheck.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
 import type { TokenRefresh } from './refresh/refresh-result.ts';
 import { createRefreshScheduler } from './refresh/scheduler.ts';
-import { createTokenRefresh } from './refresh/token-refresh.ts';
+import { createTokenRefresh } from './refresh/refresh-token.ts';
 import { type WebhookRecords, createWebhookRecords } from './webhook/token-metadata.ts';
 import type { Stores, UnitOfWork } from './core/stores.ts';
-import { createUpstreamSessions } from './forwarding/upstream-sessions.ts';
-import { type WebhookBinder, createWebhookBinder } from './webhook/bind-webhook.ts';
+import { createUpstreamSessions } from './forwarding/upstream-session.ts';
+import { type WebhookBinder, createWebhookBinder } from './webhook/binding.ts';
 import { createCallBudget } from './webhook/call-budget.ts';
-import { type LinkedWebhook, type Wait, createLinkedWebhook } from './webhook/linked-webhook.ts';
-import { type OnlineStatus, createOnlineStatus } from './webhook/online-status.ts';
+import { type LinkedWebhook, type Wait, createLinkedWebhook } from './webhook/retrying-client.ts';
+import { type OnlineStatus, createOnlineStatus } from './webhook/outages.ts';
 import { createSettingAside } from './webhook/set-aside.ts';
-import { type KeyRotation, createKeyRotation } from './webhook/rotate-key.ts';
-import { createSignedClient } from './webhook/signed-client.ts';
-import { type StoreTickets, createStoreTickets } from './webhook/store-tickets.ts';
-import { type Tickets, createTickets } from './webhook/tickets.ts';
+import { type KeyRotation, createKeyRotation } from './webhook/key-rotation.ts';
+import { createSignedClient } from './webhook/client.ts';
+import { type StoreTickets, type Tickets, createStoreTickets, createTickets } from './webhook/tickets.ts';
 import { createWebhookKeys } from './webhook/webhook-keys.ts';
-import { createWebhookProber } from './webhook/webhook-prober.ts';
+import { createWebhookProber } from './webhook/outage-prober.ts';
 
 /** Everything the program is made of, built once. Features and routes take what they need of it, never the whole. */
 export interface Context {

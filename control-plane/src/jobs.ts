@@ -4,16 +4,15 @@ import type { Logger } from '@svault/server-kit/logger';
 import { forgetEndedSignIns } from './sign-in/expired-sign-ins.ts';
 import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
-import { createAuditShipper } from './webhook/shipper.ts';
+import { createAuditShipper } from './webhook/audit-shipper.ts';
 import { type LeaderLease, type StartJob, startJob as startByTimer } from './core/background-job.ts';
 import { forgetUnusedClients } from './authorization-server/client-use.ts';
 import type { RefreshScheduler } from './refresh/scheduler.ts';
 import type { Stores, UnitOfWork } from './core/stores.ts';
 import { createAuditDelivery } from './webhook/audit-delivery.ts';
-import type { LinkedWebhook } from './webhook/linked-webhook.ts';
-import { createRotationCompletion } from './webhook/pending-keys.ts';
-import type { KeyRotation } from './webhook/rotate-key.ts';
-import type { WebhookProber } from './webhook/webhook-prober.ts';
+import type { LinkedWebhook } from './webhook/retrying-client.ts';
+import { type KeyRotation, createRotationCompletion } from './webhook/key-rotation.ts';
+import type { WebhookProber } from './webhook/outage-prober.ts';
 
 /** How often each is looked after. */
 const SHIPPING_PAUSE_MS = 250;

@@ -10,7 +10,7 @@ import type { StartJob } from './core/background-job.ts';
 import { issuerProblem } from './sign-in/oidc/issuer.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
-import type { Wait } from './webhook/linked-webhook.ts';
+import type { Wait } from './webhook/retrying-client.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 import type { Timeouts } from './timeouts.ts';
 

@@ -5,10 +5,10 @@ import type { TestPair } from '@svault/test-kit/pair';
 import { databaseSetting } from '../src/config/database-setting.ts';
 import type { Database } from '../src/store/database.ts';
 import { openDatabase } from '../src/store/open-database.ts';
-import { type LinkedCall, type LinkedWebhook, createLinkedWebhook } from '../src/webhook/linked-webhook.ts';
+import { type LinkedCall, type LinkedWebhook, createLinkedWebhook } from '../src/webhook/retrying-client.ts';
 import { createCallBudget } from '../src/webhook/call-budget.ts';
-import { createOnlineStatus } from '../src/webhook/online-status.ts';
-import { createSignedClient } from '../src/webhook/signed-client.ts';
+import { createOnlineStatus } from '../src/webhook/outages.ts';
+import { createSignedClient } from '../src/webhook/client.ts';
 import { createWebhookKeys } from '../src/webhook/webhook-keys.ts';
 import type { WebhookLink } from '../src/core/webhook-link.ts';
 

@@ -1,10 +1,13 @@
 import { type Id, newId } from '@svault/shared';
 import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { type ProxyConfigDelivery, createProxyConfigDelivery } from '../src/forwarding/config-delivery.ts';
-import { createProxyConfigRemoval } from '../src/forwarding/config-removal.ts';
+import {
+  type ProxyConfigDelivery,
+  createProxyConfigDelivery,
+  createProxyConfigRemoval,
+} from '../src/forwarding/proxy-config-sync.ts';
 import { type Proxy, templatesOf } from '../src/core/proxy.ts';
-import { WebhookCallFailed } from '../src/webhook/webhook-call-failed.ts';
+import { WebhookCallFailed } from '../src/webhook/call-failed.ts';
 import type { Answer } from './management-service.ts';
 import { type PairedService, startPairedService } from './paired-service.ts';
 import { type ProcessBeside, processBeside } from './process-beside.ts';

@@ -10,9 +10,9 @@ import { generate } from 'selfsigned';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RefreshResult } from '../src/refresh/refresh-result.ts';
 import { createSessionIds } from '../src/access/session-ids.ts';
-import { createForward } from '../src/forwarding/create-forward.ts';
+import { createForward } from '../src/forwarding/forward.ts';
 import type { ProxyUse } from '../src/access/proxy-access.ts';
-import { type OnlineStatus, createOnlineStatus } from '../src/webhook/online-status.ts';
+import { type OnlineStatus, createOnlineStatus } from '../src/webhook/outages.ts';
 import { createTickets } from '../src/webhook/tickets.ts';
 
 // How long is waited for upstreams and webhooks (R25), with shorter times than the protocol's, and by both ways; and what

@@ -3,7 +3,7 @@ import { type Id, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import { type RefreshScheduler, createRefreshScheduler } from '../src/refresh/scheduler.ts';
 import { createSettingAside } from '../src/webhook/set-aside.ts';
-import { createTokenRefresh } from '../src/refresh/token-refresh.ts';
+import { createTokenRefresh } from '../src/refresh/refresh-token.ts';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
 import { refreshableRecord } from './refreshable-record.ts';
 import { type Backstage, goBackstage } from './specification/backstage.ts';

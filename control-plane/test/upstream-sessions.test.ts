@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../src/store/database.ts';
-import { type UpstreamSessions, createUpstreamSessions } from '../src/forwarding/upstream-sessions.ts';
+import { type UpstreamSessions, createUpstreamSessions } from '../src/forwarding/upstream-session.ts';
 import { openBeside } from './beside-the-service.ts';
 import { type Answer, type ManagementService, startService } from './management-service.ts';
 import { WIDE_LIMITS, postOauth } from './oauth-steps.ts';

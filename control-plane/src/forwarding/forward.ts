@@ -1,48 +1,52 @@
-import type { HeaderPairs, ProxyMethod, WebhookErrorCode } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
-import type { ProxyUse } from '../access/proxy-access.ts';
+import type { CredentialRejections } from './credential-rejections.ts';
+import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './exchange.ts';
+import type { SessionIds } from '../access/session-ids.ts';
+import { createUpstreamAnswers, upstreamUrlOf } from './upstream-response.ts';
+import { createProxyCall } from './proxy-call.ts';
+import { createSessionForward } from './via-session.ts';
+import { type WebhookForwardDependencies, createWebhookForward } from './via-webhook.ts';
 
-/** What a caller wants brought to the upstream. */
-export interface ProxyExchange {
-  readonly method: ProxyMethod;
-  /** As received; those that travel are chosen here. */
-  readonly fields: HeaderPairs;
-  /** Byte for byte. */
-  readonly body: Uint8Array;
-  /** Aborted once the caller is gone. */
-  readonly signal: AbortSignal;
-}
-
-/** What an upstream answered that is not handed on. */
-type UpstreamCode = 'UPSTREAM_REDIRECT' | 'UPSTREAM_UNAUTHORIZED' | 'UPSTREAM_UNSUPPORTED';
-
-/** Why the upstream's answer does not come; in the terms of this service's door. */
-export interface ForwardRefusal {
-  readonly status: number;
-  readonly code: WebhookErrorCode | UpstreamCode | 'WEBHOOK_UNAVAILABLE';
-  readonly error: string;
-  readonly retryAfterSeconds?: number | undefined;
-}
+type Dependencies = Parameters<typeof createSessionForward>[0] &
+  Parameters<typeof createProxyCall>[0] &
+  WebhookForwardDependencies;
 
 /**
- * Brings an exchange that was decided and written down to where it is to go.
+ * Both ways that a use may go, and what is refused of an upstream's answer on either.
  *
- * @param take is told the head of the upstream's answer, once, with the fields that travel; what it returns takes the body
- *   as it comes, and is destroyed where that breaks off
- * @returns undefined where the answer was handed on, whole or broken off, or where the caller is gone: nothing is left to say
+ * @param options.timeouts the protocol's unless given
+ * @param options.proxyUrl the public address of the proxy endpoint
  */
-export type Forward<Use extends ProxyUse = ProxyUse> = (
-  use: Use,
-  exchange: ProxyExchange,
-  take: TakeAnswer,
-) => Promise<ForwardRefusal | undefined>;
-
-export type WebhookUse = Extract<ProxyUse, { readonly kind: 'webhook' }>;
-export type SessionUse = Extract<ProxyUse, { readonly kind: 'session' }>;
-
-/** protocol.md section 2: how long an upstream may keep a caller waiting, for the head of its answer and then for more. */
-export interface ForwardTimeouts {
-  readonly headMs: number;
-  readonly idleMs: number;
+export function createForward(
+  options: Omit<Dependencies, 'call' | 'timeouts'> & {
+    readonly timeouts?: ForwardTimeouts;
+    readonly proxyUrl: string;
+    readonly rejections: CredentialRejections;
+    readonly sessionIds: SessionIds;
+  },
+): Forward {
+  const { timeouts = FORWARD_TIMEOUTS } = options;
+  const toWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
+  const toUpstream = createSessionForward({ ...options, timeouts });
+  const { rejections, sessionIds } = options;
+  const answerOf = createUpstreamAnswers(options);
+  return async (use, received, take) => {
+    const holder = { proxyId: use.proxyId, upstreamUrl: upstreamUrlOf(use) };
+    const fields = sessionIds.open(holder, received.fields);
+    if (fields === undefined) throw new Error('a use was decided for the session of another proxy');
+    const exchange = { ...received, fields };
+    const answer = answerOf(exchange, use, (head) =>
+      take({ ...head, fields: sessionIds.bind(holder, head.fields) }),
+    );
+    let noted: Promise<void> | undefined;
+    const noting: TakeAnswer = (head) => {
+      noted = rejections.note(use, head.status);
+      return answer.take(head);
+    };
+    const refused = await (use.kind === 'webhook'
+      ? toWebhook(use, exchange, noting)
+      : toUpstream(use, exchange, noting));
+    await noted;
+    return refused ?? answer.refusal();
+  };
 }
-export const FORWARD_TIMEOUTS: ForwardTimeouts = { headMs: 30_000, idleMs: 5 * 60_000 };

@@ -16,10 +16,10 @@ import {
   EgressRefused,
   type TakeAnswer,
 } from '@svault/shared/egress';
-import type { OnlineStatus } from '../webhook/online-status.ts';
+import type { OnlineStatus } from '../webhook/outages.ts';
 import type { Tickets } from '../webhook/tickets.ts';
 import type { WebhookKeys } from '../webhook/webhook-keys.ts';
-import type { ForwardTimeouts, ProxyExchange, WebhookUse } from './forward.ts';
+import type { ForwardTimeouts, ProxyExchange, WebhookUse } from './exchange.ts';
 import { outgoingFields } from './hop-by-hop-headers.ts';
 
 /** What came of one call. */

@@ -1,7 +1,7 @@
 import { answerFieldsThatTravel, createScrub, withInjectedFields } from '@svault/shared';
 import { type AnswerHead, type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
-import type { UpstreamSessions } from './upstream-sessions.ts';
-import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './forward.ts';
+import type { UpstreamSessions } from './upstream-session.ts';
+import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './exchange.ts';
 import { outgoingFields } from './hop-by-hop-headers.ts';
 
 /**

@@ -5,7 +5,7 @@ import { type ArgumentIssue, invalidArgument, notFound, refusal } from '../core/
 import type { Stores } from '../core/stores.ts';
 import { MAX_PROVIDERS, type Provider, type StoredProvider } from '../core/provider.ts';
 import type { CheckedProvider, CheckedSecret } from './provider-input.ts';
-import { wrapProviderSecret } from '../refresh/provider-secret.ts';
+import { wrapProviderSecret } from '../refresh/client-authentication.ts';
 
 type ProviderStores = Pick<Stores, 'audit' | 'providers'>;
 

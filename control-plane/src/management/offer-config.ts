@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import type { Stores } from '../core/stores.ts';
-import type { OnlineStatus } from '../webhook/online-status.ts';
-import type { ProxyConfigDelivery } from '../forwarding/config-delivery.ts';
+import type { OnlineStatus } from '../webhook/outages.ts';
+import type { ProxyConfigDelivery } from '../forwarding/proxy-config-sync.ts';
 import { type Proxy, templatesOf } from '../core/proxy.ts';
 
 /**

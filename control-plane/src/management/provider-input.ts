@@ -1,6 +1,6 @@
 import { Secret } from '@svault/shared';
 import { invalidArgument } from '../core/errors.ts';
-import { canSignBy } from '../refresh/client-assertion.ts';
+import { canSignBy } from '../refresh/client-authentication.ts';
 import type { AssertionAlgorithm, ClientAuthMethod, Provider } from '../core/provider.ts';
 import type { TokenUrlRule } from './token-url.ts';
 

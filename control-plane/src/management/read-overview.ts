@@ -6,7 +6,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Stores } from '../core/stores.ts';
 import { ownVault } from '../core/lock.ts';
 import type { Vault } from '../core/vault-store.ts';
-import type { OnlineStatus } from '../webhook/online-status.ts';
+import type { OnlineStatus } from '../webhook/outages.ts';
 import type { AccountCounts } from '../core/overview.ts';
 
 /** What an owner sees first. */

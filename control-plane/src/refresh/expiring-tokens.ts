@@ -1,11 +1,11 @@
 import { type Clock, formatTime } from '@svault/shared';
 import { type TokenMetadata, cursorSchema, tokenMetadataSchema } from '@svault/shared/schemas';
-import { TOKENS_AT_ONCE, fewerTokens } from '../webhook/answer-caps.ts';
-import type { LinkedWebhook } from '../webhook/linked-webhook.ts';
-import type { WebhookAnswer } from '../webhook/signed-client.ts';
-import { WebhookCallFailed, isTooLarge } from '../webhook/webhook-call-failed.ts';
+import { TOKENS_AT_ONCE, fewerTokens } from '../webhook/response-limits.ts';
+import type { LinkedWebhook } from '../webhook/retrying-client.ts';
+import type { WebhookAnswer } from '../webhook/client.ts';
+import { WebhookCallFailed, isTooLarge } from '../webhook/call-failed.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
-import { REFRESH_AHEAD_MS } from './due-tokens.ts';
+import { REFRESH_AHEAD_MS } from './schedule.ts';
 
 /** A webhook whose list has no end is not read for ever. */
 const MAX_PAGES = 200;

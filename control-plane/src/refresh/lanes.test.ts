@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { inLanes } from './lanes.ts';
+import { inLanes } from './scheduler.ts';
 
 async function* numbers(count: number): AsyncGenerator<number> {
   for (let n = 0; n < count; n++) yield n;

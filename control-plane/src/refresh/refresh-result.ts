@@ -1,5 +1,7 @@
 import type { Id } from '@svault/shared';
-import type { WebhookCallFailed } from '../webhook/webhook-call-failed.ts';
+import type { Outcome } from '@svault/shared/schemas';
+import type { AuditWriter } from '../audit/audit-writer.ts';
+import { WebhookCallFailed } from '../webhook/call-failed.ts';
 
 /** What came of asking for a token to be refreshed (protocol.md section 7). */
 export type RefreshResult =
@@ -36,4 +38,64 @@ export interface RefreshWish {
 export interface TokenRefresh {
   /** Counts against `token_refresh`, and writes TOKEN_REFRESHED. Never rejects but where the database fails. */
   refresh(vaultId: Id<'vlt'>, serviceName: string, why: RefreshWish): Promise<RefreshResult>;
+}
+
+/** Where a webhook asks us to come again and says no time. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** What a call that brought nothing means for a refresh (protocol.md section 9). @throws what is no failed call */
+export function outcomeOfFailure(error: unknown): RefreshResult {
+  if (!(error instanceof WebhookCallFailed)) throw error;
+  const { retryAfterSeconds = RETRY_AFTER_SECONDS } = error;
+  switch (error.code) {
+    case 'NOT_FOUND':
+    case 'NOT_REFRESHABLE':
+    case 'EMPTY_TOKEN':
+      return { outcome: 'not_refreshable' };
+    case 'REAUTH_NEEDED':
+      return { outcome: 'reauth_needed' };
+    case 'RATE_LIMITED':
+      return { outcome: 'limited', retryAfterSeconds };
+    case 'REFRESH_BUSY':
+      return { outcome: 'busy', retryAfterSeconds };
+    // Between two calls the record was stored anew, or somebody took so long that the lease ended.
+    case 'REFRESH_NEEDED':
+    case 'VERSION_CONFLICT':
+    case 'LEASE_EXPIRED':
+    case 'PROVIDER_ERROR':
+    case 'PROVIDER_TIMEOUT':
+      return { outcome: 'failed' };
+    default:
+      return { outcome: 'webhook_unavailable', cause: error };
+  }
+}
+
+const EVENT_OUTCOMES: Readonly<Record<RefreshResult['outcome'], Outcome>> = {
+  refreshed: 'success',
+  accepted: 'success',
+  not_refreshable: 'denied',
+  provider_not_configured: 'denied',
+  busy: 'denied',
+  limited: 'rate_limited',
+  reauth_needed: 'error',
+  failed: 'error',
+  webhook_unavailable: 'error',
+};
+
+/** TOKEN_REFRESHED, with who asked where somebody did (contract.md, "Events"). Pure. */
+export function refreshEvent(
+  vaultId: Id<'vlt'>,
+  serviceName: string,
+  { reason, userId, proxyId }: RefreshWish,
+  { outcome }: RefreshResult,
+): Parameters<AuditWriter['record']>[0] {
+  return {
+    vaultId,
+    eventType: 'TOKEN_REFRESHED',
+    outcome: EVENT_OUTCOMES[outcome],
+    serviceName,
+    userId,
+    proxyId,
+    detail: { outcome, reason },
+  };
 }

@@ -1,19 +1,17 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import { type Clock, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
-import type { Stores } from '../core/stores.ts';
-import type { LinkedWebhook } from '../webhook/linked-webhook.ts';
-import type { SettingAside } from '../webhook/set-aside.ts';
-import type { OnlineStatus } from '../webhook/online-status.ts';
-import { WebhookCallFailed } from '../webhook/webhook-call-failed.ts';
-import type { SetAsideReason, WebhookLink } from '../core/webhook-link.ts';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RefreshAttempt } from '../core/refresh-attempt.ts';
-import { isDue } from './due-tokens.ts';
-import { inLanes } from './lanes.ts';
-import { MAX_PAUSE_MS, beginning, settled } from './next-attempt.ts';
-import type { TokenRefresh } from './refresh-result.ts';
+import type { Stores } from '../core/stores.ts';
+import type { SetAsideReason, WebhookLink } from '../core/webhook-link.ts';
+import { WebhookCallFailed } from '../webhook/call-failed.ts';
+import type { OnlineStatus } from '../webhook/outages.ts';
+import type { LinkedWebhook } from '../webhook/retrying-client.ts';
+import type { SettingAside } from '../webhook/set-aside.ts';
 import { expiringTokens } from './expiring-tokens.ts';
+import type { TokenRefresh } from './refresh-result.ts';
+import { MAX_PAUSE_MS, beginning, isDue, settled } from './schedule.ts';
 
 /** Refreshes tokens before they end, for all accounts. */
 export interface RefreshScheduler {
@@ -195,4 +193,16 @@ async function* openLinks(links: Stores['webhookLinks']): AsyncGenerator<Webhook
     page = await links.ofOpenVaults({ after: page.at(-1)?.vaultId, limit: PAGE_OF_VAULTS });
     yield* page;
   } while (page.length === PAGE_OF_VAULTS);
+}
+
+/** Works on a few items at a time, in any order, until there are none left. Rejects as soon as one does. */
+export async function inLanes<T>(
+  lanes: number,
+  items: AsyncIterator<T>,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const lane = async (): Promise<void> => {
+    for (let next = await items.next(); next.done !== true; next = await items.next()) await work(next.value);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
 }

@@ -1,5 +1,5 @@
 import type { Clock, Id } from '@svault/shared';
-import { WebhookCallFailed } from './webhook-call-failed.ts';
+import { WebhookCallFailed } from './call-failed.ts';
 
 /**
  * What one account's webhook may take of this process: calls under way, and what its answers cost. Who exceeds it waits or is

@@ -10,8 +10,28 @@ import {
 } from '@svault/shared';
 import type { AccessSubject } from '../access/access-store.ts';
 import type { BoundWebhook } from '../access/caller-subject.ts';
-import type { WebhookKeys } from './webhook-keys.ts';
+import { type Actor, changeBy } from '../core/actor.ts';
+import { refusal } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
+import type { WebhookKeys } from './webhook-keys.ts';
+
+/**
+ * The webhook that tickets may be signed for: one that has answered under its key (protocol.md 5.1).
+ *
+ * @throws AppError WEBHOOK_NOT_CONFIGURED where the vault has none
+ */
+export async function boundWebhookOf(
+  stores: Pick<Stores, 'webhookLinks'>,
+  vaultId: Id<'vlt'>,
+): Promise<WebhookLink> {
+  const link = await stores.webhookLinks.find(vaultId);
+  if (link === undefined)
+    throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault. Bind one first.');
+  if (link.lastSeenAt === undefined)
+    throw refusal('WEBHOOK_NOT_CONFIGURED', 'The webhook of this vault has not answered since it was bound.');
+  return link;
+}
 
 /** protocol.md section 4: the longest life of each kind, in seconds. */
 const CREDENTIAL_SECONDS = 60;
@@ -165,3 +185,31 @@ const linkKey = ({ vaultId, key }: WebhookLink): LinkKey => ({
 /** A ticket is base64url and dots: nothing in it needs escaping. */
 const credentialUrl = (webhookUrl: string, ticket: string): string =>
   `${webhookUrl}/v1/credential?ticket=${ticket}`;
+
+export interface StoreTickets {
+  /**
+   * A ticket to store a token's secret at the webhook, with its event in the same transaction.
+   *
+   * @param replaces the version that may be replaced, 0 for none; undefined for any
+   * @throws AppError WEBHOOK_NOT_CONFIGURED
+   */
+  issue(
+    stores: Pick<Stores, 'audit' | 'webhookLinks'>,
+    actor: Actor,
+    serviceName: string,
+    replaces: number | undefined,
+  ): Promise<StoreAddress>;
+}
+
+export function createStoreTickets(tickets: Pick<Tickets, 'store'>): StoreTickets {
+  return {
+    issue: async (stores, actor, serviceName, replaces) => {
+      const link = await boundWebhookOf(stores, actor.vaultId);
+      const detail = replaces === undefined ? undefined : { replaces };
+      await stores.audit.append(
+        changeBy(actor, 'TOKEN_STORE_TICKET', { serviceName, ...(detail && { detail }) }),
+      );
+      return tickets.store(link, actor.userId, serviceName, replaces);
+    },
+  };
+}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '@svault/shared';
-import type { LinkedWebhook } from './linked-webhook.ts';
-import { WebhookCallFailed } from './webhook-call-failed.ts';
+import type { LinkedWebhook } from './retrying-client.ts';
+import { WebhookCallFailed } from './call-failed.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { createWebhookRecords } from './token-metadata.ts';
 

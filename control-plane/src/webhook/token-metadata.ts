@@ -6,10 +6,10 @@ import {
   storageBatchAnswerSchema,
   tokenMetadataSchema,
 } from '@svault/shared/schemas';
-import { TOKENS_AT_ONCE, fewerTokens } from './answer-caps.ts';
-import type { LinkedWebhook } from './linked-webhook.ts';
-import type { OnlineStatus } from './online-status.ts';
-import { WebhookCallFailed, isTooLarge } from './webhook-call-failed.ts';
+import { TOKENS_AT_ONCE, fewerTokens } from './response-limits.ts';
+import type { LinkedWebhook } from './retrying-client.ts';
+import type { OnlineStatus } from './outages.ts';
+import { WebhookCallFailed, isTooLarge } from './call-failed.ts';
 import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 

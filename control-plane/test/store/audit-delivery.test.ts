@@ -1,7 +1,7 @@
 import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../src/core/audit-event.ts';
-import type { AuditDestination, Shipment } from '../../src/webhook/shipper.ts';
+import type { AuditDestination, Shipment } from '../../src/webhook/audit-shipper.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createAuditDelivery } from '../../src/webhook/audit-delivery.ts';
 import type { LogHead } from '../../src/core/log-head.ts';

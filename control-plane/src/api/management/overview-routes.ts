@@ -4,7 +4,7 @@ import type { Limiter } from '../../limits/limiter.ts';
 import { readOverview } from '../../management/read-overview.ts';
 import { type GuideStep, markStep, readGuide } from '../../management/setup-guide.ts';
 import type { Stores } from '../../core/stores.ts';
-import type { OnlineStatus } from '../../webhook/online-status.ts';
+import type { OnlineStatus } from '../../webhook/outages.ts';
 import { overviewSchema, toOverviewView } from './schemas/overview.ts';
 import { setupGuideSchema, setupMarkSchema, setupStepParams } from './schemas/setup.ts';
 

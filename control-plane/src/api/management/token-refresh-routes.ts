@@ -3,8 +3,8 @@ import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { refusal } from '../../core/errors.ts';
 import type { RefreshResult, TokenRefresh } from '../../refresh/refresh-result.ts';
 import { tokenOf } from '../../management/tokens.ts';
-import { boundWebhookOf } from '../../webhook/bound-webhook.ts';
-import { asRefusal } from '../../webhook/webhook-call-failed.ts';
+import { boundWebhookOf } from '../../webhook/tickets.ts';
+import { asRefusal } from '../../webhook/call-failed.ts';
 import { serviceNameParams } from './schemas/fields.ts';
 import { tokenRefreshSchema } from './schemas/token-refresh.ts';
 

@@ -8,7 +8,7 @@ import { createToken, removeToken, tokenOf, updateToken } from '../../management
 import type { TokenMetadata } from '../../core/token.ts';
 import type { WebhookRecords } from '../../webhook/token-metadata.ts';
 import type { Stores } from '../../core/stores.ts';
-import type { StoreTickets } from '../../webhook/store-tickets.ts';
+import type { StoreTickets } from '../../webhook/tickets.ts';
 import { auditPageSchema, logPageRequest, toAuditView } from './schemas/audit.ts';
 import { serviceNameParams } from './schemas/fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';

@@ -3,12 +3,11 @@ import { changeBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import type { Stores } from '../../core/stores.ts';
-import type { WebhookBinder } from '../../webhook/bind-webhook.ts';
-import type { LinkedWebhook } from '../../webhook/linked-webhook.ts';
-import type { KeyRotation } from '../../webhook/rotate-key.ts';
-import { asRefusal } from '../../webhook/webhook-call-failed.ts';
-import { boundWebhookOf } from '../../webhook/bound-webhook.ts';
-import { probeWebhook } from '../../webhook/webhook-view.ts';
+import type { WebhookBinder } from '../../webhook/binding.ts';
+import { type LinkedWebhook, probeWebhook } from '../../webhook/retrying-client.ts';
+import type { KeyRotation } from '../../webhook/key-rotation.ts';
+import { asRefusal } from '../../webhook/call-failed.ts';
+import { boundWebhookOf } from '../../webhook/tickets.ts';
 import { bindRequestSchema, keyRotatedSchema, toWebhookView, webhookSchema } from './schemas/webhook.ts';
 
 export interface WebhookRouteDependencies {

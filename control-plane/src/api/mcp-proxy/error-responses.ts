@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Denial } from '../../access/denial.ts';
 import { TOO_MANY, createDenialAnswers, messagesWith, policyDenied } from '../http/denial-response.ts';
 import { type JsonRpcId, limitedBody } from '../http/json-rpc.ts';
-import type { ForwardRefusal } from '../../forwarding/forward.ts';
+import type { ForwardRefusal } from '../../forwarding/exchange.ts';
 
 /** How a caller is to be answered: by the id of its message, where it sent one. */
 export interface Asked {

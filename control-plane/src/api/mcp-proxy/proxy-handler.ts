@@ -15,7 +15,7 @@ import { withStandingHeaders } from '../http/static-headers.ts';
 import type { OngoingUses } from '../../access/ongoing-uses.ts';
 import type { ProxyAccess, ProxyDecision } from '../../access/proxy-access.ts';
 import { proxyKeyHash } from '../../access/proxy-credential.ts';
-import type { Forward, ProxyExchange } from '../../forwarding/forward.ts';
+import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
 import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
 import { createAnswerTaker } from './answer-taker.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';

@@ -7,7 +7,7 @@ import type { PageSession } from './page-session.ts';
 import type { Stores } from '../../core/stores.ts';
 import { refuseWhileLocked } from '../../core/lock.ts';
 import { type BindOffer, decodeWebhookUrl, readOffer } from '../../webhook/registration-link.ts';
-import type { WebhookBinder } from '../../webhook/bind-webhook.ts';
+import type { WebhookBinder } from '../../webhook/binding.ts';
 import { bindOfferCookie } from './bind-offer-cookie.ts';
 import * as html from './bind-page-html.ts';
 import { pageRoute, sendPage, wordsOf } from './page.ts';

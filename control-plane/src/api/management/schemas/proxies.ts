@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { headerTemplatesSchema } from '@svault/shared/schemas';
-import { deliveryMark } from '../../../forwarding/config-delivery.ts';
+import { deliveryMark } from '../../../forwarding/proxy-config-sync.ts';
 import type { NewProxy } from '../../../management/manage-proxies.ts';
 import type { Proxy } from '../../../core/proxy.ts';
 import type { WebhookLink } from '../../../core/webhook-link.ts';

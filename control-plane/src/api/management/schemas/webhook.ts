@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bindCodeSchema, hmacHashSchema, thumbprintSchema } from '@svault/shared/schemas';
 import { problemOfWebhookUrl } from '../../../webhook/registration-link.ts';
 import { SET_ASIDE_REASONS } from '../../../core/webhook-link.ts';
-import type { WebhookView } from '../../../webhook/webhook-view.ts';
+import type { WebhookView } from '../../../webhook/retrying-client.ts';
 import { timeSchema } from './fields.ts';
 
 const ADDRESS = { description: "The webhook's address", examples: ['https://vault.example.org'] };

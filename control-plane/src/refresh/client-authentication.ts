@@ -1,0 +1,93 @@
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import {
+  type Clock,
+  Secret,
+  fromBase64url,
+  randomToken,
+  systemClock,
+  toBase64url,
+  utf8,
+} from '@svault/shared';
+import type { AssertionAlgorithm, Provider, StoredProvider } from '../core/provider.ts';
+
+/** What proves a client to its provider (protocol.md section 7, `update`). */
+export type ClientAuthentication = { readonly clientSecret: Secret } | { readonly clientAssertion: Secret };
+
+/** @throws AeadFailed where the kept secret does not open */
+export async function authenticateClient(
+  provider: StoredProvider,
+  masterKeys: MasterKeys,
+  clock: Clock,
+): Promise<ClientAuthentication> {
+  const secret = openProviderSecret(provider, masterKeys);
+  const { algorithm } = provider;
+  if (provider.authMethod !== 'private_key_jwt' || algorithm === undefined) return { clientSecret: secret };
+  return { clientAssertion: await signClientAssertion({ ...provider, algorithm }, secret, clock) };
+}
+
+type Bound = Pick<Provider, 'authMethod' | 'clientId' | 'id' | 'tokenUrl' | 'vaultId'>;
+
+/**
+ * What a wrapped secret is bound to: not only its row, so that whoever can change a row of the database cannot have the
+ * secret used for another provider.
+ */
+const providerSecretPurpose = ({ vaultId, id, authMethod, tokenUrl, clientId }: Bound): string =>
+  `provider-secret:${JSON.stringify([vaultId, id, authMethod, tokenUrl, clientId])}`;
+
+/** @param secret a client secret, or a private key as PEM */
+export function wrapProviderSecret(provider: Bound, secret: Secret, masterKeys: MasterKeys): string {
+  return toBase64url(masterKeys.wrap(utf8(secret.reveal()), providerSecretPurpose(provider)));
+}
+
+/** @throws AeadFailed when it was wrapped under another master key or for another provider */
+export function openProviderSecret(provider: StoredProvider, masterKeys: MasterKeys): Secret {
+  const wrapped = fromBase64url(provider.secretWrapped);
+  if (wrapped === undefined) throw new TypeError(`the wrapped secret of ${provider.id} is no base64url`);
+  return new Secret(
+    Buffer.from(masterKeys.unwrap(wrapped, providerSecretPurpose(provider))).toString('utf8'),
+  );
+}
+
+/** Protocol section 7: `exp` of an assertion. */
+const LIFETIME_SECONDS = 60;
+
+/**
+ * Signs what a client proves itself by (RFC 7523 section 3; OpenID Connect Core section 9, `private_key_jwt`): for this
+ * token URL alone, once, within a minute.
+ *
+ * @param privateKey PEM, PKCS#8
+ */
+export async function signClientAssertion(
+  { tokenUrl, clientId, algorithm, keyId }: AssertionFacts,
+  privateKey: Secret,
+  clock: Clock,
+): Promise<Secret> {
+  // Loaded where it is used: few accounts have such a provider.
+  const { SignJWT, importPKCS8 } = await import('jose');
+  const key = await importPKCS8(privateKey.reveal(), algorithm);
+  const iat = Math.floor(clock.now() / 1000);
+  const jwt = await new SignJWT()
+    .setProtectedHeader({ alg: algorithm, ...(keyId !== undefined && { kid: keyId }) })
+    .setIssuer(clientId)
+    .setSubject(clientId)
+    .setAudience(tokenUrl)
+    .setIssuedAt(iat)
+    .setExpirationTime(iat + LIFETIME_SECONDS)
+    .setJti(randomToken())
+    .sign(key);
+  return new Secret(jwt);
+}
+
+export interface AssertionFacts extends Pick<Provider, 'clientId' | 'keyId' | 'tokenUrl'> {
+  readonly algorithm: AssertionAlgorithm;
+}
+
+/** Whether a key signs by an algorithm, by trying: a key of another kind, or too short a one, does not. */
+export async function canSignBy(algorithm: AssertionAlgorithm, privateKey: Secret): Promise<boolean> {
+  const facts = { tokenUrl: '', clientId: '', keyId: undefined, algorithm };
+  // What is wrong with it is not told on: an error's text could quote the key.
+  return signClientAssertion(facts, privateKey, systemClock).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,63 @@
+import type { Id } from '@svault/shared';
+import { STORAGE_LIMITS, auditEventSchema } from '@svault/shared/schemas';
+import { describe, expect, it } from 'vitest';
+import { type NewAuditEvent, stampEvent } from '../core/audit-event.ts';
+import { EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
+import { MAX_BATCH_EVENTS, cutBatch, toWireEvent } from './audit-delivery.ts';
+
+const event: NewAuditEvent = {
+  vaultId: `vlt_${'v'.repeat(22)}` as Id<'vlt'>,
+  eventType: 'WEBHOOK_LOG_CONTRADICTION',
+  outcome: 'rate_limited',
+  agentId: `agt_${'a'.repeat(22)}` as Id<'agt'>,
+  proxyId: `prx_${'p'.repeat(22)}` as Id<'prx'>,
+  userId: `usr_${'u'.repeat(22)}` as Id<'usr'>,
+  serviceName: 'github',
+  count: 2 ** 40,
+};
+
+const events = (length: number, of = event) =>
+  Array.from({ length }, () => linkEvent(EMPTY_CHAIN, stampEvent(of, Date.parse('2026-11-20T12:00:00Z'))));
+
+const bodyBytes = (batch: ReturnType<typeof events>): number =>
+  Buffer.byteLength(
+    JSON.stringify({
+      batch: [
+        { op: 'audit.append', events: batch.map(toWireEvent) },
+        { op: 'audit.list', limit: 1 },
+      ],
+    }),
+  );
+
+it('carries no half of a surrogate pair, which a strict webhook would refuse for ever', () => {
+  const [written] = events(1);
+  const old = written && { ...written, detail: { name: 'x\ud800', tags: ['\udc00'] } };
+  expect(old && toWireEvent(old).detail).toEqual({ name: 'x\ufffd', tags: ['\ufffd'] });
+});
+
+describe('a batch', () => {
+  it('has at most as many events as the protocol takes', () => {
+    expect(MAX_BATCH_EVENTS).toBe(STORAGE_LIMITS.auditEvents);
+    expect(cutBatch(events(501))).toHaveLength(500);
+    expect(cutBatch(events(3))).toHaveLength(3);
+    expect(cutBatch([])).toEqual([]);
+  });
+
+  it.each([
+    ['details in full', { ...event, detail: { text: '\u0000'.repeat(150) } }],
+    ['details outside ASCII', { ...event, detail: { text: '語'.repeat(900) } }],
+    ['the longest names', { ...event, serviceName: '\u{10FFFF}'.repeat(63) }],
+  ])('stays within 1 MiB with %s', (_name, of) => {
+    const batch = cutBatch(events(500, of));
+    expect(batch.length).toBeGreaterThan(100);
+    expect(bodyBytes([...batch])).toBeLessThanOrEqual(1024 * 1024);
+  });
+
+  it('holds what the protocol takes as an event, and neither vault nor hash', () => {
+    const [first] = events(1, { ...event, detail: { name: '語'.repeat(1000) } });
+    const wire = toWireEvent(first!);
+    expect(auditEventSchema.safeParse(wire).success).toBe(true);
+    expect(Object.keys(wire)).not.toContain('hash');
+    expect(Object.keys(wire)).not.toContain('vaultId');
+  });
+});
