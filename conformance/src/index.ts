@@ -1,13 +1,13 @@
-export type { Check } from './check.ts';
-export { BaselineRefused, parseBaseline } from './baseline.ts';
-export type { Baseline } from './baseline.ts';
+export type { Check } from './check/check.ts';
+export { BaselineRefused, parseBaseline } from './report/baseline.ts';
+export type { Baseline } from './report/baseline.ts';
 export { parseRegistrationLink } from './binding/registration-link.ts';
 export type { Answer, Sent } from './http/client.ts';
 export type { Patience } from './http/patience.ts';
 export { CHECKS, selectChecks, UnknownCheck } from './registry.ts';
 export { loadRequirements } from './requirements.ts';
 export type { Requirement } from './requirements.ts';
-export type { Outcome } from './outcome.ts';
+export type { Outcome } from './check/outcome.ts';
 export { FORMATS, write } from './report/formats.ts';
 export type { Format } from './report/formats.ts';
 export type { Report, ReportedCheck, ReportedFailure } from './report/report.ts';

@@ -1,54 +1,59 @@
-import type { Check } from './check.ts';
-import { ADDRESS_CHECKS } from './scenarios/addresses.ts';
-import { AUDIT_CHECKS } from './scenarios/audit.ts';
-import { BINDING_CHECKS } from './scenarios/binding.ts';
-import { BODY_CHECKS } from './scenarios/bodies.ts';
-import { CORS_CHECKS } from './scenarios/cors.ts';
-import { CREDENTIAL_CHECKS } from './scenarios/credential.ts';
-import { CREDENTIAL_TICKET_CHECKS } from './scenarios/credential-tickets.ts';
-import { DESTINATION_CHECKS } from './scenarios/destinations.ts';
-import { ERROR_CHECKS } from './scenarios/errors.ts';
-import { HEALTH_CHECKS } from './scenarios/health.ts';
-import { INJECTION_CHECKS } from './scenarios/injection.ts';
-import { LEASE_CHECKS } from './scenarios/leases.ts';
-import { METHOD_CHECKS } from './scenarios/methods.ts';
-import { MINTER_SETTINGS_CHECKS } from './scenarios/minter-settings.ts';
-import { MINTING_CALL_CHECKS } from './scenarios/minting-calls.ts';
-import { MINTING_CHECKS } from './scenarios/minting.ts';
-import { NAME_CHECKS } from './scenarios/names.ts';
-import { PROXY_ADMISSION_CHECKS } from './scenarios/proxy-admission.ts';
-import { PROXY_ANSWER_CHECKS } from './scenarios/proxy-answers.ts';
-import { PROXY_CHECKS } from './scenarios/proxy.ts';
-import { PROXY_CONFIG_CHECKS } from './scenarios/proxy-configs.ts';
-import { REFRESH_CHECKS } from './scenarios/refresh.ts';
-import { REPLAY_CHECKS } from './scenarios/replay.ts';
-import { ROTATION_CHECKS } from './scenarios/rotation.ts';
-import { SECRECY_CHECKS } from './scenarios/secrecy.ts';
-import { SEALED_CHECKS } from './scenarios/sealed.ts';
-import { SEALED_RECIPIENT_CHECKS } from './scenarios/sealed-recipients.ts';
-import { SHORT_SECRET_CHECKS } from './scenarios/short-secrets.ts';
-import { SIGNATURE_COMPONENT_CHECKS } from './scenarios/signature-components.ts';
-import { SIGNATURE_DIGEST_CHECKS } from './scenarios/signature-digests.ts';
-import { SIGNATURE_HEADER_CHECKS } from './scenarios/signature-headers.ts';
-import { SIGNATURE_TARGET_CHECKS } from './scenarios/signature-targets.ts';
-import { SIGNATURE_CHECKS } from './scenarios/signatures.ts';
-import { STORAGE_CHECKS } from './scenarios/storage.ts';
-import { STORE_CHECKS } from './scenarios/store.ts';
-import { STREAMING_CHECKS } from './scenarios/streaming.ts';
-import { TICKET_CLAIM_CHECKS } from './scenarios/ticket-claims.ts';
-import { TICKET_FORM_CHECKS } from './scenarios/ticket-forms.ts';
-import { TICKET_USE_CHECKS } from './scenarios/ticket-use.ts';
-import { TICKET_CHECKS } from './scenarios/tickets.ts';
-import { TOKEN_TYPE_CHECKS } from './scenarios/token-types.ts';
-import { TOTP_CHECKS } from './scenarios/totp.ts';
-import { TOTP_REFUSAL_CHECKS } from './scenarios/totp-refusals.ts';
-import { WRONG_CODE_CHECKS } from './scenarios/wrong-codes.ts';
+import type { Check } from './check/check.ts';
+import { ADDRESS_CHECKS } from './scenarios/proxy/addresses.ts';
+import { AUDIT_CHECKS } from './scenarios/storage/audit.ts';
+import { BIND_PAGE_CHECKS } from './scenarios/binding/bind-page.ts';
+import { EXCHANGE_CHECKS } from './scenarios/binding/exchange.ts';
+import { BODY_CHECKS } from './scenarios/transport/bodies.ts';
+import { JSON_CHECKS } from './scenarios/transport/json.ts';
+import { CORS_CHECKS } from './scenarios/store/cors.ts';
+import { CREDENTIAL_CHECKS } from './scenarios/credential/delivery.ts';
+import { CREDENTIAL_TICKET_CHECKS } from './scenarios/credential/tickets.ts';
+import { DESTINATION_CHECKS } from './scenarios/proxy/destinations.ts';
+import { STORED_SETTINGS_CHECKS } from './scenarios/proxy/stored-settings.ts';
+import { ERROR_CHECKS } from './scenarios/transport/errors.ts';
+import { HEALTH_CHECKS } from './scenarios/transport/health.ts';
+import { INJECTION_CHECKS } from './scenarios/proxy/injection.ts';
+import { LEASE_CHECKS } from './scenarios/refresh/leases.ts';
+import { METHOD_CHECKS } from './scenarios/transport/methods.ts';
+import { MINTER_SETTINGS_CHECKS } from './scenarios/minting/settings.ts';
+import { MINTING_CALL_CHECKS } from './scenarios/minting/calls.ts';
+import { MINTING_CHECKS } from './scenarios/minting/minting.ts';
+import { NAME_CHECKS } from './scenarios/transport/names.ts';
+import { PROXY_ADMISSION_CHECKS } from './scenarios/proxy/admission.ts';
+import { PROXY_ANSWER_CHECKS } from './scenarios/proxy/answers.ts';
+import { PROXY_CHECKS } from './scenarios/proxy/calls.ts';
+import { PROXY_CONFIG_CHECKS } from './scenarios/storage/proxy-configs.ts';
+import { REFRESH_CHECKS } from './scenarios/refresh/refresh.ts';
+import { REPLAY_CHECKS } from './scenarios/signatures/replay.ts';
+import { ROTATION_CHECKS } from './scenarios/binding/rotation.ts';
+import { SECRECY_CHECKS } from './scenarios/storage/secrecy.ts';
+import { SEALED_CHECKS } from './scenarios/credential/sealed.ts';
+import { SEALED_RECIPIENT_CHECKS } from './scenarios/credential/sealed-recipients.ts';
+import { SHORT_SECRET_CHECKS } from './scenarios/store/short-secrets.ts';
+import { SIGNATURE_COMPONENT_CHECKS } from './scenarios/signatures/components.ts';
+import { SIGNATURE_DIGEST_CHECKS } from './scenarios/signatures/digests.ts';
+import { SIGNATURE_HEADER_CHECKS } from './scenarios/signatures/headers.ts';
+import { SIGNATURE_TARGET_CHECKS } from './scenarios/signatures/targets.ts';
+import { SIGNATURE_CHECKS } from './scenarios/signatures/keys-and-times.ts';
+import { STORAGE_CHECKS } from './scenarios/storage/operations.ts';
+import { STORE_CHECKS } from './scenarios/store/tickets.ts';
+import { STREAMING_CHECKS } from './scenarios/proxy/streaming.ts';
+import { TICKET_CLAIM_CHECKS } from './scenarios/tickets/claims.ts';
+import { TICKET_FORM_CHECKS } from './scenarios/tickets/forms.ts';
+import { TICKET_USE_CHECKS } from './scenarios/tickets/use.ts';
+import { TICKET_CHECKS } from './scenarios/tickets/refusals.ts';
+import { TOKEN_TYPE_CHECKS } from './scenarios/credential/token-types.ts';
+import { TOTP_CHECKS } from './scenarios/minting/totp.ts';
+import { TOTP_REFUSAL_CHECKS } from './scenarios/minting/totp-refusals.ts';
+import { WRONG_CODE_CHECKS } from './scenarios/binding/wrong-codes.ts';
 
 /** Every check, in the order in which they run and are reported: what changes the key comes last. */
 export const CHECKS: readonly Check[] = [
-  ...BINDING_CHECKS,
+  ...BIND_PAGE_CHECKS,
+  ...EXCHANGE_CHECKS,
   ...HEALTH_CHECKS,
   ...METHOD_CHECKS,
+  ...JSON_CHECKS,
   ...BODY_CHECKS,
   ...SIGNATURE_HEADER_CHECKS,
   ...SIGNATURE_COMPONENT_CHECKS,
@@ -83,6 +88,7 @@ export const CHECKS: readonly Check[] = [
   ...SHORT_SECRET_CHECKS,
   ...STREAMING_CHECKS,
   ...DESTINATION_CHECKS,
+  ...STORED_SETTINGS_CHECKS,
   ...ADDRESS_CHECKS,
   ...REFRESH_CHECKS,
   ...LEASE_CHECKS,

@@ -1,17 +1,16 @@
 import { CAPABILITIES, type Capability } from '@svault/shared/schemas';
 import { bind } from './binding/bind.ts';
 import type { BindingTranscript } from './binding/transcript.ts';
-import { CheckSkipped, NotTestable } from './check-outcome.ts';
-import type { Check } from './check.ts';
+import { CheckSkipped, NotTestable, type Outcome, outcomeOf } from './check/outcome.ts';
+import type { Check } from './check/check.ts';
 import { forgeSignature } from './forge/signature.ts';
 import { createClient, NoAnswer, type Client } from './http/client.ts';
 import { PATIENCE, withPatience, type Patience } from './http/patience.ts';
 import { jsonObject } from './http/read-answer.ts';
-import { outcomeOf, type Outcome } from './outcome.ts';
 import { withJournal, type Journal } from './redaction/journal.ts';
 import type { Requirement } from './requirements.ts';
 import type { Binding, Target, WebhookToTest } from './target.ts';
-import { createTools, type Toolbox } from './tools.ts';
+import { createTools, type Toolbox } from './check/tools.ts';
 import { startUpstream, type Upstream, type UpstreamAddress } from './upstream/upstream.ts';
 
 export interface Result {

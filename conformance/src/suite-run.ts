@@ -1,5 +1,5 @@
-import type { Baseline } from './baseline.ts';
-import type { Check } from './check.ts';
+import type { Baseline } from './report/baseline.ts';
+import type { Check } from './check/check.ts';
 import { CHECKS } from './registry.ts';
 import { buildReport, reportedCheck } from './report/build-report.ts';
 import type { Report, ReportedCheck } from './report/report.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { compareWithBaseline, type Baseline } from './baseline.ts';
+import { compareWithBaseline, type Baseline } from './report/baseline.ts';
 import { CHECKS, selectChecks } from './registry.ts';
 import { reportedCheck } from './report/build-report.ts';
 import { failureLines } from './report/failure-text.ts';

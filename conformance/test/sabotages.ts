@@ -1,6 +1,6 @@
 import { FLAWS } from '../fixtures/flaws.ts';
 import type { Rules } from '../fixtures/rules.ts';
-import type { Check } from '../src/check.ts';
+import type { Check } from '../src/check/check.ts';
 import { CHECKS } from '../src/registry.ts';
 
 /** The checks that observe the binding itself have a run of their own (binding.test.ts). */

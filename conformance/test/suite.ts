@@ -1,6 +1,6 @@
 import { SERVICE_URL, startMinimalWebhook } from '../fixtures/minimal.ts';
 import { RIGHT, type Rules } from '../fixtures/rules.ts';
-import type { Check } from '../src/check.ts';
+import type { Check } from '../src/check/check.ts';
 import { CHECKS } from '../src/registry.ts';
 import { loadRequirements } from '../src/requirements.ts';
 import { runChecks, type Result } from '../src/runner.ts';

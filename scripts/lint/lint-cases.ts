@@ -55,7 +55,7 @@ const PACKAGES: readonly ImportCase[] = [
     allows: ['@svault/shared', 'pino', 'express', 'better-sqlite3'],
   },
   {
-    file: 'conformance/src/check.ts',
+    file: 'conformance/src/check/check.ts',
     refuses: ['@svault/server-kit/logger', '@svault/webhook/serve', '@svault/test-kit/clock'],
     allows: ['@svault/shared', 'node:http'],
   },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { utf8, type HmacKey } from '@svault/shared';
-import { NotTestable } from '../check-outcome.ts';
+import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Answer, type Client, type RequestToSend } from '../http/client.ts';
 import type { Address, Binding, Invitation } from '../target.ts';
 import { bindingOf } from './exchanged.ts';

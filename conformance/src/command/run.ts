@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { parseBaseline, type Baseline, BaselineRefused } from '../baseline.ts';
-import type { Check } from '../check.ts';
+import { parseBaseline, type Baseline, BaselineRefused } from '../report/baseline.ts';
+import type { Check } from '../check/check.ts';
 import { selectChecks } from '../registry.ts';
 import { formatOf, write, type Format } from '../report/formats.ts';
 import type { Report } from '../report/report.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NotTestable } from '../check-outcome.ts';
+import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Answer, type Client, type Sent } from './client.ts';
 import { withPatience } from './patience.ts';
 

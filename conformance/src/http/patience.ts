@@ -1,4 +1,4 @@
-import { NotTestable } from '../check-outcome.ts';
+import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Client, type OpenAnswer } from './client.ts';
 
 /** How much a run puts up with. */

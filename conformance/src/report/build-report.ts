@@ -1,14 +1,14 @@
-import type { Baseline } from '../baseline.ts';
+import type { Baseline } from './baseline.ts';
 import type { Answer, Sent } from '../http/client.ts';
 import { jsonObject } from '../http/read-answer.ts';
-import type { Kept, Outcome } from '../outcome.ts';
+import type { Kept, Outcome } from '../check/outcome.ts';
 import type { Journal } from '../redaction/journal.ts';
 import { onOneLine, printable } from '../redaction/printable.ts';
 import type { Requirement } from '../requirements.ts';
 import type { Result } from '../runner.ts';
 import type { Address } from '../target.ts';
 import { version } from '../version.ts';
-import { compareWithBaseline } from '../baseline.ts';
+import { compareWithBaseline } from './baseline.ts';
 import { coverageOf } from './coverage.ts';
 import { hintsFor } from './hints.ts';
 import {

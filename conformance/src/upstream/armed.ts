@@ -1,7 +1,7 @@
 import type { WebhookErrorCode } from '@svault/shared';
-import { expectRefusal, expectThat } from '../expect.ts';
+import { expectRefusal, expectThat } from '../check/expect.ts';
 import type { Answer } from '../http/client.ts';
-import type { ProxiedCall, Tools } from '../tools.ts';
+import type { ProxiedCall, Tools } from '../check/tools.ts';
 import { reachable } from './reachable.ts';
 import type { Place, UpstreamAnswer, UpstreamCall } from './upstream.ts';
 

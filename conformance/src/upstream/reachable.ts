@@ -1,6 +1,6 @@
-import { NotTestable } from '../check-outcome.ts';
+import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Answer } from '../http/client.ts';
-import type { Tools } from '../tools.ts';
+import type { Tools } from '../check/tools.ts';
 
 const proofs = new WeakMap<Tools, Promise<void>>();
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import { createServer, request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { NotTestable } from '../check-outcome.ts';
+import { NotTestable } from '../check/outcome.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 const LOOPBACK = { host: '127.0.0.1', port: 0 };

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { headerPairs, randomToken, type HeaderPairs } from '@svault/shared';
 import { allowedHostFor } from '@svault/shared/schemas';
-import { NotTestable } from '../check-outcome.ts';
+import { NotTestable } from '../check/outcome.ts';
 
 /** Where the suite's own server listens, and under which address the webhook under test reaches it. */
 export interface UpstreamAddress {

@@ -1,0 +1,238 @@
+import { type HeaderPairs, type HmacKey, type TicketOp, randomToken, utf8 } from '@svault/shared';
+import type { Capability } from '@svault/shared/schemas';
+import { CheckSkipped, NotTestable } from './outcome.ts';
+import { forgeSignature, type SignatureDeviation } from '../forge/signature.ts';
+import { forgeTicket, type TicketDeviation } from '../forge/ticket.ts';
+import type { Answer, Client, OpenAnswer, RequestToSend } from '../http/client.ts';
+import { jsonObject } from '../http/read-answer.ts';
+import type { Target } from '../target.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+
+/** A request of the service; a body that is an object goes as JSON. */
+export interface ServiceRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Beside those of the signature. */
+  readonly headers?: HeaderPairs;
+  readonly body?: object | string | Uint8Array;
+}
+
+/** A call that an agent makes through a proxy. */
+export interface ProxiedCall {
+  readonly proxyId: string;
+  readonly serviceName: string;
+  /** `POST` where it is absent. */
+  readonly method?: string;
+  readonly headers?: HeaderPairs;
+  readonly body?: string | Uint8Array;
+  readonly ticket?: TicketDeviation;
+  readonly signature?: SignatureDeviation;
+}
+
+/** What a check works with: the wire, and the service's hand on it. */
+export interface Tools {
+  /** Whom to talk to; its key changes with {@link Tools.keyIsNow}. */
+  readonly target: Target;
+  readonly send: Client['send'];
+  /** Sends a request that the service signed, rightly or with a deviation. */
+  signed(request: ServiceRequest, deviation?: SignatureDeviation): Promise<Answer>;
+  /** Such a request as it would be sent, to be tampered with first. */
+  sign(request: ServiceRequest, deviation?: SignatureDeviation): RequestToSend;
+  /** One operation of `POST /v1/storage`, or a batch. */
+  storage(operation: object): Promise<Answer>;
+  ticket(op: TicketOp, serviceName: string, deviation?: TicketDeviation): string;
+  /**
+   * `POST /v1/store` with a ticket of its own, as a browser or a command line sends it.
+   * @throws CheckSkipped where the webhook claims something, but not this
+   */
+  store(serviceName: string, body: object | string, deviation?: TicketDeviation): Promise<Answer>;
+  /** `GET /v1/credential` with a ticket in the query, as an agent comes from the 307. */
+  fetchCredential(ticket: string, headers?: HeaderPairs): Promise<Answer>;
+  /** `POST /v1/proxy`, its body read whole. */
+  proxied(call: ProxiedCall): Promise<Answer>;
+  /** `POST /v1/proxy`, its body read as it comes. */
+  proxiedOpen(call: ProxiedCall): Promise<OpenAnswer>;
+  /**
+   * A service name that nothing is stored under yet; removed after the run.
+   * @param shape makes another name of it, which is removed instead
+   */
+  freshName(shape?: (fresh: string) => string): string;
+  /** An id of a proxy that nothing is configured under yet; removed after the run. */
+  freshProxyId(): string;
+  /** What has to be there before a check can look. */
+  readonly given: {
+    /**
+     * Stores this under a name of its own.
+     * @returns the name
+     * @throws NotTestable where the webhook does not take it
+     */
+    record(body: object): Promise<string>;
+    /** A text under a name of its own, with these settings beside it. @throws NotTestable */
+    text(settings?: object): Promise<{ readonly name: string; readonly value: string }>;
+    /** A proxy's configuration under an id of its own. @throws NotTestable */
+    proxy(config: {
+      readonly serviceName: string;
+      readonly upstreamUrl: string;
+      readonly headerTemplates: Readonly<Record<string, string>>;
+    }): Promise<string>;
+    /** The suite's own server, started when first asked for. */
+    upstream(): Promise<Upstream>;
+  };
+  /** Every answer of this run so far, the long ones and those that were read piece by piece aside. */
+  readonly seen: readonly Answer[];
+  /** What the webhook claims. */
+  readonly claims: ReadonlySet<Capability>;
+  /** From now on the service signs with this key. */
+  keyIsNow(key: HmacKey): void;
+  /** Whether the key may be another one after the run: nobody else counts on it. */
+  readonly mayReplaceKey: boolean;
+}
+
+/** Tools for one run, and what clears up after it. */
+export interface Toolbox {
+  readonly tools: Tools;
+  /** Deletes every record and proxy that the run may have stored. */
+  clearUp(): Promise<void>;
+}
+
+/** What is kept of a run has to fit into memory whatever is answered. */
+const SEEN_BODY_BYTES = 64 * 1024;
+const NAME_PREFIX = 'svault-conformance-';
+
+export function createTools(options: {
+  readonly target: Target;
+  readonly client: Client;
+  readonly claims: ReadonlySet<Capability>;
+  readonly upstream: () => Promise<Upstream>;
+  readonly mayReplaceKey: boolean;
+}): Toolbox {
+  const { client, claims, upstream, mayReplaceKey } = options;
+  let { target } = options;
+  const names: string[] = [];
+  const proxyIds: string[] = [];
+
+  const seen: Answer[] = [];
+  const send: Client['send'] = async (request) => {
+    const answer = await client.send(request);
+    if (answer.body.byteLength <= SEEN_BODY_BYTES) seen.push(answer);
+    return answer;
+  };
+  const freshName: Tools['freshName'] = (shape = (fresh) => fresh) => {
+    const name = shape(NAME_PREFIX + randomToken(8));
+    names.push(name);
+    return name;
+  };
+  const freshProxyId = (): string => {
+    const id = `prx_${randomToken(16)}`;
+    proxyIds.push(id);
+    return id;
+  };
+  const sign: Tools['sign'] = ({ method, path, headers: beside = [], body }, deviation) => {
+    const bytes = bytesOf(body);
+    const { headers, base } = forgeSignature(
+      target,
+      { method, path, headers: beside, body: bytes },
+      deviation,
+    );
+    return { method, path, headers, body: bytes, signatureBase: base };
+  };
+  const signed: Tools['signed'] = (request, deviation) => send(sign(request, deviation));
+  const storage: Tools['storage'] = (body) => signed({ method: 'POST', path: '/v1/storage', body });
+  const ticket: Tools['ticket'] = (op, serviceName, deviation) =>
+    forgeTicket(target, op, serviceName, deviation);
+  const store: Tools['store'] = async (serviceName, body, deviation) => {
+    // Who claims something else is not asked to (HEA-06). Where nothing is known of the claims, the store tells.
+    if (claims.size > 0 && !claims.has('store')) throw new CheckSkipped('the webhook does not claim store');
+    return send({
+      method: 'POST',
+      path: '/v1/store',
+      headers: [
+        ['authorization', `Bearer ${ticket('store', serviceName, deviation)}`],
+        ['content-type', 'application/json'],
+      ],
+      body: bytesOf(body),
+    });
+  };
+  const proxiedRequest = (call: ProxiedCall): RequestToSend => {
+    const { proxyId, serviceName, method: htm = 'POST', headers = [], body, ticket: deviation } = call;
+    const claimed = { ...deviation, claims: { prx: proxyId, htm, ...deviation?.claims } };
+    const content = headers.find(([name]) => name === 'content-type')?.[1];
+    return sign(
+      {
+        method: 'POST',
+        path: '/v1/proxy',
+        headers: [
+          ...headers.filter(([name]) => name !== 'content-type'),
+          ['sv-ticket', ticket('proxy', serviceName, claimed)],
+        ],
+        body: bytesOf(body),
+      },
+      { contentType: content ?? 'application/octet-stream', ...call.signature },
+    );
+  };
+  const record = async (body: object): Promise<string> => {
+    const name = freshName();
+    const answer = await store(name, body);
+    const stored = jsonObject(answer);
+    if (answer.status !== 200 || stored === undefined)
+      throw new NotTestable('what the check fetches could not be stored', answer);
+    return name;
+  };
+
+  const tools: Tools = {
+    get target() {
+      return target;
+    },
+    send,
+    sign,
+    signed,
+    storage,
+    ticket,
+    store,
+    fetchCredential: (token, headers = []) =>
+      send({ method: 'GET', path: `/v1/credential?ticket=${token}`, headers }),
+    proxied: (call) => send(proxiedRequest(call)),
+    proxiedOpen: (call) => client.open(proxiedRequest(call)),
+    freshName,
+    freshProxyId,
+    given: {
+      record,
+      text: async (settings = {}) => {
+        const value = `canary-${randomToken()}`;
+        return { name: await record({ tokenType: 'PlainText', value, ...settings }), value };
+      },
+      proxy: async (config) => {
+        const proxyId = freshProxyId();
+        const answer = await storage({ op: 'proxies.put', proxyId, ...config });
+        if (answer.status !== 200) throw new NotTestable('the proxy could not be configured', answer);
+        return proxyId;
+      },
+      upstream,
+    },
+    seen,
+    claims,
+    keyIsNow: (key) => {
+      target = { ...target, key };
+    },
+    mayReplaceKey,
+  };
+  return {
+    tools,
+    clearUp: async () => {
+      const operations = [
+        ...proxyIds.map((proxyId) => ({ op: 'proxies.delete', proxyId })),
+        ...names.map((serviceName) => ({ op: 'tokens.delete', serviceName })),
+      ];
+      for (let at = 0; at < operations.length; at += BATCH)
+        await storage({ batch: operations.slice(at, at + BATCH) });
+    },
+  };
+}
+
+/** Operations in one batch (STO-06). */
+const BATCH = 100;
+
+function bytesOf(body: ServiceRequest['body']): Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  return utf8(typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body));
+}

@@ -1,0 +1,30 @@
+import { CheckSkipped } from '../../check/outcome.ts';
+import type { Tools } from '../../check/tools.ts';
+
+const asked = new WeakMap<Tools, Promise<boolean>>();
+
+/**
+ * Whether a `JWT` may be stored with a `provider`. Who claims neither way of refreshing may refuse that member, since
+ * what cannot be done must not look as if it was (SAV-02, SAV-06); everybody else has to take it. Asked once in a run.
+ */
+export function takesProviders(tools: Tools): Promise<boolean> {
+  const before = asked.get(tools);
+  if (before !== undefined) return before;
+  const answer = ask(tools);
+  asked.set(tools, answer);
+  return answer;
+}
+
+/** @throws CheckSkipped where none may be stored */
+export async function needProviders(tools: Tools): Promise<void> {
+  if (!(await takesProviders(tools)))
+    throw new CheckSkipped('the webhook claims no way of refreshing, and refuses a provider');
+}
+
+async function ask(tools: Tools): Promise<boolean> {
+  if (tools.claims.has('refresh-notify') || tools.claims.has('sv-refresh')) return true;
+  const provider = { tokenUrl: 'https://provider.example/token', clientId: 'conformance' };
+  const body = { tokenType: 'JWT', accessToken: 'a.b.c', refreshToken: 'canary', provider };
+  const { status } = await tools.store(tools.freshName(), body);
+  return status !== 400;
+}
