@@ -50,7 +50,7 @@ import { MCP_PATH, createMcpHandler } from './api/mcp/mcp-handler.ts';
 import { createTokenUrlRule } from './management/token-url.ts';
 import { createProxyHandler } from './api/mcp-proxy/proxy-handler.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './api/credentials/handler.ts';
-import { PROXY_PATH } from './core/proxy-path.ts';
+import { PROXY_PATH } from './core/proxy.ts';
 import { type OfferConfig, createOfferConfig } from './management/offer-config.ts';
 import { createDescribeGrants } from './api/mcp/describe-grants.ts';
 

@@ -26,7 +26,7 @@ import {
   createProxyConfigDelivery,
   createProxyConfigRemoval,
 } from './forwarding/proxy-config-sync.ts';
-import { PROXY_PATH } from './core/proxy-path.ts';
+import { PROXY_PATH } from './core/proxy.ts';
 import { createBodyRoom } from './access/body-room.ts';
 import { type OngoingUses, createOngoingUses } from './access/ongoing-uses.ts';
 import { createOpenStreams } from './access/open-streams.ts';

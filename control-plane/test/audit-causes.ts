@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import type { AuditEventType } from '../src/core/event-types.ts';
+import type { AuditEventType } from '../src/core/audit-event.ts';
 import { makeOwnerLink } from './beside-the-service.ts';
 import { cookieBy, registerClient } from './consent-steps.ts';
 import type { LinkedService } from './linked-service.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { AUDIT_EVENT_TYPES, type AuditEventType } from '../src/core/event-types.ts';
+import { AUDIT_EVENT_TYPES, type AuditEventType } from '../src/core/audit-event.ts';
 import type { Database } from '../src/store/database.ts';
 import { CAUSES, type Cause, NEVER, type World, shipOnce } from './audit-causes.ts';
 import { openBeside } from './beside-the-service.ts';

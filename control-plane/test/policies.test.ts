@@ -1,6 +1,6 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RuleSettings } from '../src/core/rule.ts';
+import type { RuleSettings } from '../src/core/policy.ts';
 import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
 import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './policy-steps.ts';

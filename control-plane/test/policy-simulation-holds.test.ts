@@ -1,7 +1,7 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RuleSettings } from '../src/core/rule.ts';
+import type { RuleSettings } from '../src/core/policy.ts';
 import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
 import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './policy-steps.ts';

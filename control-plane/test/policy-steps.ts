@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { TestPair } from '@svault/test-kit/pair';
-import type { RuleSettings } from '../src/core/rule.ts';
+import type { RuleSettings } from '../src/core/policy.ts';
 import { type Answer, clientOf } from './management-service.ts';
 import { type PairAgent, pathFor } from './pair-agents.ts';
 

@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { AgentCredential } from '../core/agent-credential.ts';
+import type { AgentCredential } from '../core/agent.ts';
 import type { CallerSubject } from './caller-subject.ts';
 
 /** Everything that a decision about an agent looks at. */

@@ -1,4 +1,4 @@
-import type { AgentCredential } from '../core/agent-credential.ts';
+import type { AgentCredential } from '../core/agent.ts';
 import type { Decision } from './decision.ts';
 
 /**

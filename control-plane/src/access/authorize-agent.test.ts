@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import type { LimiterVerdict } from '../limits/limiter.ts';
 import type { AccessRequest, Question } from './access.ts';
-import { type AgentCredential, agentKeyCredential, sessionCredential } from '../core/agent-credential.ts';
+import { type AgentCredential, agentKeyCredential, sessionCredential } from '../core/agent.ts';
 import { AccessStage, FREE, GITHUB, KEY, NO_NAME, NOW, OPEN, SESSION } from './staged-access.ts';
 
 // What every question has to pass, and in which order.

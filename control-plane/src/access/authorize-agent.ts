@@ -5,7 +5,7 @@ import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
 import type { Access, AccessRequest, Question } from './access.ts';
 import { accessEvent } from './access-event.ts';
 import type { AccessStore, AccessSubject, ListingSubject } from './access-store.ts';
-import type { AgentCredential } from '../core/agent-credential.ts';
+import type { AgentCredential } from '../core/agent.ts';
 import { countOnce } from './counted-once.ts';
 import type { Decision } from './decision.ts';
 import { type Denial, denied, plainDenial } from './denial.ts';

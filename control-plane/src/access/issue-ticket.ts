@@ -2,7 +2,7 @@ import type { Clock, Id } from '@svault/shared';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { AccessRequest } from './access.ts';
 import type { AccessSubject } from './access-store.ts';
-import type { AgentCredential } from '../core/agent-credential.ts';
+import type { AgentCredential } from '../core/agent.ts';
 import { type BoundWebhook, isStale, webhookOf } from './caller-subject.ts';
 import type { Decision } from './decision.ts';
 import { plainDenial } from './denial.ts';

@@ -7,7 +7,7 @@ import { createLimits } from '../limits/limits.ts';
 import type { PolicyVerdict } from '../policies/policy-verdict.ts';
 import type { AccessRequest, Question } from './access.ts';
 import type { AccessSubject, ListedGrant } from './access-store.ts';
-import type { AgentCredential } from '../core/agent-credential.ts';
+import type { AgentCredential } from '../core/agent.ts';
 import type { Decision } from './decision.ts';
 import { createAccess } from './authorize-agent.ts';
 

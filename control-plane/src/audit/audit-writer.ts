@@ -1,6 +1,6 @@
 import type { Logger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
-import type { AgentCredential } from '../core/agent-credential.ts';
+import type { AgentCredential } from '../core/agent.ts';
 import { refusal } from '../core/errors.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { LifetimeUse } from '../core/policy.ts';

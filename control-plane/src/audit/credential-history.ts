@@ -2,9 +2,8 @@ import { type Id, fromBase64url, toBase64url, utf8 } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
 import { AeadFailed } from '@svault/server-kit/aead';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { AuditEvent } from '../core/audit-event.ts';
+import type { AuditEvent, AuditEventType } from '../core/audit-event.ts';
 import type { AuditStore } from '../core/audit-store.ts';
-import type { AuditEventType } from '../core/event-types.ts';
 
 /** Specification, "credential_history paging rules". */
 const PAGE_ROWS = 100;

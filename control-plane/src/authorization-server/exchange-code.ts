@@ -1,7 +1,7 @@
 import { type Clock, formatTime, hashKey } from '@svault/shared';
 import { provesChallenge } from '../sign-in/pkce.ts';
 import type { Stores } from '../core/stores.ts';
-import type { OauthCode } from '../core/oauth-code-store.ts';
+import type { OauthCode } from '../core/oauth-session.ts';
 import { openOauthSession } from './open-session.ts';
 import { endOauthSession } from './revocation.ts';
 import type { IssuedTokens } from './session-tokens.ts';

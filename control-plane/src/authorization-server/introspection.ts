@@ -1,6 +1,6 @@
 import { type Clock, formatTime, hashKey } from '@svault/shared';
 import type { Stores } from '../core/stores.ts';
-import type { TokenFacts } from '../core/oauth-session-store.ts';
+import type { TokenFacts } from '../core/oauth-session.ts';
 import { oauthTokens } from './session-tokens.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type Clock, type Id, formatTime, hashKey } from '@svault/shared';
 import { addSession } from '../sign-in/sessions.ts';
-import type { User } from '../core/user-store.ts';
+import type { User } from '../core/user.ts';
 import type { Stores } from '../core/stores.ts';
 import { type IssuedTokens, issuedTokens, keptAccess, oauthTokens } from './session-tokens.ts';
 

@@ -3,7 +3,7 @@ import { type Clock, hashKey } from '@svault/shared';
 import { forgetIfOver } from '../sign-in/sessions.ts';
 import { createRotation, standingOf } from '../sign-in/tokens/refresh-rotation.ts';
 import type { Stores } from '../core/stores.ts';
-import type { OauthSession } from '../core/oauth-session-store.ts';
+import type { OauthSession } from '../core/oauth-session.ts';
 import { endOauthSession } from './revocation.ts';
 import { type IssuedTokens, issuedTokens, keptAccess, oauthTokens } from './session-tokens.ts';
 import { type TokenRefusal, invalidGrant, refusedTarget } from './token-refusal.ts';

@@ -1,5 +1,5 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { addressGroup } from '../core/address-group.ts';
+import { addressGroup } from '../core/address.ts';
 import type { Stores } from '../core/stores.ts';
 import {
   type ClientMetadata,
@@ -10,7 +10,7 @@ import {
   wantsCodeFlow,
 } from './client-metadata.ts';
 import { evictNeverUsed } from './client-use.ts';
-import type { RegisteredClient } from '../core/oauth-client-store.ts';
+import type { RegisteredClient } from '../core/oauth-client.ts';
 
 /** RFC 7591 section 3.2.2. */
 export interface RegistrationRefusal {

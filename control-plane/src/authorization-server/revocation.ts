@@ -1,6 +1,6 @@
 import { hashKey } from '@svault/shared';
 import type { Stores } from '../core/stores.ts';
-import type { OauthSession } from '../core/oauth-session-store.ts';
+import type { OauthSession } from '../core/oauth-session.ts';
 import { oauthTokens } from './session-tokens.ts';
 
 /**

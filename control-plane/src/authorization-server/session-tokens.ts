@@ -1,7 +1,7 @@
 import { type Clock, formatTime, hashKey, parseTime } from '@svault/shared';
-import type { Session } from '../core/session-store.ts';
+import type { Session } from '../core/session.ts';
 import { type TokenPair, createTokenFamilies } from '../sign-in/tokens/token-family.ts';
-import type { AccessToken } from '../core/oauth-session-store.ts';
+import type { AccessToken } from '../core/oauth-session.ts';
 
 /** Tokens of MCP clients (specification, "OAuth session token"). */
 export const oauthTokens = createTokenFamilies({

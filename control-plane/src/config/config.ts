@@ -1,5 +1,5 @@
 import type { Secret } from '@svault/shared';
-import { EMAIL_FORM, normalizeEmail } from '../core/email.ts';
+import { EMAIL_FORM, normalizeEmail } from '../core/user.ts';
 import { parseCidr, parseConnectTo } from '@svault/shared/egress';
 import { databaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';

@@ -1,6 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { NewAuditEvent } from './audit-event.ts';
-import type { AuditEventType } from './event-types.ts';
+import type { AuditEventType, NewAuditEvent } from './audit-event.ts';
 
 /** Roles in an account, weakest first. The owner is an admin. */
 export const ROLES = ['member', 'admin'] as const;

@@ -1,4 +1,5 @@
-import type { Id } from '@svault/shared';
+import { type Id, hashKey, isWellFormedKey } from '@svault/shared';
+import type { Page, PageRequest } from './paging.ts';
 
 /** Specification, "Agent": the three states. */
 export const AGENT_STATUSES = ['active', 'suspended', 'deleted'] as const;
@@ -27,4 +28,50 @@ export interface AgentChanges {
   readonly description?: string | undefined;
   readonly mcpEnabled?: boolean | undefined;
   readonly sealingKeyThumbprint?: string | null | undefined;
+}
+
+/** An agent's key as it is kept: found by its hash, shown again from the wrapped form. */
+export interface StoredAgentKey {
+  /** SHA-256, lower-case hex; unique over all accounts. */
+  readonly keyHash: string;
+  readonly keyPrefix: string;
+  /** base64url of the key under the master key. */
+  readonly keyWrapped: string;
+}
+
+export interface AgentStore {
+  add(agent: Agent & StoredAgentKey): Promise<void>;
+  /** Deleted agents too: the log names them. */
+  get(vaultId: Id<'vlt'>, id: string): Promise<Agent | undefined>;
+  /** Oldest first. @param status only these; undefined: all but deleted ones */
+  list(vaultId: Id<'vlt'>, status: AgentStatus | undefined, page: PageRequest): Promise<Page<Agent>>;
+  /** Oldest first; deleted ones too. */
+  listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Agent>>;
+  update(vaultId: Id<'vlt'>, id: Id<'agt'>, changes: AgentChanges): Promise<void>;
+  setStatus(vaultId: Id<'vlt'>, id: Id<'agt'>, status: 'active' | 'suspended'): Promise<void>;
+  /** The hash stays, so that the key is answered as inactive; the wrapped key is erased. */
+  markDeleted(vaultId: Id<'vlt'>, id: Id<'agt'>): Promise<void>;
+  setKey(vaultId: Id<'vlt'>, id: Id<'agt'>, key: StoredAgentKey): Promise<void>;
+  /** Undefined for a deleted agent. */
+  wrappedKey(vaultId: Id<'vlt'>, id: Id<'agt'>): Promise<string | undefined>;
+}
+
+/** What an agent is known by, as it is kept and looked up: never the text itself. */
+export type AgentCredential =
+  /** An agent's own key, `svagent_…`. */
+  | { readonly kind: 'key'; readonly hash: string }
+  /** An access token of an OAuth session, `svsess_…`, good at its audience alone (RFC 8707). */
+  | { readonly kind: 'session'; readonly hash: string; readonly audience: string };
+
+/** @returns undefined where the text has not the form of an agent's key */
+export function agentKeyCredential(text: string): AgentCredential | undefined {
+  return isWellFormedKey('svagent', text) ? { kind: 'key', hash: hashKey(text) } : undefined;
+}
+
+/**
+ * @param audience of the door that the token was shown at
+ * @returns undefined where the text has not the form of a session's access token
+ */
+export function sessionCredential(text: string, audience: string): AgentCredential | undefined {
+  return isWellFormedKey('svsess', text) ? { kind: 'session', hash: hashKey(text), audience } : undefined;
 }

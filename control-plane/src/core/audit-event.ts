@@ -1,7 +1,64 @@
-import { formatTime, newTimeOrderedId } from '@svault/shared';
-import type { Id } from '@svault/shared';
+import { type Id, formatTime, newTimeOrderedId } from '@svault/shared';
 import { type Outcome, secretFieldIn } from '@svault/shared/schemas';
-import type { AuditEventType } from './event-types.ts';
+
+/**
+ * Closed list of what the log can say; contract.md "Events", and `SESSION_REVOKED` for the end of a sign-in. A type that
+ * is not here cannot be written.
+ */
+export const AUDIT_EVENT_TYPES = [
+  'AGENT_CREDENTIAL_ACCESS',
+  'PROXY_CREDENTIAL_USE',
+  'OWNER_CREDENTIAL_ACCESS',
+  'AGENT_CREATED',
+  'AGENT_UPDATED',
+  'AGENT_SUSPENDED',
+  'AGENT_RESUMED',
+  'AGENT_DELETED',
+  'KEY_REVEALED',
+  'KEY_ROTATED',
+  'KEY_REVOKED',
+  'GRANT_CREATED',
+  'GRANT_REVOKED',
+  'GRANT_EXPIRED',
+  'TOKEN_CREATED',
+  'TOKEN_UPDATED',
+  'TOKEN_DELETED',
+  'TOKEN_STORE_TICKET',
+  'TOKEN_REFRESHED',
+  'POLICY_CREATED',
+  'POLICY_UPDATED',
+  'POLICY_DELETED',
+  'POLICY_ATTACHED',
+  'POLICY_DETACHED',
+  'PROXY_CREATED',
+  'PROXY_UPDATED',
+  'PROXY_DELETED',
+  'FOLDER_CREATED',
+  'FOLDER_UPDATED',
+  'FOLDER_DELETED',
+  'MEMBER_CREATED',
+  'MEMBER_UPDATED',
+  'MEMBER_DELETED',
+  'PROVIDER_CREATED',
+  'PROVIDER_UPDATED',
+  'PROVIDER_DELETED',
+  'ADMIN_KEY_CREATED',
+  'ADMIN_KEY_UPDATED',
+  'ADMIN_KEY_DELETED',
+  'VAULT_LOCKED',
+  'VAULT_UNLOCKED',
+  'WEBHOOK_BOUND',
+  'WEBHOOK_UNBOUND',
+  'WEBHOOK_SECRET_ROTATED',
+  'WEBHOOK_LOG_CONTRADICTION',
+  'LOGIN',
+  'SESSION_REVOKED',
+  'OAUTH_SESSION_CREATED',
+  'OAUTH_SESSION_REVOKED',
+  'ACCOUNT_EXPORTED',
+] as const;
+
+export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
 type DetailValue = string | number | boolean | readonly string[];
 

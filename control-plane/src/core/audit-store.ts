@@ -1,7 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
-import type { AuditEvent, ChainHead, NewAuditEvent } from './audit-event.ts';
-import type { AuditEventType } from './event-types.ts';
+import type { AuditEvent, AuditEventType, ChainHead, NewAuditEvent } from './audit-event.ts';
 
 /** Every condition given must hold; none given means all events. */
 export interface AuditFilter {

@@ -23,7 +23,7 @@ export interface ApprovedCliLogin extends CliLogin {
 }
 
 export interface CliLoginStore {
-  /** @param addressGroup of its address (`core/address-group.ts`) */
+  /** @param addressGroup of its address (`addressGroup`) */
   add(login: CliLogin, addressGroup: string): Promise<void>;
   /** One that waits for a person. */
   findPending(id: Id<'clr'>, now: string): Promise<CliLogin | undefined>;

@@ -1,4 +1,5 @@
 import type { Id } from '@svault/shared';
+import type { Page, PageRequest } from './paging.ts';
 
 /** Specification, "Grant": whether the service sees to the refreshing of an OAuth token. */
 export const REFRESH_POLICIES = ['none', 'auto'] as const;
@@ -20,4 +21,27 @@ export interface Grant {
 /** A grant has lapsed from its expiry time on. @param now in the written form */
 export function isExpired(grant: Pick<Grant, 'grantExpiresAt'>, now: string): boolean {
   return grant.grantExpiresAt !== undefined && grant.grantExpiresAt <= now;
+}
+
+export interface GrantStore {
+  /** At most one per agent and service: throws where there is one. */
+  addAll(grants: readonly Grant[]): Promise<void>;
+  get(vaultId: Id<'vlt'>, agentId: Id<'agt'>, serviceName: string): Promise<Grant | undefined>;
+  /** An agent's grants for some services; expired ones too. */
+  ofServices(
+    vaultId: Id<'vlt'>,
+    agentId: Id<'agt'>,
+    serviceNames: readonly string[],
+  ): Promise<readonly Grant[]>;
+  /** By service name; expired ones too. */
+  list(vaultId: Id<'vlt'>, agentId: Id<'agt'>, page: PageRequest): Promise<Page<Grant>>;
+  /** By agent and service name; the whole account's. */
+  listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Grant>>;
+  /** @returns whether it was there */
+  remove(vaultId: Id<'vlt'>, id: Id<'grt'>): Promise<boolean>;
+  removeAll(vaultId: Id<'vlt'>, ids: readonly Id<'grt'>[]): Promise<void>;
+  /** @returns how many there were */
+  removeOfAgent(vaultId: Id<'vlt'>, agentId: Id<'agt'>): Promise<number>;
+  /** @returns those that were removed */
+  removeOfService(vaultId: Id<'vlt'>, serviceName: string): Promise<readonly Grant[]>;
 }

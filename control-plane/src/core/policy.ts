@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { Rule, RuleType } from './rule.ts';
+import type { Page, PageRequest } from './paging.ts';
 
 /** Specification, "ABAC policy". */
 export interface Policy {
@@ -12,21 +12,95 @@ export interface Policy {
   readonly updatedAt: string;
 }
 
-/** What a policy is attached to; the id of a token is its service name. */
-export interface PolicyTarget {
-  readonly type: TargetType;
-  readonly id: string;
-}
-
-/** So that what is read and evaluated with each request stays small. */
-export const MAX_POLICIES_OF_TARGET = 10;
-export const MAX_RULES_TEXT = 16_384;
-
-/** What a policy may be attached to (specification, "ABAC policy"). */
+/** What a policy may be attached to. */
 export const TARGET_TYPES = ['agent', 'proxy', 'token'] as const;
 export type TargetType = (typeof TARGET_TYPES)[number];
 
-/** Which rule of which policy refused, and why; the members of the denial's body. */
+export interface PolicyTarget {
+  readonly type: TargetType;
+  /** Of a token: its service name. */
+  readonly id: string;
+}
+
+/** Bounds of what is read and evaluated with each request. */
+export const MAX_POLICIES_OF_TARGET = 10;
+export const MAX_RULES_TEXT = 16_384;
+
+export const RULE_TYPES = [
+  'time_window',
+  'ip_allowlist',
+  'geo_restrict',
+  'rate_limit',
+  'max_usage',
+  'manual_approval',
+] as const;
+export type RuleType = (typeof RULE_TYPES)[number];
+
+/** The settings of a rule. */
+export type RuleSettings =
+  | ({ readonly type: 'time_window' } & TimeWindowSettings)
+  | ({ readonly type: 'ip_allowlist' } & IpAllowlistSettings)
+  | ({ readonly type: 'geo_restrict' } & GeoRestrictSettings)
+  | ({ readonly type: 'rate_limit' } & RateLimitSettings)
+  | ({ readonly type: 'max_usage' } & MaxUsageSettings)
+  | { readonly type: 'manual_approval' };
+
+export interface TimeWindowSettings {
+  /** An IANA zone. */
+  readonly timezone: string;
+  readonly windows: readonly TimeWindow[];
+}
+
+export interface TimeWindow {
+  /** The days on which the window begins: Monday is 1, Sunday 7. */
+  readonly days: readonly number[];
+  /** `HH:MM`, inclusive. */
+  readonly start: string;
+  /** `HH:MM`, exclusive; before `start` it is on the next day. */
+  readonly end: string;
+}
+
+export interface IpAllowlistSettings {
+  /** Networks (`10.0.0.0/8`, `2001:db8::/32`) and single addresses. */
+  readonly cidrs: readonly string[];
+}
+
+export interface GeoRestrictSettings {
+  readonly mode: 'allow' | 'deny';
+  /** ISO 3166-1 alpha-2, upper case. */
+  readonly countries: readonly string[];
+}
+
+export interface RateLimitSettings {
+  /** Requests within a window that begins with the first of them. */
+  readonly limit: number;
+  readonly windowSeconds: number;
+}
+
+export interface MaxUsageSettings {
+  /** Accesses in all. */
+  readonly limit: number;
+}
+
+/** A rule as it is stored. Its counts belong to its id, so the id survives a change of the settings. */
+export type Rule = RuleSettings & { readonly id: Id<'rul'> };
+
+/**
+ * Gives changed rules their ids: the n-th rule of a type keeps the id of the n-th one before, and its counts with it.
+ *
+ * @param makeId for rules that are new
+ */
+export function withRuleIds(
+  settings: readonly RuleSettings[],
+  before: readonly Rule[],
+  makeId: () => Id<'rul'>,
+): Rule[] {
+  const left = new Map<RuleType, Id<'rul'>[]>();
+  for (const { type, id } of before) left.set(type, [...(left.get(type) ?? []), id]);
+  return settings.map((rule) => ({ id: left.get(rule.type)?.shift() ?? makeId(), ...rule }));
+}
+
+/** The rule that denied and its reason; the members of the denial's body. */
 export interface PolicyDenial {
   /** The policy's name. */
   readonly policy: string;
@@ -34,7 +108,7 @@ export interface PolicyDenial {
   readonly reason: string;
 }
 
-/** One use of a `max_usage` rule, counted in the transaction that writes the access down. */
+/** One use of a `max_usage` rule, counted in the transaction that records the access. */
 export interface LifetimeUse {
   readonly ruleId: string;
   readonly targetType: TargetType;
@@ -42,23 +116,55 @@ export interface LifetimeUse {
   readonly limit: number;
 }
 
-/** What the rules look at. */
+/** The input of an evaluation. */
 export interface PolicyQuestion {
   /**
-   * The enabled policies attached to the agent or proxy and to the token, as the store reads them with the subject; null
-   * where there are none: `[{"target":"agent","id":"pol_…","name":"…","rules":[…]}]`, with the rules as they are stored.
-   * The order does not matter. Compiled once for each text.
+   * The enabled policies of the agent or proxy and of the token, as the store reads them with the subject; null where there
+   * are none: `[{"target":"agent","id":"pol_…","name":"…","rules":[…]}]`, rules as they are stored, in any order. Compiled
+   * once for each text.
    */
   readonly policies: string | null;
   /**
-   * How often `max_usage` rules were used at these targets, as the store reads it; null where none was:
-   * `{"agent rul_…":3}`. Rules of disabled policies may be among them.
+   * The counts of `max_usage` rules at these targets, as the store reads them; null where there are none: `{"agent rul_…":3}`.
+   * Rules of disabled policies may be among them.
    */
   readonly usage: string | null;
-  /** The agent or proxy that asks, and the token that it asks for: what the counts of a rule belong to. */
   readonly caller: { readonly type: 'agent' | 'proxy'; readonly id: string };
+  /** The token that the caller asks for; `''` where it asks for none. */
   readonly serviceName: string;
-  /** The caller's IP address, where it is known. */
+  /** The caller's IP address, if known. */
   readonly sourceAddress: string | undefined;
   readonly nowMs: number;
+}
+
+/**
+ * Policies, their attachments, and the counts of their `max_usage` rules. Every change raises the vault's policy revision,
+ * so that no access is recorded on an evaluation of the former policies.
+ */
+export interface PolicyStore {
+  add(policy: Policy): Promise<void>;
+  get(vaultId: Id<'vlt'>, id: string): Promise<Policy | undefined>;
+  /** Oldest first. @param target only those attached to it; undefined: all */
+  list(vaultId: Id<'vlt'>, target: PolicyTarget | undefined, page: PageRequest): Promise<Page<Policy>>;
+  /** Writes name, `enabled` and rules, and drops the counts of removed rules. */
+  update(before: Policy, after: Policy): Promise<void>;
+  /** With its attachments and counts. @returns how many attachments it had */
+  remove(policy: Policy): Promise<number>;
+
+  /** @returns false, and changes nothing, where it is attached there already */
+  attach(policy: Policy, target: PolicyTarget): Promise<boolean>;
+  /** With the counts of its rules there. @returns false, and changes nothing, where it is not attached there */
+  detach(policy: Policy, target: PolicyTarget): Promise<boolean>;
+  /** All policies of a target, with the counts there. @returns their ids */
+  detachAll(vaultId: Id<'vlt'>, target: PolicyTarget): Promise<readonly Id<'pol'>[]>;
+  /** By type and id. */
+  attachments(policyId: Id<'pol'>, page: PageRequest): Promise<Page<PolicyTarget>>;
+  countOf(vaultId: Id<'vlt'>, target: PolicyTarget): Promise<number>;
+
+  /** The policies and counts that a request of this caller for this service is evaluated with. */
+  questionOf(
+    vaultId: Id<'vlt'>,
+    caller: PolicyQuestion['caller'],
+    serviceName: string,
+  ): Promise<Pick<PolicyQuestion, 'policies' | 'usage'>>;
 }

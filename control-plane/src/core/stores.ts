@@ -1,30 +1,24 @@
 import type { Id } from '@svault/shared';
 import type { AdminKeyStore } from './admin-key.ts';
-import type { IdentityStore } from './identity-store.ts';
-import type { LoginLinkStore } from './login-link-store.ts';
-import type { PasswordStore } from './password-store.ts';
-import type { SessionStore } from './session-store.ts';
-import type { UserStore } from './user-store.ts';
-import type { AgentStore } from './agent-store.ts';
+import type { IdentityStore, LoginLinkStore, PasswordStore, UserStore } from './user.ts';
+import type { CliSessionStore, SessionStore } from './session.ts';
+import type { AgentStore } from './agent.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { CliLoginStore } from './cli-login.ts';
-import type { CliSessionStore } from './cli-session-store.ts';
-import type { FolderStore } from './folder-store.ts';
-import type { GrantStore } from './grant-store.ts';
-import type { OauthCodeStore } from './oauth-code-store.ts';
-import type { OauthClientStore } from './oauth-client-store.ts';
-import type { OauthSessionStore } from './oauth-session-store.ts';
-import type { PolicyStore } from './policy-store.ts';
-import type { ProxyRemovalStore } from './proxy-removal-store.ts';
-import type { ProviderStore } from './provider-store.ts';
-import type { ProxyStore } from './proxy-store.ts';
+import type { FolderStore } from './folder.ts';
+import type { GrantStore } from './grant.ts';
+import type { OauthCodeStore, OauthSessionStore } from './oauth-session.ts';
+import type { OauthClientStore } from './oauth-client.ts';
+import type { PolicyStore } from './policy.ts';
+import type { ProxyRemovalStore, ProxyStore } from './proxy.ts';
+import type { ProviderStore } from './provider.ts';
 import type { RefreshAttemptStore } from './refresh-attempt.ts';
 import type { QuotaStore } from './quotas.ts';
 import type { OverviewStore } from './overview.ts';
-import type { SetupStore } from './setup-store.ts';
-import type { TokenStore } from './token-store.ts';
-import type { VaultStore } from './vault-store.ts';
-import type { WebhookLinkStore } from './webhook-link-store.ts';
+import type { SetupStore } from './setup.ts';
+import type { TokenStore } from './token.ts';
+import type { VaultStore } from './vault.ts';
+import type { WebhookLinkStore } from './webhook-link.ts';
 
 /** All stores over one connection: the plain one, where each call stands alone, or one transaction's. */
 export interface Stores {

@@ -1,8 +1,7 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { storageAnswerSchemas, storageBatchAnswerSchema } from '@svault/shared/schemas';
 import type { DeliverableProxy } from '../access/proxy-access.ts';
-import type { OwedRemoval } from '../core/proxy-removal-store.ts';
-import { type Proxy, templatesOf } from '../core/proxy.ts';
+import { type OwedRemoval, type Proxy, templatesOf } from '../core/proxy.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import { refusal } from '../core/errors.ts';
-import { refuseWhileLocked } from '../core/lock.ts';
+import { refuseWhileLocked } from '../core/vault.ts';
 import type { Proxy } from '../core/proxy.ts';
 import type { Stores } from '../core/stores.ts';
 import type { WebhookUse } from './exchange.ts';

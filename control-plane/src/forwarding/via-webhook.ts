@@ -1,6 +1,6 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, isWebhookErrorCode } from '@svault/shared';
-import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
+import type { WebhookLinkStore } from '../core/webhook-link.ts';
 import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import { RETRY_AFTER_SECONDS } from '../webhook/outages.ts';

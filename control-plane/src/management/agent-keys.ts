@@ -1,6 +1,6 @@
 import { type Id, fromBase64url, hashKey, keyDisplayPrefix, newKey, toBase64url, utf8 } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { StoredAgentKey } from '../core/agent-store.ts';
+import type { StoredAgentKey } from '../core/agent.ts';
 
 /** What a wrapped key is bound to, so that one copied into another agent's row does not open there. */
 const agentKeyPurpose = (agentId: string): string => `agent-key:${agentId}`;

@@ -2,7 +2,7 @@ import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
 import type { Actor } from '../core/actor.ts';
 import { updateAgent } from './manage-agents.ts';
 import type { Stores } from '../core/stores.ts';
-import type { OauthCode } from '../core/oauth-code-store.ts';
+import type { OauthCode } from '../core/oauth-session.ts';
 
 /** How long a code waits for its client; a program fetches it at once (RFC 6749 section 4.1.2: 10 minutes at most). */
 const CODE_LIFETIME_MS = 60_000;

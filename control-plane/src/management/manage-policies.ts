@@ -3,9 +3,14 @@ import { type Actor, changeBy } from '../core/actor.ts';
 import { notFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { attachmentEvent } from './detach-all.ts';
-import { MAX_POLICIES_OF_TARGET, type Policy, type PolicyTarget } from '../core/policy.ts';
+import {
+  MAX_POLICIES_OF_TARGET,
+  type Policy,
+  type PolicyTarget,
+  type RuleSettings,
+  withRuleIds,
+} from '../core/policy.ts';
 import { type TargetStores, requireTarget } from './policy-targets.ts';
-import { type RuleSettings, withRuleIds } from '../core/rule.ts';
 
 type PolicyStores = Pick<Stores, 'audit' | 'policies'>;
 

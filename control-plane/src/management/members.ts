@@ -2,10 +2,9 @@ import { type Clock, type Id, formatTime, newId } from '@svault/shared';
 import { notFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Actor, type Role, changeBy } from '../core/actor.ts';
-import { PLACEHOLDER_EMAIL, normalizeEmail } from '../core/email.ts';
+import { PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../core/user.ts';
 import { INVITATION_LIFETIME_MS, type MadeLink, makeLoginLink } from '../sign-in/login-link.ts';
 import { SIGN_IN_KINDS, endApprovedSessions } from '../sign-in/sessions.ts';
-import type { User } from '../core/user-store.ts';
 
 /**
  * Adds a person to the actor's account.

@@ -1,6 +1,6 @@
 import { type Id, fromBase64url, hashKey, keyDisplayPrefix, newKey, toBase64url, utf8 } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { StoredProxyKey } from '../core/proxy-store.ts';
+import type { StoredProxyKey } from '../core/proxy.ts';
 
 /** What a wrapped key is bound to, so that one copied into another proxy's row does not open there. */
 const proxyKeyPurpose = (proxyId: string): string => `proxy-key:${proxyId}`;

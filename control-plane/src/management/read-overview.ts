@@ -4,8 +4,7 @@ import { type Activity, readActivity } from '../audit/activity-summary.ts';
 import type { AuditStore } from '../core/audit-store.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Stores } from '../core/stores.ts';
-import { ownVault } from '../core/lock.ts';
-import type { Vault } from '../core/vault-store.ts';
+import { type Vault, ownVault } from '../core/vault.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import type { AccountCounts } from '../core/overview.ts';
 

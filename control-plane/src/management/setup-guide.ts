@@ -2,7 +2,7 @@ import { type Clock, type Id, formatTime } from '@svault/shared';
 import type { Actor } from '../core/actor.ts';
 import { notFound } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
-import { SETUP_STEPS, type SetupState, type SetupStep, isSetupStep } from '../core/setup-step.ts';
+import { SETUP_STEPS, type SetupState, type SetupStep, isSetupStep } from '../core/setup.ts';
 
 /** A step of the guide as it is shown. */
 export interface GuideStep {

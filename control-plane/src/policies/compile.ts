@@ -4,9 +4,8 @@ import { compileGeoRestrict } from './geo-restrict.ts';
 import { compileIpAllowlist } from './ip-allowlist.ts';
 import { isApproved } from './manual-approval.ts';
 import type { RequestFacts } from './request-facts.ts';
-import type { MaxUsageSettings, RateLimitSettings, Rule, RuleType } from '../core/rule.ts';
+import type { MaxUsageSettings, RateLimitSettings, Rule, RuleType, TargetType } from '../core/policy.ts';
 import { compileTimeWindow } from './time-window.ts';
-import type { TargetType } from '../core/policy.ts';
 
 /** A rule of a policy as it is attached to one target. */
 export type CompiledRule = RuleOrigin &

@@ -2,8 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createPolicyEvaluator } from './evaluate.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { REASONS } from './reasons.ts';
-import type { RuleSettings } from '../core/rule.ts';
-import type { PolicyQuestion } from '../core/policy.ts';
+import type { PolicyQuestion, RuleSettings } from '../core/policy.ts';
 
 const evaluator = createPolicyEvaluator((address) => (address.kind() === 'ipv4' ? 'NL' : undefined));
 

@@ -5,8 +5,7 @@ import type { PolicyEvaluator, PolicyVerdict, RateUse } from './policy-verdict.t
 import { rateCounter } from './rate-limit.ts';
 import { REASONS } from './reasons.ts';
 import { type RequestFacts, requestFacts } from './request-facts.ts';
-import type { LifetimeUse, PolicyDenial, PolicyQuestion, TargetType } from '../core/policy.ts';
-import type { RuleType } from '../core/rule.ts';
+import type { LifetimeUse, PolicyDenial, PolicyQuestion, RuleType, TargetType } from '../core/policy.ts';
 
 /** What one rule says to a question. */
 export interface RulePart {

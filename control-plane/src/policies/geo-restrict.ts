@@ -1,4 +1,4 @@
-import type { GeoRestrictSettings } from '../core/rule.ts';
+import type { GeoRestrictSettings } from '../core/policy.ts';
 
 /**
  * Whether requests from a country are let through. One that cannot be told is on no list: refused under `allow`, let

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { type Address, parseCidr } from '@svault/shared/egress';
 import { createAddressSet } from './address-set.ts';
-import type { IpAllowlistSettings } from '../core/rule.ts';
+import type { IpAllowlistSettings } from '../core/policy.ts';
 
 /**
  * Whether an address lies in one of the networks. IPv4-mapped IPv6 addresses and networks are the IPv4 ones that they stand

@@ -1,4 +1,4 @@
-import type { MaxUsageSettings } from '../core/rule.ts';
+import type { MaxUsageSettings } from '../core/policy.ts';
 
 /**
  * Whether a use is left. An answer for now: the use is taken, or not, in the transaction that writes the access down.

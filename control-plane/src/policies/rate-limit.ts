@@ -1,5 +1,5 @@
 import type { Counter } from '../limits/limiter.ts';
-import type { RateLimitSettings } from '../core/rule.ts';
+import type { RateLimitSettings } from '../core/policy.ts';
 
 /**
  * What the limiter is to count.

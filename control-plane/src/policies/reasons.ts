@@ -1,4 +1,4 @@
-import type { RuleType } from '../core/rule.ts';
+import type { RuleType } from '../core/policy.ts';
 
 /**
  * What an agent is told of the rule that refused it: enough to know whether trying again makes sense, and nothing of the

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTimeWindow } from './time-window.ts';
 import { isZone } from './zone-clock.ts';
-import type { TimeWindow, TimeWindowSettings } from '../core/rule.ts';
+import type { TimeWindow, TimeWindowSettings } from '../core/policy.ts';
 
 const MINUTE_MS = 60_000;
 const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];

@@ -1,5 +1,5 @@
 import { MINUTES_A_DAY, MINUTES_A_WEEK, zoneClock } from './zone-clock.ts';
-import type { TimeWindow, TimeWindowSettings } from '../core/rule.ts';
+import type { TimeWindow, TimeWindowSettings } from '../core/policy.ts';
 
 /** From and, exclusively, to; in minutes of the local week, over whose end the last one may run. */
 type Span = readonly [from: number, to: number];

@@ -8,8 +8,7 @@ import {
   refreshLeaseSchema,
   refreshOutcomeSchema,
 } from '@svault/shared/schemas';
-import type { ProviderStore } from '../core/provider-store.ts';
-import type { StoredProvider } from '../core/provider.ts';
+import type { ProviderStore, StoredProvider } from '../core/provider.ts';
 import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';

@@ -1,8 +1,7 @@
 import { type Clock, type Secret, formatTime, hashKey, keyDisplayPrefix, newId } from '@svault/shared';
 import type { Stores } from '../core/stores.ts';
-import { PLACEHOLDER_EMAIL } from '../core/email.ts';
+import { PLACEHOLDER_EMAIL, type User } from '../core/user.ts';
 import { createAccount } from './new-account.ts';
-import type { User } from '../core/user-store.ts';
 
 export interface BootstrapInput {
   /** Undefined: whoever owns the first account. */

@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import { refusal } from '../core/errors.ts';
 import type { Stores, Transaction, UnitOfWork } from '../core/stores.ts';
-import { refuseWhileLocked } from '../core/lock.ts';
+import { refuseWhileLocked } from '../core/vault.ts';
 import { type Actor, ROLES, type Role } from '../core/actor.ts';
 
 /**

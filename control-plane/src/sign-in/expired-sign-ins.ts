@@ -1,6 +1,6 @@
 import { type Clock, formatTime } from '@svault/shared';
 import type { Stores } from '../core/stores.ts';
-import { SESSION_KINDS } from '../core/session-store.ts';
+import { SESSION_KINDS } from '../core/session.ts';
 import { SESSION_TIMES } from './sessions.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import { type SignedIn, signInBrowser } from './sessions.ts';
-import type { User } from '../core/user-store.ts';
+import type { User } from '../core/user.ts';
 
 /** Long enough to copy it from a terminal, short enough that a forgotten one is worthless. */
 const OWNER_LINK_LIFETIME_MS = 30 * 60_000;

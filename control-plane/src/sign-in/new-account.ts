@@ -1,6 +1,6 @@
 import { newId } from '@svault/shared';
 import type { Stores } from '../core/stores.ts';
-import type { User } from '../core/user-store.ts';
+import type { User } from '../core/user.ts';
 
 /** Makes an account: a vault, and the person who owns it. @param email as `normalizeEmail` leaves it */
 export async function createAccount(

@@ -1,4 +1,4 @@
-import { normalizeEmail } from '../core/email.ts';
+import { normalizeEmail } from '../core/user.ts';
 
 /** OWASP ASVS 5, V6.2.1 and V6.2.9: length is what counts, and no composition is asked for. In characters, not bytes. */
 export const PASSWORD_CHARACTERS = { min: 12, max: 128 } as const;

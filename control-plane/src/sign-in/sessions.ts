@@ -3,8 +3,8 @@ import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Actor, changeBy } from '../core/actor.ts';
 import { noteUse } from './last-use.ts';
-import type { Session, SessionKind, SignInMethod } from '../core/session-store.ts';
-import type { User } from '../core/user-store.ts';
+import type { Session, SessionKind, SignInMethod } from '../core/session.ts';
+import type { User } from '../core/user.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -5,7 +5,7 @@ import type { Stores, Transaction } from '../core/stores.ts';
 import { type Actor, changeBy } from '../core/actor.ts';
 import { normalizePassword, problemOfPassword } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
-import type { Session } from '../core/session-store.ts';
+import type { Session } from '../core/session.ts';
 import { SIGN_IN_KINDS } from './sessions.ts';
 import { wrongPassword } from './wrong-password.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
-import { normalizeEmail } from '../core/email.ts';
+import { normalizeEmail } from '../core/user.ts';
 import type { Passwords } from './passwords.ts';
 import { type SignedIn, signInBrowser } from './sessions.ts';
 import { wrongPassword } from './wrong-password.ts';

@@ -7,10 +7,13 @@ import {
 } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { type AuditEvent, withTakeableText } from '../core/audit-event.ts';
-import { type LogHead, contradictionBetween } from '../core/log-head.ts';
+import {
+  type LogHead,
+  type WebhookLink,
+  type WebhookLinkStore,
+  contradictionBetween,
+} from '../core/webhook-link.ts';
 import type { UnitOfWork } from '../core/stores.ts';
-import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
-import type { WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { LinkedWebhook } from './retrying-client.ts';
 import type { AuditDestination } from './audit-shipper.ts';

@@ -11,8 +11,7 @@ import { exchangeAnswerSchema, signedHealthSchema } from '@svault/shared/schemas
 import { type Actor, changeBy } from '../core/actor.ts';
 import { invalidArgument, refusal } from '../core/errors.ts';
 import type { Transaction } from '../core/stores.ts';
-import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
-import type { WebhookLink } from '../core/webhook-link.ts';
+import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { SignedClient } from './client.ts';
 import type { LinkedWebhook } from './retrying-client.ts';

@@ -4,7 +4,7 @@ import type { Egress } from '@svault/shared/egress';
 import { healthSchema } from '@svault/shared/schemas';
 import type { OutageNotes } from './outages.ts';
 import type { SharedOutages } from '../core/shared-outages.ts';
-import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
+import type { WebhookLinkStore } from '../core/webhook-link.ts';
 
 /** Looks when webhooks that are offline come back, for all processes on one database, and tells them. */
 export interface WebhookProber {

@@ -1,8 +1,7 @@
 import { type Clock, formatTime } from '@svault/shared';
 import { signedHealthSchema } from '@svault/shared/schemas';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
-import type { WebhookLink, WrappedHmacKey } from '../core/webhook-link.ts';
+import type { WebhookLink, WebhookLinkStore, WrappedHmacKey } from '../core/webhook-link.ts';
 import type { CallBudget } from './call-budget.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import { CALL_TIMEOUT_MS, type CountedAnswer, type SignedClient, type WebhookAnswer } from './client.ts';

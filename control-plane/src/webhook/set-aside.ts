@@ -1,6 +1,5 @@
 import { type Clock, formatTime, parseTime } from '@svault/shared';
-import type { SetAsideReason, WebhookLink } from '../core/webhook-link.ts';
-import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
+import type { SetAsideReason, WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 
 /**
  * Puts webhooks aside that take too much of what all accounts share: background work leaves them alone, twice as long each time.

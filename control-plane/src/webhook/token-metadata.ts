@@ -10,8 +10,7 @@ import { TOKENS_AT_ONCE, fewerTokens } from './response-limits.ts';
 import type { LinkedWebhook } from './retrying-client.ts';
 import type { OnlineStatus } from './outages.ts';
 import { WebhookCallFailed, isTooLarge } from './call-failed.ts';
-import type { WebhookLinkStore } from '../core/webhook-link-store.ts';
-import type { WebhookLink } from '../core/webhook-link.ts';
+import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 
 export type { WebhookToken };
 

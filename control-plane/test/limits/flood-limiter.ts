@@ -1,6 +1,6 @@
 import { ManualClock, newId } from '@svault/shared';
 import { memoryInUse } from '@svault/test-kit/memory-in-use';
-import { addressKey } from '../../src/core/address-key.ts';
+import { addressKey } from '../../src/core/address.ts';
 import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
 import { createLimits } from '../../src/limits/limits.ts';
 import { createProcessLimiter } from '../../src/limits/process-limiter.ts';

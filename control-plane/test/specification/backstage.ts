@@ -2,7 +2,7 @@ import { listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
 import { type ManualClock, isServiceName } from '@svault/shared';
 import type { Access } from '../../src/access/access.ts';
-import { agentKeyCredential } from '../../src/core/agent-credential.ts';
+import { agentKeyCredential } from '../../src/core/agent.ts';
 import type { Decision } from '../../src/access/decision.ts';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { createApp } from '../../src/app.ts';

@@ -1,6 +1,6 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { AgentCredential } from '../../src/core/agent-credential.ts';
+import type { AgentCredential } from '../../src/core/agent.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import {

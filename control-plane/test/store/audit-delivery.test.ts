@@ -4,7 +4,7 @@ import type { AuditEvent } from '../../src/core/audit-event.ts';
 import type { AuditDestination, Shipment } from '../../src/webhook/audit-shipper.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createAuditDelivery } from '../../src/webhook/audit-delivery.ts';
-import type { LogHead } from '../../src/core/log-head.ts';
+import type { LogHead } from '../../src/core/webhook-link.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
 const PROXY = {

@@ -1,7 +1,7 @@
 import { ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { forgetUnusedClients, noteClientUse } from '../../src/authorization-server/client-use.ts';
-import type { RegisteredClient } from '../../src/core/oauth-client-store.ts';
+import type { RegisteredClient } from '../../src/core/oauth-client.ts';
 import { registerClient } from '../../src/authorization-server/register-client.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';

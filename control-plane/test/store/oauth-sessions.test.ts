@@ -2,10 +2,9 @@ import { type Id, ManualClock, formatTime, newId, randomToken } from '@svault/sh
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureOwner } from '../../src/sign-in/bootstrap.ts';
 import { addSession } from '../../src/sign-in/sessions.ts';
-import type { User } from '../../src/core/user-store.ts';
+import type { User } from '../../src/core/user.ts';
 import { createAgent } from '../../src/management/manage-agents.ts';
-import type { OauthCode } from '../../src/core/oauth-code-store.ts';
-import type { AccessToken, OauthSession } from '../../src/core/oauth-session-store.ts';
+import type { AccessToken, OauthCode, OauthSession } from '../../src/core/oauth-session.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 

@@ -1,7 +1,7 @@
 import { systemClock } from '@svault/shared';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { AgentCredential } from '../../src/core/agent-credential.ts';
+import type { AgentCredential } from '../../src/core/agent.ts';
 import { createAccessStore } from '../../src/store/postgres/access-store.ts';
 import { BY_INDEX } from '../../src/store/postgres/postgres-database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';

@@ -1,5 +1,5 @@
 import { type Clock, type Id, formatTime, hashKey, newId, newKey } from '@svault/shared';
-import { type AgentCredential, sessionCredential } from '../../src/core/agent-credential.ts';
+import { type AgentCredential, sessionCredential } from '../../src/core/agent.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import type { AgentPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';

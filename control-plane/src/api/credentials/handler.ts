@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { Access } from '../../access/access.ts';
-import { agentKeyCredential } from '../../core/agent-credential.ts';
+import { agentKeyCredential } from '../../core/agent.ts';
 import { plainDenial } from '../../access/denial.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { withStandingHeaders } from '../http/static-headers.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Id } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
 import { refusal } from '../../core/errors.ts';
-import { addressKey } from '../../core/address-key.ts';
+import { addressKey } from '../../core/address.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Limits } from '../../limits/limits.ts';
 import { type QuotaNoun, quotaScope } from '../../core/quotas.ts';

@@ -8,7 +8,7 @@ import { requireRole, transactionAs } from '../../sign-in/current-actor.ts';
 import { MAKES, type QuotaNoun } from '../../core/quotas.ts';
 import { isAddressScope } from '../../limits/scopes.ts';
 import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
-import { refuseWhileLocked } from '../../core/lock.ts';
+import { refuseWhileLocked } from '../../core/vault.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { BODY_OF, readJsonBody } from './json-body.ts';

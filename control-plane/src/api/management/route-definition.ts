@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Actor, Role } from '../../core/actor.ts';
-import type { AuditEventType } from '../../core/event-types.ts';
+import type { AuditEventType } from '../../core/audit-event.ts';
 import type { AccountScope, AddressScope, TargetScope } from '../../limits/scopes.ts';
 import type { Transaction } from '../../core/stores.ts';
 import type { ErrorCode } from '../../core/errors.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@svault/shared';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import type { Stores } from '../../core/stores.ts';
-import { lockVault, ownVault, unlockVault } from '../../core/lock.ts';
+import { lockVault, ownVault, unlockVault } from '../../core/vault.ts';
 import { toVaultView, vaultSchema } from './schemas/account.ts';
 
 export function createVaultRoutes({

@@ -1,8 +1,6 @@
 import type { Caller } from '../../access/decision.ts';
-import type { PolicyStore } from '../../core/policy-store.ts';
-import { MAX_POLICIES_OF_TARGET } from '../../core/policy.ts';
-import type { AgentStore } from '../../core/agent-store.ts';
-import type { AgentStatus } from '../../core/agent.ts';
+import { MAX_POLICIES_OF_TARGET, type PolicyStore } from '../../core/policy.ts';
+import type { AgentStatus, AgentStore } from '../../core/agent.ts';
 
 /** What an agent may know of itself: neither who owns it by name, nor how its policies' rules are set. */
 export interface AgentProfile {

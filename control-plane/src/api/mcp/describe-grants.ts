@@ -1,7 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { ListedGrant } from '../../access/access-store.ts';
-import type { TokenStore } from '../../core/token-store.ts';
-import type { TokenMetadata } from '../../core/token.ts';
+import type { TokenMetadata, TokenStore } from '../../core/token.ts';
 import type { WebhookRecords, WebhookToken } from '../../webhook/token-metadata.ts';
 
 /** A grant, with what its owner says of the token, and what the webhook tells of the record. */

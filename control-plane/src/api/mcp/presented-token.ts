@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { occursTwice } from '@svault/server-kit/repeated-header';
-import { type AgentCredential, agentKeyCredential, sessionCredential } from '../../core/agent-credential.ts';
+import { type AgentCredential, agentKeyCredential, sessionCredential } from '../../core/agent.ts';
 
 /** What a request shows of itself (specification, "MCP endpoint": an agent key or a session token, as Bearer). */
 export type Presented =

@@ -18,7 +18,7 @@ import type { ClientDocuments } from '../../authorization-server/client-document
 import { noteClientAsked, noteClientUse } from '../../authorization-server/client-use.ts';
 import { issueCode } from '../../management/approve-oauth-client.ts';
 import type { Stores } from '../../core/stores.ts';
-import { refuseWhileLocked } from '../../core/lock.ts';
+import { refuseWhileLocked } from '../../core/vault.ts';
 import { consentPage, lockedPage, noAgentsPage } from './consent-page-html.ts';
 import { OAUTH_PATHS, resourceOf } from './oauth-paths.ts';
 import { type Asked, type Settled, createSettleRequest } from './validate-request.ts';

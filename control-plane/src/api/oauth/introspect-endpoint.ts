@@ -3,7 +3,7 @@ import { type Clock, parseTime } from '@svault/shared';
 import type { RouteLimits } from '../http/route-limits.ts';
 import { SCOPE } from '../../authorization-server/client-metadata.ts';
 import { introspect } from '../../authorization-server/introspection.ts';
-import type { TokenFacts } from '../../core/oauth-session-store.ts';
+import type { TokenFacts } from '../../core/oauth-session.ts';
 import type { Stores } from '../../core/stores.ts';
 import { oauthEndpoint, readOauthForm, required } from './token-response.ts';
 import { OAUTH_PATHS } from './oauth-paths.ts';

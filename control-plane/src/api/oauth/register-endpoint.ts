@@ -10,7 +10,7 @@ import {
   RESPONSE_TYPES,
   SCOPE,
 } from '../../authorization-server/client-metadata.ts';
-import type { RegisteredClient } from '../../core/oauth-client-store.ts';
+import type { RegisteredClient } from '../../core/oauth-client.ts';
 import { registerClient } from '../../authorization-server/register-client.ts';
 import type { Stores } from '../../core/stores.ts';
 import { OauthRefused, oauthEndpoint } from './token-response.ts';

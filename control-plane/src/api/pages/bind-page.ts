@@ -5,7 +5,7 @@ import { readFormBody } from './form-body.ts';
 import type { Actor } from '../../core/actor.ts';
 import type { PageSession } from './page-session.ts';
 import type { Stores } from '../../core/stores.ts';
-import { refuseWhileLocked } from '../../core/lock.ts';
+import { refuseWhileLocked } from '../../core/vault.ts';
 import { type BindOffer, decodeWebhookUrl, readOffer } from '../../webhook/registration-link.ts';
 import type { WebhookBinder } from '../../webhook/binding.ts';
 import { bindOfferCookie } from './bind-offer-cookie.ts';

@@ -4,7 +4,7 @@ import { escapeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { signInByLink, userOfLoginLink } from '../../sign-in/login-link.ts';
 import type { SignedIn } from '../../sign-in/sessions.ts';
-import type { User } from '../../core/user-store.ts';
+import type { User } from '../../core/user.ts';
 import { readFormBody } from './form-body.ts';
 import type { PageSession } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';

@@ -1,5 +1,5 @@
 import { escapeHtml } from '@svault/server-kit/html-page';
-import type { User } from '../../core/user-store.ts';
+import type { User } from '../../core/user.ts';
 import { type PageContent, alertText, hiddenField } from './page.ts';
 
 export const SIGN_IN_PATH = '/login';

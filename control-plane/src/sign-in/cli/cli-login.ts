@@ -4,7 +4,7 @@ import type { Stores } from '../../core/stores.ts';
 import type { CliLogin } from '../../core/cli-login.ts';
 import { type CliGrant, openCliSession } from './cli-sessions.ts';
 import { provesChallenge } from '../pkce.ts';
-import { addressGroup } from '../../core/address-group.ts';
+import { addressGroup } from '../../core/address.ts';
 import { newUserCode } from './user-code.ts';
 
 /** How long a client waits for a person. */

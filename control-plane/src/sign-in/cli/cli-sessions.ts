@@ -1,13 +1,12 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, hashKey, parseTime } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
-import type { Session } from '../../core/session-store.ts';
+import type { CliSession, KeptKeys, Session } from '../../core/session.ts';
 import { openSession, useSession } from '../sessions.ts';
-import type { User } from '../../core/user-store.ts';
+import type { User } from '../../core/user.ts';
 import { type Rotation, createRotation, standingOf } from '../tokens/refresh-rotation.ts';
 import type { TokenPair } from '../tokens/token-family.ts';
 import type { Stores } from '../../core/stores.ts';
-import type { CliSession, KeptKeys } from '../../core/cli-session-store.ts';
 import { cliTokens } from './cli-tokens.ts';
 
 /** Short, since an access token is shown with every request. */

@@ -1,9 +1,7 @@
 import { type AppError, type Clock, formatTime } from '@svault/shared';
-import { PLACEHOLDER_EMAIL, normalizeEmail } from '../../core/email.ts';
-import type { Identity } from '../../core/identity-store.ts';
+import { type Identity, PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../../core/user.ts';
 import { createAccount } from '../new-account.ts';
 import { type SignedIn, signInBrowser } from '../sessions.ts';
-import type { User } from '../../core/user-store.ts';
 import { type ErrorCode, refusal } from '../../core/errors.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import type { SignedInPerson } from './identity-provider.ts';

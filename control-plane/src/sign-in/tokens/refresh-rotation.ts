@@ -10,7 +10,7 @@ import {
   utf8,
 } from '@svault/shared';
 import type { TokenFamilies, TokenPair } from './token-family.ts';
-import type { PreviousRefreshToken } from '../../core/session-store.ts';
+import type { PreviousRefreshToken } from '../../core/session.ts';
 
 /** Two requests at once may both refresh: within this time the second gets what the first got. */
 const REPEAT_WITHIN_MS = 10_000;

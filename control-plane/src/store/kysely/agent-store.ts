@@ -1,7 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { AgentStore } from '../../core/agent-store.ts';
-import type { Agent } from '../../core/agent.ts';
+import type { Agent, AgentStore } from '../../core/agent.ts';
 import { type PageRequest, pageOf } from '../../core/paging.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from '../schema/schema.ts';

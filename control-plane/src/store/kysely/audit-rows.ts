@@ -1,6 +1,5 @@
 import type { Outcome } from '@svault/shared/schemas';
-import type { AuditDetail, AuditEvent } from '../../core/audit-event.ts';
-import type { AuditEventType } from '../../core/event-types.ts';
+import type { AuditDetail, AuditEvent, AuditEventType } from '../../core/audit-event.ts';
 import type { AuditEventRow } from '../schema/decision-schema.ts';
 
 /** Every column, in the order in which statements that bind by position have them. */

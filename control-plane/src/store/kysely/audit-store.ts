@@ -1,8 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 import type { Clock, Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
-import { type AuditEvent, type NewAuditEvent, stampEvent } from '../../core/audit-event.ts';
-import type { AuditEventType } from '../../core/event-types.ts';
+import {
+  type AuditEvent,
+  type AuditEventType,
+  type NewAuditEvent,
+  stampEvent,
+} from '../../core/audit-event.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../../core/audit-store.ts';
 import { EMPTY_CHAIN } from '../../audit/chain.ts';
 import type { AuditEventRow } from '../schema/decision-schema.ts';

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { CliSessionStore, FormerKeys, KeptKeys } from '../../core/cli-session-store.ts';
+import type { CliSessionStore, FormerKeys, KeptKeys } from '../../core/session.ts';
 import type { Schema } from '../schema/schema.ts';
 import { toSession } from './session-rows.ts';
 

@@ -1,7 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { FolderStore } from '../../core/folder-store.ts';
-import type { Folder } from '../../core/folder.ts';
+import type { Folder, FolderStore } from '../../core/folder.ts';
 import { pageOf } from '../../core/paging.ts';
 import { chunksOf } from './chunks.ts';
 import { countUpTo } from './count-up-to.ts';

@@ -1,6 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { GrantStore } from '../../core/grant-store.ts';
-import type { Grant } from '../../core/grant.ts';
+import type { Grant, GrantStore } from '../../core/grant.ts';
 import { pageOf } from '../../core/paging.ts';
 import { chunksOf } from './chunks.ts';
 import { afterKey } from './keyset.ts';

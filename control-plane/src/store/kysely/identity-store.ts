@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { IdentityStore } from '../../core/identity-store.ts';
+import type { IdentityStore } from '../../core/user.ts';
 import type { Schema } from '../schema/schema.ts';
 import { toUser } from './user-rows.ts';
 

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { LoginLink, LoginLinkStore } from '../../core/login-link-store.ts';
+import type { LoginLink, LoginLinkStore } from '../../core/user.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createLoginLinkStore(db: Kysely<Schema>): LoginLinkStore {

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { OauthClientStore, RegisteredClient } from '../../core/oauth-client-store.ts';
+import type { OauthClientStore, RegisteredClient } from '../../core/oauth-client.ts';
 import type { Schema } from '../schema/schema.ts';
 import { WAITING_CLIENTS, evictWaiting, rowBytes } from './waiting-rows.ts';
 

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { OauthCode, OauthCodeStore } from '../../core/oauth-code-store.ts';
+import type { OauthCode, OauthCodeStore } from '../../core/oauth-session.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createOauthCodeStore(db: Kysely<Schema>): OauthCodeStore {

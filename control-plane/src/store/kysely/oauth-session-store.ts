@@ -1,9 +1,9 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { AccessToken, OauthSession, OauthSessionStore } from '../../core/oauth-session-store.ts';
+import type { AccessToken, OauthSession, OauthSessionStore } from '../../core/oauth-session.ts';
 import type { Schema } from '../schema/schema.ts';
 import { toSession } from './session-rows.ts';
-import type { PreviousRefreshToken } from '../../core/session-store.ts';
+import type { PreviousRefreshToken } from '../../core/session.ts';
 
 export function createOauthSessionStore(db: Kysely<Schema>): OauthSessionStore {
   const sessions = db

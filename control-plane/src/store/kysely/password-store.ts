@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { PasswordStore } from '../../core/password-store.ts';
+import type { PasswordStore } from '../../core/user.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createPasswordStore(db: Kysely<Schema>): PasswordStore {

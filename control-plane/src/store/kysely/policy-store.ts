@@ -1,8 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { pageOf } from '../../core/paging.ts';
-import type { PolicyStore } from '../../core/policy-store.ts';
-import type { Policy, PolicyTarget } from '../../core/policy.ts';
-import type { Rule } from '../../core/rule.ts';
+import type { Policy, PolicyStore, PolicyTarget, Rule } from '../../core/policy.ts';
 import { afterKey } from './keyset.ts';
 import { policyQuestion } from './policy-question.ts';
 import type { Schema } from '../schema/schema.ts';

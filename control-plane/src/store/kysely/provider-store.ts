@@ -1,9 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Id } from '@svault/shared';
-import { sha256, toHex, utf8 } from '@svault/shared';
+import { type Id, sha256, toHex, utf8 } from '@svault/shared';
 import { pageOf } from '../../core/paging.ts';
-import type { ProviderStore } from '../../core/provider-store.ts';
-import type { StoredProvider } from '../../core/provider.ts';
+import type { ProviderStore, StoredProvider } from '../../core/provider.ts';
 import { countUpTo } from './count-up-to.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from '../schema/schema.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { ProxyRemovalStore } from '../../core/proxy-removal-store.ts';
+import type { ProxyRemovalStore } from '../../core/proxy.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createProxyRemovalStore(db: Kysely<Schema>): ProxyRemovalStore {

@@ -1,7 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import { pageOf } from '../../core/paging.ts';
-import type { ProxyStore } from '../../core/proxy-store.ts';
-import type { Proxy } from '../../core/proxy.ts';
+import type { Proxy, ProxyStore } from '../../core/proxy.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from '../schema/schema.ts';
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { Session } from '../../core/session-store.ts';
+import type { Session } from '../../core/session.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /** @param row with what an MCP client's session has besides, where that was asked for */

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { SessionStore } from '../../core/session-store.ts';
+import type { SessionStore } from '../../core/session.ts';
 import { pageOf } from '../../core/paging.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from '../schema/schema.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { SetupStore } from '../../core/setup-store.ts';
+import type { SetupStore } from '../../core/setup.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createSetupStore(db: Kysely<Schema>): SetupStore {

@@ -1,7 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import { pageOf } from '../../core/paging.ts';
-import type { TokenStore } from '../../core/token-store.ts';
-import type { TokenMetadata } from '../../core/token.ts';
+import type { TokenMetadata, TokenStore } from '../../core/token.ts';
 import { chunksOf } from './chunks.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from '../schema/schema.ts';

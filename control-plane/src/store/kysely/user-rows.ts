@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { User } from '../../core/user-store.ts';
+import type { User } from '../../core/user.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export type UserRow = Omit<Selectable<Schema['users']>, 'deleted_at'>;

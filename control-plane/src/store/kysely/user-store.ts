@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { UserStore } from '../../core/user-store.ts';
+import type { UserStore } from '../../core/user.ts';
 import { pageOf } from '../../core/paging.ts';
 import { afterKey } from './keyset.ts';
 import type { Schema } from '../schema/schema.ts';

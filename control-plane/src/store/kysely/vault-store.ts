@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { VaultStore } from '../../core/vault-store.ts';
+import type { VaultStore } from '../../core/vault.ts';
 import type { Engine } from '../engine.ts';
 import type { Schema } from '../schema/schema.ts';
 

@@ -1,7 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { WebhookLinkStore } from '../../core/webhook-link-store.ts';
-import { SET_ASIDE_REASONS, type SetAside, type WebhookLink } from '../../core/webhook-link.ts';
+import {
+  SET_ASIDE_REASONS,
+  type SetAside,
+  type WebhookLink,
+  type WebhookLinkStore,
+} from '../../core/webhook-link.ts';
 import type { WebhookLinkRow } from '../schema/decision-schema.ts';
 import type { Schema } from '../schema/schema.ts';
 

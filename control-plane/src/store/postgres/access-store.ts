@@ -1,7 +1,7 @@
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import { type Clock, formatTime } from '@svault/shared';
 import type { AccessStore, AccessSubject, ListingSubject } from '../../access/access-store.ts';
-import type { AgentCredential } from '../../core/agent-credential.ts';
+import type { AgentCredential } from '../../core/agent.ts';
 import { createBatcher } from './batcher.ts';
 import type { NamedStatement, PostgresPool } from './postgres-pool.ts';
 import { callerColumns } from './subject-parts.ts';

@@ -2,10 +2,10 @@ import type { Generated } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import type { Role } from '../../core/actor.ts';
-import type { SessionKind, SignInMethod } from '../../core/session-store.ts';
+import type { SessionKind, SignInMethod } from '../../core/session.ts';
 import type { AgentStatus } from '../../core/agent.ts';
 import type { RefreshPolicy } from '../../core/grant.ts';
-import type { SetupState, SetupStep } from '../../core/setup-step.ts';
+import type { SetupState, SetupStep } from '../../core/setup.ts';
 
 /** 0 or 1: SQLite binds no booleans. */
 export type Flag = 0 | 1;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { AdminKey } from '../../../core/admin-key.ts';
 import { ROLES } from '../../../core/actor.ts';
-import { SESSION_KINDS, SIGN_IN_METHODS, type Session } from '../../../core/session-store.ts';
+import { SESSION_KINDS, SIGN_IN_METHODS, type Session } from '../../../core/session.ts';
 import type { SignedIn } from '../../../sign-in/sessions.ts';
-import type { Vault } from '../../../core/vault-store.ts';
+import type { Vault } from '../../../core/vault.ts';
 import { lineSchema, timeSchema } from './fields.ts';
 
 export const meSchema = z

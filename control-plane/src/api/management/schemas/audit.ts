@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { type Id, formatTime, parseTime } from '@svault/shared';
 import { OUTCOMES } from '@svault/shared/schemas';
-import type { AuditEvent } from '../../../core/audit-event.ts';
+import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../../core/audit-event.ts';
 import type { AuditFilter } from '../../../core/audit-store.ts';
-import { AUDIT_EVENT_TYPES } from '../../../core/event-types.ts';
 import { invalidArgument } from '../../../core/errors.ts';
 import { isTime, timeSchema } from './fields.ts';
 import { pageQuery, pageRequest, pageSchema } from './pages.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ROLES } from '../../../core/actor.ts';
-import { EMAIL_CHARACTERS, EMAIL_FORM } from '../../../core/email.ts';
+import { EMAIL_CHARACTERS, EMAIL_FORM } from '../../../core/user.ts';
 import { timeSchema } from './fields.ts';
 
 export const memberSchema = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SETUP_STATES, SETUP_STEPS } from '../../../core/setup-step.ts';
+import { SETUP_STATES, SETUP_STEPS } from '../../../core/setup.ts';
 
 export const setupGuideSchema = z
   .object({

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
 import { isAddress } from '../../../policies/request-facts.ts';
 import type { ImaginedRequest, Simulation } from '../../../management/simulate.ts';
-import { TARGET_TYPES } from '../../../core/policy.ts';
-import { RULE_TYPES } from '../../../core/rule.ts';
+import { RULE_TYPES, TARGET_TYPES } from '../../../core/policy.ts';
 
 export const imaginedRequestSchema = z
   .strictObject({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EMAIL_FORM, normalizeEmail } from './email.ts';
+import { EMAIL_FORM, normalizeEmail } from './user.ts';
 
 describe('an e-mail address', () => {
   it('loses the case of its ASCII letters', () => {

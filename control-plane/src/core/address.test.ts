@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressKey } from './address-key.ts';
+import { addressKey } from './address.ts';
 
 test('an IPv4 address counts for itself', () => {
   expect(addressKey('192.0.2.1')).not.toBe(addressKey('192.0.2.2'));

@@ -1,3 +1,5 @@
+import type { Id } from '@svault/shared';
+
 /** From an empty account to the first credential that an agent fetched. */
 export const SETUP_STEPS = [
   'bind-webhook',
@@ -20,4 +22,10 @@ export interface SetupMark {
   readonly step: SetupStep;
   readonly state: SetupState;
   readonly markedAt: string;
+}
+
+export interface SetupStore {
+  marks(vaultId: Id<'vlt'>): Promise<readonly SetupMark[]>;
+  /** Takes the place of what was said of the step before. */
+  mark(vaultId: Id<'vlt'>, mark: SetupMark, by: Id<'usr'>): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import { expect, it } from 'vitest';
-import { type Rule, type RuleSettings, withRuleIds } from './rule.ts';
+import { type Rule, type RuleSettings, withRuleIds } from './policy.ts';
 
 const id = (text: string): Id<'rul'> => text as Id<'rul'>;
 const use = (limit: number): RuleSettings => ({ type: 'max_usage', limit });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contradictionBetween } from './log-head.ts';
+import { contradictionBetween } from './webhook-link.ts';
 
 const known = { epoch: 'e1', seq: 10, hash: 'aa' };
 

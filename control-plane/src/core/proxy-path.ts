@@ -1,2 +1,0 @@
-/** Where clients of a proxy call it, below the service's public address. */
-export const PROXY_PATH = '/api/proxy/mcp';

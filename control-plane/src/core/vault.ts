@@ -1,0 +1,65 @@
+import { type Clock, type Id, formatTime } from '@svault/shared';
+import { type Actor, changeBy } from './actor.ts';
+import { notFound, refusal } from './errors.ts';
+import type { AuditStore } from './audit-store.ts';
+
+export interface Vault {
+  readonly id: Id<'vlt'>;
+  readonly createdAt: string;
+  /** When it was locked; undefined while it is unlocked. */
+  readonly lockedAt: string | undefined;
+}
+
+export interface VaultStore {
+  /**
+   * Locks the account's row until the end of the transaction: changes of one account run one after the other.
+   * `UnitOfWork.run` calls it first.
+   */
+  lockForUpdate(vaultId: Id<'vlt'>): Promise<void>;
+  add(vault: { readonly id: Id<'vlt'>; readonly createdAt: string }): Promise<void>;
+  get(vaultId: Id<'vlt'>): Promise<Vault | undefined>;
+  setLockedAt(vaultId: Id<'vlt'>, lockedAt: string | undefined): Promise<void>;
+}
+
+interface VaultStores {
+  readonly vaults: VaultStore;
+}
+
+/** @throws AppError VAULT_LOCKED while the vault is locked (specification, "Vault states") */
+export async function refuseWhileLocked(stores: VaultStores, vaultId: Id<'vlt'>): Promise<void> {
+  const vault = await stores.vaults.get(vaultId);
+  if (vault?.lockedAt !== undefined)
+    throw refusal('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
+}
+
+/** unlocked → locked. Idempotent: locking a locked vault changes nothing and writes no event. */
+export async function lockVault(
+  stores: VaultStores & { readonly audit: AuditStore },
+  actor: Actor,
+  clock: Clock,
+): Promise<Vault> {
+  const vault = await ownVault(stores, actor);
+  if (vault.lockedAt !== undefined) return vault;
+  const lockedAt = formatTime(clock.now());
+  await stores.vaults.setLockedAt(vault.id, lockedAt);
+  await stores.audit.append(changeBy(actor, 'VAULT_LOCKED'));
+  return { ...vault, lockedAt };
+}
+
+/** locked → unlocked; the route requires an admin. */
+export async function unlockVault(
+  stores: VaultStores & { readonly audit: AuditStore },
+  actor: Actor,
+): Promise<Vault> {
+  const vault = await ownVault(stores, actor);
+  if (vault.lockedAt === undefined) return vault;
+  await stores.vaults.setLockedAt(vault.id, undefined);
+  await stores.audit.append(changeBy(actor, 'VAULT_UNLOCKED'));
+  return { ...vault, lockedAt: undefined };
+}
+
+export async function ownVault(stores: VaultStores, actor: Actor): Promise<Vault> {
+  const vault = await stores.vaults.get(actor.vaultId);
+  if (vault === undefined) throw notFound();
+  return vault;
+}
