@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import { AppError } from '@svault/shared';
 import type { Logger } from './logger.ts';
 import { type Refusal, type RefusalCodes, createRefusalReader, refusalBody } from './refusal.ts';
-import { endWhenReceived } from './unread-body.ts';
+import { JSON_CONTENT, respond } from './respond.ts';
 
 /**
  * The one place where errors become answers: what {@link createRefusalReader} reads out of them, as
@@ -28,18 +28,12 @@ export function errorHandler<Code extends string>(
 const reasonOf = (error: unknown): string | undefined =>
   error instanceof AppError ? error.reason : undefined;
 
-/** Writes a refusal as JSON; a body that was too large is not read to its end, so the connection goes. */
+/** Writes a refusal as JSON. A body that is too large is not read to its end, so the connection closes. */
 function sendRefusal(res: Response, refusal: Refusal): void {
   const { status, details } = refusal;
   const { allow, retryAfter } = details;
   if (typeof allow === 'string') res.setHeader('Allow', allow);
   if (typeof retryAfter === 'number') res.setHeader('Retry-After', String(retryAfter));
-  const unread = !res.req.complete;
-  if (status === 413 || unread) res.setHeader('Connection', 'close');
-  const body = JSON.stringify(refusalBody(refusal));
-  res.statusCode = status;
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  res.setHeader('Content-Length', Buffer.byteLength(body));
-  if (unread) endWhenReceived(res, body);
-  else res.end(body);
+  const closes = status === 413 || !res.req.complete;
+  respond(res, { status, headers: JSON_CONTENT, body: JSON.stringify(refusalBody(refusal)), closes });
 }

@@ -10,8 +10,8 @@ import { MAX_WAITING, trackConnections } from './connections.ts';
 import { refuseBrokenRequests } from './late-request.ts';
 import { noteExpectation } from './expected-body.ts';
 import { occursTwice } from './repeated-header.ts';
+import { JSON_CONTENT, respond } from './respond.ts';
 import type { ListenAddress } from './settings.ts';
-import { endWhenReceived } from './unread-body.ts';
 
 /** A request's header block must arrive within this; slower clients get 408. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -119,7 +119,5 @@ function namesOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage): bo
 
 function refuse(res: ServerResponse, status: number, error: string): void {
   const body = JSON.stringify({ error, code: 'INVALID_REQUEST' });
-  const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
-  res.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' });
-  endWhenReceived(res, body);
+  respond(res, { status, headers: [...JSON_CONTENT, 'Cache-Control', 'no-store'], body, closes: true });
 }

@@ -2,7 +2,7 @@ import { type ErrorRequestHandler, type RequestHandler, type Response, Router } 
 import { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
 import { only, route } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
-import { endWhenReceived } from '@svault/server-kit/unread-body';
+import { HTML_CONTENT, respond } from '@svault/server-kit/respond';
 import type { BindDesk } from '../binding/bind-desk.ts';
 import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
 import { readForm } from '../http/form-body.ts';
@@ -56,16 +56,8 @@ export function createBindRoutes(deps: {
   }
 }
 
-function sendPage(res: Response, status: number, html: string): void {
-  writePageHead(res, status, html);
-  res.end(html);
-}
-
-function writePageHead(res: Response, status: number, html: string): void {
-  res.statusCode = status;
-  res.setHeader('Content-Type', 'text/html; charset=utf-8');
-  res.setHeader('Content-Length', Buffer.byteLength(html));
-}
+const sendPage = (res: Response, status: number, body: string, closes = false): void =>
+  respond(res, { status, headers: HTML_CONTENT, body, closes });
 
 /** A browser gets refusals as a page, whoever else as JSON from the error handler behind this one. */
 const refusedAsPage: ErrorRequestHandler = (error: unknown, req, res, next) => {
@@ -75,9 +67,5 @@ const refusedAsPage: ErrorRequestHandler = (error: unknown, req, res, next) => {
     return next(error);
   const { message, details } = error as AppError;
   if (typeof details?.['retryAfter'] === 'number') res.setHeader('Retry-After', details['retryAfter']);
-  const html = refusedPage({ code, message });
-  if (req.complete) return sendPage(res, WEBHOOK_ERROR_STATUS[code], html);
-  res.setHeader('Connection', 'close');
-  writePageHead(res, WEBHOOK_ERROR_STATUS[code], html);
-  endWhenReceived(res, html);
+  sendPage(res, WEBHOOK_ERROR_STATUS[code], refusedPage({ code, message }), !req.complete);
 };

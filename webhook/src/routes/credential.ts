@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Router } from 'express';
 import { only, route } from '@svault/server-kit/request-handler';
+import { respond } from '@svault/server-kit/respond';
 import type { Deliver } from '../delivery/deliver.ts';
 import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
 import { credentialTicketOf } from '../http/ticket-of-request.ts';
@@ -20,9 +21,8 @@ export function createCredentialRoute(deps: {
       countStrayCredentials(req, hasTicketParameter(req));
       const delivered = await deliver(tickets.verify('credential', credentialTicketOf(req)));
       if ('unusable' in delivered) throw tickets.refuse('credential', delivered.unusable);
-      res.setHeader('Content-Type', delivered.contentType);
-      res.setHeader('Content-Length', Buffer.byteLength(delivered.body));
-      res.end(delivered.body);
+      const { body, contentType } = delivered;
+      respond(res, { status: 200, headers: ['Content-Type', contentType], body });
     }),
   );
   return router;

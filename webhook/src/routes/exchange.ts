@@ -4,9 +4,9 @@ import { SignatureRefused, type ParsedSignature, parseSignature, type SignedMess
 import { rotateRequestSchema } from '@svault/shared/schemas';
 import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
+import { respondJson } from '@svault/server-kit/respond';
 import type { Exchange } from '../binding/exchange.ts';
 import type { RotateKey } from '../binding/rotation.ts';
-import { sendJson } from '../http/answer.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../http/errors.ts';
@@ -34,7 +34,7 @@ export function createExchangeRoute(deps: {
       refuseByHead(req, BOUNDS);
       const head = readMessage(req, NO_BODY);
       const parsed = parseBindSignature(head);
-      sendJson(res, parsed === undefined ? await rotate(req) : await exchange(req, head, parsed));
+      respondJson(res, parsed === undefined ? await rotate(req) : await exchange(req, head, parsed));
     }),
   );
   return router;

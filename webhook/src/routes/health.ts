@@ -1,10 +1,10 @@
 import { Router } from 'express';
 import { only, route } from '@svault/server-kit/request-handler';
+import { respondJson } from '@svault/server-kit/respond';
 import { type Clock, formatTime } from '@svault/shared';
 import type { SignedHealth } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
 import { CLAIMED_CAPABILITIES, PROGRAM_VERSION } from '../config/program.ts';
-import { sendJson } from '../http/answer.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../http/errors.ts';
@@ -18,13 +18,13 @@ export function createHealthRoute(deps: {
 }): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.all('/v1/health', only(['GET', 'POST']));
-  router.get('/v1/health', (_req, res) => sendJson(res, { status: 'ok' }));
+  router.get('/v1/health', (_req, res) => respondJson(res, { status: 'ok' }));
   router.post(
     '/v1/health',
     route(async (req, res) => {
       const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/health'] });
       if (raw.length > 0) parseJsonBody(req, raw);
-      sendJson(res, health());
+      respondJson(res, health());
     }),
   );
   return router;

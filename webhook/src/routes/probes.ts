@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { only } from '@svault/server-kit/request-handler';
-import { sendJson } from '../http/answer.ts';
+import { respondJson } from '@svault/server-kit/respond';
 import { refusal } from '../http/errors.ts';
 
 /** `GET /healthz`: the process is up. `GET /readyz`: it can do its job, and is not about to stop. Neither says more. */
@@ -10,12 +10,12 @@ export function createProbeRoutes(deps: {
   readonly isLeaving: () => boolean;
 }): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.all('/healthz', only(['GET']), (_req, res) => sendJson(res, { status: 'ok' }));
+  router.all('/healthz', only(['GET']), (_req, res) => respondJson(res, { status: 'ok' }));
   router.all('/readyz', only(['GET']), (_req, res) => {
     if (deps.isLeaving())
-      return sendJson(res, { error: 'this process is about to stop', code: 'UNAVAILABLE' }, 503);
+      return respondJson(res, { error: 'this process is about to stop', code: 'UNAVAILABLE' }, 503);
     if (!deps.isReady()) throw refusal('UNAVAILABLE', 'not ready');
-    sendJson(res, { status: 'ok' });
+    respondJson(res, { status: 'ok' });
   });
   return router;
 }

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { only, route } from '@svault/server-kit/request-handler';
+import { respondJson } from '@svault/server-kit/respond';
 import { refreshNotifySchema } from '@svault/shared/schemas';
-import { sendJson } from '../http/answer.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { parseJsonBody } from '../http/json-body.ts';
@@ -23,7 +23,7 @@ export function createRefreshNotifyRoute(deps: {
       });
       const { serviceName, reason } = parseBody(refreshNotifySchema, parseJsonBody(req, raw));
       const answer = await deps.notifyRefresh({ serviceName, reason });
-      sendJson(res, answer, 'accepted' in answer ? 202 : 200);
+      respondJson(res, answer, 'accepted' in answer ? 202 : 200);
     }),
   );
   return router;

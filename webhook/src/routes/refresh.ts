@@ -1,8 +1,8 @@
 import { Router } from 'express';
 import { only, route } from '@svault/server-kit/request-handler';
+import { respondJson } from '@svault/server-kit/respond';
 import { Secret } from '@svault/shared';
 import { refreshRequestSchema } from '@svault/shared/schemas';
-import { sendJson } from '../http/answer.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { parseJsonBody } from '../http/json-body.ts';
@@ -21,13 +21,13 @@ export function createRefreshRoute(deps: {
     route(async (req, res) => {
       const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/refresh'] });
       const request = parseBody(refreshRequestSchema, parseJsonBody(req, raw));
-      if (request.phase === 'get') return sendJson(res, deps.leases.get(request.serviceName));
+      if (request.phase === 'get') return respondJson(res, deps.leases.get(request.serviceName));
       const { leaseId, clientSecret, clientAssertion } = request;
       const authentication = {
         clientSecret: clientSecret === undefined ? undefined : new Secret(clientSecret),
         clientAssertion: clientAssertion === undefined ? undefined : new Secret(clientAssertion),
       };
-      sendJson(res, await deps.leases.update(leaseId, authentication));
+      respondJson(res, await deps.leases.update(leaseId, authentication));
     }),
   );
   return router;

@@ -2,8 +2,8 @@ import { Router } from 'express';
 import type { Logger } from '@svault/server-kit/logger';
 import { type Refusal, refusalBody } from '@svault/server-kit/refusal';
 import { only, route } from '@svault/server-kit/request-handler';
+import { respondJson } from '@svault/server-kit/respond';
 import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
-import { sendJson } from '../http/answer.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../http/errors.ts';
@@ -25,7 +25,7 @@ export function createStorageRoute(deps: {
     route(async (req, res) => {
       const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/storage'] });
       const body = parseJsonBody(req, raw);
-      sendJson(res, 'batch' in body ? await runBatch(body) : await runOne(body));
+      respondJson(res, 'batch' in body ? await runBatch(body) : await runOne(body));
     }),
   );
   return router;

@@ -1,9 +1,9 @@
 import { Router } from 'express';
 import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
+import { respondJson } from '@svault/server-kit/respond';
 import { storeBodySchema } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
-import { sendJson } from '../http/answer.ts';
 import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { storeCors } from '../http/cors.ts';
@@ -36,7 +36,7 @@ export function createStoreRoute(deps: {
       const stored = await deps.storeByTicket(ticket, () =>
         parseBody(storeBodySchema, parseJsonBody(req, raw)),
       );
-      sendJson(res, stored);
+      respondJson(res, stored);
     }),
   );
   return router;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatTime, isServiceName } from '@svault/shared';
+import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { Question } from '../../access/access.ts';
 import type { ListedGrant } from '../../access/access-store.ts';
 import type { Decision } from '../../access/decision.ts';
@@ -49,17 +50,16 @@ export interface CredentialAnswers {
 
 /** @param headers of every answer, flat: name, value, name, value, … */
 export function createCredentialAnswers(headers: readonly string[]): CredentialAnswers {
-  const json = [...headers, 'Content-Type', 'application/json; charset=utf-8'];
+  const json = [...headers, ...JSON_CONTENT];
   const negotiated = [...json, 'Vary', 'Accept'];
-  const write = (res: ServerResponse, status: number, head: readonly string[], body: string): void => {
-    res.writeHead(status, [...head, 'Content-Length', String(Buffer.byteLength(body))]).end(body);
-  };
   return {
     sendTicket: (res, { url, expiresAt }, redirect = !prefersJson(res.req.headers.accept)) => {
       const members = `{"url":${JSON.stringify(url)},"method":"GET","expiresAt":"${formatTime(expiresAt)}"`;
-      if (redirect) write(res, 307, [...negotiated, 'Location', url], `${members},"code":"FOLLOW_REDIRECT"}`);
-      else write(res, 200, negotiated, `${members}}`);
+      if (!redirect) return respond(res, { status: 200, headers: negotiated, body: `${members}}` });
+      const body = `${members},"code":"FOLLOW_REDIRECT"}`;
+      respond(res, { status: 307, headers: [...negotiated, 'Location', url], body });
     },
-    sendGrants: (res, grants) => write(res, 200, json, JSON.stringify({ grants })),
+    sendGrants: (res, grants) =>
+      respond(res, { status: 200, headers: json, body: JSON.stringify({ grants }) }),
   };
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { JSON_CONTENT, type WholeResponse, respond } from '@svault/server-kit/respond';
 import type { Denial, PlainDenialCode } from '../../access/denial.ts';
 import { ERROR_STATUS } from './errors.ts';
 
@@ -22,17 +23,11 @@ export type DenialMessages = Readonly<Record<PlainDenialCode, string>>;
 /** The messages of a door whose callers are told some things in other words. */
 export const messagesWith = (own: Partial<DenialMessages>): DenialMessages => ({ ...MESSAGES, ...own });
 
-interface Prepared {
-  readonly status: number;
-  readonly headers: readonly string[];
-  readonly body: string;
-}
-
 /**
  * Writes denials as the specification's "Errors: REST credential endpoint" has them; the proxy endpoint's plain ones are the
  * same.
  *
- * Those without particulars are built once; `writeHead` with a flat list is Node's cheapest way to send them.
+ * Those without particulars are built once.
  *
  * @param headers the headers of every answer, flat: name, value, name, value, …
  * @param options.webhookUnavailable the status of that code, 503 unless given
@@ -42,37 +37,23 @@ export function createDenialAnswers(
   options: { readonly messages?: DenialMessages; readonly webhookUnavailable?: 502 } = {},
 ): (res: ServerResponse, denial: Denial) => void {
   const { messages = MESSAGES, webhookUnavailable = ERROR_STATUS.WEBHOOK_UNAVAILABLE } = options;
-  const prepare = (status: number, content: object, further: readonly string[] = []): Prepared => {
-    const body = JSON.stringify(content);
-    const length = String(Buffer.byteLength(body));
-    return {
-      status,
-      headers: [
-        ...headers,
-        'Content-Type',
-        'application/json; charset=utf-8',
-        'Content-Length',
-        length,
-        ...further,
-      ],
-      body,
-    };
-  };
-  const plain = new Map<string, Prepared>(
+  const prepare = (status: number, content: object, further: readonly string[] = []): WholeResponse => ({
+    status,
+    headers: [...headers, ...JSON_CONTENT, ...further],
+    body: JSON.stringify(content),
+  });
+  const plain = new Map<string, WholeResponse>(
     Object.entries(messages).map(([code, error]) => {
       const further = code === 'MISSING_KEY' ? ['WWW-Authenticate', 'Bearer realm="svault"'] : [];
       return [code, prepare(ERROR_STATUS[code as PlainDenialCode], { error, code }, further)];
     }),
   );
-  const particular = (denial: ParticularDenial): Prepared => {
+  const particular = (denial: ParticularDenial): WholeResponse => {
     const { status, body } = describe(denial, webhookUnavailable);
     const { retryAfter } = body;
     return prepare(status, body, retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]);
   };
-  return (res, denial) => {
-    const { status, headers: head, body } = plain.get(denial.code) ?? particular(denial as ParticularDenial);
-    res.writeHead(status, head as string[]).end(body);
-  };
+  return (res, denial) => respond(res, plain.get(denial.code) ?? particular(denial as ParticularDenial));
 }
 
 type ParticularDenial = Exclude<Denial, { readonly code: PlainDenialCode }>;

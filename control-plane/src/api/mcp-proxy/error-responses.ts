@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { Denial } from '../../access/denial.ts';
 import { TOO_MANY, createDenialAnswers, messagesWith, policyDenied } from '../http/denial-response.ts';
 import { type JsonRpcId, limitedBody } from '../http/json-rpc.ts';
@@ -34,10 +35,8 @@ const MESSAGES = messagesWith({
 export function createRefusalAnswers(headers: readonly string[]): RefusalAnswers {
   const denyPlainly = createDenialAnswers(headers, { messages: MESSAGES, webhookUnavailable: 502 });
   const send = (res: ServerResponse, status: number, body: string, retryAfter: number | undefined): void => {
-    const length = ['Content-Length', String(Buffer.byteLength(body))];
     const hint = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
-    const type = ['Content-Type', 'application/json; charset=utf-8'];
-    res.writeHead(status, [...headers, ...type, ...length, ...hint]).end(body);
+    respond(res, { status, headers: [...headers, ...JSON_CONTENT, ...hint], body });
   };
   const limit = (
     res: ServerResponse,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { endWhenReceived } from '@svault/server-kit/unread-body';
+import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { type JsonRpcId, type JsonRpcRefusal, errorBody, limitedBody } from '../http/json-rpc.ts';
@@ -31,7 +31,7 @@ const SENDABLE =
  * @param baseUrl where a client that has no token finds the metadata that tell how to get one (RFC 9728 section 5.1)
  */
 export function createHttpAnswers(standing: readonly string[], baseUrl: string): HttpAnswers {
-  const json = [...standing, 'Content-Type', 'application/json; charset=utf-8'];
+  const json = [...standing, ...JSON_CONTENT];
   const further = (slash: '' | '/'): Partial<Record<HttpRefusal, readonly string[]>> => {
     const challenge = `Bearer resource_metadata="${baseUrl}${metadataPathOf(slash)}"`;
     return {
@@ -43,35 +43,29 @@ export function createHttpAnswers(standing: readonly string[], baseUrl: string):
   const [ofPath, ofSlashedPath] = [further(''), further('/')];
   const furtherFor = ({ url = '' }: IncomingMessage): ReturnType<typeof further> =>
     /^[^?]*\/(?:\?|$)/.test(url) ? ofSlashedPath : ofPath;
-  const write = (res: ServerResponse, status: number, headers: readonly string[], body: string): void => {
-    res.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))]).end(body);
-  };
 
   return {
-    send: (res, cors, status, body) =>
-      write(res, status, cors.length === 0 ? json : [...json, ...cors], body),
-    accept: (res, cors) => res.writeHead(202, [...standing, ...cors, 'Content-Length', '0']).end(),
+    send: (res, cors, status, body) => respond(res, { status, headers: [...json, ...cors], body }),
+    accept: (res, cors) => respond(res, { status: 202, headers: [...standing, ...cors], body: '' }),
     preflight: (res, cors) => {
       const allowed = ['Access-Control-Allow-Methods', METHODS, 'Access-Control-Allow-Headers', SENDABLE];
       res.writeHead(204, [...standing, ...cors, ...allowed, 'Access-Control-Max-Age', '600']).end();
     },
     refuse: (res, cors, code, error = MESSAGES[code]) => {
       const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
-      write(res, STATUS[code], headers, JSON.stringify({ error, code }));
+      respond(res, { status: STATUS[code], headers, body: JSON.stringify({ error, code }) });
     },
     refuseMessage: (res, cors, id, refusal) => {
+      const { status } = refusal;
       const body = errorBody(id, refusal);
-      if (res.req.complete) return write(res, refusal.status, [...json, ...cors], body);
-      // What is left of the body is never read, so the connection goes.
-      const length = String(Buffer.byteLength(body));
-      res.writeHead(refusal.status, [...json, ...cors, 'Connection', 'close', 'Content-Length', length]);
-      endWhenReceived(res, body);
+      // What is left of the body is never read, so the connection closes.
+      respond(res, { status, headers: [...json, ...cors], body, closes: !res.req.complete });
     },
     limited: (res, cors, id, retryAfterSeconds) => {
       const message = 'Too many requests; try again later.';
       const body = limitedBody(id, { message, code: 'RATE_LIMITED', retryAfter: retryAfterSeconds });
       const headers = [...json, ...cors, 'Retry-After', String(retryAfterSeconds)];
-      write(res, ERROR_STATUS.RATE_LIMITED, headers, body);
+      respond(res, { status: ERROR_STATUS.RATE_LIMITED, headers, body });
     },
   };
 }
