@@ -1,4 +1,4 @@
-import { escapeHtml, htmlPage } from '@svault/server-kit/html-page';
+import { htmlPage, safeHtml } from '@svault/server-kit/html-page';
 import { fingerprintOf } from './registration-link.ts';
 
 /**
@@ -11,13 +11,13 @@ export function setupTokenPage(options: { readonly problem?: string } = {}): str
   const { problem } = options;
   return htmlPage(
     'Bind this webhook',
-    `${problem === undefined ? '' : `<p class="alert" role="alert" id="problem">${escapeHtml(problem)}</p>`}
+    safeHtml`${problem === undefined ? '' : safeHtml`<p class="alert" role="alert" id="problem">${problem}</p>`}
 <p>This page connects the webhook to the one service it is configured for. To show that the webhook is yours, enter its
 set-up token: it was printed when the webhook started for the first time, or is set in its environment.</p>
 <form method="post" action="">
 <label for="setup-token">Set-up token</label>
 <input id="setup-token" name="setup_token" type="password" required autofocus autocomplete="off" spellcheck="false"
-${problem === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'}>
+${problem === undefined ? '' : safeHtml` aria-invalid="true" aria-describedby="problem"`}>
 <button type="submit">Continue</button>
 </form>`,
   );
@@ -31,15 +31,15 @@ export function connectPage(offer: {
 }): string {
   return htmlPage(
     'Connect this webhook',
-    `<dl>
+    safeHtml`<dl>
 <dt>Service</dt>
-<dd class="value">${escapeHtml(offer.serviceUrl)}</dd>
+<dd class="value">${offer.serviceUrl}</dd>
 <dt>Fingerprint</dt>
-<dd class="value fingerprint">${escapeHtml(fingerprintOf(offer.hmacHash))}</dd>
+<dd class="value fingerprint">${fingerprintOf(offer.hmacHash)}</dd>
 </dl>
 <p>Connect takes you to the service, which asks you to confirm. Go on there only if it shows the same fingerprint.</p>
 <form method="post" action="">
-<input type="hidden" name="connect_token" value="${escapeHtml(offer.token)}">
+<input type="hidden" name="connect_token" value="${offer.token}">
 <button type="submit" autofocus>Connect</button>
 </form>
 <p class="dim">The link works once and for five minutes.</p>`,
@@ -50,7 +50,7 @@ export function connectPage(offer: {
 export function refusedPage(refused: { readonly code: string; readonly message: string }): string {
   return htmlPage(
     'Not possible',
-    `<p class="alert" role="alert">${escapeHtml(refused.message)}</p>
-<p class="dim">${escapeHtml(refused.code)}</p>`,
+    safeHtml`<p class="alert" role="alert">${refused.message}</p>
+<p class="dim">${refused.code}</p>`,
   );
 }

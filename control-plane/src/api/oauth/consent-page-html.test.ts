@@ -28,7 +28,7 @@ const bodyOf = (more: Partial<Question>): string =>
     fields: [],
     action: '/authorize',
     ...more,
-  }).body;
+  }).body.toString();
 
 describe('what a person is warned of', () => {
   const CAME_FROM = 'if you have just come from <strong>client.example</strong>';

@@ -1,4 +1,4 @@
-import { escapeHtml } from '@svault/server-kit/html-page';
+import { type SafeHtml, safeHtml } from '@svault/server-kit/html-page';
 import type { Agent } from '../../core/agent.ts';
 import { type RedirectKind, redirectKindOf } from '../../authorization-server/redirect-uri.ts';
 import { type PageContent, alertText, hiddenField } from '../pages/page.ts';
@@ -31,14 +31,14 @@ export function consentPage(question: Question): PageContent {
   const { client, redirectUri, account, fields, action, message } = question;
   return {
     title: 'Let this program act as your agent?',
-    body: `${message === undefined ? '' : alertText(message)}
+    body: safeHtml`${message === undefined ? '' : alertText(message)}
 <dl class="facts">
 <dt>Who asks</dt>
 <dd>${whoAsks(client)}</dd>
 <dt>Where the answer goes</dt>
 <dd>${whereTo(redirectUri)}</dd>
 <dt>Your account</dt>
-<dd class="value">${escapeHtml(account)}</dd>
+<dd class="value">${account}</dd>
 </dl>
 ${warning(client, redirectUri)}
 <p id="gets">In the name of the agent that you choose, it will be able to</p>
@@ -48,8 +48,8 @@ ${warning(client, redirectUri)}
 </ul>
 <p class="dim">The agent's grants, policies and limits hold, and the log shows every use. It lasts until you revoke it, at most
 90 days, and ends by itself after 30 days without use.</p>
-<form method="post" action="${escapeHtml(action)}">
-${fields.map(([field, value]) => hiddenField(field, value)).join('\n')}
+<form method="post" action="${action}">
+${fields.map(([field, value]) => hiddenField(field, value))}
 ${agentPicker(question)}
 <div class="choice">
 <button type="submit" name="decision" value="allow">Allow</button>
@@ -60,85 +60,87 @@ ${agentPicker(question)}
 }
 
 /** What is known of a client, and what is only said. */
-function whoAsks(client: OauthClient): string {
-  const name = `<strong class="name">${escapeHtml(client.name)}</strong> <span class="tag">unverified name</span>`;
+function whoAsks(client: OauthClient): SafeHtml {
+  const name = safeHtml`<strong class="name">${client.name}</strong> <span class="tag">unverified name</span>`;
   if (isRegistered(client)) return name;
-  return `${name}<br>
-described at <span class="value">${escapeHtml(new URL(client.id).host)}</span> <span class="tag good">verified</span>`;
+  return safeHtml`${name}<br>
+described at <span class="value">${new URL(client.id).host}</span> <span class="tag good">verified</span>`;
 }
 
-function whereTo(redirectUri: string): string {
+function whereTo(redirectUri: string): SafeHtml {
   const { host, protocol } = new URL(redirectUri);
-  const value = (text: string): string => `<span class="value">${escapeHtml(text)}</span>`;
-  const PLACES: Readonly<Record<RedirectKind, string>> = {
+  const value = (text: string): SafeHtml => safeHtml`<span class="value">${text}</span>`;
+  const PLACES: Readonly<Record<RedirectKind, SafeHtml>> = {
     https: value(host),
-    loopback: `${value(host)}<br>a program on this computer`,
-    privateUse: `${value(protocol)}<br>the program on this computer that opens such links`,
+    loopback: safeHtml`${value(host)}<br>a program on this computer`,
+    privateUse: safeHtml`${value(protocol)}<br>the program on this computer that opens such links`,
   };
   return PLACES[redirectKindOf(redirectUri) ?? 'https'];
 }
 
 /** Whoever makes an address can make a page or a program that sends people here (RFC 9700 section 4.1; RFC 8252 section 8.6). */
-function warning(client: OauthClient, redirectUri: string): string {
+function warning(client: OauthClient, redirectUri: string): SafeHtml {
   const { host } = new URL(redirectUri);
   if (redirectKindOf(redirectUri) !== 'https')
     return note(
-      'Any program on this computer can call itself so. Allow it only if you have <strong>just started this yourself</strong>.',
+      safeHtml`Any program on this computer can call itself so. Allow it only if you have <strong>just started this yourself</strong>.`,
     );
   if (!isRegistered(client) && new URL(client.id).host === host)
-    return note('Allow it only if you have <strong>just started this yourself</strong> at that address.');
+    return note(
+      safeHtml`Allow it only if you have <strong>just started this yourself</strong> at that address.`,
+    );
   return note(
-    `The name is what the program calls itself; what counts is the address. Allow it only if you have just come from <strong>${escapeHtml(host)}</strong>.`,
+    safeHtml`The name is what the program calls itself; what counts is the address. Allow it only if you have just come from <strong>${host}</strong>.`,
   );
 }
 
-const note = (html: string): string => `<p class="note">${html}</p>`;
+const note = (text: SafeHtml): SafeHtml => safeHtml`<p class="note">${text}</p>`;
 
 /**
  * Nothing is chosen that the person did not choose, not even the only one: a click that another page led here, as the second
  * of a double click, then allows nothing.
  */
-function agentPicker({ agents, more, chosen }: Question): string {
+function agentPicker({ agents, more, chosen }: Question): SafeHtml {
   return agents.length <= MAX_LISTED && !more ? agentList(agents, chosen) : agentMenu(agents, chosen, more);
 }
 
-function agentList(agents: readonly Agent[], picked: string | undefined): string {
+function agentList(agents: readonly Agent[], picked: string | undefined): SafeHtml {
   const entries = agents.map((agent) => {
     const checked = agent.id === picked ? ' checked' : '';
     const field = `agent-${agent.id}`;
-    return `<div class="option">
+    return safeHtml`<div class="option">
 <input type="radio" name="agent" id="${field}" value="${agent.id}" required${checked}>
-<label for="${field}">${escapeHtml(agent.name)}${description(agent)}</label>
+<label for="${field}">${agent.name}${description(agent)}</label>
 ${agent.mcpEnabled ? '' : switchOn(agent, agents.length === 1)}</div>`;
   });
-  return `<fieldset>
+  return safeHtml`<fieldset>
 <legend>Which agent may it act as?</legend>
-${entries.join('\n')}
+${entries}
 </fieldset>`;
 }
 
-const description = ({ description: text }: Agent): string =>
-  text === '' ? '' : ` <span class="dim">${escapeHtml(text)}</span>`;
+const description = ({ description: text }: Agent): SafeHtml | undefined =>
+  text === '' ? undefined : safeHtml` <span class="dim">${text}</span>`;
 
 /** Shown beside the agent that it is about; where there is no other, nothing can be allowed without it. */
-function switchOn({ id }: Agent, isRequired: boolean): string {
+function switchOn({ id }: Agent, isRequired: boolean): SafeHtml {
   const field = `mcp-${id}`;
-  return `<div class="switch"><input type="checkbox" name="mcp_${id}" id="${field}" value="on"${isRequired ? ' required' : ''}>
+  return safeHtml`<div class="switch"><input type="checkbox" name="mcp_${id}" id="${field}" value="on"${isRequired ? ' required' : ''}>
 <label for="${field}">Switch MCP on for this agent: it is off</label></div>
 `;
 }
 
-function agentMenu(agents: readonly Agent[], picked: string | undefined, more: boolean): string {
+function agentMenu(agents: readonly Agent[], picked: string | undefined, more: boolean): SafeHtml {
   const options = agents.map(
     ({ id, name, mcpEnabled }) =>
-      `<option value="${id}"${id === picked ? ' selected' : ''}>${escapeHtml(name)}${mcpEnabled ? '' : ' (MCP is off)'}</option>`,
+      safeHtml`<option value="${id}"${id === picked ? ' selected' : ''}>${name}${mcpEnabled ? '' : ' (MCP is off)'}</option>`,
   );
-  const other = `<label for="agent_id">Or its id, for one that is not listed</label>
+  const other = safeHtml`<label for="agent_id">Or its id, for one that is not listed</label>
 <input id="agent_id" name="agent_id" maxlength="40" placeholder="agt_…" autocomplete="off">`;
-  return `<label for="agent">Which agent may it act as?</label>
+  return safeHtml`<label for="agent">Which agent may it act as?</label>
 <select id="agent" name="agent"${more ? '' : ' required'}>
 <option value="">Choose an agent</option>
-${options.join('\n')}
+${options}
 </select>
 ${more ? other : ''}
 <div class="switch"><input type="checkbox" name="mcp" id="mcp" value="on">
@@ -148,10 +150,10 @@ ${more ? other : ''}
 /** @param baseUrl public address of the service */
 export const noAgentsPage = (client: OauthClient, baseUrl: string): PageContent => ({
   title: 'There is no agent yet',
-  body: `<p><strong class="name">${escapeHtml(client.name)}</strong> asks to act as one of your agents, and the account has none that is
+  body: safeHtml`<p><strong class="name">${client.name}</strong> asks to act as one of your agents, and the account has none that is
 active.</p>
 <p>Make one with an admin key, then load this page again:</p>
-<pre><code>curl -X POST ${escapeHtml(baseUrl)}/api/agents \\
+<pre><code>curl -X POST ${baseUrl}/api/agents \\
   -H "Authorization: Bearer $SVAULT_KEY" \\
   -H "Content-Type: application/json" \\
   -d '{"name":"my agent","mcpEnabled":true}'</code></pre>
@@ -160,5 +162,5 @@ active.</p>
 
 export const lockedPage: PageContent = {
   title: 'The vault is locked',
-  body: '<p>No program is let in while it is. An admin of the account can unlock it; then load this page again.</p>',
+  body: safeHtml`<p>No program is let in while it is. An admin of the account can unlock it; then load this page again.</p>`,
 };

@@ -1,4 +1,4 @@
-import { escapeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/html-page';
 import type { Unanswerable } from '../../authorization-server/authorization-request.ts';
 import type { PageContent } from '../pages/page.ts';
 import type { DocumentProblem } from '../../authorization-server/client-document.ts';
@@ -27,15 +27,15 @@ const WORDS: Readonly<Record<PageReason, string>> = {
 /** @param detail what it is about, as the request said it */
 export const unanswerablePage = (reason: PageReason, detail?: string): PageContent => ({
   title: 'This program cannot be let in',
-  body: `<p>A program asked for access in a way that cannot be answered.</p>
-<p>${escapeHtml(WORDS[reason])}</p>
-${detail === undefined ? '' : `<p class="value">${escapeHtml(detail)}</p>`}
+  body: safeHtml`<p>A program asked for access in a way that cannot be answered.</p>
+<p>${WORDS[reason]}</p>
+${detail === undefined ? '' : safeHtml`<p class="value">${detail}</p>`}
 <p class="dim">Nothing was changed, and nothing was sent anywhere. If you did not start this yourself, close the page.</p>`,
 });
 
 /** For a request that is too long to be kept while somebody signs in. */
 export const signInFirstPage = (signInPath: string): PageContent => ({
   title: 'Sign in first',
-  body: `<p>A program asks for access. <a href="${escapeHtml(signInPath)}">Sign in</a>, then load this page again or start over in
+  body: safeHtml`<p>A program asks for access. <a href="${signInPath}">Sign in</a>, then load this page again or start over in
 the program.</p>`,
 });

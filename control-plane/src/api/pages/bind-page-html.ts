@@ -1,4 +1,4 @@
-import { escapeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/html-page';
 import { type BindOffer, fingerprintOf } from '../../webhook/registration-link.ts';
 import { type PageContent, hiddenField } from './page.ts';
 
@@ -6,12 +6,12 @@ import { type PageContent, hiddenField } from './page.ts';
 export function confirmPage(offer: BindOffer, account: string, action: string): PageContent {
   return {
     title: 'Bind this webhook?',
-    body: `<p>It will hold the credentials of your vault. This service never sees them; it decides who may fetch them there.</p>
+    body: safeHtml`<p>It will hold the credentials of your vault. This service never sees them; it decides who may fetch them there.</p>
 <dl>
 <dt>Webhook</dt>
-<dd class="value">${escapeHtml(offer.webhookUrl)}</dd>
+<dd class="value">${offer.webhookUrl}</dd>
 <dt>Account</dt>
-<dd class="value">${escapeHtml(account)}</dd>
+<dd class="value">${account}</dd>
 <dt>Fingerprint</dt>
 <dd class="value fingerprint">${fingerprintOf(offer.hmacHash)}</dd>
 </dl>
@@ -27,27 +27,27 @@ ${hiddenField('hmacHash', offer.hmacHash)}
 
 export const notAdminPage: PageContent = {
   title: 'This needs an admin',
-  body: '<p>You are signed in as a member. Ask an admin of the account to bind the webhook.</p>',
+  body: safeHtml`<p>You are signed in as a member. Ask an admin of the account to bind the webhook.</p>`,
 };
 
 export const noOfferPage: PageContent = {
   title: 'No link to bind',
-  body: `<p>The link is incomplete or older than five minutes. Open the <code>/bind</code> page of your webhook and
+  body: safeHtml`<p>The link is incomplete or older than five minutes. Open the <code>/bind</code> page of your webhook and
 press connect, or run its <code>bind-link</code>.</p>`,
 };
 
 export const boundPage = (url: string): PageContent => ({
   title: 'A webhook is bound',
-  body: `<p>The credentials of your vault are held by <code>${escapeHtml(url)}</code>. You can close this page.</p>`,
+  body: safeHtml`<p>The credentials of your vault are held by <code>${url}</code>. You can close this page.</p>`,
 });
 
 export const boundAlreadyPage = (url: string): PageContent => ({
   title: 'A webhook is bound already',
-  body: `<p>The credentials of your vault are held by <code>${escapeHtml(url)}</code>. Nothing has been changed. To bind
+  body: safeHtml`<p>The credentials of your vault are held by <code>${url}</code>. Nothing has been changed. To bind
 another one, unbind this one first.</p>`,
 });
 
 export const failedPage = (message: string): PageContent => ({
   title: 'The webhook is not bound',
-  body: `<p>${escapeHtml(message)}</p>`,
+  body: safeHtml`<p>${message}</p>`,
 });

@@ -1,6 +1,6 @@
 import { type Request, type Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
-import { escapeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../../sign-in/cli/cli-login.ts';
@@ -86,19 +86,19 @@ const redirectTargets = ({ redirectUri }: CliLogin): string[] =>
 
 const askPage = (login: CliLogin, account: string): PageContent => ({
   title: 'Sign in the command line?',
-  body: `<p>A command-line client asks to act in your name.</p>
+  body: safeHtml`<p>A command-line client asks to act in your name.</p>
 <dl>
 <dt>Client</dt>
-<dd class="value">${escapeHtml(login.client)}</dd>
+<dd class="value">${login.client}</dd>
 <dt>Asked from</dt>
-<dd class="value">${escapeHtml(login.address ?? 'an unknown address')}</dd>
+<dd class="value">${login.address ?? 'an unknown address'}</dd>
 <dt>Your account</dt>
-<dd class="value">${escapeHtml(account)}</dd>
+<dd class="value">${account}</dd>
 <dt>Code</dt>
-<dd class="value fingerprint">${escapeHtml(login.userCode)}</dd>
+<dd class="value fingerprint">${login.userCode}</dd>
 </dl>
 <p>Allow it only if you have just started it yourself and it shows <strong>the same code</strong>.</p>
-<form method="post" action="${escapeHtml(addressOf(login.id))}">
+<form method="post" action="${addressOf(login.id)}">
 ${hiddenField('request', login.id)}
 <button type="submit" name="decision" value="allow">Allow</button>
 <button type="submit" name="decision" value="deny" class="quiet">Deny</button>
@@ -107,16 +107,16 @@ ${hiddenField('request', login.id)}
 
 const pastePage = (code: string): PageContent => ({
   title: 'Paste this code',
-  body: `<p>Into the terminal where you started the client, within five minutes. Give it to nobody: it signs in as you.</p>
-<p class="value">${escapeHtml(code)}</p>`,
+  body: safeHtml`<p>Into the terminal where you started the client, within five minutes. Give it to nobody: it signs in as you.</p>
+<p class="value">${code}</p>`,
 });
 
 const deniedPage: PageContent = {
   title: 'Denied',
-  body: '<p>The command-line client is not signed in. You can close this page.</p>',
+  body: safeHtml`<p>The command-line client is not signed in. You can close this page.</p>`,
 };
 
 const gonePage: PageContent = {
   title: 'There is nothing to decide',
-  body: `<p>This request was decided already, or its ten minutes are over. Start the sign-in again in your terminal.</p>`,
+  body: safeHtml`<p>This request was decided already, or its ten minutes are over. Start the sign-in again in your terminal.</p>`,
 };

@@ -1,6 +1,6 @@
 import { type Request, type Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
-import { escapeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { signInByLink, userOfLoginLink } from '../../sign-in/login-link.ts';
 import type { SignedIn } from '../../sign-in/sessions.ts';
@@ -60,7 +60,7 @@ export function createLoginPage(options: {
 /** Says whom: a stranger's link must bring nobody into the stranger's account unseen. */
 const buttonPage = (token: string, { email }: User): PageContent => ({
   title: 'Sign in',
-  body: `<p>This link works once, and signs you in as <code>${escapeHtml(email)}</code>.</p>
+  body: safeHtml`<p>This link works once, and signs you in as <code>${email}</code>.</p>
 <form method="post" action="${PATH}">
 ${hiddenField('token', token)}
 <button type="submit">Sign in</button>
@@ -68,16 +68,16 @@ ${hiddenField('token', token)}
 });
 
 function welcomePage({ user }: SignedIn, offersPassword: boolean): PageContent {
-  const offer = `<p>The link is used up. <a href="${PASSWORD_PATH}">Set a password</a> to sign in without one; that takes no
+  const offer = safeHtml`<p>The link is used up. <a href="${PASSWORD_PATH}">Set a password</a> to sign in without one; that takes no
 further proof for ten minutes.</p>`;
   return {
     title: 'You are signed in',
-    body: `<p>as <code>${escapeHtml(user.email)}</code>.</p>${offersPassword ? offer : ''}`,
+    body: safeHtml`<p>as <code>${user.email}</code>.</p>${offersPassword ? offer : ''}`,
   };
 }
 
 const gonePage: PageContent = {
   title: 'This link is not valid any more',
-  body: `<p>It was used, or its time is over. An admin of your account can make a new one; the owner's is printed by
+  body: safeHtml`<p>It was used, or its time is over. An admin of your account can make a new one; the owner's is printed by
 <code>owner-link</code> on the service's machine.</p>`,
 };

@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from 'express';
-import { escapeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/html-page';
 import type { Logger } from '@svault/server-kit/logger';
 import { methodNotAllowed, only, route } from '@svault/server-kit/request-handler';
 import type { AppError } from '@svault/shared';
@@ -83,7 +83,7 @@ const wantsPage = (req: Request): boolean => (req.get('accept') ?? '').includes(
 
 const refusedPage = ({ code, message }: AppError<ErrorCode>): PageContent => ({
   title: 'You are not signed in',
-  body: `<p>${escapeHtml(message)}</p>
+  body: safeHtml`<p>${message}</p>
 <p><a href="${SIGN_IN_PATH}">Back to the sign-in page</a></p>
 <p class="dim">For whoever helps you: <code>${code}</code></p>`,
 });

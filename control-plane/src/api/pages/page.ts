@@ -1,14 +1,14 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { escapeHtml, htmlPage } from '@svault/server-kit/html-page';
+import { type SafeHtml, htmlPage, safeHtml } from '@svault/server-kit/html-page';
 import { route } from '@svault/server-kit/request-handler';
 import { AppError } from '@svault/shared';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 
-/** A page's heading and the HTML below it. */
+/** A page's heading and what is below it. */
 export interface PageContent {
   readonly title: string;
-  readonly body: string;
+  readonly body: SafeHtml;
 }
 
 export function sendPage(res: Response, status: number, { title, body }: PageContent): void {
@@ -16,12 +16,12 @@ export function sendPage(res: Response, status: number, { title, body }: PageCon
 }
 
 /** A hidden field of a form. */
-export const hiddenField = (name: string, value: string): string =>
-  `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+export const hiddenField = (name: string, value: string): SafeHtml =>
+  safeHtml`<input type="hidden" name="${name}" value="${value}">`;
 
 /** What is said above a form that did not get through. */
-export const alertText = (message: string): string =>
-  `<p class="alert" role="alert">${escapeHtml(message)}</p>`;
+export const alertText = (message: string): SafeHtml =>
+  safeHtml`<p class="alert" role="alert">${message}</p>`;
 
 /** What is wrong with a form, for its reader: the refusal's own words, or each thing that is wrong. */
 export function wordsOf({ message, details }: AppError): string {
@@ -66,7 +66,7 @@ export type PageOfRefusal = (error: AppError<ErrorCode>) => PageContent;
 
 export const refusalPage: PageOfRefusal = (error) => ({
   title: 'This did not work',
-  body: `<p>${escapeHtml(wordsOf(error))}</p>`,
+  body: safeHtml`<p>${wordsOf(error)}</p>`,
 });
 
 /** Refusals of this server's own; whatever else is thrown is for the error handler. */

@@ -1,4 +1,5 @@
 import { type Request, type Response, Router } from 'express';
+import { safeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { PASSWORD_CHARACTERS } from '../../sign-in/password-rules.ts';
 import type { PasswordSetting } from '../../sign-in/set-password.ts';
@@ -55,11 +56,11 @@ export function createPasswordPage(options: {
 const { min, max } = PASSWORD_CHARACTERS;
 
 function formPage(needsCurrent: boolean, message: string | undefined): PageContent {
-  const current = `<label for="current">Current password</label>
+  const current = safeHtml`<label for="current">Current password</label>
 <input id="current" name="currentPassword" type="password" autocomplete="current-password" required autofocus>`;
   return {
     title: 'Set your password',
-    body: `${message === undefined ? '' : alertText(message)}
+    body: safeHtml`${message === undefined ? '' : alertText(message)}
 <form method="post" action="${PASSWORD_PATH}">
 ${needsCurrent ? current : ''}
 <label for="new">New password</label>
@@ -74,11 +75,11 @@ ${needsCurrent ? current : ''}
 
 const needsLinkPage: PageContent = {
   title: 'This needs a one-time link',
-  body: `<p>You have no password yet, and you signed in too long ago to set the first one. Sign in by a new one-time link, then
+  body: safeHtml`<p>You have no password yet, and you signed in too long ago to set the first one. Sign in by a new one-time link, then
 set it within ten minutes.</p>`,
 };
 
 const donePage: PageContent = {
   title: 'Your password is set',
-  body: '<p>Your other sessions have ended. You can close this page.</p>',
+  body: safeHtml`<p>Your other sessions have ended. You can close this page.</p>`,
 };

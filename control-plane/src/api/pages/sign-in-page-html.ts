@@ -1,4 +1,4 @@
-import { escapeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/html-page';
 import type { User } from '../../core/user.ts';
 import { type PageContent, alertText, hiddenField } from './page.ts';
 
@@ -21,11 +21,11 @@ export function passwordFormPage(options: {
   const focus = (here: boolean): string => (here ? ' autofocus' : '');
   return {
     title: 'Sign in',
-    body: `${message === undefined ? '' : alertText(message)}
+    body: safeHtml`${message === undefined ? '' : alertText(message)}
 <form method="post" action="${SIGN_IN_PATH}">
 ${returnTo === undefined ? '' : hiddenField('returnTo', returnTo)}
 <label for="email">E-mail</label>
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${escapeHtml(email)}"${focus(email === '')}>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${email}"${focus(email === '')}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required${focus(email !== '')}>
 <button type="submit">Sign in</button>
@@ -42,8 +42,8 @@ export function providerPage(issuer: string, returnTo: string | undefined): Page
   const query = returnTo === undefined ? '' : `?${returning(returnTo)}`;
   return {
     title: 'Sign in',
-    body: `<p>This service knows you by your identity provider.</p>
-<p><a class="button" href="/api/login/oidc${escapeHtml(query)}">Sign in at ${escapeHtml(new URL(issuer).host)}</a></p>`,
+    body: safeHtml`<p>This service knows you by your identity provider.</p>
+<p><a class="button" href="/api/login/oidc${query}">Sign in at ${new URL(issuer).host}</a></p>`,
   };
 }
 
@@ -52,8 +52,8 @@ export function signedInPage(user: User, withPasswords: boolean): PageContent {
   const role = user.isOwner ? 'owner' : user.role;
   return {
     title: 'You are signed in',
-    body: `<p>as <code>${escapeHtml(user.email)}</code> (${role}).</p>
-${withPasswords ? `<p><a href="${PASSWORD_PATH}">Set or change your password</a></p>` : ''}
+    body: safeHtml`<p>as <code>${user.email}</code> (${role}).</p>
+${withPasswords ? safeHtml`<p><a href="${PASSWORD_PATH}">Set or change your password</a></p>` : ''}
 <form method="post" action="${SIGN_OUT_PATH}">
 <button type="submit" class="quiet">Sign out</button>
 </form>`,
