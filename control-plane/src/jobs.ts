@@ -50,7 +50,7 @@ export function startJobs(options: {
   readonly denials: DenialCounter;
   readonly endWithdrawnUses: () => Promise<void>;
   readonly refreshScheduler: RefreshScheduler;
-  readonly forgetEndedLimits: () => void;
+  readonly evictExpiredLimits: () => void;
   /** Days that the log is kept; undefined: for ever. */
   readonly auditRetentionDays: number | undefined;
   readonly startJob?: StartJob | undefined;
@@ -64,7 +64,7 @@ export function startJobs(options: {
     webhook,
     rotation,
     denials,
-    forgetEndedLimits,
+    evictExpiredLimits,
     clock,
     logger,
     prober,
@@ -90,7 +90,7 @@ export function startJobs(options: {
     each('withdrawn uses', WITHDRAWN_USES_PAUSE_MS, options.endWithdrawnUses),
     each('token refresh', TOKEN_REFRESH_PAUSE_MS, refreshScheduler.tick),
     each('webhook probes', PROBES_PAUSE_MS, prober.tick),
-    each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => forgetEndedLimits()),
+    each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => evictExpiredLimits()),
     once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
     once('key rotation', PENDING_KEYS_PAUSE_MS, completion.run),
     once('proxy removals', PROXY_REMOVALS_PAUSE_MS, options.removeProxyConfigs),

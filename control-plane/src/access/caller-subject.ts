@@ -8,7 +8,7 @@ export interface CallerSubject {
   readonly vaultId: Id<'vlt'>;
   readonly lastUsedAt: string | null;
   readonly vaultLockedAt: string | null;
-  /** Of the account, for its ceiling; counted no further than matters for it (`limits/aggregate.ts`). */
+  /** Of the account, for its ceiling; counted no further than matters for it (`limits/scopes.ts`). */
   readonly activeAgents: number;
   readonly proxies: number;
   /** Enabled policies of the caller and of the token asked for, in the form of `PolicyQuestion`; null where there are none. */

@@ -1,16 +1,15 @@
-import { aggregateLimit } from './aggregate.ts';
-import type { Counter } from './limiter.ts';
 import { QUOTAS, type QuotaNoun, quotaScope } from '../core/quotas.ts';
-import { type CountedScope, type LimitScope, SCOPES, type ScopeLimit } from './scopes.ts';
+import type { Counter } from './limiter.ts';
+import { type CountedScope, type LimitScope, SCOPES, type ScopeLimit, aggregateLimit } from './scopes.ts';
 
-/** The limits that hold in this process: the specification's, with the operator's changes. */
+/** The limits in force: the specification's, with the operator's overrides. */
 export interface Limits {
   of(scope: CountedScope): ScopeLimit;
-  /** The account's ceiling per minute. */
+  /** The account's aggregate limit per minute. */
   aggregate(account: { readonly activeAgents: number; readonly proxies: number }): number;
-  /** How many things of a kind an account has at most. */
+  /** How many resources of a kind an account may have. */
   quota(noun: QuotaNoun): number;
-  /** A counter of a scope for one key. */
+  /** A scope's counter for one key. */
   counter(scope: CountedScope, key: string): Counter;
 }
 

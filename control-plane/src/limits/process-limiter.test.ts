@@ -1,8 +1,7 @@
-import { createBoundedTally } from './bounded-tally.ts';
+import { createCounterStore } from './counter-store.ts';
 import { limiterContract } from './limiter.contract.ts';
 import { createProcessLimiter } from './process-limiter.ts';
 
-limiterContract('the process', (limits, clock) => ({
-  limiter: createProcessLimiter({ limits, tally: createBoundedTally(), clock }),
-  close: () => {},
-}));
+limiterContract('the process limiter', (limits, clock) =>
+  createProcessLimiter({ limits, store: createCounterStore(), clock }),
+);

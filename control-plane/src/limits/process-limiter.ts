@@ -1,47 +1,23 @@
 import type { Clock } from '@svault/shared';
-import type { BoundedTally } from './bounded-tally.ts';
-import { decide, decideAlone } from './decide.ts';
-import type { Limiter, Lockout } from './limiter.ts';
+import { type ProcessCounterStore, decisionTime } from './counter-store.ts';
+import { countersOf, decide, decideOne, lockoutsIn, ownedBy } from './kernel.ts';
+import type { Limiter } from './limiter.ts';
 import type { Limits } from './limits.ts';
-import { lockedForMs, strikesAt } from './penalty-box.ts';
-import type { Tally } from './tally.ts';
 
-/** With each decision, so that under load what has ended goes faster than new entries come. */
-const SWEPT_WITH_EACH_DECISION = 4;
-
-/** The limits of one process, on its own monotonic clock. */
+/** The limits of one process, on its monotonic clock. */
 export function createProcessLimiter({
   limits,
-  tally,
+  store,
   clock,
 }: {
   readonly limits: Limits;
-  readonly tally: BoundedTally;
+  readonly store: ProcessCounterStore;
   readonly clock: Clock;
 }): Limiter {
-  const time = (): number => timeAndSweep(clock, tally);
+  const now = (): number => decisionTime(clock, store);
   return {
-    admit: (request) => decide(request, { tally, limits, nowMs: time() }),
-    take: (counter, vaultId) => decideAlone({ ...counter, vaultId }, tally, time()),
-    lockouts: (vaultId) => lockoutsIn(tally, vaultId, time()),
+    admit: (request) => decide(request, countersOf(request, limits), { store, nowMs: now() }),
+    take: (counter, vaultId) => decideOne(ownedBy(vaultId, counter), store, now()),
+    lockouts: (vaultId) => lockoutsIn(store, vaultId, now()),
   };
-}
-
-/**
- * Time in whole milliseconds: with a fraction, 60 s minus nothing would come to 61. Every decision asks for it, and so
- * makes room first.
- */
-export function timeAndSweep(clock: Clock, tally: BoundedTally): number {
-  const nowMs = Math.floor(clock.monotonic());
-  tally.sweep(nowMs, SWEPT_WITH_EACH_DECISION);
-  return nowMs;
-}
-
-/** Who of an account is locked out, by what a process has counted. */
-export function lockoutsIn(tally: Tally, vaultId: string, nowMs: number): readonly Lockout[] {
-  return [...tally.boxesOf(vaultId)].flatMap(([callerId, box]) => {
-    const leftMs = lockedForMs(box, nowMs);
-    const strikes = strikesAt(box, nowMs);
-    return leftMs > 0 ? [{ callerId, strikes, retryAfterSeconds: Math.ceil(leftMs / 1_000) }] : [];
-  });
 }

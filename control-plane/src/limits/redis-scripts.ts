@@ -1,24 +1,23 @@
 import { createHash } from 'node:crypto';
 import { MAX_LOCKOUTS } from './limiter.ts';
-import { DECAY_MS, FIRST_LOCKOUT_MS, MAX_LOCKOUT_MS, MAX_STRIKES_COUNTED } from './penalty-box.ts';
+import { DECAY_MS, FIRST_LOCKOUT_MS, MAX_LOCKOUT_MS, MAX_STRIKES_COUNTED } from './kernel.ts';
 
-/** A Lua script, which runs at Redis as one step and in one round trip. */
+/** A Lua script, which runs at Redis atomically and in one round trip. */
 export interface RedisScript {
   readonly text: string;
-  /** Lower-case hex, by which Redis knows a script that it has seen. */
+  /** Lower-case hex: `EVALSHA` runs a script that Redis has cached by it. */
   readonly sha1: string;
 }
 
 const script = (text: string): RedisScript => ({ text, sha1: createHash('sha1').update(text).digest('hex') });
 
 /**
- * A window is kept as `END COUNT`, in milliseconds of Redis's own clock. Where that clock was set back, a window that ends
- * later than it could have begun is written anew, with its whole length to go. A key that holds anything else, whoever
- * wrote it, counts as absent and is written over: it must not stop its caller, and no script may end in the middle. (`MGET`
- * fails for no type.)
+ * A window is stored as `END COUNT`, in milliseconds of Redis's clock. Where that clock was set back, a window that would end
+ * too late is cut to its length. A key that holds anything else counts as absent and is overwritten: it must not stop its
+ * caller, and no script may fail halfway. (`MGET` fails for no type.)
  *
- * With each counter come the uses that a process has counted alone (`mirror.ts`) and what is left of its window there; they
- * begin a window where none runs.
+ * With each counter come the increments that are pending in a process (`reconcile.ts`) and what is left of their window;
+ * they begin a window where none is running.
  */
 const WINDOWS = `
 local now = tonumber(ARGV[1])
@@ -27,14 +26,14 @@ if now == nil then
   now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
-local function read(key, held, length, told, toldLeft)
-  local ends, count = string.match(held or '', '^(%d+) (%d+)$')
+local function read(key, stored, length, pending, pendingLeft)
+  local ends, count = string.match(stored or '', '^(%d+) (%d+)$')
   local left = ends and tonumber(ends) - now or 0
   count = left > 0 and tonumber(count) or 0
-  if told > 0 and count == 0 then left = toldLeft end
-  count = count + told
+  if pending > 0 and count == 0 then left = pendingLeft end
+  count = count + pending
   if count == 0 then return 0, 0 end
-  if told > 0 or left > length then
+  if pending > 0 or left > length then
     left = math.min(left, length)
     redis.call('SET', key, string.format('%.0f %.0f', now + left, count), 'PX', length)
   end
@@ -52,32 +51,32 @@ end
 `;
 
 /**
- * The same steps as `decide.ts`, in the same order.
+ * The same rules as `decide` in `kernel.ts`, in the same order.
  *
- * KEYS: box, floor, aggregate, further counters …, the account's lockouts.
- * ARGV: time or '', caller, '1' where the floor's excess is a strike; strikes that are told, milliseconds since the last one
- * and until the lockout ends; then of each counter its limit, its window, uses that are told, and milliseconds left of the
- * window that they belong to.
- * Answers: what refused (0 nothing, 1 the box, n + 1 the n-th counter) and for how long; strikes, milliseconds since the last
+ * KEYS: box, floor, aggregate, extra counters …, the account's lockouts.
+ * ARGV: time or '', caller, '1' where the floor's excess is a strike; pending strikes, milliseconds since the last one and
+ * until the lockout ends; then of each counter its limit, its window, pending increments, and milliseconds left of their
+ * window.
+ * Reply: what denied (0 nothing, 1 the box, n + 1 the n-th counter) and for how long; strikes, milliseconds since the last
  * one and until the lockout ends; then count and milliseconds left of each counter.
  */
 export const ADMIT = script(`${WINDOWS}
 local lockouts = KEYS[#KEYS]
 local counters = #KEYS - 2
-local held = redis.call('MGET', unpack(KEYS, 1, #KEYS - 1))
+local stored = redis.call('MGET', unpack(KEYS, 1, #KEYS - 1))
 
 local limit, length, count, left = {}, {}, {}, {}
 for i = 1, counters do
   local at = 3 + 4 * i
   limit[i], length[i] = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  count[i], left[i] = read(KEYS[1 + i], held[1 + i], length[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
+  count[i], left[i] = read(KEYS[1 + i], stored[1 + i], length[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
 
 local longest = math.max(${MAX_LOCKOUT_MS}, length[1])
 local strikes, violated, locked = 0, now, now
-local function keepBox()
-  local forgotten = math.max(1, locked - now, strikes * ${DECAY_MS})
-  redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f', strikes, violated, locked), 'PX', forgotten)
+local function writeBox()
+  local expires = math.max(1, locked - now, strikes * ${DECAY_MS})
+  redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f', strikes, violated, locked), 'PX', expires)
 end
 local function listLockout()
   if redis.call('TYPE', lockouts).ok ~= 'zset' then redis.call('DEL', lockouts) end
@@ -85,20 +84,20 @@ local function listLockout()
   redis.call('ZREMRANGEBYSCORE', lockouts, '-inf', now)
   redis.call('PEXPIRE', lockouts, longest)
 end
-local s, v, l = string.match(held[1] or '', '^(%d+) (%d+) (%d+)$')
+local s, v, l = string.match(stored[1] or '', '^(%d+) (%d+) (%d+)$')
 if s then
   strikes, violated, locked = tonumber(s), tonumber(v), tonumber(l)
   if violated > now or locked > now + longest then
     violated, locked = math.min(violated, now), math.min(locked, now + longest)
-    keepBox()
+    writeBox()
   end
 end
-local told, toldViolated = tonumber(ARGV[4]), math.max(0, now - tonumber(ARGV[5]))
-local toldLocked = now + math.min(tonumber(ARGV[6]), longest)
-if told > 0 and (not s or toldViolated > violated or toldLocked > locked) then
-  violated = s and math.max(violated, toldViolated) or toldViolated
-  strikes, locked = math.max(strikes, told), math.max(locked, toldLocked)
-  keepBox()
+local pending, pendingViolated = tonumber(ARGV[4]), math.max(0, now - tonumber(ARGV[5]))
+local pendingLocked = now + math.min(tonumber(ARGV[6]), longest)
+if pending > 0 and (not s or pendingViolated > violated or pendingLocked > locked) then
+  violated = s and math.max(violated, pendingViolated) or pendingViolated
+  strikes, locked = math.max(strikes, pending), math.max(locked, pendingLocked)
+  writeBox()
   if locked > now then listLockout() end
 end
 
@@ -108,47 +107,47 @@ local function use(i)
   write(KEYS[1 + i], count[i], left[i], length[i])
 end
 
-local function answer(refused, wait)
-  local reply = { refused, wait, strikes, now - violated, math.max(0, locked - now) }
+local function reply(denied, wait)
+  local list = { denied, wait, strikes, now - violated, math.max(0, locked - now) }
   for i = 1, counters do
-    reply[#reply + 1] = count[i]
-    reply[#reply + 1] = left[i]
+    list[#list + 1] = count[i]
+    list[#list + 1] = left[i]
   end
-  return reply
+  return list
 end
 
-if locked > now then return answer(1, locked - now) end
+if locked > now then return reply(1, locked - now) end
 
 if count[1] >= limit[1] then
-  if ARGV[3] ~= '1' then return answer(2, left[1]) end
+  if ARGV[3] ~= '1' then return reply(2, left[1]) end
   strikes = math.max(0, strikes - math.floor((now - violated) / ${DECAY_MS})) + 1
   local doubled = ${FIRST_LOCKOUT_MS} * 2 ^ (math.min(strikes, ${MAX_STRIKES_COUNTED}) - 1)
   local lockout = math.max(math.min(doubled, ${MAX_LOCKOUT_MS}), left[1])
   violated, locked = now, now + lockout
-  keepBox()
+  writeBox()
   listLockout()
-  return answer(2, lockout)
+  return reply(2, lockout)
 end
 use(1)
 
-if count[2] >= limit[2] then return answer(3, left[2]) end
+if count[2] >= limit[2] then return reply(3, left[2]) end
 use(2)
 
 for i = 3, counters do
-  if count[i] >= limit[i] then return answer(1 + i, left[i]) end
+  if count[i] >= limit[i] then return reply(1 + i, left[i]) end
 end
 for i = 3, counters do use(i) end
-return answer(0, 0)
+return reply(0, 0)
 `);
 
 /**
- * One counter alone. KEYS: the counter. ARGV: time or '', then as {@link ADMIT} has them. Answers: 1 where it refused, else
- * 0; count; left.
+ * One counter alone. KEYS: the counter. ARGV: time or '', then as in {@link ADMIT}. Reply: 1 where it denied, else 0; count;
+ * milliseconds left.
  */
 export const TAKE = script(`${WINDOWS}
 local limit, length = tonumber(ARGV[2]), tonumber(ARGV[3])
-local held = redis.call('MGET', KEYS[1])[1]
-local count, left = read(KEYS[1], held, length, tonumber(ARGV[4]), tonumber(ARGV[5]))
+local stored = redis.call('MGET', KEYS[1])[1]
+local count, left = read(KEYS[1], stored, length, tonumber(ARGV[4]), tonumber(ARGV[5]))
 if count >= limit then return { 1, count, left } end
 if count == 0 then left = length end
 count = count + 1
@@ -157,9 +156,8 @@ return { 0, count, left }
 `);
 
 /**
- * Who of an account is locked out, those for longest first: Redis does nothing else meanwhile, so it looks at no more than
- * anybody reads. KEYS: the account's lockouts. ARGV: time or '', what a box's key begins with. Answers: caller, strikes,
- * milliseconds left, caller, …
+ * The longest lockouts of an account, no more than a response lists, since Redis runs nothing else meanwhile. KEYS: the
+ * account's lockouts. ARGV: time or '', the prefix of a box's key. Reply: caller, strikes, milliseconds left, caller, …
  */
 export const LOCKOUTS = script(`${WINDOWS}
 local reply = {}

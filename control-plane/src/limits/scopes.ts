@@ -1,16 +1,13 @@
 import type { QuotaScope } from '../core/quotas.ts';
 
-/**
- * The specification's "Limits", row by row. Every counter of this service is a row here; the penalty box and the account's
- * aggregate have kernels of their own (`penalty-box.ts`, `aggregate.ts`).
- */
+/** The specification's "Limits", row by row. Each counter of the control plane is a row; the penalty box is in `kernel.ts`. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How often something may happen within a window that begins with the first time. */
+/** So many uses within a window that begins with the first of them. */
 export interface ScopeLimit {
   readonly limit: number;
   readonly windowMs: number;
@@ -27,13 +24,13 @@ const PER_ENTITY = {
   credential_history: { limit: 20, windowMs: MINUTE },
 } as const satisfies Record<string, ScopeLimit>;
 
-/** Specification, "Account-wide"; `user_aggregate` is a formula and stands in `aggregate.ts`. */
+/** Specification, "Account-wide", without {@link aggregateLimit}. */
 const PER_ACCOUNT = {
   account_export: { limit: 5, windowMs: HOUR },
   setup_step: { limit: 30, windowMs: DAY },
 } as const satisfies Record<string, ScopeLimit>;
 
-/** Ours, per person of an account: requests that make or change something, deleting aside. */
+/** Not in the specification: management requests that create or change something, per member. */
 const PER_PERSON = {
   management_write: { limit: 600, windowMs: MINUTE },
 } as const satisfies Record<string, ScopeLimit>;
@@ -49,11 +46,11 @@ const PER_ADDRESS = {
   cli_login_begin: { limit: 20, windowMs: HOUR },
   cli_login_exchange: { limit: 30, windowMs: HOUR },
   cli_login_refresh: { limit: 600, windowMs: HOUR },
-  /** Ours, not the specification's: guesses of a local account's password. */
+  /** Not in the specification: guesses of a local account's password. */
   password_login: { limit: 20, windowMs: HOUR },
-  /** Ours: each one-time link that is used. */
+  /** Not in the specification: uses of one-time links. */
   link_login: { limit: 60, windowMs: HOUR },
-  /** Ours: each costs the identity provider a call. */
+  /** Not in the specification: each costs a call to the identity provider. */
   oidc_callback: { limit: 300, windowMs: HOUR },
 } as const satisfies Record<string, ScopeLimit>;
 
@@ -64,17 +61,32 @@ export type CountedScope = keyof typeof SCOPES;
 /** Counted per account. */
 export type AccountScope = keyof typeof PER_ACCOUNT;
 
-/** Counted per address, on endpoints that ask for no credentials. */
+/** Counted per address, at endpoints without authentication. */
 export type AddressScope = keyof typeof PER_ADDRESS;
 
-/** Counted per thing of an account that a management request names. */
+/** Counted per agent, proxy or token that a management request names. */
 export type TargetScope = 'key_reveal' | 'token_refresh';
 
-/** Whether a scope counts addresses, of which there is no end, and not callers that we know. */
+/** Whether a scope counts addresses, whose number has no bound, instead of known callers. */
 export const isAddressScope = (scope: string): scope is AddressScope => Object.hasOwn(PER_ADDRESS, scope);
 
 /** Scopes whose excess is a strike (specification, "Pipeline order for credential access"). */
 export type FloorScope = 'agent_credentials' | 'proxy_mcp';
 
-/** Every name that a setting `SV_LIMIT_<SCOPE>` may carry. */
+/** The names that a setting `SV_LIMIT_<SCOPE>` may have. */
 export type LimitScope = CountedScope | QuotaScope | 'user_aggregate';
+
+/** Specification, "Account-wide": `clamp(ceil(1.5 x (60 x active_agents + 300 x proxies)), 600, 3000)` per minute. */
+const MIN_PER_MINUTE = 600;
+const MAX_PER_MINUTE = 3_000;
+export const AGGREGATE_WINDOW_MS = MINUTE;
+
+/** So many agents, or proxies, alone reach the maximum: counting more of them changes nothing. */
+export const MAX_AGENTS_COUNTED = Math.ceil(MAX_PER_MINUTE / (1.5 * 60));
+export const MAX_PROXIES_COUNTED = Math.ceil(MAX_PER_MINUTE / (1.5 * 300));
+
+/** @returns requests per minute of all agents and proxies of the account together */
+export function aggregateLimit(account: { readonly activeAgents: number; readonly proxies: number }): number {
+  const scaled = Math.ceil(1.5 * (60 * account.activeAgents + 300 * account.proxies));
+  return Math.min(Math.max(scaled, MIN_PER_MINUTE), MAX_PER_MINUTE);
+}

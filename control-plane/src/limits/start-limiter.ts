@@ -1,45 +1,44 @@
-import { type Clock, systemClock } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
+import { type Clock, systemClock } from '@svault/shared';
 import { type Metrics, NO_METRICS } from '../metrics.ts';
-import { createBoundedTally } from './bounded-tally.ts';
-import type { Limiter } from './limiter.ts';
+import { createCounterStore } from './counter-store.ts';
+import type { Limiter, LimiterVerdict } from './limiter.ts';
 import type { Limits } from './limits.ts';
-import { createMeteredLimiter } from './metered-limiter.ts';
 import { createProcessLimiter } from './process-limiter.ts';
-import { type RunScript, createRedisLimiter } from './redis-limiter.ts';
-import { createSharedLimiter } from './shared-limiter.ts';
+import { type RunScript, createRedisCounters } from './redis-counters.ts';
+import { createRedisLimiter } from './redis-limiter.ts';
 
-/** A Redis that may go away at any time, and costs nobody a wait while it is. */
+/** A Redis that may go away at any time; no request waits for it while it is away. */
 export interface RedisConnection {
   /** False from the first command that fails until Redis takes a write again. */
   usable(): boolean;
-  /** Rejects soon where Redis does not answer, at once where it is known to be away. */
+  /** Rejects soon where Redis does not reply, at once where it is known to be away. */
   readonly run: RunScript;
   close(): void;
 }
 
-/** Connects; a Redis that is away makes no start fail. */
+/** Connects. Resolves where Redis is away, too. */
 export type ConnectRedis = (options: {
-  /** What every key begins with. */
+  /** What each key begins with. */
   readonly keyPrefix: string;
-  /** Hears it each time that Redis begins or ceases to be usable; the reason is fit for the log. */
+  /** Called each time that Redis becomes usable or unusable; the reason may be logged. */
   readonly onChange: (usable: boolean, reason: string | undefined) => void;
 }) => Promise<RedisConnection>;
 
-export interface RunningLimiter {
+interface RunningLimiter {
   readonly limiter: Limiter;
-  /** Redis is to keep the limits and is away: this process keeps them alone. */
-  isAlone(): boolean;
-  /** Frees what has ended, a part at a time; to be called every second. */
-  forgetEnded(): void;
+  /** Redis is configured and away: this process keeps the limits alone. */
+  redisIsDown(): boolean;
+  /** Frees expired entries, a part at a time. Call it each second. */
+  evictExpired(): void;
   close(): void;
 }
 
 const KEY_PREFIX = 'svault:';
-/** Some milliseconds of work. All that a process holds is looked at within a minute. */
-const SWEPT_EACH_TIME = 10_000;
+/** Some milliseconds of work; within a minute all entries are checked. */
+const CHECKED_PER_CALL = 10_000;
 
-/** @param connectRedis where limits are kept for several processes; undefined where this one keeps them alone */
+/** @param connectRedis undefined where this process keeps the limits alone */
 export async function startLimiter({
   connectRedis,
   limits,
@@ -53,7 +52,7 @@ export async function startLimiter({
   readonly logger: Logger;
   readonly metrics: Metrics;
 }): Promise<RunningLimiter> {
-  const tally = createBoundedTally();
+  const store = createCounterStore();
   const showBackend = (usable: boolean): void => {
     metrics.limiterBackend({ backend: 'redis' }, usable ? 1 : 0);
     metrics.limiterBackend({ backend: 'process' }, usable ? 0 : 1);
@@ -65,25 +64,41 @@ export async function startLimiter({
   };
 
   showBackend(false);
-  const redis = await connectRedis?.({ keyPrefix: KEY_PREFIX, onChange });
+  const connection = await connectRedis?.({ keyPrefix: KEY_PREFIX, onChange });
+  // Processes share Redis's clock; a test's clock replaces that one too.
+  const nowMs = clock === systemClock ? undefined : () => Math.floor(clock.monotonic());
   const limiter =
-    redis === undefined
-      ? createProcessLimiter({ limits, tally, clock })
-      : createSharedLimiter({
-          redis: createRedisLimiter({ run: redis.run, limits, prefix: KEY_PREFIX, ...timeOf(clock) }),
-          usable: redis.usable,
+    connection === undefined
+      ? createProcessLimiter({ limits, store, clock })
+      : createRedisLimiter({
+          redis: createRedisCounters({ run: connection.run, prefix: KEY_PREFIX, nowMs }),
+          usable: connection.usable,
           limits,
-          tally,
+          store,
           clock,
         });
   return {
-    limiter: metrics === NO_METRICS ? limiter : createMeteredLimiter(limiter, metrics.limiterDecision),
-    isAlone: () => redis !== undefined && !redis.usable(),
-    forgetEnded: () => tally.sweep(Math.floor(clock.monotonic()), SWEPT_EACH_TIME),
-    close: () => redis?.close(),
+    limiter: metrics === NO_METRICS ? limiter : meter(limiter, metrics.limiterDecision),
+    redisIsDown: () => connection !== undefined && !connection.usable(),
+    evictExpired: () => store.evictExpired(Math.floor(clock.monotonic()), CHECKED_PER_CALL),
+    close: () => connection?.close(),
   };
 }
 
-/** Processes have no clock in common but Redis's own; a test's clock stands for that one too. */
-const timeOf = (clock: Clock): { readonly nowMs?: () => number } =>
-  clock === systemClock ? {} : { nowMs: () => Math.floor(clock.monotonic()) };
+/** Counts verdicts: an admission by its own scope, a denial by the scope that denied. */
+function meter(limiter: Limiter, count: Metrics['limiterDecision']): Limiter {
+  const counted = <T extends LimiterVerdict | Promise<LimiterVerdict>>(scope: string, decided: T): T => {
+    const record = (verdict: LimiterVerdict): void =>
+      verdict.allowed
+        ? count({ scope, verdict: 'admitted' })
+        : count({ scope: verdict.scope, verdict: 'refused' });
+    if (decided instanceof Promise) void decided.then(record, () => {});
+    else record(decided);
+    return decided;
+  };
+  return {
+    admit: (request) => counted(request.traffic, limiter.admit(request)),
+    take: (counter, vaultId) => counted(counter.scope, limiter.take(counter, vaultId)),
+    lockouts: (vaultId) => limiter.lockouts(vaultId),
+  };
+}

@@ -1,13 +1,13 @@
 import { ManualClock, newId } from '@svault/shared';
 import { memoryInUse } from '@svault/test-kit/memory-in-use';
 import { addressKey } from '../../src/core/address.ts';
-import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
+import { createCounterStore } from '../../src/limits/counter-store.ts';
 import { createLimits } from '../../src/limits/limits.ts';
 import { createProcessLimiter } from '../../src/limits/process-limiter.ts';
 
 /*
- * A program of its own, so that its memory is the limiter's alone: a million addresses, then a million keys, each of an
- * account of its own. Prints what was held then, and what was left.
+ * A separate program, so that the limiter has its memory to itself: a million addresses, then a million keys, each of another
+ * account. Prints what the limiter held then, and what was left after a while.
  */
 
 const MILLION = 1_000_000;
@@ -15,8 +15,8 @@ const HOUR = 3_600_000;
 
 const clock = new ManualClock();
 const limits = createLimits({ agent_credentials: 1 });
-const tally = createBoundedTally();
-const limiter = createProcessLimiter({ limits, tally, clock });
+const store = createCounterStore();
+const limiter = createProcessLimiter({ limits, store, clock });
 
 const byAddress = (number: number): void => {
   const address = `2001:db8:${(number >> 16).toString(16)}:${(number & 0xffff).toString(16)}::1`;
@@ -32,7 +32,7 @@ const makeCaller = () =>
     extraCounters: [],
   }) as const;
 
-/** An agent with a policy's rule, that exceeds its floor: all that a caller can cost. */
+/** An agent with a policy's rate that exceeds its floor: the most entries that a caller can have. */
 const byKey = (): void => {
   const extraCounters = [{ scope: 'rate_limit', key: newId('pol'), limit: 5, windowMs: HOUR }] as const;
   const request = { ...makeCaller(), extraCounters };
@@ -66,7 +66,7 @@ for (let number = 0; number < MILLION; number += 1) {
 }
 
 const held = {
-  entries: tally.size,
+  entries: store.size,
   bytes: memoryInUse() - before,
   residentBytes: Math.max(rss, process.memoryUsage.rss()) - rssBefore,
   victimIsLockedOut: (await limiter.lockouts(victim.vaultId)).length === 1,
@@ -75,6 +75,6 @@ const held = {
 
 clock.advance(4 * HOUR);
 const now = Math.floor(clock.monotonic());
-for (let sweep = 0; sweep < 200; sweep += 1) tally.sweep(now, 10_000);
-const left = { entries: tally.size, bytes: memoryInUse() - before };
+for (let call = 0; call < 200; call += 1) store.evictExpired(now, 10_000);
+const left = { entries: store.size, bytes: memoryInUse() - before };
 process.stdout.write(JSON.stringify({ held, left }));

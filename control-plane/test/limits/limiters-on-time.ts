@@ -1,12 +1,11 @@
 import { ManualClock } from '@svault/shared';
-import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
+import { createCounterStore } from '../../src/limits/counter-store.ts';
 import type { Limiter } from '../../src/limits/limiter.ts';
 import type { Limits } from '../../src/limits/limits.ts';
 import { createProcessLimiter } from '../../src/limits/process-limiter.ts';
-import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
-import { createSharedLimiter } from '../../src/limits/shared-limiter.ts';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';
 import type { LimiterOnTime } from './random-schedules.ts';
+import { limiterOver } from './redis-fixture.ts';
 
 const onTime = (clock: ManualClock, limiter: Limiter): LimiterOnTime => ({
   limiter,
@@ -15,23 +14,15 @@ const onTime = (clock: ManualClock, limiter: Limiter): LimiterOnTime => ({
 
 export function processOnTime(limits: Limits): LimiterOnTime {
   const clock = new ManualClock();
-  return onTime(clock, createProcessLimiter({ limits, tally: createBoundedTally(), clock }));
+  return onTime(clock, createProcessLimiter({ limits, store: createCounterStore(), clock }));
 }
 
-/** Two processes over one Redis, which are asked in turn. */
-export function twoProcessesOnTime(limits: Limits, redis: RedisConnection, prefix: string): LimiterOnTime {
+/** Two processes over one Redis that serve requests in turn. */
+export function twoProcessesOnTime(limits: Limits, redis: RedisConnection): LimiterOnTime {
   const clock = new ManualClock();
-  const makeOne = (): Limiter =>
-    createSharedLimiter({
-      redis: createRedisLimiter({ run: redis.run, limits, prefix, nowMs: () => clock.monotonic() }),
-      usable: redis.usable,
-      limits,
-      tally: createBoundedTally(),
-      clock,
-    });
-  const [one, other] = [makeOne(), makeOne()];
+  const limiters = [limiterOver(redis, limits, clock), limiterOver(redis, limits, clock)];
   let turn = 0;
-  const next = (): Limiter => ((turn += 1) % 2 === 0 ? one : other);
+  const next = (): Limiter => limiters[(turn += 1) % 2]!;
   return onTime(clock, {
     admit: (request) => next().admit(request),
     take: (counter, vaultId) => next().take(counter, vaultId),

@@ -1,79 +1,58 @@
-import { type Id, Secret, newId, systemClock } from '@svault/shared';
-import { NO_REDIS, REDIS_PROGRAM, type RedisServer, startRedis } from '@svault/test-kit/redis-server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
-import type { Admission, Limiter } from '../../src/limits/limiter.ts';
+import { type Id, newId, systemClock } from '@svault/shared';
+import { expect, test } from 'vitest';
+import { createCounterStore } from '../../src/limits/counter-store.ts';
+import type { Admission } from '../../src/limits/limiter.ts';
 import { createLimits } from '../../src/limits/limits.ts';
+import { createRedisCounters } from '../../src/limits/redis-counters.ts';
 import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
-import { createSharedLimiter } from '../../src/limits/shared-limiter.ts';
-import type { RedisConnection } from '../../src/limits/start-limiter.ts';
-import { connectRedis } from '../../src/store/redis/redis.ts';
 import { processOnTime, twoProcessesOnTime } from './limiters-on-time.ts';
 import { AS_SPECIFIED, WITH_SMALL_NUMBERS, compareMany } from './random-schedules.ts';
+import { PREFIX, describeWithRedis } from './redis-fixture.ts';
 
 const HALF_AN_HOUR = 30 * 60_000;
-/** What is tested is the script, on a machine that may be busy. */
-const PATIENT_MS = 10_000;
 
-// R26: a million random schedules against the model of the specification's section.
-describe('as the model says', () => {
+test(
+  'the process limiter decides a million random schedules as the model does',
+  async () => {
+    const { limits } = WITH_SMALL_NUMBERS;
+    const asked = await compareMany(WITH_SMALL_NUMBERS, 1_000_000, () => processOnTime(limits));
+    expect(asked).toBeGreaterThan(5_000_000);
+  },
+  HALF_AN_HOUR,
+);
+
+test(
+  "the process limiter decides ten thousand schedules with the specification's numbers as the model does",
+  async () => {
+    const asked = await compareMany(AS_SPECIFIED, 10_000, () => processOnTime(AS_SPECIFIED.limits));
+    expect(asked).toBeGreaterThan(1_000_000);
+  },
+  HALF_AN_HOUR,
+);
+
+describeWithRedis('the limiter over Redis', (redis) => {
   test(
-    'a million random schedules in the process',
+    'two processes in turn decide twenty thousand random schedules as the model does',
     async () => {
-      const asked = await compareMany(WITH_SMALL_NUMBERS, 1_000_000, () =>
-        processOnTime(WITH_SMALL_NUMBERS.limits),
-      );
-      expect(asked).toBeGreaterThan(5_000_000);
-    },
-    HALF_AN_HOUR,
-  );
-
-  test(
-    "ten thousand of them by the specification's own numbers",
-    async () => {
-      const asked = await compareMany(AS_SPECIFIED, 10_000, () => processOnTime(AS_SPECIFIED.limits));
-      expect(asked).toBeGreaterThan(1_000_000);
-    },
-    HALF_AN_HOUR,
-  );
-});
-
-describe.skipIf(REDIS_PROGRAM === undefined)(`over Redis (${REDIS_PROGRAM ?? NO_REDIS})`, () => {
-  const prefix = 'hard:';
-  let server: RedisServer;
-  let connections: RedisConnection[];
-  const connect = (): Promise<RedisConnection> =>
-    connectRedis(new Secret(server.url), { keyPrefix: prefix, onChange: () => {} }, PATIENT_MS);
-
-  beforeAll(async () => {
-    server = await startRedis();
-    connections = [await connect(), await connect()];
-  });
-  afterAll(async () => {
-    for (const connection of connections) connection.close();
-    await server.kill();
-  });
-
-  test(
-    'twenty thousand random schedules, by two processes in turn, as the model says',
-    async () => {
+      const connection = await redis().connect();
       const { limits } = WITH_SMALL_NUMBERS;
       const asked = await compareMany(WITH_SMALL_NUMBERS, 20_000, () =>
-        twoProcessesOnTime(limits, connections[0]!, prefix),
+        twoProcessesOnTime(limits, connection),
       );
       expect(asked).toBeGreaterThan(100_000);
     },
     HALF_AN_HOUR,
   );
 
-  test('two processes at once admit exactly what there is room for, on their own clocks', async () => {
+  test('two processes at once, on their own clocks, admit exactly as many requests as there is room for', async () => {
     const limits = createLimits({});
-    const replicas = connections.map(({ run, usable }): Limiter =>
-      createSharedLimiter({
-        redis: createRedisLimiter({ run, limits, prefix }),
+    const connections = [await redis().connect(), await redis().connect()];
+    const limiters = connections.map(({ run, usable }) =>
+      createRedisLimiter({
+        redis: createRedisCounters({ run, prefix: PREFIX }),
         usable,
         limits,
-        tally: createBoundedTally(),
+        store: createCounterStore(),
         clock: systemClock,
       }),
     );
@@ -92,7 +71,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(`over Redis (${REDIS_PROGRAM ?? NO_
       await Promise.all(
         agents.flatMap((agent) =>
           Array.from({ length: 80 }, async (_, index) => {
-            const verdict = await replicas[index % 2]!.admit(request(agent));
+            const verdict = await limiters[index % 2]!.admit(request(agent));
             if (!verdict.allowed) return;
             total += 1;
             admitted.set(agent, (admitted.get(agent) ?? 0) + 1);

@@ -1,251 +1,220 @@
-import fc from 'fast-check';
-import { Redis } from 'ioredis';
-import { ManualClock, Secret, newId } from '@svault/shared';
-import { NO_REDIS, REDIS_PROGRAM, type RedisServer, startRedis } from '@svault/test-kit/redis-server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectRedis } from '../../src/store/redis/redis.ts';
-import { createBoundedTally } from '../../src/limits/bounded-tally.ts';
+import { type Id, ManualClock, newId } from '@svault/shared';
+import type { Redis } from 'ioredis';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { limiterContract } from '../../src/limits/limiter.contract.ts';
-import { type Admission, type Counter, type Limiter, MAX_LOCKOUTS } from '../../src/limits/limiter.ts';
-import { type Limits, createLimits } from '../../src/limits/limits.ts';
-import { createProcessLimiter } from '../../src/limits/process-limiter.ts';
-import { createRedisLimiter } from '../../src/limits/redis-limiter.ts';
+import type { Limiter } from '../../src/limits/limiter.ts';
+import { createLimits } from '../../src/limits/limits.ts';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';
+import { atRedis, describeWithRedis, limiterOver } from './redis-fixture.ts';
 
-const PREFIX = 'test:';
-/** What is tested is the script, on a machine that may be busy. */
-const PATIENT_MS = 10_000;
-const NOTHING_ASIDE = {
-  tell: () => ({ uses: 0, leftMs: 0 }),
-  tellBox: () => ({ strikes: 0, violatedForMs: 0, lockedForMs: 0 }),
-  onLate: () => {},
-};
+/** Redis is used again within 2 s of its return; a busy machine takes longer to notice. */
+const SOON = { timeout: 15_000, interval: 20 };
 
-describe.skipIf(REDIS_PROGRAM === undefined)(`limits in ${REDIS_PROGRAM ?? `Redis: ${NO_REDIS}`}`, () => {
-  let server: RedisServer;
+describeWithRedis('the limiter over Redis', (redis) => {
+  limiterContract('the limiter over Redis', async (by, onTime) =>
+    limiterOver(await redis().connect(), by, onTime),
+  );
+
+  const limits = createLimits({});
+  let clock: ManualClock;
   let connection: RedisConnection;
-  let redis: Redis;
-
-  beforeAll(async () => {
-    server = await startRedis();
-    connection = await connectRedis(
-      new Secret(server.url),
-      { keyPrefix: PREFIX, onChange: () => {} },
-      PATIENT_MS,
-    );
-    redis = new Redis(server.url);
-  });
-  afterAll(async () => {
-    connection.close();
-    redis.disconnect();
-    await server.kill();
+  let changes: boolean[];
+  /** Two processes. */
+  let [here, there]: Limiter[] = [];
+  beforeEach(async () => {
+    clock = new ManualClock();
+    const seen: boolean[] = [];
+    changes = seen;
+    connection = await connect((usable) => seen.push(usable));
+    await isBack();
+    here = limiterOver(connection, limits, clock);
+    there = limiterOver(await connect(), limits, clock);
   });
 
-  /** What Redis alone says, on Redis's own clock unless there is one. */
-  const limiterAt = (limits: Limits, clock?: ManualClock): Limiter => {
-    const time = clock === undefined ? {} : { nowMs: () => clock.monotonic() };
-    const limiter = createRedisLimiter({ run: connection.run, limits, prefix: PREFIX, ...time });
-    return {
-      admit: async (request) => (await limiter.admit(request, NOTHING_ASIDE)).verdict,
-      take: async (counter, vaultId) => (await limiter.take(counter, vaultId, NOTHING_ASIDE)).verdict,
-      lockouts: (vaultId) => limiter.lockouts(vaultId),
+  /** With the control plane's own timeout. */
+  const connect = (onChange: (usable: boolean) => void = () => {}): Promise<RedisConnection> =>
+    redis().connect({ timeoutMs: undefined, onChange });
+  const atServer = <T>(commands: (client: Redis) => Promise<T>): Promise<T> =>
+    atRedis(redis().server, commands);
+  const isAway = (): Promise<void> => vi.waitFor(() => expect(connection.usable()).toBe(false), SOON);
+  const isBack = (): Promise<void> => vi.waitFor(() => expect(connection.usable()).toBe(true), SOON);
+
+  /** An agent that sends requests to one process or another. @returns how many were admitted */
+  const makeAgent = (vaultId = newId('vlt')) => {
+    const callerId: Id<'agt'> = newId('agt');
+    return async (limiter: Limiter | undefined, times: number): Promise<number> => {
+      let admitted = 0;
+      const traffic = 'agent_credentials' as const;
+      for (let time = 0; time < times; time += 1) {
+        const request = { vaultId, callerId, traffic, aggregateLimit: 600, extraCounters: [] };
+        if ((await limiter?.admit(request))?.allowed === true) admitted += 1;
+      }
+      return admitted;
     };
   };
 
-  limiterContract('Redis', (limits, clock) => ({ limiter: limiterAt(limits, clock), close: () => {} }));
-
-  const rate = (key: string, limit = 2): Counter => ({ scope: 'rate_limit', key, limit, windowMs: 60_000 });
-  const request = (more: Partial<Admission> = {}): Admission => ({
-    vaultId: newId('vlt'),
-    callerId: newId('agt'),
-    traffic: 'agent_credentials',
-    aggregateLimit: 600,
-    extraCounters: [rate('a'), rate('b')],
-    ...more,
-  });
-
-  test('a decision is one script: one command, whatever it counts', async () => {
-    const limiter = limiterAt(createLimits({}));
-    const asked = request();
-    await limiter.admit(asked);
-    const commands = async (): Promise<number> =>
-      [...(await redis.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
-        (sum, [, calls]) => sum + Number(calls),
-        0,
-      );
-    const received = async (): Promise<number> =>
-      Number(/total_net_input_bytes:(\d+)/.exec(await redis.info('stats'))?.[1]);
-    const [before, bytes] = [await commands(), await received()];
-    await limiter.admit(asked);
-    expect(await commands()).toBe(before + 1);
-    // The script itself is not sent again.
-    expect((await received()) - bytes).toBeLessThan(1_000);
-  });
-
-  test('every key of an account is tagged by the account and goes by itself', async () => {
-    await redis.flushall();
-    const limiter = limiterAt(createLimits({ agent_credentials: 1 }));
-    const asked = request();
-    await limiter.admit(asked);
-    await limiter.admit(asked);
-    await limiter.admit({ ...asked, traffic: 'mcp_handshake' });
-    await limiter.take(rate('alone'), asked.vaultId);
-    const keys = await redis.keys('*');
-    expect(keys.length).toBeGreaterThanOrEqual(6);
-    for (const key of keys) {
-      expect(key.startsWith(`${PREFIX}{${asked.vaultId}}:`)).toBe(true);
-      const [ttl, longest] = [await redis.pttl(key), 60 * 60_000];
-      expect([key, ttl > 0 && ttl <= longest]).toEqual([key, true]);
+  /** Pauses Redis until `work` is done. @param noticing the agent whose request finds Redis away */
+  const whilePaused = async (work: () => Promise<void>, noticing = makeAgent()): Promise<void> => {
+    redis().server.pause();
+    try {
+      await noticing(here, 1);
+      await isAway();
+      await work();
+    } finally {
+      redis().server.resume();
     }
+    await isBack();
+  };
+
+  test('while Redis is stopped the process goes on from its counts without waiting, and from them when Redis is back', async () => {
+    const [agent, fresh] = [makeAgent(), makeAgent()];
+    expect(await agent(here, 40)).toBe(40);
+    await redis().server.kill();
+    expect(await agent(here, 10)).toBe(10);
+    await isAway();
+    expect(here?.take(limits.counter('key_reveal', newId('agt')), newId('vlt'))).toEqual({ allowed: true });
+    expect(await agent(here, 100)).toBe(10);
+    expect(await fresh(here, 100)).toBe(60);
+
+    await redis().server.start();
+    await isBack();
+    expect(await agent(here, 10)).toBe(0);
+    clock.advance(60_000);
+    expect(await agent(here, 100)).toBe(60);
+    expect(changes).toEqual([true, false, true]);
   });
 
-  test('a counter per address has a key of its own, and goes by itself', async () => {
-    await redis.flushall();
-    await limiterAt(createLimits({})).take(createLimits({}).counter('password_login', '192.0.2.1'));
-    const [key = '', ...others] = await redis.keys('*');
-    expect(others).toEqual([]);
-    expect(await redis.pttl(key)).toBeGreaterThan(59 * 60_000);
+  test('after FLUSHALL the process still applies the counts that it has seen', async () => {
+    const agent = makeAgent();
+    expect(await agent(here, 40)).toBe(40);
+    await atServer((client) => client.flushall());
+    expect(await agent(here, 100)).toBe(20);
+    clock.advance(60_000);
+    expect(await agent(here, 100)).toBe(60);
   });
 
-  test("without a time of the test's, windows run on Redis's clock", async () => {
-    const limiter = limiterAt(createLimits({}));
-    const asked = request({ extraCounters: [] });
-    const [seconds] = await redis.time();
-    await limiter.admit(asked);
-    const value = (await redis.get(`${PREFIX}{${asked.vaultId}}:user_aggregate:60000:`)) ?? '';
-    const [endsAt = 0, count] = value.split(' ').map(Number);
-    expect(count).toBe(1);
-    expect(Math.abs(endsAt - 60_000 - Number(seconds) * 1_000)).toBeLessThan(10_000);
-  });
-
-  test('a clock of Redis that is set back makes no wait longer than a window, nor than the longest lockout', async () => {
-    const ahead = new ManualClock();
-    ahead.advance(10 * 60 * 60_000);
-    const limits = createLimits({ agent_credentials: 1 });
-    const asked = request({ extraCounters: [] });
-    await limiterAt(limits, ahead).admit(asked);
-    await limiterAt(limits, ahead).admit(asked);
-    const other = request({ extraCounters: [rate('c', 1)] });
-    await limiterAt(limits, ahead).admit(other);
-
-    const clock = new ManualClock();
-    const back = limiterAt(limits, clock);
-    expect(await back.admit(asked)).toMatchObject({ scope: 'penalty_box', retryAfterSeconds: 900 });
-    expect(await back.take(rate('c', 1), other.vaultId)).toMatchObject({ retryAfterSeconds: 60 });
-    clock.advance(59_000);
-    expect(await back.take(rate('c', 1), other.vaultId)).toMatchObject({ retryAfterSeconds: 1 });
-    clock.advance(1_000);
-    expect(await back.take(rate('c', 1), other.vaultId)).toEqual({ allowed: true });
-    clock.advance(840_000);
-    expect(await back.admit(asked)).toEqual({ allowed: true });
-  });
-
-  test('of very many lockouts those are listed that last longest', async () => {
-    const clock = new ManualClock();
-    const limiter = limiterAt(createLimits({ agent_credentials: 1 }), clock);
-    const { vaultId } = request();
-    const lockOut = async (): Promise<string> => {
-      const asked = request({ vaultId, extraCounters: [] });
-      await limiter.admit(asked);
-      clock.advance(1);
-      await limiter.admit(asked);
-      return asked.callerId;
-    };
-    const callers: string[] = [];
-    for (let count = 0; count < MAX_LOCKOUTS + 2; count += 1) callers.push(await lockOut());
-    const listed = (await limiter.lockouts(vaultId)).map(({ callerId }) => callerId);
-    expect(listed).toEqual(callers.slice(2).toReversed());
-  });
-
-  test('goes on after SCRIPT FLUSH, with what was counted', async () => {
-    const limiter = limiterAt(createLimits({ agent_credentials: 1 }));
-    const asked = request();
-    expect((await limiter.admit(asked)).allowed).toBe(true);
-    await redis.script('FLUSH');
-    expect((await limiter.admit(asked)).allowed).toBe(false);
-    expect(connection.usable()).toBe(true);
-  });
-
-  test.each<[string, (key: string) => Promise<unknown>]>([
-    ['a list', (key) => redis.lpush(key, 'x')],
-    ['a sorted set', (key) => redis.zadd(key, 1, 'x')],
-    ['a hash', (key) => redis.hset(key, 'x', 'y')],
-    ['a text of its own', (key) => redis.set(key, 'x')],
-    ['bytes', (key) => redis.set(key, Buffer.from([0, 255]))],
-  ])('a key that holds %s stops nobody, and is counted in', async (_, spoil) => {
-    await redis.flushall();
-    const limiter = limiterAt(createLimits({ agent_credentials: 1 }));
-    const asked = request();
-    const { scope, ...lonely } = createLimits({}).counter('password_login', '192.0.2.1');
-    const useAll = async (): Promise<unknown[]> => [
-      (await limiter.admit(asked)).allowed,
-      (await limiter.admit(asked)).allowed,
-      (await limiter.lockouts(asked.vaultId)).length,
-      (await limiter.take({ scope, ...lonely, limit: 1 })).allowed,
-      (await limiter.take({ scope, ...lonely, limit: 1 })).allowed,
-    ];
-    const outcome = [true, false, 1, true, false];
-    expect(await useAll()).toEqual(outcome);
-    const keys = await redis.keys('*');
-    expect(keys.length).toBeGreaterThanOrEqual(6);
-    for (const key of keys) {
-      await redis.del(key);
-      await spoil(key);
-      await limiter.lockouts(asked.vaultId);
+  test('after FLUSHALL Redis gets the strikes of a caller back with its next request', async () => {
+    const vaultId = newId('vlt');
+    const agent = makeAgent(vaultId);
+    for (let strike = 0; strike < 2; strike += 1) {
+      expect(await agent(here, 61)).toBe(60);
+      clock.advance(60_000);
     }
-    expect(await limiter.lockouts(asked.vaultId)).toEqual([]);
-    expect(await useAll()).toEqual(outcome);
-    for (const key of keys) expect([key, (await redis.pttl(key)) > 0]).toEqual([key, true]);
-    expect(connection.usable()).toBe(true);
+    await atServer((client) => client.flushall());
+    expect(await agent(here, 2)).toBe(2);
+    expect(await agent(there, 59)).toBe(58);
+    expect(await there?.lockouts(vaultId)).toMatchObject([{ strikes: 3 }]);
   });
 
-  const counter = fc.record({
-    key: fc.constantFrom('x', 'y', 'z'),
-    limit: fc.integer({ min: 1, max: 3 }),
-    windowMs: fc.constantFrom(1_000, 60_000, 86_400_000),
-    scope: fc.constantFrom('rate_limit', 'agent_no_grant', 'key_reveal', 'password_login'),
-  }) as fc.Arbitrary<Counter>;
-  const step = fc.record({
-    waitMs: fc.oneof(fc.constant(0), fc.constantFrom(1, 999, 1_000, 60_000, 3_600_000), fc.nat(120_000)),
-    /** Undefined: one counter alone. */
-    traffic: fc.constantFrom(
-      'agent_credentials',
-      'agent_credentials',
-      'proxy_mcp',
-      'mcp_handshake',
-      undefined,
-    ),
-    caller: fc.nat(1),
-    aggregateLimit: fc.constantFrom(4, 9),
-    extraCounters: fc.uniqueArray(counter, {
-      maxLength: 3,
-      selector: ({ scope, key, windowMs }) => scope + key + windowMs,
-    }),
+  test.each<[string, (client: Redis) => Promise<unknown>, (client: Redis) => Promise<unknown>]>([
+    [
+      'is full',
+      (client) => client.config('SET', 'maxmemory', '1'),
+      (client) => client.config('SET', 'maxmemory', '0'),
+    ],
+    [
+      'is a replica since a failover',
+      (client) => client.replicaof('127.0.0.1', 1),
+      (client) => client.replicaof('NO', 'ONE'),
+    ],
+  ])('a Redis that %s counts as away until it takes writes again', async (_, begin, end) => {
+    const [agent, fresh] = [makeAgent(), makeAgent()];
+    expect(await agent(here, 40)).toBe(40);
+    await atServer(begin);
+    try {
+      expect(await agent(here, 100)).toBe(20);
+      await isAway();
+      expect(await fresh(here, 100)).toBe(60);
+    } finally {
+      await atServer(end);
+    }
+    await isBack();
+    expect(await agent(here, 1)).toBe(0);
+    expect(changes).toEqual([true, false, true]);
   });
 
-  test('says what the process says, to everything that a limiter can be asked', async () => {
-    const limits = createLimits({ agent_credentials: 3, proxy_mcp: 2, mcp_handshake: 2 });
-    const schedules = fc.array(step, { minLength: 1, maxLength: 40 });
-    const property = fc.asyncProperty(schedules, async (steps) => {
-      await redis.flushall();
-      const clock = new ManualClock();
-      const here = createProcessLimiter({ limits, tally: createBoundedTally(), clock });
-      const there = limiterAt(limits, clock);
-      const vaultId = newId('vlt');
-      const callers = [newId('agt'), newId('prx')] as const;
-      for (const { waitMs, traffic, caller, aggregateLimit, extraCounters } of steps) {
-        clock.advance(waitMs);
-        const callerId = callers[caller]!;
-        const ask = async (limiter: Limiter): Promise<unknown> =>
-          traffic === undefined
-            ? Promise.all(extraCounters.map(async (one) => limiter.take(one, vaultId)))
-            : limiter.admit({ vaultId, callerId, traffic, aggregateLimit, extraCounters });
-        expect(await ask(there)).toEqual(await ask(here));
-        const byCaller = async (limiter: Limiter): Promise<unknown> =>
-          (await limiter.lockouts(vaultId)).toSorted((a, b) => a.callerId.localeCompare(b.callerId));
-        expect(await byCaller(there)).toEqual(await byCaller(here));
-      }
+  test('a process flushes what it counted without Redis with its next request', async () => {
+    const agent = makeAgent();
+    expect(await agent(here, 10)).toBe(10);
+    // Its first request is counted as soon as Redis goes on; its reply comes late.
+    await whilePaused(async () => expect(await agent(here, 29)).toBe(29), agent);
+    expect(await agent(here, 1)).toBe(1);
+    // Where the connection was closed meanwhile, the request with the lost reply counts twice.
+    expect(await agent(there, 100)).toBeOneOf([18, 19]);
+  });
+
+  test('a lockout without Redis applies to all processes from the next request on', async () => {
+    const vaultId = newId('vlt');
+    const agent = makeAgent(vaultId);
+    let lockouts: unknown;
+    await whilePaused(async () => {
+      expect(await agent(here, 61)).toBe(60);
+      lockouts = await here?.lockouts(vaultId);
+      expect(lockouts).toMatchObject([{ strikes: 1, retryAfterSeconds: 60 }]);
     });
-    await fc.assert(property, { numRuns: 60 });
+    expect(await agent(here, 1)).toBe(0);
+    expect(await there?.lockouts(vaultId)).toEqual(lockouts);
+    expect(await agent(there, 1)).toBe(0);
+    clock.advance(60_000);
+    expect(await agent(there, 61)).toBe(60);
+    expect(await here?.lockouts(vaultId)).toMatchObject([{ strikes: 2 }]);
+  });
+
+  test('of two lockouts of one caller, at Redis and without it, the longer one applies to all', async () => {
+    const vaultId = newId('vlt');
+    const agent = makeAgent(vaultId);
+    await agent(there, 1);
+    clock.advance(50_000);
+    // Ends 60 s from now: this process does not know the window that began at Redis.
+    await whilePaused(async () => expect(await agent(here, 61)).toBe(60));
+    clock.advance(1_000);
+    // Ends 9 s from now.
+    expect(await agent(there, 60)).toBe(59);
+    clock.advance(9_000);
+    expect(await agent(here, 1)).toBe(0);
+    expect(await agent(there, 1)).toBe(0);
+    expect(await there?.lockouts(vaultId)).toMatchObject([{ strikes: 1, retryAfterSeconds: 50 }]);
+    clock.advance(50_000);
+    expect(await agent(there, 1)).toBe(1);
+  });
+
+  test('a window that began without Redis continues with it', async () => {
+    const agent = makeAgent();
+    await whilePaused(async () => expect(await agent(here, 50)).toBe(50));
+    clock.advance(40_000);
+    expect(await agent(here, 1)).toBe(1);
+    expect(await agent(there, 9)).toBe(9);
+    clock.advance(20_000);
+    expect(await agent(there, 60)).toBe(60);
+  });
+
+  test('a process that starts waits a moment for Redis instead of starting at zero', async () => {
+    await atServer((client) => client.client('PAUSE', 400, 'WRITE'));
+    expect((await connect()).usable()).toBe(true);
+  });
+
+  test('a process counts in the database that its address names, and in no other', async () => {
+    const [third, none] = [
+      await redis().connect({ database: 3 }),
+      await redis().connect({ database: 99_999 }),
+    ];
+    expect([third.usable(), none.usable()]).toEqual([true, false]);
+    const agent = makeAgent();
+    await agent(here, 60);
+    expect(await agent(limiterOver(third, limits, clock), 100)).toBe(60);
+    const entries = await atServer(async (client) => {
+      await client.select(3);
+      return client.dbsize();
+    });
+    expect(entries).toBeGreaterThan(1);
+  });
+
+  test('a process that starts without Redis uses it as soon as it comes', async () => {
+    await redis().server.kill();
+    connection = await connect();
+    expect(connection.usable()).toBe(false);
+    expect(await makeAgent()(limiterOver(connection, limits, clock), 100)).toBe(60);
+    await redis().server.start();
+    await isBack();
   });
 });

@@ -39,7 +39,7 @@ test.skipIf(REDIS_PROGRAM === undefined)(
       const counter = createLimits({}).counter('key_reveal', callerId);
       expect(await running.limiter.take(counter, vaultId)).toEqual({ allowed: true });
       expect(await running.limiter.lockouts(vaultId)).toMatchObject([{ callerId }]);
-      expect(running.isAlone()).toBe(false);
+      expect(running.redisIsDown()).toBe(false);
       expect(log.text).not.toContain('away');
       // Nothing was refused to it, not even what the process could do without.
       expect(await redis.call('ACL', 'LOG')).toEqual([]);

@@ -1,4 +1,4 @@
-import { MAX_AGENTS_COUNTED, MAX_PROXIES_COUNTED } from '../../limits/aggregate.ts';
+import { MAX_AGENTS_COUNTED, MAX_PROXIES_COUNTED } from '../../limits/scopes.ts';
 
 /**
  * Columns that every caller of a credential is read with, where `caller` is the row of the agent or proxy; the same as

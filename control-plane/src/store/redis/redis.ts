@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Secret } from '@svault/shared';
-import type { RunScript } from '../../limits/redis-limiter.ts';
+import type { RunScript } from '../../limits/redis-counters.ts';
 import type { ConnectRedis, RedisConnection } from '../../limits/start-limiter.ts';
 import { withinDeadline } from './with-timeout.ts';
 
