@@ -17,7 +17,7 @@ import { mcpClientOf } from './mcp-steps.ts';
 import { postOauth } from './oauth-steps.ts';
 import { type PairSession, sessionOn } from './pair-sessions.ts';
 import { storedState } from './stored-state.ts';
-import { type PairAgent, agentOn, pathFor, putAroundTheTap, take } from './pair-agents.ts';
+import { type PairAgent, agentOn, pathFor, putBypassingRecorder, take } from './pair-agents.ts';
 
 /*
  * R17: canary secrets of every type are stored, fetched, replaced and deleted, errors are provoked on the way, and
@@ -74,7 +74,7 @@ async function store({ serviceName, body }: Canary): Promise<void> {
   const made = await admin('POST', '/api/tokens', { body: { serviceName, tokenType, tags: ['canary'] } });
   const { store: address } = made.json as { store: StoreTicket };
   tickets.push(address.ticket);
-  expect(await putAroundTheTap(pair, address, body)).toBe(200);
+  expect(await putBypassingRecorder(pair, address, body)).toBe(200);
 }
 
 /** What each of the clients named in the specification's "must follow redirects" would be given. */
@@ -122,7 +122,7 @@ async function throughCurl(serviceName: string): Promise<string> {
   const tap = new URL(pair.webhookUrl).host;
   const { stdout } = await run('curl', [
     ...['--silent', '--show-error', '--location', '--noproxy', '*'],
-    ...['--connect-to', `${tap}:${new URL(pair.aroundTheTap(pair.webhookUrl)).host}`],
+    ...['--connect-to', `${tap}:${new URL(pair.bypassingRecorder(pair.webhookUrl)).host}`],
     ...['--header', `Authorization: Bearer ${agent.apiKey}`],
     pair.controlPlaneUrl() + pathFor(serviceName),
   ]);
@@ -135,7 +135,7 @@ async function replaceAndDelete(): Promise<void> {
     const path = `/api/tokens/${serviceName}`;
     const { json } = await admin('POST', `${path}/store-ticket`);
     tickets.push(json.ticket as string);
-    expect(await putAroundTheTap(pair, json as StoreTicket, body)).toBe(200);
+    expect(await putBypassingRecorder(pair, json as StoreTicket, body)).toBe(200);
     const owners = await admin('POST', `${path}/credential-ticket`, { body: {} });
     expect((await take(pair, owners.json.url as string)).json.token.accessToken).toBe(delivered);
     await admin('PATCH', path, { body: { notes: 'replaced' } });
@@ -166,8 +166,8 @@ async function provokeErrors(): Promise<void> {
     { tokenType: 'PlainText', value: secret },
     { tokenType: 'PlainText', valeu: secret },
   ])
-    expect(await putAroundTheTap(pair, wrong, body)).toBe(401);
-  expect(await putAroundTheTap(pair, address, { tokenType: 'PlainText', valeu: secret })).toBe(400);
+    expect(await putBypassingRecorder(pair, wrong, body)).toBe(401);
+  expect(await putBypassingRecorder(pair, address, { tokenType: 'PlainText', valeu: secret })).toBe(400);
 
   await pair.stop('webhook');
   await admin('GET', '/api/webhook');
@@ -177,7 +177,7 @@ async function provokeErrors(): Promise<void> {
 
 /** Keys and tickets where they do not belong: in addresses, which programs like to log, and at the other program. */
 async function misplaceKeys(): Promise<void> {
-  const outside = clientOf(pair.aroundTheTap(pair.webhookUrl));
+  const outside = clientOf(pair.bypassingRecorder(pair.webhookUrl));
   for (const key of [
     agent.apiKey,
     pair.adminKey,

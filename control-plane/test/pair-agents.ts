@@ -46,15 +46,15 @@ export const grant = (pair: TestPair, agentId: string, body: object): Promise<un
 
 /** Uses a ticket's address at the webhook, as an agent in another network would: the wiretap does not see it. */
 export const take = (pair: TestPair, location: string): Promise<Answer> =>
-  clientOf(pair.aroundTheTap(location))('GET', '');
+  clientOf(pair.bypassingRecorder(location))('GET', '');
 
 /** Hands a secret to the webhook past the wiretap, as an owner's browser does. */
-export async function putAroundTheTap(
+export async function putBypassingRecorder(
   pair: TestPair,
   store: StoreTicket,
   credential: object,
 ): Promise<number> {
-  const response = await fetch(pair.aroundTheTap(store.url), {
+  const response = await fetch(pair.bypassingRecorder(store.url), {
     method: 'POST',
     headers: { authorization: `Bearer ${store.ticket}`, 'content-type': 'application/json' },
     body: JSON.stringify(credential),
@@ -74,6 +74,6 @@ export async function storeOn(
     serviceName,
     tokenType,
   });
-  const status = await putAroundTheTap(pair, store, credential);
+  const status = await putBypassingRecorder(pair, store, credential);
   if (status !== 200) throw new Error(`the webhook answered ${status} to the secret of ${serviceName}`);
 }

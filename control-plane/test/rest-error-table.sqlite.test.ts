@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, clientOf } from './management-service.ts';
 import { type PairAgent, pathFor } from './pair-agents.ts';
 import { type RestRefusal, expectRefusal } from './specification/answers.ts';
-import { type Stage, raiseCurtain, times } from './specification/stage.ts';
+import { type Fixture, startFixture, times } from './specification/fixture.ts';
 
 /*
  * contract.md, "Order of answers on a credential request": a request that meets several conditions at once gets the
@@ -55,13 +55,13 @@ function expected({ state, limit, policy }: Agent, service: Service, vault: Vaul
 }
 
 describe('a request that meets several conditions gets the first', () => {
-  let stage: Stage;
+  let stage: Fixture;
   const agents = new Map<Agent, PairAgent>();
   const lapsed = new Map<Agent, number>();
 
   beforeAll(async () => {
     // The ceiling is no part of these combinations; what it is for: specification/limits.test.ts.
-    stage = await raiseCurtain({ env: { SV_LIMIT_USER_AGGREGATE: '1000000' } });
+    stage = await startFixture({ env: { SV_LIMIT_USER_AGGREGATE: '1000000' } });
     for (const kind of KINDS) {
       const agent = await stage.agent('granted');
       agents.set(kind, agent);
@@ -115,7 +115,7 @@ describe('a request that meets several conditions gets the first', () => {
 
 describe('a webhook that is known to be offline', () => {
   test('WEBHOOK_UNAVAILABLE comes last of all', async () => {
-    const stage = await raiseCurtain();
+    const stage = await startFixture();
     await stage.pair.stop('webhook');
     await stage.admin('GET', '/api/webhook');
     const [agent, blocked] = await stage.agents(2, 'granted');
@@ -131,10 +131,10 @@ describe('a webhook that is known to be offline', () => {
 });
 
 describe('every form of a condition', () => {
-  let stage: Stage;
+  let stage: Fixture;
   let agent: PairAgent;
   beforeAll(async () => {
-    stage = await raiseCurtain();
+    stage = await startFixture();
     agent = await stage.agent('github');
   });
   afterAll(() => stage.close());
@@ -224,7 +224,7 @@ describe('every form of a condition', () => {
     );
     await stage.admin('POST', `/api/agents/${suspended.id}/suspend`);
     const use = async (location = ''): Promise<number> =>
-      (await fetch(stage.pair.aroundTheTap(location))).status;
+      (await fetch(stage.pair.bypassingRecorder(location))).status;
     stage.wait(90_000);
     // The webhook takes it, and holds nothing of that name.
     expect(await use(locations[0])).toBe(404);

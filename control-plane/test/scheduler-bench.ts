@@ -6,7 +6,7 @@ import { createSettingAside } from '../src/webhook/set-aside.ts';
 import { createTokenRefresh } from '../src/refresh/refresh-token.ts';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
 import { refreshableRecord } from './refreshable-record.ts';
-import { type Backstage, goBackstage } from './specification/backstage.ts';
+import { type InProcess, startInProcess } from './specification/in-process.ts';
 
 const MINUTE_MS = 60_000;
 export const DONE: HandMade = { status: 200, answer: { outcome: 'refreshed' } };
@@ -14,7 +14,7 @@ export const FAILED: HandMade = { status: 200, answer: { outcome: 'failed' } };
 
 /** What the scheduler of a process is made of, with a hand-made webhook that writes down what it is asked for. */
 export interface SchedulerBench {
-  readonly backstage: Backstage;
+  readonly backstage: InProcess;
   readonly webhook: FaultyWebhook;
   readonly vaultId: Id<'vlt'>;
   /** Names of the tokens whose refresh the webhook was asked for, in their order. */
@@ -42,7 +42,7 @@ export interface SchedulerBench {
 }
 
 export async function schedulerBench(): Promise<SchedulerBench> {
-  const backstage = await goBackstage({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  const backstage = await startInProcess({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
   const { clock, context } = backstage;
   const { stores, webhook: linked, online: status, limiter, limits, database } = context;
   const webhook = await startFaultyWebhook(clock);

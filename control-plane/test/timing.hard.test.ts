@@ -3,7 +3,7 @@ import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { newKey, randomToken } from '@svault/shared';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import type { TestAgent } from './service-steps.ts';
-import { type Backstage, decide, goBackstage } from './specification/backstage.ts';
+import { type InProcess, decide, startInProcess } from './specification/in-process.ts';
 import { timingDifference } from './timing-difference.ts';
 
 /*
@@ -22,13 +22,13 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const SERVICES = 300;
 const AGENTS = 200;
 
-let backstage: Backstage;
+let backstage: InProcess;
 let agents: TestAgent[];
 let agent: TestAgent;
 
 beforeAll(async () => {
   if (existsSync(MEMORY)) vi.stubEnv('TMPDIR', MEMORY);
-  backstage = await goBackstage(RAISED_LIMITS);
+  backstage = await startInProcess(RAISED_LIMITS);
   agents = [];
   while (agents.length < AGENTS) agents.push(await backstage.agent('mine'));
   agent = agents[0]!;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
 import type { Answer } from './management-service.ts';
 import { refreshableRecord } from './refreshable-record.ts';
-import { type Backstage, goBackstage } from './specification/backstage.ts';
+import { type InProcess, startInProcess } from './specification/in-process.ts';
 
 /* R25 for the calls that refresh: a webhook that is away, slow, wrong or lying is told nothing, and nothing is repeated. */
 
@@ -19,7 +19,7 @@ const PROVIDER = {
   mediated: true,
 } as const;
 
-let backstage: Backstage;
+let backstage: InProcess;
 let webhook: FaultyWebhook;
 /** What came to `/v1/refresh` and `/v1/refresh-notify`. */
 let asked: Record<string, unknown>[];
@@ -29,7 +29,7 @@ let serviceName: string;
 let pauses: number[] = [];
 
 beforeAll(async () => {
-  backstage = await goBackstage(
+  backstage = await startInProcess(
     { SV_EGRESS_ALLOW: '127.0.0.0/8' },
     { waitToRepeat: async (ms) => void pauses.push(ms) },
   );

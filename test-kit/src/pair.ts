@@ -48,7 +48,7 @@ export interface TestPair {
   /** The management routes with the owner's admin key. */
   readonly admin: AdminClient;
   /** The same request to the webhook without passing the wiretap, as an agent in another network would. */
-  readonly aroundTheTap: (url: string) => string;
+  readonly bypassingRecorder: (url: string) => string;
   /** All bytes between control plane and webhook so far. */
   readonly recorded: () => Buffer;
   /** All that one of the two logged so far, across restarts. */
@@ -140,7 +140,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     metricsUrl: (program) => running[program]?.metricsUrl,
     webhookUrl: tap.url,
     admin,
-    aroundTheTap: (url) => url.replace(tap.url, listening('webhook')),
+    bypassingRecorder: (url) => url.replace(tap.url, listening('webhook')),
     recorded: tap.recorded,
     logOf: (program) => logs[program].text,
     bind: bindPair,

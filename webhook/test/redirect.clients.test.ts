@@ -33,7 +33,7 @@ beforeAll(async () => {
     serviceName: SERVICE_NAME,
     tokenType: 'PlainText',
   });
-  const stored = await fetch(pair.aroundTheTap(named.store.url), {
+  const stored = await fetch(pair.bypassingRecorder(named.store.url), {
     method: 'POST',
     headers: { authorization: `Bearer ${named.store.ticket}`, 'content-type': 'application/json' },
     body: JSON.stringify({ tokenType: 'PlainText', value: SECRET }),
@@ -163,7 +163,7 @@ test('a key that is shown to the webhook is written nowhere', async () => {
 
 test('a key alone opens nothing at the webhook', async () => {
   for (const [, headers] of KEY_FORMS) {
-    const answer = await fetch(pair.aroundTheTap(`${pair.webhookUrl}/v1/credential`), {
+    const answer = await fetch(pair.bypassingRecorder(`${pair.webhookUrl}/v1/credential`), {
       headers: headers(key),
     });
     expect([answer.status, await answer.text()]).toEqual([401, expect.not.stringContaining(SECRET)]);

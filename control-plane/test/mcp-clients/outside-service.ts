@@ -59,7 +59,7 @@ export async function startOutsideService(
         await response.body?.cancel();
         return response.status;
       },
-      fetchCredential: async (credentialUrl) => (await fetch(pair.aroundTheTap(credentialUrl))).text(),
+      fetchCredential: async (credentialUrl) => (await fetch(pair.bypassingRecorder(credentialUrl))).text(),
       stop: () => pair.close(),
     };
   } catch (error) {

@@ -18,7 +18,7 @@ const REST_REFUSALS = {
   '429 RATE_LIMITED': LATER,
   '423 VAULT_LOCKED': PLAIN,
   '502 WEBHOOK_NOT_CONFIGURED': PLAIN,
-  /** contract.md, "Webhook offline": at the credential endpoint, and at the proxy's. */
+  /** Of the credential endpoint, and of the proxy endpoint (DIVERGENCES.md). */
   '503 WEBHOOK_UNAVAILABLE': LATER,
   '502 WEBHOOK_UNAVAILABLE': LATER,
 } as const satisfies Readonly<Record<string, readonly string[]>>;

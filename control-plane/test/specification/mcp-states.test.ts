@@ -1,23 +1,84 @@
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ERAS } from '../mcp-steps.ts';
-import { type McpPlay, sceneOn } from './mcp-scene.ts';
-import { MCP_STATE_PLAYS } from './mcp-state-plays.ts';
-import type { Row } from './row.ts';
-import { type Stage, raiseCurtain } from './stage.ts';
-import { STATE_ROWS } from './state-rows.ts';
+import { postOauth, refresh } from '../oauth-steps.ts';
+import { expectRefusal } from './answers.ts';
+import { HANDSHAKES, toolsCall } from './eras.ts';
+import { type Fixture, startFixture } from './fixture.ts';
+import { expectHttpRefusal, expectResult } from './mcp-answers.ts';
+import { type McpFixture, mcpFixture } from './mcp-fixture.ts';
+import { spec } from './spec.ts';
 
-// The specification's "States and transitions" at the MCP endpoint, in both eras of the protocol.
-
-let stage: Stage;
+let pair: Fixture;
 beforeAll(async () => {
-  stage = await raiseCurtain();
+  pair = await startFixture();
 });
-afterAll(() => stage.close());
-beforeEach(() => stage.clear());
+afterAll(() => pair.close());
+beforeEach(() => pair.clear());
 
-const plays: Readonly<Record<string, McpPlay<Row>>> = MCP_STATE_PLAYS;
-describe.each(ERAS)('%s', (era) => {
-  test.each(Object.keys(plays) as (keyof typeof STATE_ROWS)[])('%s', async (key) => {
-    await plays[key]?.(sceneOn(stage, era), STATE_ROWS[key]);
+describe.each(ERAS)('in revision %s', (era) => {
+  let fixture: McpFixture;
+  beforeAll(() => {
+    fixture = mcpFixture(pair, era);
   });
+
+  test(
+    'a suspended agent is denied every message, by key and by session',
+    spec('Agent | active | suspend', 'Both REST and MCP are blocked.'),
+    async () => {
+      const agent = await fixture.agent('github');
+      const { accessToken } = await fixture.session(agent);
+      const callers = [agent.mcp, fixture.caller(accessToken)];
+      const messages = [
+        ...HANDSHAKES[fixture.era],
+        toolsCall('whoami'),
+        toolsCall('get_credential', { service: 'github' }),
+        toolsCall('get_credential', { service: 'a/b' }),
+        { method: 'no/such' },
+      ];
+      await fixture.admin('POST', `/api/agents/${agent.id}/suspend`);
+      for (const caller of callers) {
+        for (const message of messages) expectHttpRefusal(await caller.send(message), 403, 'AGENT_INACTIVE');
+        // Before anything is said of a body.
+        expectHttpRefusal(await caller.sendRaw([]), 403, 'AGENT_INACTIVE');
+      }
+      expectRefusal(await agent.ask('github'), '403 AGENT_INACTIVE');
+      await fixture.admin('POST', `/api/agents/${agent.id}/resume`);
+      for (const caller of callers) expectResult(await caller.call('whoami'));
+      expect((await agent.ask('github')).status).toBe(307);
+    },
+  );
+
+  test(
+    'a revoked OAuth session is denied every message at once',
+    spec(
+      'OAuth session | active | POST /api/mcp-oauth/revoke | none | revoked | The session is killed immediately.',
+    ),
+    async () => {
+      const agent = await fixture.agent('github');
+      const [kept, ...sessions] = [
+        await fixture.session(agent),
+        await fixture.session(agent),
+        await fixture.session(agent),
+      ];
+      for (const [n, session] of sessions.entries()) {
+        const caller = fixture.caller(session.accessToken);
+        expectResult(await caller.call('whoami'));
+        const token = [session.accessToken, session.refreshToken][n]!;
+        expect((await postOauth(fixture, 'revoke', { token })).status).toBe(200);
+        // At once, in every use that a session has.
+        for (const message of [...HANDSHAKES[fixture.era], toolsCall('whoami')])
+          expectHttpRefusal(await caller.send(message), 401, 'INVALID_KEY');
+        const refused = await refresh({ service: fixture }, session);
+        expect([refused.status, refused.json.error]).toEqual([400, 'invalid_grant']);
+        expect((await postOauth(fixture, 'introspect', { token: session.accessToken })).json).toEqual({
+          active: false,
+        });
+      }
+      // What is beside it goes on.
+      for (const caller of [agent.mcp, fixture.caller(kept.accessToken)])
+        expectResult(await caller.call('whoami'));
+      const events = `/api/audit?agentId=${agent.id}&eventType=OAUTH_SESSION_REVOKED`;
+      expect((await fixture.admin('GET', events)).json.items).toHaveLength(2);
+    },
+  );
 });

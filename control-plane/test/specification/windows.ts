@@ -3,16 +3,21 @@ import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import { expectRateLimited } from './answers.ts';
 
-interface Rate {
+export interface Rate {
   readonly limit: number;
   readonly windowMs: number;
 }
 
+const MINUTE_MS = 60_000;
+export const perMinute = (limit: number): Rate => ({ limit, windowMs: MINUTE_MS });
+export const perHour = (limit: number): Rate => ({ limit, windowMs: 60 * MINUTE_MS });
+export const perDay = (limit: number): Rate => ({ limit, windowMs: 24 * 60 * MINUTE_MS });
+
 /**
- * Plays a window that begins with the first use: as many as it allows, then the next is refused with the time that is
- * left; a millisecond before the end it still is, and at the end it is not.
+ * Goes through a window that begins with the first use: as many as it allows pass, the next is denied with the time that is
+ * left, and so is another a millisecond before the end; at the end one passes again.
  *
- * @param ask the seconds to wait where it is refused, undefined where it passes
+ * @param ask the seconds to wait where it is denied, undefined where it passes
  * @param fill for large limits: so many uses at once, all of which pass
  */
 export async function expectWindow(
@@ -31,7 +36,7 @@ export async function expectWindow(
   expect(await ask()).toBeUndefined();
 }
 
-/** The same at an endpoint, whose refusal is 429 RATE_LIMITED with exactly its members. */
+/** The same at an endpoint, whose denial is 429 RATE_LIMITED with exactly its members. */
 export const expectWindowAt = (
   clock: ManualClock,
   rate: Rate,

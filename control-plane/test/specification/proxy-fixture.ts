@@ -7,7 +7,7 @@ import { storeOn } from '../pair-agents.ts';
 import { startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
 import { PROXY, type TestProxy, message, proxyOn, sessionSettings } from '../proxy-steps.ts';
 import { type PipelinedRequest, pipeline } from './pipeline.ts';
-import { type Stage, raiseCurtain } from './stage.ts';
+import { type Fixture, startFixture } from './fixture.ts';
 
 /** What an upstream was asked. */
 export interface UpstreamCall {
@@ -30,8 +30,8 @@ export interface Upstream {
 /** A body of `/v1/store`; `allowedHosts` has the upstream unless it says otherwise. */
 export type Credential = { readonly tokenType: string } & Readonly<Record<string, unknown>>;
 
-/** A stage with an upstream, its credential `github` at the webhook, and a provider of tokens. */
-export interface ProxyScene extends Omit<Stage, 'spend'> {
+/** A base with an upstream, its credential `github` at the webhook, and a provider of tokens. */
+export interface ProxyFixture extends Omit<Fixture, 'spend'> {
   readonly upstream: Upstream;
   readonly provider: TokenEndpoint;
   store(serviceName: string, credential: Credential): Promise<void>;
@@ -45,15 +45,12 @@ export interface ProxyScene extends Omit<Stage, 'spend'> {
   passed(): string;
 }
 
-/** A play of one row. */
-export type ProxyPlay<R> = (scene: ProxyScene, row: R) => Promise<void>;
-
 /** The credential of the upstream. */
 export const SECRET = 'canary/of what a proxy injects: 100%';
 const CALL = message('tools/call', { name: 'x' }, 1);
 
-export async function raiseProxyCurtain(options?: Parameters<typeof raiseCurtain>[0]): Promise<ProxyScene> {
-  const stage = await raiseCurtain(options);
+export async function startProxyFixture(options?: Parameters<typeof startFixture>[0]): Promise<ProxyFixture> {
+  const base = await startFixture(options);
   const provider = await startTokenEndpoint();
   const { url, origin, close } = await startPlainUpstream((req, res) => {
     void buffer(req).then((body) => {
@@ -65,42 +62,42 @@ export async function raiseProxyCurtain(options?: Parameters<typeof raiseCurtain
   const fine: Upstream['answer'] = (_call, res) =>
     res.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
   const upstream: Upstream = { url, origin, seen: [], answer: fine };
-  const store: ProxyScene['store'] = (serviceName, credential) =>
-    storeOn(stage.pair, serviceName, { allowedHosts: [origin], ...credential });
+  const store: ProxyFixture['store'] = (serviceName, credential) =>
+    storeOn(base.pair, serviceName, { allowedHosts: [origin], ...credential });
   let read = 0;
   await store('github', { tokenType: 'PlainText', value: SECRET });
-  const owner = { running: { url: stage.pair.controlPlaneUrl() }, admin: stage.admin };
-  const proxyTo: ProxyScene['proxyTo'] = (settings) => proxyOn(owner, { upstreamUrl: url, ...settings });
+  const owner = { running: { url: base.pair.controlPlaneUrl() }, admin: base.admin };
+  const proxyTo: ProxyFixture['proxyTo'] = (settings) => proxyOn(owner, { upstreamUrl: url, ...settings });
   return {
-    ...stage,
+    ...base,
     upstream,
     provider,
     store,
     proxyTo,
-    sessionProxyTo: async () => proxyTo(sessionSettings((await stage.agent()).id, url)),
+    sessionProxyTo: async () => proxyTo(sessionSettings((await base.agent()).id, url)),
     spend: async ({ key }, count, request = { method: 'POST', body: CALL }) => {
       const asked = { path: PROXY, headers: { 'x-mcp-key': key }, ...request };
-      await stage.admin('POST', '/api/vault/lock');
+      await base.admin('POST', '/api/vault/lock');
       const statuses = await pipeline(
         owner.running.url,
         Array.from({ length: count }, () => asked),
       );
-      await stage.admin('POST', '/api/vault/unlock');
+      await base.admin('POST', '/api/vault/unlock');
       expect(new Set(statuses)).toEqual(new Set([423]));
     },
     passed: () => {
-      const all = stage.pair.recorded();
+      const all = base.pair.recorded();
       const fresh = all.subarray(read).toString('latin1');
       read = all.length;
       return fresh;
     },
     clear: async () => {
-      await stage.clear();
+      await base.clear();
       upstream.seen.length = 0;
       upstream.answer = fine;
     },
     close: async () => {
-      await stage.close();
+      await base.close();
       await provider.close();
       await close();
     },
@@ -108,7 +105,7 @@ export async function raiseProxyCurtain(options?: Parameters<typeof raiseCurtain
 }
 
 /** The credential that the upstream was shown by each call. */
-export const shown = ({ upstream }: ProxyScene): readonly (string | undefined)[] =>
+export const shown = ({ upstream }: ProxyFixture): readonly (string | undefined)[] =>
   upstream.seen.map(({ headers }) => headers.authorization);
 
 /** A refusal by JSON-RPC (429, `Retry-After`), with exactly its members. */
@@ -124,4 +121,16 @@ export function expectRpcDenial(
   expect(headers.get('retry-after')).toBe(String(data.retryAfter));
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(headers.get('cache-control')).toBe('no-store');
+}
+
+/** Bodies of what the service sent to one path of the webhook since it was asked the last time, each signed. */
+export function sentTo({ passed }: Pick<ProxyFixture, 'passed'>, path: string): readonly string[] {
+  return passed()
+    .split(/(?=(?:GET|POST) \/v1\/)/)
+    .filter((text) => text.startsWith(`POST ${path} HTTP/1.1\r\n`))
+    .map((text) => {
+      expect(text).toMatch(/^signature: sv=:[\w+/]{43}=:\r$/im);
+      const [, body = ''] = text.split('\r\n\r\n');
+      return body.split('HTTP/1.1 ')[0] ?? '';
+    });
 }

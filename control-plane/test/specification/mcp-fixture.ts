@@ -5,9 +5,9 @@ import { type PairSession, sessionOn } from '../pair-sessions.ts';
 import { type Message, posted, toolsCall } from './eras.ts';
 import { limitedFor } from './mcp-answers.ts';
 import { pipeline } from './pipeline.ts';
-import type { Stage } from './stage.ts';
+import type { Fixture } from './fixture.ts';
 
-/** One caller at the MCP endpoint, who speaks one revision of the protocol. */
+/** A caller of the MCP endpoint. */
 export interface McpCaller {
   send(message: Message): Promise<Answer>;
   /** `tools/call`. */
@@ -23,8 +23,8 @@ export interface McpAgent extends PairAgent {
   readonly mcp: McpCaller;
 }
 
-/** A stage on which one revision is spoken. */
-export interface Scene extends Stage {
+/** A fixture whose MCP callers speak one revision of the protocol. */
+export interface McpFixture extends Fixture {
   readonly era: Era;
   /** Without credentials, or with what is none. */
   caller(token?: string): McpCaller;
@@ -35,20 +35,17 @@ export interface Scene extends Stage {
   session(agent: PairAgent): Promise<PairSession>;
 }
 
-/** A play of one row, in each era. */
-export type McpPlay<R> = (scene: Scene, row: R) => Promise<void>;
-
-export function sceneOn(stage: Stage, era: Era): Scene {
-  const { pair, admin } = stage;
+export function mcpFixture(base: Fixture, era: Era): McpFixture {
+  const { pair, admin } = base;
   const url = pair.controlPlaneUrl();
   const caller = (token?: string): McpCaller => callerOf(url, era, token);
-  const agent: Scene['agent'] = async (...serviceNames) => {
-    const made = await stage.agent(...serviceNames);
+  const agent: McpFixture['agent'] = async (...serviceNames) => {
+    const made = await base.agent(...serviceNames);
     await admin('PATCH', `/api/agents/${made.id}`, { body: { mcpEnabled: true } });
     return { ...made, mcp: caller(made.apiKey) };
   };
   return {
-    ...stage,
+    ...base,
     era,
     caller,
     agent,

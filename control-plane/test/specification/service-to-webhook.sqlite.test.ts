@@ -1,13 +1,12 @@
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { browserOn } from '../browser.ts';
 import { byHand } from '../http-by-hand.ts';
 import { CLIENT, beginAt, pathOf, startProvider } from '../identity-provider.ts';
 import { type Answer, startService } from '../management-service.ts';
 import { mcpClientOf } from '../mcp-steps.ts';
 import { stepsOn } from '../service-steps.ts';
-import type { ProxyPlay, ProxyScene } from './proxy-scene.ts';
-import type { Row } from './row.ts';
-import type { SERVICE_ROWS } from './webhook-rows.ts';
+import { type ProxyFixture, startProxyFixture } from './proxy-fixture.ts';
+import { spec } from './spec.ts';
 
 /** `/v1/exchange` reads its code first: that is its key (protocol section 5.1). */
 const SIGNED = ['/v1/storage', '/v1/proxy', '/v1/refresh-notify', '/v1/refresh', '/v1/health'];
@@ -19,7 +18,7 @@ interface SignedRequest {
 }
 
 /** The last call of `/v1/storage`, as whoever listens could read it. */
-function overheard({ passed }: ProxyScene): SignedRequest {
+function overheard({ passed }: ProxyFixture): SignedRequest {
   const text = passed().split('POST /v1/storage HTTP/1.1\r\n').at(-1) ?? '';
   const [head = '', rest = ''] = text.split('\r\n\r\n');
   const pairs = head.split('\r\n').map((line) => line.split(/: (.*)/s).slice(0, 2));
@@ -28,36 +27,52 @@ function overheard({ passed }: ProxyScene): SignedRequest {
 }
 
 /** Status and code of the webhook's answer to a request that is sent by hand. */
-async function said({ pair }: ProxyScene, path: string, { headers, body }: SignedRequest): Promise<unknown> {
-  const url = pair.aroundTheTap(pair.webhookUrl) + path;
+async function said(
+  { pair }: ProxyFixture,
+  path: string,
+  { headers, body }: SignedRequest,
+): Promise<unknown> {
+  const url = pair.bypassingRecorder(pair.webhookUrl) + path;
   const { connection: _hop, ...sent } = headers;
   const { status, text } = await byHand(url, { headers: sent, chunks: [body] });
   return [status, (JSON.parse(text) as { code?: string }).code];
 }
 
-/** "Service to webhook", with what passed over the wiretap between the two. */
-export const SERVICE_PLAYS = {
-  'signed requests': async (scene) => {
-    scene.passed();
-    await scene.admin('GET', '/api/tokens/github');
-    const { headers } = overheard(scene);
+let fixture: ProxyFixture;
+beforeAll(async () => {
+  fixture = await startProxyFixture();
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.clear());
+
+test(
+  'every request to the webhook is signed by HMAC-SHA256 with the exchanged secret',
+  spec('HMAC-SHA256 request signing, with a secret established through the one-time /v1/exchange code.'),
+  async () => {
+    fixture.passed();
+    await fixture.admin('GET', '/api/tokens/github');
+    const { headers } = overheard(fixture);
     expect(headers['signature-input']).toMatch(
       /^sv=\("@method" "@authority" "@path" "@query" "content-type" "content-digest"\);.*;alg="hmac-sha256";tag="sv-webhook-v1"$/,
     );
     // An HMAC-SHA256 is 32 bytes; the secret itself never passes again.
     const [, mac = ''] = /^sv=:(.*):$/.exec(headers['signature'] ?? '') ?? [];
     expect(Buffer.from(mac, 'base64')).toHaveLength(32);
-    const passed = scene.pair.recorded().toString('latin1');
+    const passed = fixture.pair.recorded().toString('latin1');
     const [secret, ...others] = [...passed.matchAll(/"hmacSecret":"([\w-]{43})"/g)].map(
       ([, found]) => found!,
     );
     expect([others, passed.split(secret!)]).toEqual([[], [expect.any(String), expect.any(String)]]);
   },
+);
 
-  'signed ticket': async (scene) => {
-    const agent = await scene.agent('github');
-    await scene.admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled: true } });
-    const { anyone } = scene;
+test(
+  'an agent is sent to the webhook with a ticket signed by HMAC-SHA256',
+  spec('Agent to webhook: a signed credential ticket (HMAC-SHA256) in the redirect or signed URL.'),
+  async () => {
+    const agent = await fixture.agent('github');
+    await fixture.admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled: true } });
+    const { anyone } = fixture;
     const { content } = await mcpClientOf({ anyone }, agent.apiKey).call2025('get_credential', {
       service: 'github',
     });
@@ -70,33 +85,41 @@ export const SERVICE_PLAYS = {
       expect(Buffer.from(mac, 'base64url')).toHaveLength(32);
     }
   },
+);
 
-  'verified before processing': async (scene) => {
-    scene.passed();
-    await scene.admin('GET', '/api/tokens/github');
-    const signed = overheard(scene);
+test(
+  'the webhook processes no request whose signature it has not verified',
+  spec('The webhook must verify every signature before processing a request.'),
+  async () => {
+    fixture.passed();
+    await fixture.admin('GET', '/api/tokens/github');
+    const signed = overheard(fixture);
     // Not read before it is verified: what is no JSON, or no operation, is refused for its signature.
     const { 'content-type': type = '' } = signed.headers;
     for (const path of SIGNED)
       for (const body of ['{}', 'no JSON', '{"op":"unknown"}']) {
         const unsigned = { headers: { 'content-type': type }, body };
-        expect([path, body, await said(scene, path, unsigned)]).toEqual([path, body, REFUSED]);
+        expect([path, body, await said(fixture, path, unsigned)]).toEqual([path, body, REFUSED]);
       }
     const changed = signed.body.replace('github', 'gitlab');
-    const elsewhere = await said(scene, '/v1/refresh-notify', signed);
-    const again = await said(scene, '/v1/storage', signed);
-    expect([elsewhere, again, await said(scene, '/v1/storage', { ...signed, body: changed })]).toEqual([
+    const elsewhere = await said(fixture, '/v1/refresh-notify', signed);
+    const again = await said(fixture, '/v1/storage', signed);
+    expect([elsewhere, again, await said(fixture, '/v1/storage', { ...signed, body: changed })]).toEqual([
       REFUSED,
       REFUSED,
       REFUSED,
     ]);
   },
+);
 
-  'key reveal': async (scene) => {
-    const [agent, proxy] = [await scene.agent(), await scene.proxyTo()];
-    const { log } = stepsOn(scene.pair.controlPlaneUrl(), scene.admin);
+test(
+  'revealing a key is audited and limited for each agent and proxy',
+  spec('Key-reveal (an audited action) is limited per agent or proxy (see Limits).'),
+  async () => {
+    const [agent, proxy] = [await fixture.agent(), await fixture.proxyTo()];
+    const { log } = stepsOn(fixture.pair.controlPlaneUrl(), fixture.admin);
     for (const path of [`/api/agents/${agent.id}`, `/api/proxies/${proxy.id}`]) {
-      const reveal = (): Promise<Answer> => scene.admin('POST', `${path}/reveal-key`);
+      const reveal = (): Promise<Answer> => fixture.admin('POST', `${path}/reveal-key`);
       for (let n = 0; n < 20; n++) expect((await reveal()).status).toBe(200);
       const { status, json } = await reveal();
       expect([status, json.code]).toEqual([429, 'RATE_LIMITED']);
@@ -105,8 +128,12 @@ export const SERVICE_PLAYS = {
     const of = (member: 'agentId' | 'proxyId', id: string) => events.filter((event) => event[member] === id);
     expect([of('agentId', agent.id).length, of('proxyId', proxy.id).length]).toEqual([20, 20]);
   },
+);
 
-  'admin users': async () => {
+test(
+  'an admin signs in by browser through an identity provider',
+  spec('Admin users: browser login through an identity provider.'),
+  async () => {
     const provider = await startProvider();
     const service = await startService({
       SV_OIDC_ISSUER: provider.issuer,
@@ -126,4 +153,4 @@ export const SERVICE_PLAYS = {
       await provider.stop();
     }
   },
-} as const satisfies Partial<Record<keyof typeof SERVICE_ROWS, ProxyPlay<Row>>>;
+);

@@ -12,7 +12,7 @@ import { type Call, type Place, clientOf, makePlace, serveOn } from '../manageme
 import { type ServiceSteps, stepsOn } from '../service-steps.ts';
 
 /** What stands behind the endpoints, made as the program makes it, and the program's routes on it. */
-export interface Backstage extends ServiceSteps {
+export interface InProcess extends ServiceSteps {
   readonly place: Place;
   readonly clock: ManualClock;
   readonly context: Context;
@@ -23,10 +23,10 @@ export interface Backstage extends ServiceSteps {
 }
 
 /** @param more settings beside those of every test's service */
-export async function goBackstage(
+export async function startInProcess(
   more?: Readonly<Record<string, string>>,
   surroundings: Pick<ServeOptions, 'waitToRepeat'> = {},
-): Promise<Backstage> {
+): Promise<InProcess> {
   const place = await makePlace(more);
   // The program makes the account and ends; what it is made of goes on in this process.
   const { clock, running } = await serveOn(place);
@@ -55,7 +55,7 @@ export async function goBackstage(
 }
 
 /** A decision as a door asks for it: by key and service, without a request. */
-export function decide({ access }: Backstage, key: string, ...services: string[]): Promise<Decision> {
+export function decide({ access }: InProcess, key: string, ...services: string[]): Promise<Decision> {
   const [name] = services;
   return access.decide({
     credential: agentKeyCredential(key),

@@ -1,38 +1,51 @@
 import { parseRegistrationLink } from '@svault/compose/binding';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectRefusal } from './answers.ts';
-import type { LIMIT_ROWS } from './limit-rows.ts';
-import type { Row } from './row.ts';
-import { type Play, raiseCurtain, times } from './stage.ts';
+import { type Fixture, startFixture, times } from './fixture.ts';
+import { spec } from './spec.ts';
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 const CODE_LIFETIME_MS = 5 * 60_000;
 
-/** "Other limits". */
-export const OTHER_PLAYS = {
-  'other: rate_limit rule': async (stage) => {
-    const [agent, other] = await stage.agents(2, 'github');
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await startFixture();
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.clear());
+
+test(
+  'a rate_limit rule is a ceiling on top of the floor, and its denial names the policy',
+  spec(
+    'An ABAC rate_limit rule adds its own ceiling on top of all of the above. Its denial is 429 and names the policy.',
+  ),
+  async () => {
+    const [agent, other] = await fixture.agents(2, 'github');
     const rule = { type: 'rate_limit', limit: 3, windowSeconds: 20 };
-    const name = await stage.policy(rule, { targetType: 'agent', targetId: agent!.id }, 'at most three');
+    const name = await fixture.policy(rule, { targetType: 'agent', targetId: agent!.id }, 'at most three');
     for (const { status } of await times(3, () => agent!.ask('github'))) expect(status).toBe(307);
     const refused = await agent!.ask('github');
     expectRefusal(refused, '429 POLICY_DENIED');
     expect(refused.json).toMatchObject({ policy: name, rule: 'rate_limit', retryAfter: 20 });
     expect((await other!.ask('github')).status).toBe(307);
-    stage.wait(20_000);
+    fixture.wait(20_000);
     expect((await agent!.ask('github')).status).toBe(307);
     // On top of the others: what the rule refuses has been counted against the floor, which is the one to strike.
     await times(55, () => agent!.ask('github'));
     expectRefusal(await agent!.ask('github'), '429 RATE_LIMITED');
   },
+);
 
-  'other: grant duration': async (stage) => {
-    const agent = await stage.agent();
+test(
+  'a grant lasts 1 hour to 30 days, or until it is revoked',
+  spec('Grant duration: 1 hour to 30 days, or until revoked.'),
+  async () => {
+    const agent = await fixture.agent();
     const ask = async (body: object): Promise<number> =>
-      (await stage.admin('POST', `/api/agents/${agent.id}/grants`, { body })).status;
-    const from = stage.pair.clock.now();
+      (await fixture.admin('POST', `/api/agents/${agent.id}/grants`, { body })).status;
+    const from = fixture.pair.clock.now();
     const until = (seconds: number): object => ({
       grantExpiresAt: new Date(from + seconds * 1_000).toISOString(),
     });
@@ -46,27 +59,31 @@ export const OTHER_PLAYS = {
       expect(await ask({ serviceName: `until ${n}`, ...until(seconds) })).toBe(201);
     }
     expect(await ask({ serviceName: 'until revoked' })).toBe(201);
-    stage.wait(30 * DAY_SECONDS * 1_000);
+    fixture.wait(30 * DAY_SECONDS * 1_000);
     expect((await agent.list()).json.grants).toMatchObject([
       { serviceName: 'until revoked', grantExpiresAt: null },
     ]);
   },
+);
 
-  'other: bind code': async () => {
-    const stage = await raiseCurtain({ bound: false });
+test(
+  'a bind code is valid for 5 minutes',
+  spec('The webhook bind code is valid for 5 minutes.'),
+  async () => {
+    const fixture = await startFixture({ bound: false });
     try {
-      const { clock, aroundTheTap, webhookUrl, setupToken } = stage.pair;
+      const { clock, bypassingRecorder, webhookUrl, setupToken } = fixture.pair;
       const offer = async () =>
-        parseRegistrationLink(await registrationLinkByPage(aroundTheTap(webhookUrl), setupToken));
+        parseRegistrationLink(await registrationLinkByPage(bypassingRecorder(webhookUrl), setupToken));
       const bindAfter = async (ms: number) => {
         const body = await offer();
         clock.advance(ms);
-        return stage.admin('POST', '/api/webhook/bind', { body });
+        return fixture.admin('POST', '/api/webhook/bind', { body });
       };
       expect((await bindAfter(CODE_LIFETIME_MS + 1_000)).json).toMatchObject({ webhookCode: 'CODE_EXPIRED' });
       expect((await bindAfter(CODE_LIFETIME_MS - 1_000)).status).toBe(201);
     } finally {
-      await stage.close();
+      await fixture.close();
     }
   },
-} as const satisfies Partial<Record<keyof typeof LIMIT_ROWS, Play<Row>>>;
+);

@@ -1,11 +1,10 @@
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import { type TestProxy, message } from '../proxy-steps.ts';
 import { expectRefusal } from './answers.ts';
-import type { LIMIT_ROWS } from './limit-rows.ts';
-import { type ProxyPlay, type ProxyScene, expectRpcDenial } from './proxy-scene.ts';
-import { rateOf, type Row } from './row.ts';
-import { expectWindow } from './windows.ts';
+import { type ProxyFixture, expectRpcDenial, startProxyFixture } from './proxy-fixture.ts';
+import { spec } from './spec.ts';
+import { expectWindow, perMinute } from './windows.ts';
 
 const MINUTE_MS = 60_000;
 const FLOOR = 300;
@@ -24,59 +23,79 @@ function hintOf(answer: Answer, id: unknown = 1): number | undefined {
   return retryAfter;
 }
 
-const lockouts = async ({ admin }: ProxyScene): Promise<unknown[]> =>
+const lockouts = async ({ admin }: ProxyFixture): Promise<unknown[]> =>
   (await admin('GET', '/api/limits/lockouts')).json.items as unknown[];
 const post = (body: object) => ({ method: 'POST', body }) as const;
 const batch = async (proxy: TestProxy, body: object): Promise<number | undefined> =>
   hintOf(await proxy.call('POST', { body }), null);
 
-/** "Limits", as far as they are the proxy endpoint's. */
-export const PROXY_LIMIT_PLAYS = {
-  proxy_mcp: async (scene, row) => {
-    const [proxy, other] = [await scene.proxyTo(), await scene.proxyTo()];
+let fixture: ProxyFixture;
+beforeAll(async () => {
+  fixture = await startProxyFixture();
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.clear());
+
+test(
+  'a proxy may forward 300 requests a minute',
+  spec('proxy_mcp | 300 per minute per proxy | MCP proxy traffic.'),
+  async () => {
+    const [proxy, other] = [await fixture.proxyTo(), await fixture.proxyTo()];
     const call = async (): Promise<number | undefined> => hintOf(await proxy.send('tools/call'));
-    await expectWindow(scene.pair.clock, rateOf(row), call, (count) => scene.spend(proxy, count));
+    await expectWindow(fixture.pair.clock, perMinute(300), call, (count) => fixture.spend(proxy, count));
     expect((await other.send('tools/call')).status).toBe(200);
   },
+);
 
-  'mcp_handshake, proxy': async (scene, row) => {
-    const [proxy, other] = [await scene.proxyTo(), await scene.proxyTo()];
+test(
+  'a proxy may forward 120 handshake messages a minute',
+  spec('mcp_handshake | 120 per minute per', 'or proxy | initialize, tools/list, notifications/*.'),
+  async () => {
+    const [proxy, other] = [await fixture.proxyTo(), await fixture.proxyTo()];
     let n = 0;
     const greet = async (): Promise<number | undefined> => {
       const [body, id] = [EXEMPT[n % 3], n % 3 === 1 ? null : 1];
       n += 1;
       return hintOf(await proxy.call('POST', { body }), id);
     };
-    await expectWindow(scene.pair.clock, rateOf(row), greet, async (count) => {
-      for (const body of EXEMPT) await scene.spend(proxy, Math.floor(count / 3), post(body));
-      await scene.spend(proxy, count % 3, post(LIST));
+    await expectWindow(fixture.pair.clock, perMinute(120), greet, async (count) => {
+      for (const body of EXEMPT) await fixture.spend(proxy, Math.floor(count / 3), post(body));
+      await fixture.spend(proxy, count % 3, post(LIST));
     });
-    expect(await lockouts(scene)).toEqual([]);
+    expect(await lockouts(fixture)).toEqual([]);
     expect((await other.send('initialize')).status).toBe(200);
   },
+);
 
-  'handshake: SSE probe': async (scene) => {
-    const proxy = await scene.proxyTo();
+test(
+  'the SSE probe counts against the floor of the proxy',
+  spec('On the proxy, the SSE GET probe always counts against the full floor.'),
+  async () => {
+    const proxy = await fixture.proxyTo();
     // The handshake's room is used up, and takes nothing from the probe's.
-    await scene.spend(proxy, HANDSHAKE, post(LIST));
+    await fixture.spend(proxy, HANDSHAKE, post(LIST));
     expect(hintOf(await proxy.send('tools/list'))).toBe(60);
-    await scene.spend(proxy, FLOOR, PROBE);
-    expect(await lockouts(scene)).toEqual([]);
+    await fixture.spend(proxy, FLOOR, PROBE);
+    expect(await lockouts(fixture)).toEqual([]);
     expectRefusal(await proxy.call('GET'), '429 RATE_LIMITED');
-    expect(await lockouts(scene)).toMatchObject([{ callerId: proxy.id, strikes: 1 }]);
+    expect(await lockouts(fixture)).toMatchObject([{ callerId: proxy.id, strikes: 1 }]);
   },
+);
 
-  'handshake: batch, proxy': async (scene) => {
+test(
+  'a batch counts once against the proxy, as a handshake only where every message is one',
+  spec('A JSON-RPC batch counts as one unit.', 'Otherwise the whole batch counts against the floor.'),
+  async () => {
     const call = message('tools/call', {}, 2);
-    const greeting = await scene.proxyTo();
-    await scene.spend(greeting, HANDSHAKE - 1, post(LIST));
+    const greeting = await fixture.proxyTo();
+    await fixture.spend(greeting, HANDSHAKE - 1, post(LIST));
     const many = Array.from({ length: 40 }, () => EXEMPT).flat();
     expect(await batch(greeting, many)).toBeUndefined();
     expect(await batch(greeting, EXEMPT)).toBe(60);
     // It left the floor alone, and is no strike.
     expect(hintOf(await greeting.send('tools/call'))).toBeUndefined();
-    expect(await lockouts(scene)).toEqual([]);
-    scene.wait(MINUTE_MS);
+    expect(await lockouts(fixture)).toEqual([]);
+    fixture.wait(MINUTE_MS);
     // One message that is not exempt is enough, of whatever kind.
     const mixed = [
       [...EXEMPT, call],
@@ -86,11 +105,11 @@ export const PROXY_LIMIT_PLAYS = {
       Array.from({ length: 100 }, () => call),
       [],
     ];
-    await scene.spend(greeting, FLOOR - mixed.length);
+    await fixture.spend(greeting, FLOOR - mixed.length);
     for (const each of mixed)
       expect([each.length, await batch(greeting, each)]).toEqual([each.length, undefined]);
     expect(await batch(greeting, EXEMPT)).toBeUndefined();
     expect(await batch(greeting, [...EXEMPT, call])).toBe(60);
-    expect(await lockouts(scene)).toMatchObject([{ callerId: greeting.id, strikes: 1 }]);
+    expect(await lockouts(fixture)).toMatchObject([{ callerId: greeting.id, strikes: 1 }]);
   },
-} as const satisfies Partial<Record<keyof typeof LIMIT_ROWS, ProxyPlay<Row>>>;
+);

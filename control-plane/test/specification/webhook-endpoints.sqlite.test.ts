@@ -1,57 +1,54 @@
+import { parseRegistrationLink } from '@svault/compose/binding';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { parseRegistrationLink } from '@svault/compose/binding';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startLinkedService } from '../linked-service.ts';
 import { type Answer, clientOf } from '../management-service.ts';
 import { take } from '../pair-agents.ts';
 import { PAIR_BASE_URL } from '../pair-sessions.ts';
 import { refreshableRecord } from '../refreshable-record.ts';
-import type { WEBHOOK_ROWS } from './webhook-rows.ts';
-import { type ProxyPlay, type ProxyScene, SECRET, shown } from './proxy-scene.ts';
-import type { Row } from './row.ts';
-import { raiseCurtain } from './stage.ts';
-
-/** Bodies of what the service sent to one path of the webhook since it was asked the last time, each signed. */
-export function sentTo({ passed }: Pick<ProxyScene, 'passed'>, path: string): readonly string[] {
-  return passed()
-    .split(/(?=(?:GET|POST) \/v1\/)/)
-    .filter((text) => text.startsWith(`POST ${path} HTTP/1.1\r\n`))
-    .map((text) => {
-      expect(text).toMatch(/^signature: sv=:[\w+/]{43}=:\r$/im);
-      const [, body = ''] = text.split('\r\n\r\n');
-      return body.split('HTTP/1.1 ')[0] ?? '';
-    });
-}
+import { startFixture } from './fixture.ts';
+import { type ProxyFixture, SECRET, shown, sentTo, startProxyFixture } from './proxy-fixture.ts';
+import { spec } from './spec.ts';
 
 /** What the webhook says to somebody who has no key. */
-const unsigned = async ({ pair }: ProxyScene, path: string): Promise<unknown> => {
-  const { status, json } = await clientOf(pair.aroundTheTap(pair.webhookUrl))('POST', path, { body: {} });
+const unsigned = async ({ pair }: ProxyFixture, path: string): Promise<unknown> => {
+  const { status, json } = await clientOf(pair.bypassingRecorder(pair.webhookUrl))('POST', path, {
+    body: {},
+  });
   return [status, json.code];
 };
 const UNSIGNED = [401, 'SIGNATURE_INVALID'];
 
 /** A provider's client, and a pair of tokens at the webhook that are refreshed the one way or the other. */
-async function refreshable(scene: ProxyScene, name: string, how: object): Promise<readonly string[]> {
-  const { provider } = scene;
+async function refreshable(fixture: ProxyFixture, name: string, how: object): Promise<readonly string[]> {
+  const { provider } = fixture;
   const clientSecret = `secret of the client of ${name}`;
   const client = { tokenUrl: provider.url, clientId: name };
   provider.register({ id: name, method: 'client_secret_post', secret: clientSecret });
   const tokens = provider.grant(name);
   const authMethod = 'client_secret_post';
-  await scene.store(name, { tokenType: 'JWT', ...tokens, provider: { ...client, authMethod, ...how } });
+  await fixture.store(name, { tokenType: 'JWT', ...tokens, provider: { ...client, authMethod, ...how } });
   const body = { name, ...client, authMethod, clientSecret };
-  if ('mediated' in how) expect((await scene.admin('POST', '/api/providers', { body })).status).toBe(201);
+  if ('mediated' in how) expect((await fixture.admin('POST', '/api/providers', { body })).status).toBe(201);
   return [tokens.accessToken, tokens.refreshToken];
 }
 
-/** "Webhook endpoints": what the service sends there is what passed over the wiretap between the two. */
-export const WEBHOOK_PLAYS = {
-  exchange: async () => {
-    const stage = await raiseCurtain({ bound: false });
+let fixture: ProxyFixture;
+beforeAll(async () => {
+  fixture = await startProxyFixture();
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.clear());
+
+test(
+  'POST /v1/exchange takes a code once and establishes the secret',
+  spec('POST /v1/exchange | service, signed | One-time code exchange that establishes the HMAC secret.'),
+  async () => {
+    const fixture = await startFixture({ bound: false });
     try {
-      const { pair, admin } = stage;
-      const link = await registrationLinkByPage(pair.aroundTheTap(pair.webhookUrl), pair.setupToken);
+      const { pair, admin } = fixture;
+      const link = await registrationLinkByPage(pair.bypassingRecorder(pair.webhookUrl), pair.setupToken);
       const bind = (): Promise<Answer> =>
         admin('POST', '/api/webhook/bind', { body: parseRegistrationLink(link) });
       expect((await bind()).status).toBeLessThan(300);
@@ -64,58 +61,78 @@ export const WEBHOOK_PLAYS = {
       expect((await bind()).status).toBeGreaterThanOrEqual(400);
       expect((await admin('GET', '/api/webhook')).json.reachable).not.toBe(true);
     } finally {
-      await stage.close();
+      await fixture.close();
     }
   },
+);
 
-  health: async (scene) => {
-    const { pair, admin } = scene;
-    const anyone = clientOf(pair.aroundTheTap(pair.webhookUrl));
+test(
+  'GET /v1/health is open, and POST /v1/health takes a signature',
+  spec('GET or POST /v1/health | service | GET is unauthenticated. POST is HMAC-signed.'),
+  async () => {
+    const { pair, admin } = fixture;
+    const anyone = clientOf(pair.bypassingRecorder(pair.webhookUrl));
     const { status, json } = await anyone('GET', '/v1/health');
     expect([status, json]).toEqual([200, { status: 'ok' }]);
-    expect(await unsigned(scene, '/v1/health')).toEqual(UNSIGNED);
-    scene.passed();
+    expect(await unsigned(fixture, '/v1/health')).toEqual(UNSIGNED);
+    fixture.passed();
     expect((await admin('GET', '/api/webhook')).json.reachable).toBe(true);
-    expect(sentTo(scene, '/v1/health')).toHaveLength(1);
+    expect(sentTo(fixture, '/v1/health')).toHaveLength(1);
   },
+);
 
-  storage: async (scene) => {
-    scene.passed();
-    const { json } = await scene.admin('GET', '/api/tokens/github');
+test(
+  'POST /v1/storage carries listings, proxy configs and audit events, and no credential',
+  spec(
+    'POST /v1/storage | service, signed | Metadata operations: token listings, proxy configs, audit events, batch listing.',
+  ),
+  async () => {
+    fixture.passed();
+    const { json } = await fixture.admin('GET', '/api/tokens/github');
     expect(json.webhook).toMatchObject({ serviceName: 'github', tokenType: 'PlainText', version: 1 });
-    await scene.admin('GET', '/api/tokens');
-    await scene.proxyTo();
-    await scene.shipped();
-    const sent = sentTo(scene, '/v1/storage').join('\n');
+    await fixture.admin('GET', '/api/tokens');
+    await fixture.proxyTo();
+    await fixture.shipped();
+    const sent = sentTo(fixture, '/v1/storage').join('\n');
     for (const part of ['"batch":[{"op":"tokens.get"', '"op":"proxies.put"', '"op":"audit.append"'])
       expect(sent).toContain(part);
     // Looked through for what expires, every minute.
-    scene.wait(60_000);
-    await scene.runJob('token refresh');
-    expect(sentTo(scene, '/v1/storage').join('\n')).toContain('"op":"tokens.list"');
+    fixture.wait(60_000);
+    await fixture.runJob('token refresh');
+    expect(sentTo(fixture, '/v1/storage').join('\n')).toContain('"op":"tokens.list"');
     // Metadata alone: a page of tokens says nothing of what is in them.
-    expect(tracesOf(SECRET, scene.pair.recorded())).toEqual([]);
-    expect(await unsigned(scene, '/v1/storage')).toEqual(UNSIGNED);
+    expect(tracesOf(SECRET, fixture.pair.recorded())).toEqual([]);
+    expect(await unsigned(fixture, '/v1/storage')).toEqual(UNSIGNED);
   },
+);
 
-  proxy: async (scene) => {
-    const proxy = await scene.proxyTo();
-    scene.passed();
+test(
+  'POST /v1/proxy injects the credential into the upstream request',
+  spec('POST /v1/proxy | service, signed | Decrypt the credential, inject it into the upstream request.'),
+  async () => {
+    const proxy = await fixture.proxyTo();
+    fixture.passed();
     expect((await proxy.send('tools/call')).status).toBe(200);
-    expect(sentTo(scene, '/v1/proxy')).toHaveLength(1);
-    expect(shown(scene)).toEqual([`Bearer ${SECRET}`]);
-    expect(await unsigned(scene, '/v1/proxy')).toEqual(UNSIGNED);
-    expect(shown(scene)).toHaveLength(1);
+    expect(sentTo(fixture, '/v1/proxy')).toHaveLength(1);
+    expect(shown(fixture)).toEqual([`Bearer ${SECRET}`]);
+    expect(await unsigned(fixture, '/v1/proxy')).toEqual(UNSIGNED);
+    expect(shown(fixture)).toHaveLength(1);
   },
+);
 
-  'refresh-notify': async (scene) => {
-    const { provider, admin } = scene;
+test(
+  'POST /v1/refresh-notify carries provider hints and no secret',
+  spec(
+    'POST /v1/refresh-notify | service, signed | Tells the webhook that a token needs refresh (notify-only refresh). The service sends provider hints (token URL, client id) and never the credential or client secret.',
+  ),
+  async () => {
+    const { provider, admin } = fixture;
     const clientSecret = 'secret of the client of notified';
-    const secrets = [...(await refreshable(scene, 'notified', { clientSecret })), clientSecret];
+    const secrets = [...(await refreshable(fixture, 'notified', { clientSecret })), clientSecret];
     const before = provider.calls.length;
-    scene.passed();
+    fixture.passed();
     expect((await admin('POST', '/api/tokens/notified/refresh')).status).toBe(200);
-    const [said] = sentTo(scene, '/v1/refresh-notify');
+    const [said] = sentTo(fixture, '/v1/refresh-notify');
     expect(JSON.parse(said ?? '')).toEqual({
       serviceName: 'notified',
       reason: 'manual',
@@ -123,29 +140,39 @@ export const WEBHOOK_PLAYS = {
       clientId: 'notified',
     });
     expect(provider.calls.slice(before).map(({ outcome }) => outcome)).toEqual(['refreshed']);
-    for (const secret of secrets) expect(tracesOf(secret, scene.pair.recorded())).toEqual([]);
-    expect(await unsigned(scene, '/v1/refresh-notify')).toEqual(UNSIGNED);
+    for (const secret of secrets) expect(tracesOf(secret, fixture.pair.recorded())).toEqual([]);
+    expect(await unsigned(fixture, '/v1/refresh-notify')).toEqual(UNSIGNED);
   },
+);
 
-  refresh: async (scene) => {
-    const { provider, admin } = scene;
-    const tokens = await refreshable(scene, 'mediated', { mediated: true });
+test(
+  'POST /v1/refresh is a get and an update, for webhooks that report the capability',
+  spec(
+    'POST /v1/refresh | service, signed | TV-mediated two-phase get/update refresh. Enabled only when the webhook reports the sv-refresh capability.',
+  ),
+  async () => {
+    const { provider, admin } = fixture;
+    const tokens = await refreshable(fixture, 'mediated', { mediated: true });
     const before = provider.calls.length;
-    scene.passed();
+    fixture.passed();
     expect((await admin('POST', '/api/tokens/mediated/refresh')).status).toBe(200);
-    const said = sentTo(scene, '/v1/refresh').map((body) => JSON.parse(body) as object);
+    const said = sentTo(fixture, '/v1/refresh').map((body) => JSON.parse(body) as object);
     expect(said).toMatchObject([
       { phase: 'get', serviceName: 'mediated' },
       { phase: 'update', leaseId: expect.any(String) },
     ]);
     expect(provider.calls.slice(before).map(({ outcome }) => outcome)).toEqual(['refreshed']);
-    for (const token of tokens) expect(tracesOf(token, scene.pair.recorded())).toEqual([]);
-    expect(await unsigned(scene, '/v1/refresh')).toEqual(UNSIGNED);
+    for (const token of tokens) expect(tracesOf(token, fixture.pair.recorded())).toEqual([]);
+    expect(await unsigned(fixture, '/v1/refresh')).toEqual(UNSIGNED);
     await expectOnlyWithCapability();
   },
+);
 
-  credential: async (scene) => {
-    const agent = await scene.agent('github');
+test(
+  'GET /v1/credential delivers for a ticket once, and never for a forged one',
+  spec('GET /v1/credential | agent, via 307 | Returns the credential after verifying the ticket signature.'),
+  async () => {
+    const agent = await fixture.agent('github');
     const { status, headers } = await agent.ask('github');
     const location = headers.get('location') ?? '';
     expect([status, location]).toEqual([307, expect.stringContaining('/v1/credential?ticket=')]);
@@ -155,19 +182,23 @@ export const WEBHOOK_PLAYS = {
       [location, undefined],
       [location, 'TICKET_INVALID'],
     ] as const) {
-      const { json } = await take(scene.pair, url);
+      const { json } = await take(fixture.pair, url);
       expect([json.code, json.token?.accessToken]).toEqual([said, said === undefined ? SECRET : undefined]);
     }
   },
+);
 
-  store: async (scene) => {
+test(
+  'POST /v1/store takes a credential from a browser with a ticket, past the control plane',
+  spec('POST /v1/store | browser | Direct credential storage with a signed ticket issued by the service.'),
+  async () => {
     const body = { serviceName: 'by-browser', tokenType: 'PlainText' };
-    const { store } = (await scene.admin('POST', '/api/tokens', { body })).json;
-    const page = clientOf(scene.pair.aroundTheTap(store.url), {
+    const { store } = (await fixture.admin('POST', '/api/tokens', { body })).json;
+    const page = clientOf(fixture.pair.bypassingRecorder(store.url), {
       origin: PAIR_BASE_URL,
       authorization: `Bearer ${store.ticket}`,
     });
-    scene.passed();
+    fixture.passed();
     const credential = { tokenType: 'PlainText', value: SECRET };
     const wrong = { authorization: `Bearer ${store.ticket.slice(0, -4)}AAAA` };
     expect((await page('POST', '', { body: credential, headers: wrong })).json.code).toBe('TICKET_INVALID');
@@ -178,15 +209,21 @@ export const WEBHOOK_PLAYS = {
     expect(stored.headers.get('access-control-allow-origin')).toBe(PAIR_BASE_URL);
     expect((await page('POST', '', { body: credential })).json.code).toBe('TICKET_INVALID');
     // Direct: it never passed the service.
-    expect(scene.passed()).not.toContain('/v1/store');
-    expect((await (await scene.agent('by-browser')).fetch('by-browser')).json.token.accessToken).toBe(SECRET);
+    expect(fixture.passed()).not.toContain('/v1/store');
+    expect((await (await fixture.agent('by-browser')).fetch('by-browser')).json.token.accessToken).toBe(
+      SECRET,
+    );
   },
+);
 
-  bind: async () => {
-    const stage = await raiseCurtain({ bound: false });
+test(
+  'GET /bind makes one-time registration links until the webhook is bound',
+  spec("GET /bind | browser | The webhook's page that produces the one-time registration link."),
+  async () => {
+    const fixture = await startFixture({ bound: false });
     try {
-      const { pair } = stage;
-      const url = pair.aroundTheTap(pair.webhookUrl);
+      const { pair } = fixture;
+      const url = pair.bypassingRecorder(pair.webhookUrl);
       const page = await clientOf(url)('GET', '/bind');
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       const [first, second] = [
@@ -196,16 +233,16 @@ export const WEBHOOK_PLAYS = {
       expect(first).toContain(`${PAIR_BASE_URL}/vault/webhook-bind?code=`);
       expect(new URL(first).searchParams.get('code')).not.toBe(new URL(second).searchParams.get('code'));
       const bind = (link: string): Promise<Answer> =>
-        stage.admin('POST', '/api/webhook/bind', { body: parseRegistrationLink(link) });
+        fixture.admin('POST', '/api/webhook/bind', { body: parseRegistrationLink(link) });
       expect((await bind(first)).status).toBeGreaterThanOrEqual(400);
       expect((await bind(second)).status).toBeLessThan(300);
       const sealed = await clientOf(url)('GET', '/bind');
       expect(sealed.status).toBe(403);
     } finally {
-      await stage.close();
+      await fixture.close();
     }
   },
-} as const satisfies Record<keyof typeof WEBHOOK_ROWS, ProxyPlay<Row>>;
+);
 
 /** A webhook that does not claim it is never asked for a lease. */
 async function expectOnlyWithCapability(): Promise<void> {

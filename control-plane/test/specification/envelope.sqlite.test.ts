@@ -1,28 +1,27 @@
-import { createServer } from 'node:http';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect } from 'vitest';
-import type { Credential, ProxyPlay, ProxyScene } from './proxy-scene.ts';
-import type { Row } from './row.ts';
-import type { ENVELOPE_ROWS } from './webhook-rows.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Credential, type ProxyFixture, startProxyFixture } from './proxy-fixture.ts';
+import { spec } from './spec.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 /** What an agent gets for a stored credential. */
 async function delivered(
-  scene: ProxyScene,
+  fixture: ProxyFixture,
   serviceName: string,
   credential: Credential,
 ): Promise<Record<string, unknown>> {
   // These are delivered; a proxy would not inject ones so short.
-  await scene.store(serviceName, { ...credential, allowedHosts: [] });
-  return fetched(scene, serviceName);
+  await fixture.store(serviceName, { ...credential, allowedHosts: [] });
+  return fetched(fixture, serviceName);
 }
 
-async function fetched(scene: ProxyScene, serviceName: string): Promise<Record<string, unknown>> {
-  const { status, json } = await (await scene.agent(serviceName)).fetch(serviceName);
+async function fetched(fixture: ProxyFixture, serviceName: string): Promise<Record<string, unknown>> {
+  const { status, json } = await (await fixture.agent(serviceName)).fetch(serviceName);
   expect([status, json]).toEqual([200, { token: json.token }]);
   return json.token as Record<string, unknown>;
 }
@@ -38,14 +37,29 @@ const TYPES = [
 ] as const;
 const COMMON = ['accessToken', 'createdAt', 'serviceName', 'tokenType'];
 
-export const ENVELOPE_PLAYS = {
-  fields: async (scene) => {
-    const token = await delivered(scene, 'fields', {
+let fixture: ProxyFixture;
+beforeAll(async () => {
+  fixture = await startProxyFixture();
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.clear());
+
+test(
+  'a delivered credential has accessToken, serviceName, tokenType and createdAt, and refreshToken where there is one',
+  spec(
+    'token.accessToken | string',
+    'token.refreshToken | string',
+    'token.serviceName | string',
+    'token.tokenType | string',
+    'token.createdAt | ISO 8601 timestamp',
+  ),
+  async () => {
+    const token = await delivered(fixture, 'fields', {
       tokenType: 'JWT',
       accessToken: 'at',
       refreshToken: 'rt',
     });
-    const createdAt = new Date(scene.pair.clock.now()).toISOString();
+    const createdAt = new Date(fixture.pair.clock.now()).toISOString();
     expect(token).toEqual({
       accessToken: 'at',
       refreshToken: 'rt',
@@ -54,10 +68,14 @@ export const ENVELOPE_PLAYS = {
       createdAt,
     });
   },
+);
 
-  'by type': async (scene) => {
+test(
+  'the fields of a delivered credential depend on its type',
+  spec('The exact fields depend on the token type.'),
+  async () => {
     for (const [n, [credential, accessToken, more]] of TYPES.entries()) {
-      const token = await delivered(scene, `by-type-${n}`, credential);
+      const token = await delivered(fixture, `by-type-${n}`, credential);
       expect([credential.tokenType, Object.keys(token).toSorted()]).toEqual([
         credential.tokenType,
         [...COMMON, ...more].toSorted(),
@@ -67,18 +85,22 @@ export const ENVELOPE_PLAYS = {
       else expect(token['accessToken']).toMatch(accessToken);
     }
   },
+);
 
-  TOTP: async (scene) => {
+test(
+  'a TOTP credential is delivered as the current one-time code',
+  spec('A TOTP token returns the current one-time code as accessToken.'),
+  async () => {
     const uri =
       'otpauth://totp/a:b?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=a&digits=8&algorithm=SHA1&period=30';
-    await scene.store('totp', { tokenType: 'TOTP', otpauthUri: uri, allowedHosts: [] });
+    await fixture.store('totp', { tokenType: 'TOTP', otpauthUri: uri, allowedHosts: [] });
     // RFC 6238, appendix B; a code holds to the end of its period.
-    const { clock } = scene.pair;
+    const { clock } = fixture.pair;
     clock.jump(2_000_000_000_000 - clock.now());
     const codes: unknown[] = [];
     for (const seconds of [0, 9, 1]) {
-      scene.wait(seconds * 1_000);
-      const { accessToken, expiresIn } = await fetched(scene, 'totp');
+      fixture.wait(seconds * 1_000);
+      const { accessToken, expiresIn } = await fetched(fixture, 'totp');
       codes.push([accessToken, expiresIn]);
     }
     expect(codes.slice(0, 2)).toEqual([
@@ -87,9 +109,13 @@ export const ENVELOPE_PLAYS = {
     ]);
     expect(codes[2]).toEqual([expect.stringMatching(/^(?!69279037)\d{8}$/), 30]);
   },
+);
 
-  minted: async (scene) => {
-    const { pair } = scene;
+test(
+  'a raw cloud credential is delivered as a short-lived minted token',
+  spec('A raw cloud credential returns a short-lived minted token.'),
+  async () => {
+    const { pair } = fixture;
     let calls = 0;
     const cloud = createServer((_req, res) => {
       calls += 1;
@@ -106,43 +132,51 @@ export const ENVELOPE_PLAYS = {
         tokenUri,
         scopes: ['email'],
       };
-      const token = await delivered(scene, 'cloud', { tokenType: 'RawCredential', minter });
+      const token = await delivered(fixture, 'cloud', { tokenType: 'RawCredential', minter });
       expect(token).toMatchObject({
         accessToken: 'minted-1',
         tokenType: 'RawCredential',
         expiryTime: new Date(pair.clock.now() + 3_600_000).toISOString(),
       });
       // Short-lived: once it is used up there is another.
-      scene.wait(3_600_000);
-      expect((await fetched(scene, 'cloud'))['accessToken']).toBe('minted-2');
+      fixture.wait(3_600_000);
+      expect((await fetched(fixture, 'cloud'))['accessToken']).toBe('minted-2');
     } finally {
       cloud.closeAllConnections();
       cloud.close();
     }
   },
+);
 
-  types: async (scene, row) => {
+test(
+  'a credential has one of six types',
+  spec(
+    'JWT (OAuth/JWT), PlainText (API key or PAT), Certificate (X.509), SSHKey, RawCredential (raw blob), TOTP (2FA).',
+  ),
+  async () => {
     const names = TYPES.map(([{ tokenType }]) => tokenType);
-    expect(row.says.split(/[,.] ?/).flatMap((part) => part.split(' ')[0] || [])).toEqual(
-      expect.arrayContaining(names),
-    );
+    expect(names).toHaveLength(6);
     for (const tokenType of [...names, 'plaintext', 'Password', '']) {
       const body = { serviceName: `types-${tokenType}`, tokenType };
       const known = (names as readonly string[]).includes(tokenType);
-      expect([tokenType, (await scene.admin('POST', '/api/tokens', { body })).status]).toEqual([
+      expect([tokenType, (await fixture.admin('POST', '/api/tokens', { body })).status]).toEqual([
         tokenType,
         known ? 201 : 422,
       ]);
     }
   },
+);
 
-  metadata: async (scene) => {
+test(
+  'the metadata of a credential has a service name, a display name, notes and tags',
+  spec('Token metadata carries at least a service name, a display name, notes and tags.'),
+  async () => {
     const metadata = { displayName: 'Ours', notes: 'two\nlines', tags: ['ci', 'prod'] };
     const body = { serviceName: 'described', tokenType: 'PlainText', ...metadata };
-    expect((await scene.admin('POST', '/api/tokens', { body })).json.token).toMatchObject(body);
+    expect((await fixture.admin('POST', '/api/tokens', { body })).json.token).toMatchObject(body);
     const changed = { notes: '', tags: [] };
-    await scene.admin('PATCH', '/api/tokens/described', { body: changed });
-    const { json } = await scene.admin('GET', '/api/tokens/described');
+    await fixture.admin('PATCH', '/api/tokens/described', { body: changed });
+    const { json } = await fixture.admin('GET', '/api/tokens/described');
     expect(json).toMatchObject({ serviceName: 'described', displayName: 'Ours', ...changed });
   },
-} as const satisfies Record<keyof typeof ENVELOPE_ROWS, ProxyPlay<Row>>;
+);

@@ -10,8 +10,8 @@ const HOUR_MS = 3_600_000;
 /** Longer than any window, and than a box full of strikes decays in. */
 const LONG_MS = 25 * HOUR_MS;
 
-/** Both real programs and an account in which each row begins with nothing counted. */
-export interface Stage {
+/** Both real programs, and an account in which each test begins with nothing counted. */
+export interface Fixture {
   readonly pair: TestPair;
   /** With the owner's admin key. */
   readonly admin: Call;
@@ -35,19 +35,19 @@ export interface Stage {
   readonly runJob: JobsByHand['run'];
   /** Ships the log until the webhook has all of it. */
   shipped(): Promise<void>;
-  /** No agent, policy, window or strike is left of the row before. */
+  /** No agent, policy, window or strike is left of the test before. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
+export async function startFixture(options: PairOptions = {}): Promise<Fixture> {
   const jobs = jobsByHand();
   const pair = await startPair({ logLevel: 'silent', startJob: jobs.startJob, ...options });
   const admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
-  const deleteAgents: Stage['deleteAgents'] = async (agents) => {
+  const deleteAgents: Fixture['deleteAgents'] = async (agents) => {
     await fewAtOnce(agents.length, (n) => pair.admin.call('DELETE', `/api/agents/${agents[n]?.id}`));
   };
-  const stage: Stage = {
+  return {
     pair,
     admin,
     anyone: clientOf(pair.controlPlaneUrl()),
@@ -107,7 +107,6 @@ export async function raiseCurtain(options: PairOptions = {}): Promise<Stage> {
     },
     close: () => pair.close(),
   };
-  return stage;
 }
 
 const AT_ONCE = 8;
@@ -122,12 +121,26 @@ async function fewAtOnce<T>(count: number, make: (n: number) => Promise<T>): Pro
   return made;
 }
 
-/** A play of one row. */
-export type Play<R> = (stage: Stage, row: R) => Promise<void>;
-
-/** Asks several times, one after another; the answers in their order. */
+/** Asks several times, one after another. @returns the responses in their order */
 export async function times(count: number, ask: () => Promise<Answer>): Promise<Answer[]> {
   const answers: Answer[] = [];
   while (answers.length < count) answers.push(await ask());
   return answers;
 }
+
+/** Uses up the floor of a minute of some agents. */
+export const useFloor = (fixture: Fixture, ...agents: readonly PairAgent[]): Promise<void> =>
+  fixture.spend(agents, 60);
+
+/** The specification's rules other than `rate_limit`, each set to block at the fixture's time. */
+export const BLOCKING_RULES = [
+  {
+    type: 'time_window',
+    timezone: 'UTC',
+    windows: [{ days: [1, 2, 3, 4, 5, 6, 7], start: '03:00', end: '03:01' }],
+  },
+  { type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] },
+  { type: 'geo_restrict', mode: 'allow', countries: ['CH'] },
+  { type: 'max_usage', limit: 1 },
+  { type: 'manual_approval' },
+] as const;

@@ -1,10 +1,9 @@
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import { codeOf } from '../proxy-steps.ts';
 import { gist } from './answers.ts';
-import type { POLICY_ROWS } from './policy-rows.ts';
-import type { ProxyPlay, ProxyScene } from './proxy-scene.ts';
-import type { Row } from './row.ts';
+import { type ProxyFixture, startProxyFixture } from './proxy-fixture.ts';
+import { spec } from './spec.ts';
 
 const RULES = [
   { type: 'time_window', timezone: 'UTC', windows: [{ days: [1], start: '08:00', end: '18:00' }] },
@@ -15,17 +14,17 @@ const RULES = [
   { type: 'manual_approval' },
 ];
 
-const make = ({ admin }: ProxyScene, body: object): Promise<Answer> =>
+const make = ({ admin }: ProxyFixture, body: object): Promise<Answer> =>
   admin('POST', '/api/policies', { body });
 
 /** What each kind of target is refused when the policy is attached there alone: agents ask by REST, proxies for a call. */
-async function refusals(scene: ProxyScene, rule: { readonly type: string }): Promise<readonly unknown[]> {
+async function refusals(fixture: ProxyFixture, rule: { readonly type: string }): Promise<readonly unknown[]> {
   const said: unknown[] = [];
   for (const targetType of ['agent', 'proxy', 'token'] as const) {
-    await scene.clear();
-    const [agent, proxy] = [await scene.agent('github'), await scene.proxyTo()];
+    await fixture.clear();
+    const [agent, proxy] = [await fixture.agent('github'), await fixture.proxyTo()];
     const targetId = { agent: agent.id, proxy: proxy.id, token: 'github' }[targetType];
-    await scene.policy(rule, { targetType, targetId });
+    await fixture.policy(rule, { targetType, targetId });
     const byProxy = [await proxy.send('tools/call'), await proxy.send('initialize'), await proxy.call('GET')];
     said.push([
       targetType,
@@ -36,10 +35,18 @@ async function refusals(scene: ProxyScene, rule: { readonly type: string }): Pro
   return said;
 }
 
-/** "ABAC policy". */
-export const POLICY_PLAYS = {
-  'name and rules': async (scene) => {
-    const made = await make(scene, { name: 'all of them', rules: RULES });
+let fixture: ProxyFixture;
+beforeAll(async () => {
+  fixture = await startProxyFixture();
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.clear());
+
+test(
+  'a policy has a name and at least one rule',
+  spec('A policy has a name and one or more rules.'),
+  async () => {
+    const made = await make(fixture, { name: 'all of them', rules: RULES });
     expect([made.status, made.json.name]).toEqual([201, 'all of them']);
     const types = (made.json.rules as { type: string }[]).map(({ type }) => type);
     expect(types).toEqual(RULES.map(({ type }) => type));
@@ -49,39 +56,51 @@ export const POLICY_PLAYS = {
       { name: '', rules: RULES },
       { rules: RULES },
     ])
-      expect((await make(scene, body)).status).toBe(422);
+      expect((await make(fixture, body)).status).toBe(422);
   },
+);
 
-  'rule types': async (scene, row) => {
-    for (const rule of RULES) {
-      expect(row.says).toMatch(new RegExp(`\\b${rule.type}\\b`));
-      expect((await make(scene, { name: rule.type, rules: [rule] })).status).toBe(201);
-    }
+test(
+  'a policy has rules of six types, and max_usage holds for ever',
+  spec(
+    'Rule types: time_window, ip_allowlist, geo_restrict, rate_limit, max_usage (lifetime usage cap), manual_approval.',
+  ),
+  async () => {
+    for (const rule of RULES)
+      expect((await make(fixture, { name: rule.type, rules: [rule] })).status).toBe(201);
     for (const type of ['Time_window', 'approval', ''])
-      expect((await make(scene, { name: 'x', rules: [{ type }] })).status).toBe(422);
+      expect((await make(fixture, { name: 'x', rules: [{ type }] })).status).toBe(422);
     // Of a lifetime: no window gives it back.
-    const proxy = await scene.proxyTo();
-    await scene.policy({ type: 'max_usage', limit: 1 }, { targetType: 'proxy', targetId: proxy.id });
+    const proxy = await fixture.proxyTo();
+    await fixture.policy({ type: 'max_usage', limit: 1 }, { targetType: 'proxy', targetId: proxy.id });
     expect((await proxy.send('tools/call')).status).toBe(200);
-    scene.wait(400 * 86_400_000);
+    fixture.wait(400 * 86_400_000);
     expect(codeOf(await proxy.send('tools/call'))).toEqual([403, 'POLICY_DENIED']);
   },
+);
 
-  manual_approval: async (scene) => {
+test(
+  'manual_approval denies every request of what it is attached to',
+  spec('manual_approval is currently unavailable. It denies every request the policy is attached to.'),
+  async () => {
     const denied = '403 POLICY_DENIED';
-    expect(await refusals(scene, { type: 'manual_approval' })).toEqual([
+    expect(await refusals(fixture, { type: 'manual_approval' })).toEqual([
       ['agent', denied, '200 ', '200 ', '200 '],
       ['proxy', '307', denied, denied, denied],
       ['token', denied, denied, denied, denied],
     ]);
   },
+);
 
-  targets: async (scene) => {
-    const { id } = (await make(scene, { name: 'p', rules: [{ type: 'max_usage', limit: 5 }] })).json;
-    const [agent, proxy] = [await scene.agent(), await scene.proxyTo()];
+test(
+  'a policy attaches to an agent, a proxy or a credential, and to nothing else',
+  spec('A policy attaches to an agent, a proxy, or a token.'),
+  async () => {
+    const { id } = (await make(fixture, { name: 'p', rules: [{ type: 'max_usage', limit: 5 }] })).json;
+    const [agent, proxy] = [await fixture.agent(), await fixture.proxyTo()];
     const attach = async (targetType: string, targetId: string): Promise<number> => {
       const body = { targetType, targetId };
-      return (await scene.admin('POST', `/api/policies/${id}/attachments`, { body })).status;
+      return (await fixture.admin('POST', `/api/policies/${id}/attachments`, { body })).status;
     };
     for (const [type, target] of [
       ['agent', agent.id],
@@ -91,4 +110,4 @@ export const POLICY_PLAYS = {
       expect([type, await attach(type, target)]).toEqual([type, 201]);
     expect(await attach('folder', 'github')).toBe(422);
   },
-} as const satisfies Record<keyof typeof POLICY_ROWS, ProxyPlay<Row>>;
+);

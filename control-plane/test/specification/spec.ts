@@ -1,0 +1,13 @@
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Lines of specification.md that the test holds. */
+    spec?: readonly string[];
+  }
+}
+
+/** Options of a test that holds lines of specification.md, quoted word for word: trace.test.ts finds those without one. */
+export const spec = (
+  ...lines: readonly string[]
+): { readonly meta: { readonly spec: readonly string[] } } => ({
+  meta: { spec: lines },
+});
