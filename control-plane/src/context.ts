@@ -6,10 +6,10 @@ import { createExpiredGrants } from './access/expired-grants.ts';
 import { createAccess } from './access/authorize-agent.ts';
 import { type AdminKeys, createAdminKeys } from './management/admin-keys.ts';
 import { type Sessions, createSessions } from './sign-in/sessions.ts';
-import { OIDC_CALLBACK_PATH, type SignInMethods, passwordMethod, providerMethod } from './sign-in/methods.ts';
+import { OIDC_CALLBACK_PATH, type SignInMethods, passwordSignIn, oidcSignIn } from './sign-in/methods.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
-import { type CliSessions, createCliSessions } from './sign-in/cli/cli-sessions.ts';
+import { type CliSessions, createCliSessions } from './sign-in/cli/sessions.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import type { StartJob } from './core/background-job.ts';
 import { type Jobs, startJobs } from './jobs.ts';
@@ -18,7 +18,10 @@ import { type Limits, createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
 import type { Timeouts } from './timeouts.ts';
-import { type ClientDocuments, createClientDocuments } from './authorization-server/client-documents.ts';
+import {
+  type ClientDocuments,
+  createClientDocuments,
+} from './authorization-server/client-metadata-documents.ts';
 import { type ExplainingEvaluator, createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
 import {
@@ -224,8 +227,8 @@ export async function createContext(
   const redirectUri = baseUrl + OIDC_CALLBACK_PATH;
   const signInMethods =
     config.oidc === undefined || providerEgress === undefined
-      ? passwordMethod({ stores, unitOfWork, denials, clock })
-      : providerMethod(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
+      ? passwordSignIn({ stores, unitOfWork, denials, clock })
+      : oidcSignIn(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
 
   return {
     config,

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
-import { forgetEndedSignIns } from './sign-in/expired-sign-ins.ts';
+import { evictExpiredSignIns } from './sign-in/expired-sign-ins.ts';
 import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
 import { createAuditShipper } from './webhook/audit-shipper.ts';
 import { type LeaderLease, type StartJob, startJob as startByTimer } from './core/background-job.ts';
-import { forgetUnusedClients } from './authorization-server/client-use.ts';
+import { evictUnusedClients } from './authorization-server/clients.ts';
 import type { RefreshScheduler } from './refresh/scheduler.ts';
 import type { Stores, UnitOfWork } from './core/stores.ts';
 import { createAuditDelivery } from './webhook/audit-delivery.ts';
@@ -94,8 +94,8 @@ export function startJobs(options: {
     once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
     once('key rotation', PENDING_KEYS_PAUSE_MS, completion.run),
     once('proxy removals', PROXY_REMOVALS_PAUSE_MS, options.removeProxyConfigs),
-    once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => forgetEndedSignIns(stores, clock)),
-    once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => forgetUnusedClients(stores, clock)),
+    once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => evictExpiredSignIns(stores, clock)),
+    once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => evictUnusedClients(stores, clock)),
     ...(retention === undefined ? [] : [once('audit retention', RETENTION_PAUSE_MS, retention.run)]),
   ];
   const end = async (): Promise<void> => {

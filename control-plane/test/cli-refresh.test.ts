@@ -1,6 +1,6 @@
 import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cliTokens } from '../src/sign-in/cli/cli-tokens.ts';
+import { cliTokens } from '../src/sign-in/cli/sessions.ts';
 import { type CliGrant, bearer, cliSession, refresh } from './cli-steps.ts';
 import { type ManagementService, clientOf, startService } from './management-service.ts';
 
@@ -125,7 +125,7 @@ describe('a refresh token that was used before', () => {
     const texts = Object.values(kept ?? {}).filter((value) => typeof value === 'string');
     expect(texts.length).toBeGreaterThan(6);
     for (const text of texts) {
-      const guess = cliTokens.nextPair(retired, text);
+      const guess = cliTokens.rotate(retired, text);
       expect(guess.refreshToken).not.toBe(live.refreshToken);
       expect(guess.accessToken).not.toBe(live.accessToken);
     }

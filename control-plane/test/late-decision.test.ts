@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureOwner } from '../src/sign-in/bootstrap.ts';
 import { createSessions, signInBrowser } from '../src/sign-in/sessions.ts';
 import type { User } from '../src/core/user.ts';
-import { beginCliLogin } from '../src/sign-in/cli/cli-login.ts';
+import { beginCliLogin } from '../src/sign-in/cli/login.ts';
 import { createCliPage } from '../src/api/pages/cli-page.ts';
 import { createPageSession } from '../src/api/pages/page-session.ts';
 import type { Database } from '../src/store/database.ts';

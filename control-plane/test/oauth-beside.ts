@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import type { Actor } from '../src/core/actor.ts';
 import { issueCode } from '../src/management/approve-oauth-client.ts';
-import { openOauthSession } from '../src/authorization-server/open-session.ts';
+import { openOauthSession } from '../src/authorization-server/oauth-session.ts';
 import type { Stores } from '../src/core/stores.ts';
 import { openBeside } from './beside-the-service.ts';
 import { newProof } from './cli-steps.ts';

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { type Egress, createEgress } from '@svault/shared/egress';
 import { ManualClock } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClientDocuments } from '../src/authorization-server/client-documents.ts';
+import { createClientDocuments } from '../src/authorization-server/client-metadata-documents.ts';
 import { textOf } from './browser.ts';
 import { newProof } from './cli-steps.ts';
 import { authorizationPath, cookieBy, formOf, postForm } from './consent-steps.ts';

@@ -1,6 +1,6 @@
 import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { oauthTokens } from '../src/authorization-server/session-tokens.ts';
+import { oauthTokens } from '../src/authorization-server/oauth-session.ts';
 import { registerClient } from './consent-steps.ts';
 import type { Call } from './management-service.ts';
 import {
@@ -209,7 +209,7 @@ describe('a refresh token that was used', () => {
     const texts = Object.values(kept ?? {}).filter((value) => typeof value === 'string');
     expect(texts.length).toBeGreaterThan(6);
     for (const text of texts) {
-      const guess = oauthTokens.nextPair(retired.refreshToken, text);
+      const guess = oauthTokens.rotate(retired.refreshToken, text);
       expect([guess.refreshToken === live.refreshToken, guess.accessToken === live.accessToken]).toEqual([
         false,
         false,

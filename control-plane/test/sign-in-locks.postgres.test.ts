@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureOwner } from '../src/sign-in/bootstrap.ts';
 import { makeLoginLink, signInByLink } from '../src/sign-in/login-link.ts';
 import type { User } from '../src/core/user.ts';
-import { approveCliLogin, beginCliLogin, exchangeCliCode } from '../src/sign-in/cli/cli-login.ts';
+import { approveCliLogin, beginCliLogin, exchangeCliCode } from '../src/sign-in/cli/login.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 

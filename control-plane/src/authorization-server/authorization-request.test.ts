@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addresseeOf, parametersOf, refusalOf } from './authorization-request.ts';
+import { addresseeOf, parametersOf, requestError } from './authorization-request.ts';
 
 const AUDIENCE = 'https://svault.example/api/agents/mcp';
 const SOUND = {
@@ -46,7 +46,7 @@ describe('who is answered', () => {
   it('is somebody in a request that names several resources, which they are then told', () => {
     const parameters = withOthers({ resource: AUDIENCE }, ['resource', AUDIENCE]);
     expect(addresseeOf(parameters)).toMatchObject({ clientId: 'ocl_x' });
-    expect(refusalOf(parameters, AUDIENCE)?.error).toBe('invalid_target');
+    expect(requestError(parameters, AUDIENCE)?.error).toBe('invalid_target');
   });
 });
 
@@ -60,7 +60,7 @@ describe('a request', () => {
     { resource: 'HTTPS://SVAULT.example:443/api/agents/mcp' },
     { prompt: 'consent', nonce: 'x', login_hint: 'y' },
   ])('with %j can be asked about', (others) => {
-    expect(refusalOf(withOthers(others), AUDIENCE)).toBeUndefined();
+    expect(requestError(withOthers(others), AUDIENCE)).toBeUndefined();
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe('a request', () => {
     [{ request: 'ey.ey.' }, 'request_not_supported'],
     [{ request_uri: 'https://evil.example/r' }, 'request_uri_not_supported'],
   ])('with %j is refused: %s', (others, error) => {
-    expect(refusalOf(withOthers(others), AUDIENCE)).toEqual({
+    expect(requestError(withOthers(others), AUDIENCE)).toEqual({
       error,
       error_description: expect.stringMatching(/^[\x20\x21\x23-\x5B\x5D-\x7E]+$/),
     });

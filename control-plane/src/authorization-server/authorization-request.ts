@@ -1,6 +1,6 @@
 import { CODE_CHALLENGE_FORM } from '../sign-in/pkce.ts';
 
-/** The parameters of a request: one without a value is as if it were not there (RFC 6749 section 3.1). */
+/** The parameters of a request; one without a value counts as omitted (RFC 6749 section 3.1). */
 export interface RequestParameters {
   readonly get: (name: string) => string | undefined;
   readonly repeated: ReadonlySet<string>;
@@ -17,24 +17,24 @@ export function parametersOf(pairs: Iterable<readonly [string, string]>): Reques
   return { get: (name) => values.get(name), repeated };
 }
 
-/** Who is to be answered, and where; whether the two belong together is for the client to say. */
+/** The client and the redirect URI of its response, as the request names them. */
 export interface Addressee {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly state: string | undefined;
 }
 
-/** Why nobody can be answered, so that a person has to be told: no redirect goes to an address that was not made sure of. */
+/** Why the error is shown to the user: no redirect goes to an address that is not known to be the client's. */
 export type Unanswerable = 'repeated' | 'no_client_id' | 'no_redirect_uri' | 'malformed_state';
 
-/** Longer ones would not fit into the address of a page any more. */
+/** A longer one would not fit into the address of a page. */
 const MAX_STATE_CHARACTERS = 4_096;
-/** What cannot be given back byte for byte: control characters, and what stands for bytes that were no UTF-8. */
+/** What cannot be sent back byte for byte: control characters, and replacements of bytes that were no UTF-8. */
 const UNREADABLE = /[\p{Cc}\uFFFD]/u;
 
-/** Reads who is to be answered. RFC 6749 section 4.1.2.1: with this settled, everything else is told to the client. */
+/** Reads where the response goes. Every later error is sent to the client (RFC 6749 section 4.1.2.1). */
 export function addresseeOf(parameters: RequestParameters): Addressee | Unanswerable {
-  // Several resources are a client's own mistake (RFC 8707 section 2 allows them; here there is one).
+  // Several resources are an error for the client (RFC 8707 section 2 allows them; this server has one).
   if ([...parameters.repeated].some((name) => name !== 'resource')) return 'repeated';
   const [clientId, redirectUri, state] = ['client_id', 'redirect_uri', 'state'].map(parameters.get);
   if (clientId === undefined) return 'no_client_id';
@@ -44,9 +44,8 @@ export function addresseeOf(parameters: RequestParameters): Addressee | Unanswer
   return { clientId, redirectUri, state };
 }
 
-/** What a client is told that asked in a way that nobody can consent to. */
-export interface AuthorizationRefusal {
-  /** RFC 6749 section 4.1.2.1; RFC 8707 section 2; OpenID Connect Core section 3.1.2.6. */
+/** An error response: RFC 6749 section 4.1.2.1; RFC 8707 section 2; OpenID Connect Core section 3.1.2.6. */
+export interface AuthorizationError {
   readonly error:
     | 'access_denied'
     | 'invalid_request'
@@ -58,13 +57,16 @@ export interface AuthorizationRefusal {
 }
 
 /**
- * What is wrong with a request whose addressee is settled; undefined: a person can be asked.
+ * Finds what is wrong with a request whose addressee is known; undefined for a valid one.
  *
- * @param audience the one resource that there are tokens for
+ * @param audience the only resource of this server
  */
-export function refusalOf(parameters: RequestParameters, audience: string): AuthorizationRefusal | undefined {
+export function requestError(
+  parameters: RequestParameters,
+  audience: string,
+): AuthorizationError | undefined {
   const { get, repeated } = parameters;
-  const invalid = (error_description: string): AuthorizationRefusal => ({
+  const invalid = (error_description: string): AuthorizationError => ({
     error: 'invalid_request',
     error_description,
   });
@@ -87,8 +89,8 @@ export function refusalOf(parameters: RequestParameters, audience: string): Auth
 }
 
 /**
- * Whether an address names the resource: its scheme and host may be written in any case (RFC 3986 section 6.2.2.1), and a
- * slash may follow, with which the resource answers too.
+ * Whether an address names the resource: its scheme and host in any case (RFC 3986 section 6.2.2.1), with or without a
+ * trailing slash.
  *
  * @param audience without a slash at its end
  */

@@ -1,21 +1,21 @@
 import { type Clock, formatTime, hashKey } from '@svault/shared';
-import type { Stores } from '../core/stores.ts';
 import type { TokenFacts } from '../core/oauth-session.ts';
-import { oauthTokens } from './session-tokens.ts';
+import type { Stores } from '../core/stores.ts';
+import { oauthTokens } from './oauth-session.ts';
 
 /**
- * What a resource server may know of a token: of a live access token of an active agent, at whichever resource it is good.
+ * Describes a live access token of an active agent, whichever resource it is for (RFC 7662 section 2.2).
  *
- * @param token as somebody sent it
- * @returns undefined for anything else, without a reason (RFC 7662 section 2.2)
+ * @param token as the caller sent it
+ * @returns undefined for any other token, without a reason (RFC 7662 section 2.2)
  */
-export async function introspect(
+export async function introspectToken(
   stores: Pick<Stores, 'oauthSessions'>,
   token: string,
   clock: Clock,
 ): Promise<TokenFacts | undefined> {
   if (!oauthTokens.isAccessToken(token)) return undefined;
-  const facts = await stores.oauthSessions.factsOf(hashKey(token));
+  const facts = await stores.oauthSessions.introspect(hashKey(token));
   if (facts?.agentStatus !== 'active') return undefined;
   return facts.expiresAt > formatTime(clock.now()) ? facts : undefined;
 }

@@ -43,7 +43,7 @@ export interface OauthSession {
   /** Undefined where nobody may refresh it. */
   readonly refreshHash: string | undefined;
   /** Undefined before the first refresh. */
-  readonly former: PreviousRefreshToken | undefined;
+  readonly previous: PreviousRefreshToken | undefined;
 }
 
 /** An access token, as it is kept: it holds until its own end, also once the session was refreshed. */
@@ -91,10 +91,10 @@ export interface OauthSessionStore {
   rotate(
     sessionId: Id<'ses'>,
     next: { readonly refreshHash: string; readonly access: AccessToken },
-    former: PreviousRefreshToken,
+    previous: PreviousRefreshToken,
   ): Promise<void>;
   /** Of a token that is kept, whether or not its time is over. */
-  factsOf(tokenHash: string): Promise<TokenFacts | undefined>;
+  introspect(tokenHash: string): Promise<TokenFacts | undefined>;
   /** Forgets access tokens whose time is over. */
-  forgetEndedAccess(now: string): Promise<void>;
+  evictExpiredAccess(now: string): Promise<void>;
 }

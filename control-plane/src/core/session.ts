@@ -73,7 +73,7 @@ export interface KeptKeys {
 }
 
 /** What a refresh left behind. */
-export interface FormerKeys extends PreviousRefreshToken {
+export interface PreviousKeys extends PreviousRefreshToken {
   readonly accessHash: string | undefined;
   readonly accessExpiresAt: string | undefined;
 }
@@ -83,7 +83,7 @@ export interface CliSession {
   readonly role: Role;
   readonly keys: KeptKeys;
   /** Undefined before the first refresh. */
-  readonly former: FormerKeys | undefined;
+  readonly previous: PreviousKeys | undefined;
 }
 
 /** The keys of command-line sessions; they go with their session. */
@@ -92,7 +92,7 @@ export interface CliSessionStore {
   /** Finds no session whose user was removed. @param familyHash the session's token hash */
   find(familyHash: string): Promise<CliSession | undefined>;
   /** Puts the next pair in the place of the present one; within a transaction that holds the account. */
-  rotate(sessionId: Id<'ses'>, next: KeptKeys, former: FormerKeys): Promise<void>;
+  rotate(sessionId: Id<'ses'>, next: KeptKeys, previous: PreviousKeys): Promise<void>;
   /** Forgets access tokens whose time is over. */
-  forgetEndedAccess(now: string): Promise<void>;
+  evictExpiredAccess(now: string): Promise<void>;
 }

@@ -1,12 +1,12 @@
 import { type Clock, type Id, Secret, formatTime, parseTime } from '@svault/shared';
 import type { SessionProxy } from '../access/proxy-access.ts';
-import { keptAccess, oauthTokens } from '../authorization-server/session-tokens.ts';
+import { oauthTokens, storedAccessToken } from '../authorization-server/oauth-session.ts';
 import type { Actor } from '../core/actor.ts';
 import { refusal } from '../core/errors.ts';
 import type { AccessToken } from '../core/oauth-session.ts';
 import type { Session } from '../core/session.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
-import { addSession, endSession, forgetIfOver } from '../sign-in/sessions.ts';
+import { addSession, endSession, removeIfExpired } from '../sign-in/sessions.ts';
 import type { TokenPair } from '../sign-in/tokens/token-family.ts';
 import { standingProxy } from './recheck.ts';
 
@@ -42,7 +42,7 @@ export function createUpstreamSessions(options: {
   /** Looked up each time: a session that somebody ended is over at once, whichever process heard of it. */
   const isGood = async ({ access, renewAtMs }: Held): Promise<boolean> => {
     if (clock.monotonic() >= renewAtMs) return false;
-    const facts = await stores.oauthSessions.factsOf(access.tokenHash);
+    const facts = await stores.oauthSessions.introspect(access.tokenHash);
     return facts !== undefined && facts.expiresAt > formatTime(clock.now());
   };
 
@@ -118,13 +118,13 @@ export async function issueUpstreamToken(
   clock: Clock,
 ): Promise<UpstreamToken> {
   const name = await nameOfStanding(stores, proxy);
-  const pair = oauthTokens.firstPair();
+  const pair = oauthTokens.issue();
   const token = new Secret(pair.accessToken);
   const now = formatTime(clock.now());
   const session = await liveSession(stores, proxy, clock);
   if (session === undefined)
     return { token, access: await openProxySession(stores, proxy, { name, pair }, clock) };
-  const access = keptAccess(pair, session, now);
+  const access = storedAccessToken(pair, session, now);
   await stores.oauthSessions.addAccess(session.id, access);
   await stores.sessions.touch(session.id, now);
   return { token, access };
@@ -155,7 +155,7 @@ async function liveSession(
 ): Promise<Session | undefined> {
   for (const found of await stores.oauthSessions.ofClient(vaultId, proxyId)) {
     const fits = found.agentId === agentId && found.audience === upstreamUrl;
-    if (fits && !(await forgetIfOver(stores, found.session, clock))) return found.session;
+    if (fits && !(await removeIfExpired(stores, found.session, clock))) return found.session;
   }
   return undefined;
 }
@@ -172,7 +172,7 @@ async function openProxySession(
   const tokenHash = oauthTokens.familyHashOf(pair.accessToken);
   const opening = { kind: 'oauth', method: 'oauth', client: name, tokenHash } as const;
   const session = await addSession(stores, owner, { ...opening, agentId, clientId: proxyId }, clock);
-  const access = keptAccess(pair, session, session.createdAt);
+  const access = storedAccessToken(pair, session, session.createdAt);
   const kept = { sessionId: session.id, agentId, clientId: proxyId, audience: upstreamUrl };
   await stores.oauthSessions.add({ ...kept, codeHash: undefined, refreshHash: undefined }, access);
   const detail = { sessionId: session.id, clientId: proxyId, client: session.client };

@@ -3,7 +3,7 @@ import { notFound } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Actor, changeBy } from '../core/actor.ts';
 import type { AdminKey } from '../core/admin-key.ts';
-import { noteUse } from '../sign-in/last-use.ts';
+import { noteUse } from '../sign-in/sessions.ts';
 
 export interface AdminKeys {
   /** Who a bearer value stands for; undefined for one that is unknown or revoked. */

@@ -1,15 +1,13 @@
 import { type Clock, type Secret, formatTime, hashKey, keyDisplayPrefix, newId } from '@svault/shared';
-import type { Stores } from '../core/stores.ts';
 import { PLACEHOLDER_EMAIL, type User } from '../core/user.ts';
-import { createAccount } from './new-account.ts';
+import type { Stores } from '../core/stores.ts';
 
-export interface BootstrapInput {
-  /** Undefined: whoever owns the first account. */
+interface BootstrapInput {
+  /** Undefined: the owner of the first account. */
   readonly email: string | undefined;
   readonly adminKey: Secret | undefined;
 }
 
-/** SV_BOOTSTRAP_ADMIN_KEY is already a key of somebody else. */
 class BootstrapKeyTaken extends Error {
   constructor() {
     super(
@@ -19,7 +17,6 @@ class BootstrapKeyTaken extends Error {
   }
 }
 
-/** SV_BOOTSTRAP_EMAIL is the address of somebody who owns no account. */
 class BootstrapEmailTaken extends Error {
   constructor() {
     super('SV_BOOTSTRAP_EMAIL is a member of an account and owns none: name an owner, or a new address');
@@ -28,10 +25,10 @@ class BootstrapEmailTaken extends Error {
 }
 
 /**
- * Sees to it that the owner account of the settings exists, with the settings' admin key. Running it again changes
- * nothing; a changed key takes the former one's place.
+ * Ensures that the owner account of the settings exists, with the settings' admin key. Idempotent; a changed key replaces the
+ * previous one.
  *
- * @returns the owner, and whether the account was made now
+ * @returns the owner, and whether the account was created now
  * @throws BootstrapKeyTaken, BootstrapEmailTaken
  */
 export async function ensureOwner(
@@ -84,16 +81,16 @@ async function ensureAdminKey(
   createdAt: string,
 ): Promise<void> {
   const keyHash = hashKey(key);
-  const former = await stores.adminKeys.findFromSettings(userId);
-  if (former?.keyHash === keyHash) return;
+  const previous = await stores.adminKeys.findFromSettings(userId);
+  if (previous?.keyHash === keyHash) return;
   if ((await stores.adminKeys.findByHash(keyHash)) !== undefined) throw new BootstrapKeyTaken();
   const event = { vaultId, userId, outcome: 'success' } as const;
-  if (former !== undefined) {
-    await stores.adminKeys.remove(vaultId, former.id);
+  if (previous !== undefined) {
+    await stores.adminKeys.remove(vaultId, previous.id);
     await stores.audit.append({
       ...event,
       eventType: 'ADMIN_KEY_DELETED',
-      detail: { adminKeyId: former.id },
+      detail: { adminKeyId: previous.id },
     });
   }
   const id = newId('adk');
@@ -109,4 +106,18 @@ async function ensureAdminKey(
     lastUsedAt: undefined,
   });
   await stores.audit.append({ ...event, eventType: 'ADMIN_KEY_CREATED', detail: { adminKeyId: id } });
+}
+
+/** Creates an account: a vault and its owner. @param email from `normalizeEmail` */
+export async function createAccount(
+  stores: Pick<Stores, 'audit' | 'users' | 'vaults'>,
+  email: string,
+  createdAt: string,
+): Promise<User> {
+  const vaultId = newId('vlt');
+  const owner: User = { id: newId('usr'), vaultId, email, role: 'admin', isOwner: true, createdAt };
+  await stores.vaults.add({ id: vaultId, createdAt });
+  await stores.users.add(owner);
+  await stores.audit.append({ vaultId, userId: owner.id, eventType: 'MEMBER_CREATED', outcome: 'success' });
+  return owner;
 }

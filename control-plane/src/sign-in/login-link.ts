@@ -3,9 +3,9 @@ import type { Stores, UnitOfWork } from '../core/stores.ts';
 import { type SignedIn, signInBrowser } from './sessions.ts';
 import type { User } from '../core/user.ts';
 
-/** Long enough to copy it from a terminal, short enough that a forgotten one is worthless. */
+/** Time to copy the link from a terminal. */
 const OWNER_LINK_LIFETIME_MS = 30 * 60_000;
-/** Somebody has to send it on, and somebody to find it. */
+/** Time for an admin to send the link on, and for the member to read it. */
 export const INVITATION_LIFETIME_MS = 24 * 60 * 60_000;
 
 const TOKEN_BYTES = 32;
@@ -15,11 +15,7 @@ export interface MadeLink {
   readonly expiresAt: string;
 }
 
-/**
- * Makes a link that signs its user in once.
- *
- * @returns the address; only the token's hash is kept
- */
+/** Makes a link that signs its user in once; only the token's hash is stored. */
 export async function makeLoginLink(
   stores: Pick<Stores, 'loginLinks'>,
   user: User,
@@ -33,7 +29,7 @@ export async function makeLoginLink(
   return { url: `${baseUrl}/login/link?token=${token}`, expiresAt };
 }
 
-/** Whom a link would sign in now; uses nothing up. */
+/** The user whom a link would sign in now; consumes nothing. */
 export async function userOfLoginLink(
   stores: Pick<Stores, 'loginLinks' | 'users'>,
   token: string,
@@ -45,10 +41,9 @@ export async function userOfLoginLink(
 }
 
 /**
- * Uses a link up and opens a session. A link that comes too late is used up as well, so that it does not live again
- * should the clock be set back (reliability R5).
+ * Consumes a link and opens a session. An expired link is consumed as well, so that a clock set back does not revive it.
  *
- * @returns undefined for unknown, used and expired links alike
+ * @returns undefined for unknown, consumed and expired links alike
  */
 export async function signInByLink(
   { stores, unitOfWork }: { readonly stores: Pick<Stores, 'loginLinks'>; readonly unitOfWork: UnitOfWork },
@@ -56,7 +51,7 @@ export async function signInByLink(
   clock: Clock,
 ): Promise<SignedIn | undefined> {
   const tokenHash = hashKey(input.token);
-  // Anybody may try: what is no link costs no transaction.
+  // Anybody may try: an unknown token costs no transaction.
   const seen = await stores.loginLinks.find(tokenHash);
   if (seen === undefined) return undefined;
   return unitOfWork.run(seen.vaultId, async (inside) => {

@@ -2,7 +2,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import { refusal } from '../core/errors.ts';
-import type { IdentityProvider, ProviderOptions, ProviderSettings } from './oidc/identity-provider.ts';
+import type { IdentityProvider, ProviderOptions, ProviderSettings } from './oidc/provider.ts';
 import { statedIssuer } from './oidc/issuer.ts';
 import { type ProviderSignIn, createProviderSignIn } from './oidc/provider-sign-in.ts';
 import { createSignInByIdentity } from './oidc/sign-in-by-identity.ts';
@@ -11,10 +11,10 @@ import { createPasswords } from './passwords.ts';
 import { type PasswordSetting, createPasswordSetting } from './set-password.ts';
 import { type SignInByPassword, createSignInByPassword } from './sign-in-by-password.ts';
 
-/** Our redirect URI, which the provider has to know. */
+/** Path of the redirect URI, which is registered at the provider. */
 export const OIDC_CALLBACK_PATH = '/api/login/oidc/callback';
 
-/** How people sign in beside the operator's one-time link: by passwords kept here, or at an identity provider. */
+/** How users sign in, besides the operator's one-time link: by a password, or at an identity provider. */
 export type SignInMethods =
   | {
       readonly kind: 'password';
@@ -25,11 +25,11 @@ export type SignInMethods =
       readonly kind: 'provider';
       readonly issuer: string;
       readonly providerSignIn: ProviderSignIn;
-      /** What the provider says that its issuer is. @throws Error where it does not say */
+      /** The issuer that the provider's metadata name. @throws Error without metadata */
       readonly statedIssuer: () => Promise<string>;
     };
 
-/** Of what has to do with passwords, where an identity provider vouches for people and none are kept. */
+/** The error of password operations where users sign in at an identity provider. */
 export const noPasswordsHere = (): Error =>
   refusal('NOT_FOUND', 'People sign in at the identity provider here: GET /api/login/oidc.');
 
@@ -39,7 +39,7 @@ interface Dependencies {
   readonly clock: Clock;
 }
 
-export function passwordMethod({
+export function passwordSignIn({
   stores,
   unitOfWork,
   denials,
@@ -53,7 +53,7 @@ export function passwordMethod({
   };
 }
 
-export function providerMethod(
+export function oidcSignIn(
   settings: ProviderSettings & { readonly signUp: boolean },
   options: ProviderOptions & Pick<Dependencies, 'unitOfWork'> & { readonly masterKeys: MasterKeys },
 ): SignInMethods {
@@ -70,11 +70,11 @@ export function providerMethod(
   };
 }
 
-/** Its library is loaded when the first person comes: it takes 8 MiB. */
+/** Its library takes 8 MiB, so it is loaded with the first sign-in. */
 function identityProvider(settings: ProviderSettings, options: ProviderOptions): IdentityProvider {
   let loaded: Promise<IdentityProvider> | undefined;
   const load = (): Promise<IdentityProvider> =>
-    (loaded ??= import('./oidc/identity-provider.ts').then(({ createIdentityProvider }) =>
+    (loaded ??= import('./oidc/provider.ts').then(({ createIdentityProvider }) =>
       createIdentityProvider(settings, options),
     ));
   return {

@@ -1,50 +1,104 @@
 import type * as Argon2 from '@node-rs/argon2';
 import { randomToken } from '@svault/shared';
-import { normalizePassword } from './password-rules.ts';
-import { createWorkQueue } from './work-queue.ts';
+import { normalizeEmail } from '../core/user.ts';
+import { refusal } from '../core/errors.ts';
+
+/** OWASP ASVS 5, V6.2.1 and V6.2.9: length counts, composition does not. In characters, not bytes. */
+export const PASSWORD_CHARACTERS = { min: 12, max: 128 } as const;
+
+/** NFC, since keyboards differ in how they write an accent (NIST SP 800-63B-4, 3.1.1.2). */
+export const normalizePassword = (text: string): string => text.normalize('NFC');
+
+/**
+ * Finds what is wrong with a new password.
+ *
+ * @param password from {@link normalizePassword}
+ * @returns the rest of a sentence that begins "The password"; undefined for a good one
+ */
+export function problemOfPassword(password: string, email: string): string | undefined {
+  const { min, max } = PASSWORD_CHARACTERS;
+  const characters = [...password].length;
+  if (characters < min || characters > max) return `must have ${min} to ${max} characters`;
+  if (new Set(password).size === 1) return 'must have more than one character, however often repeated';
+  return normalizeEmail(password) === email ? 'must not be the e-mail address' : undefined;
+}
 
 /** Hashes passwords and compares them with hashes. */
 export interface Passwords {
   /** @returns a PHC string */
   hash(password: string): Promise<string>;
-  /** @param kept undefined, where nobody has such a password, takes as long and is never right */
-  verify(kept: string | undefined, password: string): Promise<boolean>;
+  /** @param storedHash undefined for an unknown user, which takes as long and is never right */
+  verify(storedHash: string | undefined, password: string): Promise<boolean>;
 }
 
-/**
- * OWASP Password Storage Cheat Sheet, "Argon2id": 19 MiB of memory, two passes, one lane. The library's default algorithm is
- * Argon2id; its salt is 16 random bytes.
- */
+/** OWASP Password Storage Cheat Sheet, "Argon2id", the library's default algorithm, with 16 random bytes of salt. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
 /**
- * Two at a time: a hash takes 19 MiB and one of the four threads that files and name look-ups also need. A flood finds fifty
- * places to wait and is then refused, so that it costs 38 MiB, however large.
+ * A hash takes 19 MiB and one of the four threads that files and DNS lookups also need. Two run and fifty wait, so that a
+ * flood of any size costs 38 MiB.
  */
-const QUEUE = { running: 2, waiting: 50 } as const;
+const MAX_RUNNING = 2;
+const MAX_WAITING = 50;
+const RETRY_AFTER_SECONDS = 2;
 
-/** Loaded when the first password comes: it takes 8 MiB, which a service without passwords spares. */
+/** Loaded with the first password, since it takes 8 MiB. */
 const argon2 = (): Promise<Pick<typeof Argon2, 'hash' | 'verify'>> => import('@node-rs/argon2');
 
 /** @throws from both functions, AppError UNAVAILABLE when too many wait */
 export function createPasswords(): Passwords {
-  const queue = createWorkQueue(QUEUE);
+  const queue = createWorkQueue({ running: MAX_RUNNING, waiting: MAX_WAITING });
   const hashPassword = (password: string): Promise<string> =>
     queue(async () => (await argon2()).hash(normalizePassword(password), COST));
-  let nobodys: Promise<string> | undefined;
+  let decoyHash: Promise<string> | undefined;
   return {
     hash: hashPassword,
-    verify: async (kept, password) => {
-      // Asked for in either case, so that the first look for somebody unknown takes no longer.
-      nobodys ??= hashPassword(randomToken());
-      const decoy = await nobodys.catch((error: unknown) => {
-        nobodys = undefined;
+    verify: async (storedHash, password) => {
+      // Made in either case, so that the first attempt for an unknown user takes no longer.
+      decoyHash ??= hashPassword(randomToken());
+      const decoy = await decoyHash.catch((error: unknown) => {
+        decoyHash = undefined;
         throw error;
       });
       const right = await queue(async () =>
-        (await argon2()).verify(kept ?? decoy, normalizePassword(password)),
+        (await argon2()).verify(storedHash ?? decoy, normalizePassword(password)),
       );
-      return right && kept !== undefined;
+      return right && storedHash !== undefined;
     },
+  };
+}
+
+/**
+ * Runs a few pieces of work at a time, in their order, and lets a few more wait.
+ *
+ * @throws from the returned function, AppError UNAVAILABLE where `waiting` pieces wait already
+ */
+export function createWorkQueue({
+  running,
+  waiting,
+}: {
+  readonly running: number;
+  readonly waiting: number;
+}): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = running;
+  const queue: (() => void)[] = [];
+  const acquire = async (): Promise<void> => {
+    if (free > 0) return void free--;
+    if (queue.length >= waiting)
+      throw refusal('UNAVAILABLE', 'Too many people sign in at this moment; try again.', {
+        details: { retryAfter: RETRY_AFTER_SECONDS },
+      });
+    await new Promise<void>((resolve) => queue.push(resolve));
+  };
+  return async (work) => {
+    await acquire();
+    try {
+      return await work();
+    } finally {
+      // Handed to the next in the queue, so that a newcomer cannot take its place.
+      const next = queue.shift();
+      if (next === undefined) free++;
+      else next();
+    }
   };
 }

@@ -1,42 +1,41 @@
 import { type Clock, type Id, formatTime, hashKey, newId, parseTime, randomToken } from '@svault/shared';
-import type { NewAuditEvent } from '../core/audit-event.ts';
-import type { Stores } from '../core/stores.ts';
 import { type Actor, changeBy } from '../core/actor.ts';
-import { noteUse } from './last-use.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { Session, SessionKind, SignInMethod } from '../core/session.ts';
+import type { Stores } from '../core/stores.ts';
 import type { User } from '../core/user.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A person's: unused for 8 hours, and after 7 days however busy (OWASP ASVS 5, V7: both limits). */
+/** A user's session expires after 8 hours without use, and after 7 days (OWASP ASVS 5, V7: both limits). */
 const SIGN_IN_TIMES = { idleMs: 8 * HOUR_MS, lifetimeMs: 7 * DAY_MS };
 
-/** When a session ends that nobody used, and when it ends however busy. */
+/** Idle and absolute timeout of each kind. */
 export const SESSION_TIMES: Readonly<
   Record<SessionKind, { readonly idleMs: number; readonly lifetimeMs: number }>
 > = {
   console: SIGN_IN_TIMES,
   cli: SIGN_IN_TIMES,
-  // An agent goes on by itself for weeks; after three months a person looks at it once more.
+  // An agent goes on by itself for weeks; after three months a user consents once more.
   oauth: { idleMs: 30 * DAY_MS, lifetimeMs: 90 * DAY_MS },
 };
 
-/** The kinds that people sign in to themselves. */
+/** The kinds that a user signs in to. */
 export const SIGN_IN_KINDS = ['console', 'cli'] as const satisfies readonly SessionKind[];
 
 const TOKEN_BYTES = 32;
 const MAX_CLIENT_CHARACTERS = 200;
 
-/** A browser that has just proved who sits before it. */
+/** A browser whose user has just signed in. */
 export interface SignedIn {
-  /** The cookie's value; only its hash is kept. */
+  /** The cookie's value; only its hash is stored. */
   readonly sessionToken: string;
   readonly user: User;
   readonly method: SignInMethod;
 }
 
-/** Opens a browser's session and writes the sign-in down, in the caller's transaction. */
+/** Opens a browser's session, with its event, in the caller's transaction. */
 export async function signInBrowser(
   stores: Pick<Stores, 'audit' | 'sessions'>,
   user: User,
@@ -49,19 +48,18 @@ export async function signInBrowser(
   return { sessionToken, user, method };
 }
 
-/** What there is to say of a session that is to be opened. */
 interface NewSession {
   readonly kind: SessionKind;
   readonly method: SignInMethod;
-  /** What the client calls itself; what does not show in it is dropped, as is the rest of a long one. */
+  /** What the client calls itself; control characters are dropped, and a long name is cut. */
   readonly client: string;
-  /** Of what the client will show. */
+  /** Of what the client will present. */
   readonly tokenHash: string;
   readonly agentId?: Id<'agt'>;
   readonly clientId?: string;
 }
 
-/** Opens a session that a person signs in to, with its event. */
+/** Opens a session that a user signs in to, with its event. */
 export async function openSession(
   stores: Pick<Stores, 'audit' | 'sessions'>,
   user: User,
@@ -79,7 +77,7 @@ export async function openSession(
   return opened;
 }
 
-/** Keeps a session of any kind; its event is the caller's to write. */
+/** Stores a session of any kind; the caller writes its event. */
 export async function addSession(
   stores: Pick<Stores, 'sessions'>,
   user: User,
@@ -104,19 +102,35 @@ export async function addSession(
   return opened;
 }
 
-/** Whether a session goes on; one that is over is forgotten. Of one that goes on, the use is noted. */
+export interface Sessions {
+  /** Authenticates a cookie's value; undefined for one that is unknown or expired. */
+  resolve(sessionToken: string): Promise<Actor | undefined>;
+}
+
+export function createSessions(stores: Pick<Stores, 'sessions'>, clock: Clock): Sessions {
+  return {
+    resolve: async (sessionToken) => {
+      const session = await stores.sessions.findByHash('console', hashKey(sessionToken));
+      if (session === undefined || !(await useSession(stores, session, clock))) return undefined;
+      const { id, vaultId, userId, role } = session;
+      return { vaultId, userId, role, via: 'session', credentialId: id };
+    },
+  };
+}
+
+/** Notes the use of a live session, and removes an expired one. @returns whether it is live */
 export async function useSession(
   stores: Pick<Stores, 'sessions'>,
   session: Session,
   clock: Clock,
 ): Promise<boolean> {
-  if (await forgetIfOver(stores, session, clock)) return false;
+  if (await removeIfExpired(stores, session, clock)) return false;
   await noteUse(session.lastUsedAt, clock, (usedAt) => stores.sessions.touch(session.id, usedAt));
   return true;
 }
 
-/** Whether a session is over; it is forgotten then, so that it does not live again should the clock be set back (R5). */
-export async function forgetIfOver(
+/** Removes an expired session, so that a clock set back does not revive it. @returns whether it has expired */
+export async function removeIfExpired(
   stores: Pick<Stores, 'sessions'>,
   { id, vaultId, userId, kind, lastUsedAt, expiresAt }: Session,
   clock: Clock,
@@ -124,13 +138,33 @@ export async function forgetIfOver(
   const now = clock.now();
   const idleMs = now - (parseTime(lastUsedAt) ?? 0);
   if (expiresAt > formatTime(now) && idleMs < SESSION_TIMES[kind].idleMs) return false;
-  // On a full disk it is refused only.
+  // A full disk cannot remove it; it is rejected all the same.
   await stores.sessions.remove(vaultId, id, userId).catch(() => undefined);
   return true;
 }
 
+/** The last use is written at most this often. */
+const USE_RESOLUTION_MS = 60_000;
+
 /**
- * Ends a session at once; the event says whose it was.
+ * Notes that a key or session was used now. A failed write is ignored, so that on a full disk an owner can still look at
+ * what is wrong.
+ *
+ * @param lastUsedAt what is stored so far
+ */
+export async function noteUse(
+  lastUsedAt: string | undefined,
+  clock: Clock,
+  write: (usedAt: string) => Promise<void>,
+): Promise<void> {
+  const now = clock.now();
+  const before = lastUsedAt === undefined ? undefined : parseTime(lastUsedAt);
+  if (before !== undefined && now - before < USE_RESOLUTION_MS) return;
+  await write(formatTime(now)).catch(() => undefined);
+}
+
+/**
+ * Ends a session at once, with an event that names its user.
  *
  * @param onlyOf ends it only where it is this user's
  * @returns false, with nothing written, where there is none
@@ -144,11 +178,11 @@ export async function endSession(
   const session = await stores.sessions.get(actor.vaultId, id as Id<'ses'>);
   if (session === undefined || !(await stores.sessions.remove(actor.vaultId, session.id, onlyOf)))
     return false;
-  await stores.audit.append(endOfSession(actor, session));
+  await stores.audit.append(sessionRevoked(actor, session));
   return true;
 }
 
-/** Ends all that a person let MCP clients do, with an event for each. */
+/** Ends every session of MCP clients that a user consented to, with an event for each. */
 export async function endApprovedSessions(
   stores: Pick<Stores, 'audit' | 'oauthCodes' | 'sessions'>,
   actor: Actor,
@@ -158,27 +192,11 @@ export async function endApprovedSessions(
   const sessions = await stores.sessions.ofUser(userId, 'oauth');
   if (sessions.length === 0) return;
   await stores.sessions.removeOfUser(userId, { kinds: ['oauth'], but: undefined });
-  await stores.audit.appendAll(sessions.map((session) => endOfSession(actor, session)));
+  await stores.audit.appendAll(sessions.map((session) => sessionRevoked(actor, session)));
 }
 
-function endOfSession(actor: Actor, { id, userId, kind, agentId }: Session): NewAuditEvent {
+function sessionRevoked(actor: Actor, { id, userId, kind, agentId }: Session): NewAuditEvent {
   const detail = { sessionId: id, memberId: userId };
   const eventType = kind === 'oauth' ? 'OAUTH_SESSION_REVOKED' : 'SESSION_REVOKED';
   return changeBy(actor, eventType, { agentId, detail });
-}
-
-export interface Sessions {
-  /** Who a cookie's value stands for; undefined for one that is unknown, ended or idle for too long. */
-  resolve(sessionToken: string): Promise<Actor | undefined>;
-}
-
-export function createSessions(stores: Pick<Stores, 'sessions'>, clock: Clock): Sessions {
-  return {
-    resolve: async (sessionToken) => {
-      const session = await stores.sessions.findByHash('console', hashKey(sessionToken));
-      if (session === undefined || !(await useSession(stores, session, clock))) return undefined;
-      const { id, vaultId, userId, role } = session;
-      return { vaultId, userId, role, via: 'session', credentialId: id };
-    },
-  };
 }

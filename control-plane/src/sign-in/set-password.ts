@@ -3,13 +3,12 @@ import type { DenialCounter } from '../audit/denial-counter.ts';
 import { invalidArgument, refusal } from '../core/errors.ts';
 import type { Stores, Transaction } from '../core/stores.ts';
 import { type Actor, changeBy } from '../core/actor.ts';
-import { normalizePassword, problemOfPassword } from './password-rules.ts';
-import type { Passwords } from './passwords.ts';
+import { type Passwords, normalizePassword, problemOfPassword } from './passwords.ts';
 import type { Session } from '../core/session.ts';
 import { SIGN_IN_KINDS } from './sessions.ts';
-import { wrongPassword } from './wrong-password.ts';
+import { wrongPassword } from './sign-in-by-password.ts';
 
-/** For so long a sign-in by one-time link stands for the current password, which may be the one forgotten. */
+/** A sign-in by one-time link replaces the current password for this long, since that one may be forgotten. */
 const LINK_COUNTS_FOR_MS = 10 * 60_000;
 
 export interface NewPassword {
@@ -17,20 +16,18 @@ export interface NewPassword {
   readonly newPassword: string;
 }
 
-/** What has to be shown to set a password: `nothing` right after a one-time link; `link` where only a new one helps. */
+/** What proves the user before a change: `nothing` right after a one-time link; `link` where only a new link helps. */
 type Proof = 'nothing' | 'currentPassword' | 'link';
 
 export interface PasswordSetting {
   /** @throws AppError FORBIDDEN for an admin key */
   proofNeeded(actor: Actor): Promise<Proof>;
   /**
-   * Sets the actor's own password, and ends their other sign-ins, unused links and approved command lines. Admin keys
-   * stay.
+   * Sets the actor's password, and ends their other sessions, unused links and approved CLI logins. Admin keys stay.
    *
    * @param transaction one transaction over the actor's account
-   * @throws AppError FORBIDDEN where neither a current password nor a fresh link can be shown, and for an admin key;
-   *   INVALID_ARGUMENT for a current password that is wrong or missing, and for a new one that does not do; CONFLICT;
-   *   UNAVAILABLE
+   * @throws AppError FORBIDDEN without a current password or a fresh link, and for an admin key; INVALID_ARGUMENT for a
+   *   current password that is wrong or missing, and for a bad new one; CONFLICT; UNAVAILABLE
    */
   set(actor: Actor, input: NewPassword, transaction: Transaction): Promise<void>;
 }
@@ -59,7 +56,7 @@ export function createPasswordSetting(options: {
       throw refusal('FORBIDDEN', 'You have no password yet: sign in by a one-time link, then set one.');
     if (current === undefined && proof === 'nothing') return;
     const right = current !== undefined && (await passwords.verify(kept, current));
-    // Whoever has got hold of a session may guess here as well.
+    // A stolen session may be used to guess the password.
     if (!right && current !== undefined) denials.count(wrongPassword(actor));
     if (!right) throw invalidArgument([{ path: 'currentPassword', message: 'is wrong' }]);
   };
@@ -78,7 +75,7 @@ export function createPasswordSetting(options: {
       if (problem !== undefined) throw invalidArgument([{ path: 'newPassword', message: problem }]);
       const passwordHash = await passwords.hash(newPassword);
       await transaction(async (inside) => {
-        // Hashing takes its time: what was proved must still be so.
+        // Hashing takes time: the proof must still hold.
         await sessionOf(inside, actor);
         if ((await inside.passwords.find(actor.userId)) !== kept)
           throw refusal('CONFLICT', 'Your password was changed in between. Sign in with the new one.');

@@ -1,12 +1,12 @@
-import type { Clock } from '@svault/shared';
+import type { Clock, Id } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
-import type { Stores, UnitOfWork } from '../core/stores.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import { normalizeEmail } from '../core/user.ts';
+import type { Stores, UnitOfWork } from '../core/stores.ts';
 import type { Passwords } from './passwords.ts';
 import { type SignedIn, signInBrowser } from './sessions.ts';
-import { wrongPassword } from './wrong-password.ts';
 
-/** Opens a session for an e-mail and its password; undefined for whatever does not fit, in the same time. */
+/** Opens a session for an e-mail address and its password; undefined, in the same time, for any wrong pair. */
 export type SignInByPassword = (input: {
   readonly email: string;
   readonly password: string;
@@ -29,10 +29,28 @@ export function createSignInByPassword(options: {
     if (known === undefined || !right) return undefined;
     const { userId, vaultId, passwordHash } = known;
     return unitOfWork.run(vaultId, async (inside) => {
-      // Hashing takes its time: meanwhile the password may have been changed, or the person removed.
+      // Hashing takes time: meanwhile the password may have been changed, or the user removed.
       if ((await inside.passwords.find(userId)) !== passwordHash) return undefined;
       const user = await inside.users.get(vaultId, userId);
       return user && signInBrowser(inside, user, { method: 'password', client }, clock);
     });
   };
 }
+
+/**
+ * The event of a wrong password, at sign-in or when a session sets another one. It is counted and written later, so that a
+ * known address takes no longer than an unknown one.
+ */
+export const wrongPassword = ({
+  userId,
+  vaultId,
+}: {
+  readonly userId: Id<'usr'>;
+  readonly vaultId: Id<'vlt'>;
+}): NewAuditEvent => ({
+  vaultId,
+  userId,
+  eventType: 'LOGIN',
+  outcome: 'denied',
+  detail: { method: 'password', code: 'UNAUTHENTICATED' },
+});

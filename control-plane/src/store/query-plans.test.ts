@@ -100,7 +100,7 @@ async function useEveryStore(): Promise<void> {
   await cliSessions.find('h');
   const cliKeys = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
   await cliSessions.rotate(session, cliKeys, { ...cliKeys, rotatedAt: 't', wrappedSeed: 's' });
-  await cliSessions.forgetEndedAccess('t');
+  await cliSessions.evictExpiredAccess('t');
   await identities.findUser({ issuer: 'i', subject: 's' });
   await identities.has(user, 'i');
   await identities.removeOfUser(user);
@@ -162,8 +162,8 @@ async function useOauthSessions(): Promise<void> {
   await oauthCodes.removeExpired('t');
   await oauthSessions.find('h');
   await oauthSessions.findByCode('h');
-  await oauthSessions.factsOf('h');
-  await oauthSessions.forgetEndedAccess('t');
+  await oauthSessions.introspect('h');
+  await oauthSessions.evictExpiredAccess('t');
 }
 
 async function useOauthClients(): Promise<void> {

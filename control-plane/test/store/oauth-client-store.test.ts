@@ -1,8 +1,8 @@
 import { ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { forgetUnusedClients, noteClientUse } from '../../src/authorization-server/client-use.ts';
+import { evictUnusedClients, noteClientUse } from '../../src/authorization-server/clients.ts';
 import type { RegisteredClient } from '../../src/core/oauth-client.ts';
-import { registerClient } from '../../src/authorization-server/register-client.ts';
+import { registerClient } from '../../src/authorization-server/registration.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
@@ -37,7 +37,7 @@ async function registered(): Promise<RegisteredClient> {
 }
 const has = async ({ id }: RegisteredClient): Promise<boolean> =>
   (await database.stores.oauthClients.find(id)) !== undefined;
-const forget = () => forgetUnusedClients(database.stores, clock);
+const forget = () => evictUnusedClients(database.stores, clock);
 const use = ({ id }: RegisteredClient) => noteClientUse(database.stores, id, clock);
 /** Forgets what was used last at a time, or before. */
 const forgetUsedUntil = (ms: number) =>

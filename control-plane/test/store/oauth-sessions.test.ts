@@ -93,7 +93,7 @@ describe("the store of MCP clients' sessions", () => {
     const session = await addSession(database.stores, owner, opened, clock);
     const facts = { agentId, clientId, audience: 'https://service.example/mcp' };
     await sessions().add({ sessionId: session.id, ...facts, codeHash, refreshHash }, access);
-    const kept: OauthSession = { session, ...facts, refreshHash, former: undefined };
+    const kept: OauthSession = { session, ...facts, refreshHash, previous: undefined };
     return { familyHash, codeHash, access, kept };
   }
 
@@ -127,11 +127,11 @@ describe("the store of MCP clients' sessions", () => {
   test('puts the next pair in the place of the present one, and keeps both access tokens', async () => {
     const { familyHash, access, kept } = await opened();
     const next = { refreshHash: hash(), access: newAccess() };
-    const former = { refreshHash: kept.refreshHash ?? '', rotatedAt: at(0), wrappedSeed: 'w' };
-    await sessions().rotate(kept.session.id, next, former);
-    expect(await sessions().find(familyHash)).toEqual({ ...kept, refreshHash: next.refreshHash, former });
+    const previous = { refreshHash: kept.refreshHash ?? '', rotatedAt: at(0), wrappedSeed: 'w' };
+    await sessions().rotate(kept.session.id, next, previous);
+    expect(await sessions().find(familyHash)).toEqual({ ...kept, refreshHash: next.refreshHash, previous });
     for (const { tokenHash, issuedAt, expiresAt } of [access, next.access])
-      expect(await sessions().factsOf(tokenHash)).toEqual({
+      expect(await sessions().introspect(tokenHash)).toEqual({
         agentId,
         agentStatus: 'active',
         clientId: kept.clientId,
@@ -143,10 +143,10 @@ describe("the store of MCP clients' sessions", () => {
 
   test('forgets access tokens whose time is over, and leaves the session', async () => {
     const { familyHash, access, kept } = await opened();
-    await sessions().forgetEndedAccess(at(59_999));
-    expect(await sessions().factsOf(access.tokenHash)).toBeDefined();
-    await sessions().forgetEndedAccess(access.expiresAt);
-    expect([await sessions().factsOf(access.tokenHash), await sessions().find(familyHash)]).toEqual([
+    await sessions().evictExpiredAccess(at(59_999));
+    expect(await sessions().introspect(access.tokenHash)).toBeDefined();
+    await sessions().evictExpiredAccess(access.expiresAt);
+    expect([await sessions().introspect(access.tokenHash), await sessions().find(familyHash)]).toEqual([
       undefined,
       kept,
     ]);
@@ -165,7 +165,7 @@ describe("the store of MCP clients' sessions", () => {
       expect([
         await sessions().find(familyHash),
         await sessions().findByCode(codeHash),
-        await sessions().factsOf(access.tokenHash),
+        await sessions().introspect(access.tokenHash),
       ]).toEqual([undefined, undefined, undefined]);
     }
   });

@@ -1,8 +1,8 @@
 import { ManualClock, newId } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { beginCliLogin, pendingCliLogin } from '../../src/sign-in/cli/cli-login.ts';
-import { evictNeverUsed, noteClientAsked, noteClientUse } from '../../src/authorization-server/client-use.ts';
-import { registerClient } from '../../src/authorization-server/register-client.ts';
+import { beginCliLogin, pendingCliLogin } from '../../src/sign-in/cli/login.ts';
+import { noteClientAsked, noteClientUse } from '../../src/authorization-server/clients.ts';
+import { evictNeverUsed, registerClient } from '../../src/authorization-server/registration.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 

@@ -1,8 +1,7 @@
 import type { Actor } from '../../core/actor.ts';
 import type { Sessions } from '../../sign-in/sessions.ts';
 import type { AdminKeys } from '../../management/admin-keys.ts';
-import type { CliSessions } from '../../sign-in/cli/cli-sessions.ts';
-import { cliTokens } from '../../sign-in/cli/cli-tokens.ts';
+import { type CliSessions, cliTokens } from '../../sign-in/cli/sessions.ts';
 import { readCookie } from '../http/cookies.ts';
 import { refusal } from '../../core/errors.ts';
 import { comesFromAnotherSite, comesFromOrigin, notOwnPage } from '../http/origin-check.ts';

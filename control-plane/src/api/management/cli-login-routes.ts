@@ -1,7 +1,7 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
-import { beginCliLogin, exchangeCliCode } from '../../sign-in/cli/cli-login.ts';
-import { refreshCliSession } from '../../sign-in/cli/cli-sessions.ts';
+import { beginCliLogin, exchangeCliCode } from '../../sign-in/cli/login.ts';
+import { refreshCliSession } from '../../sign-in/cli/sessions.ts';
 import { refusal } from '../../core/errors.ts';
 import { type ManagementRoute, definePublicRoute } from './route-definition.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';

@@ -14,18 +14,18 @@ import { readFormBody } from '../pages/form-body.ts';
 import { ownPath } from '../pages/return-to.ts';
 import type { PageSession } from '../pages/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { ClientDocuments } from '../../authorization-server/client-documents.ts';
-import { noteClientAsked, noteClientUse } from '../../authorization-server/client-use.ts';
+import type { ClientDocuments } from '../../authorization-server/client-metadata-documents.ts';
+import { noteClientAsked, noteClientUse } from '../../authorization-server/clients.ts';
 import { issueCode } from '../../management/approve-oauth-client.ts';
 import type { Stores } from '../../core/stores.ts';
 import { refuseWhileLocked } from '../../core/vault.ts';
 import { consentPage, lockedPage, noAgentsPage } from './consent-page-html.ts';
 import { OAUTH_PATHS, resourceOf } from './oauth-paths.ts';
-import { type Asked, type Settled, createSettleRequest } from './validate-request.ts';
-import { signInFirstPage, unanswerablePage } from './error-page-html.ts';
+import { errorPage, signInFirstPage } from './error-page-html.ts';
+import { type ValidRequest, type Validation, createValidateRequest } from './validate-request.ts';
 
 const PATH = OAUTH_PATHS.authorize;
-/** What a request consists of, and what the form of the page brings back. */
+/** The parameters of a request, which the page's form sends back. */
 const PARAMETERS = [
   'response_type',
   'client_id',
@@ -35,14 +35,13 @@ const PARAMETERS = [
   'code_challenge_method',
   'resource',
 ] as const;
-/** In a menu more would help nobody. */
 const MAX_AGENTS = 200;
-/** Clients that are pages open this one in a window of their own. */
+/** Clients that are web pages open this one as a popup. */
 const keepsOpener = true;
 
 /**
- * The authorization endpoint (RFC 6749 section 3.1, OAuth 2.1), which is the consent page itself: GET asks and changes
- * nothing; its form decides, from this page only, and all that it brings is looked at as if it came for the first time.
+ * The authorization endpoint (RFC 6749 section 3.1, OAuth 2.1) and its consent page: GET asks and changes nothing; POST comes
+ * from the page's form only, and validates the whole request again.
  */
 export function createAuthorizePage(options: {
   /** Public address without trailing slash: the issuer. */
@@ -56,7 +55,7 @@ export function createAuthorizePage(options: {
 }): Router {
   const { baseUrl, stores, limits, pageSession, clock, https } = options;
   const audience = resourceOf(baseUrl);
-  const settle = createSettleRequest({ ...options, audience });
+  const validate = createValidateRequest({ ...options, audience });
 
   /** RFC 6749 section 4.1.2, RFC 9207. */
   const answer = (
@@ -68,16 +67,14 @@ export function createAuthorizePage(options: {
     res.redirect(303, redirectWith(redirectUri, parameters));
   };
 
-  /** What needs no decision. */
   const answerWithoutAsking = (
     res: Response,
-    settled: Exclude<Settled, Asked>,
+    outcome: Exclude<Validation, ValidRequest>,
     asked: URLSearchParams,
   ): void => {
-    if (settled.kind === 'refused') return answer(res, settled.to, { ...settled.refusal });
-    if (settled.kind === 'unanswerable')
-      return sendPage(res, 400, unanswerablePage(settled.reason, settled.detail));
-    // All of it, so that what is refused is refused after the sign-in too.
+    if (outcome.kind === 'invalid') return answer(res, outcome.to, { ...outcome.error });
+    if (outcome.kind === 'unanswerable') return sendPage(res, 400, errorPage(outcome.reason, outcome.detail));
+    // The whole query, so that the sign-in leads back to the same outcome.
     const path = ownPath(`${PATH}?${asked.toString()}`);
     if (path === undefined) return sendPage(res, 403, signInFirstPage(SIGN_IN_PATH));
     res.redirect(303, signInBefore(path));
@@ -85,7 +82,7 @@ export function createAuthorizePage(options: {
 
   const ask = async (
     res: Response,
-    { actor, client, to }: Asked,
+    { actor, client, to }: ValidRequest,
     parameters: RequestParameters,
     failed?: { readonly message: string; readonly chosen: string },
   ): Promise<void> => {
@@ -94,8 +91,7 @@ export function createAuthorizePage(options: {
     const status = failed === undefined ? 200 : 422;
     if (items.length === 0) return sendPage(res, status, noAgentsPage(client, baseUrl));
     const user = await stores.users.get(actor.vaultId, actor.userId);
-    // `form-action` holds for every redirect that a form's answer leads to: to the client, and where that one leads on to
-    // over https, which browsers would stop on this page without a word.
+    // `form-action` applies to the whole chain of redirects: to the client, and on from there over https.
     const formTargets = [formTargetOf(to.redirectUri), 'https:'];
     pageHeaders({ https, keepsOpener, formTargets })(res.req, res, () => undefined);
     const content = consentPage({
@@ -115,24 +111,23 @@ export function createAuthorizePage(options: {
     await limits.countAddress('oauth_authorize', req);
     const query = new URLSearchParams(queryOf(req));
     const parameters = parametersOf(query);
-    const settled = await settle(req, parameters);
-    if (settled.kind !== 'asked') return answerWithoutAsking(res, settled, query);
-    await refuseWhileLocked(stores, settled.actor.vaultId);
-    // From now on a flood of registrations does not push it out.
-    await noteClientAsked(stores, settled.client.id, clock);
-    await ask(res, settled, parameters);
+    const outcome = await validate(req, parameters);
+    if (outcome.kind !== 'valid') return answerWithoutAsking(res, outcome, query);
+    await refuseWhileLocked(stores, outcome.actor.vaultId);
+    await noteClientAsked(stores, outcome.client.id, clock);
+    await ask(res, outcome, parameters);
   };
 
   const decide = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireOwnPage(req);
-    // Settling may fetch a document, here as on the page.
+    // Validating may fetch a metadata document.
     await limits.countAddress('oauth_authorize', req, 'form');
     const form = await readFormBody(req);
     const parameters = parametersOf(Object.entries(form));
-    const settled = await settle(req, parameters);
-    if (settled.kind !== 'asked')
-      return answerWithoutAsking(res, settled, new URLSearchParams(fieldsOf(parameters)));
-    const { actor, client, to, codeChallenge } = settled;
+    const request = await validate(req, parameters);
+    if (request.kind !== 'valid')
+      return answerWithoutAsking(res, request, new URLSearchParams(fieldsOf(parameters)));
+    const { actor, client, to, codeChallenge } = request;
     if (form['decision'] !== 'allow') return answer(res, to, DENIED);
     const choice = choiceOf(form);
     const { redirectUri } = to;
@@ -145,7 +140,7 @@ export function createAuthorizePage(options: {
     });
     if ('code' in outcome) return answer(res, to, { code: outcome.code });
     const chosen = choice.agentId;
-    await ask(res, settled, parameters, {
+    await ask(res, request, parameters, {
       message: WHY_NOT[chosen === '' ? 'none' : outcome.refused],
       chosen,
     });
@@ -166,7 +161,7 @@ const fieldsOf = ({ get }: RequestParameters): [name: string, value: string][] =
     return value === undefined ? [] : [[name, value]];
   });
 
-/** The agent, from the list, the menu, or typed; MCP, by the box beside it or the one under the menu. */
+/** The agent from the list, the menu or the text field; MCP from the agent's checkbox or the menu's. */
 function choiceOf(form: Readonly<Record<string, string>>): { agentId: string; switchMcpOn: boolean } {
   const agentId = form['agent'] || (form['agent_id'] ?? '').trim();
   return { agentId, switchMcpOn: form[`mcp_${agentId}`] === 'on' || form['mcp'] === 'on' };

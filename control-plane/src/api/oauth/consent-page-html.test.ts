@@ -1,7 +1,7 @@
 import { newId } from '@svault/shared';
 import { describe, expect, test } from 'vitest';
 import type { Agent } from '../../core/agent.ts';
-import { type Question, consentPage } from './consent-page-html.ts';
+import { type ConsentRequest, consentPage } from './consent-page-html.ts';
 
 const agent = (name: string, mcpEnabled = true): Agent => ({
   id: newId('agt'),
@@ -18,7 +18,7 @@ const agent = (name: string, mcpEnabled = true): Agent => ({
 });
 const registered = { id: newId('ocl'), name: 'Client', uri: undefined, redirectUris: [] };
 const described = { ...registered, id: 'https://client.example/client.json' };
-const bodyOf = (more: Partial<Question>): string =>
+const bodyOf = (more: Partial<ConsentRequest>): string =>
   consentPage({
     client: registered,
     redirectUri: 'https://client.example/cb',

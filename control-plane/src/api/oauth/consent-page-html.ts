@@ -4,31 +4,30 @@ import { type RedirectKind, redirectKindOf } from '../../authorization-server/re
 import { type PageContent, alertText, hiddenField } from '../pages/page.ts';
 import { type OauthClient, isRegistered } from '../../core/oauth-client.ts';
 
-/** Up to so many stand in a list, more in a menu. */
+/** Up to this many agents are radio buttons, more are a menu. */
 const MAX_LISTED = 6;
 
-/** What a person is asked, and what they have chosen so far. */
-export interface Question {
+export interface ConsentRequest {
   readonly client: OauthClient;
   readonly redirectUri: string;
-  /** E-mail of who decides. */
+  /** E-mail address of the user. */
   readonly account: string;
   /** Active ones, at least one. */
   readonly agents: readonly Agent[];
-  /** There are more than are offered. */
+  /** Whether there are more than `agents`. */
   readonly more: boolean;
-  /** What the form brings back. */
+  /** What the form sends back. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly action: string;
-  /** What stood in a form that did not get through. */
+  /** Agent of a form that was rejected. */
   readonly chosen?: string | undefined;
-  /** Why it did not. */
+  /** Why it was rejected. */
   readonly message?: string | undefined;
 }
 
-/** The page where a person lets a client act as one of their agents, or does not. */
-export function consentPage(question: Question): PageContent {
-  const { client, redirectUri, account, fields, action, message } = question;
+/** The page where a user allows a client to act as one of their agents, or denies it. */
+export function consentPage(request: ConsentRequest): PageContent {
+  const { client, redirectUri, account, fields, action, message } = request;
   return {
     title: 'Let this program act as your agent?',
     body: safeHtml`${message === undefined ? '' : alertText(message)}
@@ -50,7 +49,7 @@ ${warning(client, redirectUri)}
 90 days, and ends by itself after 30 days without use.</p>
 <form method="post" action="${action}">
 ${fields.map(([field, value]) => hiddenField(field, value))}
-${agentPicker(question)}
+${agentPicker(request)}
 <div class="choice">
 <button type="submit" name="decision" value="allow">Allow</button>
 <button type="submit" name="decision" value="deny" class="quiet" formnovalidate>Deny</button>
@@ -59,7 +58,7 @@ ${agentPicker(question)}
   };
 }
 
-/** What is known of a client, and what is only said. */
+/** Marks what is verified of a client, and what is only claimed. */
 function whoAsks(client: OauthClient): SafeHtml {
   const name = safeHtml`<strong class="name">${client.name}</strong> <span class="tag">unverified name</span>`;
   if (isRegistered(client)) return name;
@@ -78,7 +77,7 @@ function whereTo(redirectUri: string): SafeHtml {
   return PLACES[redirectKindOf(redirectUri) ?? 'https'];
 }
 
-/** Whoever makes an address can make a page or a program that sends people here (RFC 9700 section 4.1; RFC 8252 section 8.6). */
+/** Anybody can make a page or a program that sends users here (RFC 9700 section 4.1; RFC 8252 section 8.6). */
 function warning(client: OauthClient, redirectUri: string): SafeHtml {
   const { host } = new URL(redirectUri);
   if (redirectKindOf(redirectUri) !== 'https')
@@ -96,11 +95,8 @@ function warning(client: OauthClient, redirectUri: string): SafeHtml {
 
 const note = (text: SafeHtml): SafeHtml => safeHtml`<p class="note">${text}</p>`;
 
-/**
- * Nothing is chosen that the person did not choose, not even the only one: a click that another page led here, as the second
- * of a double click, then allows nothing.
- */
-function agentPicker({ agents, more, chosen }: Question): SafeHtml {
+/** No agent is preselected, not even the only one, so that a click which another page provoked allows nothing. */
+function agentPicker({ agents, more, chosen }: ConsentRequest): SafeHtml {
   return agents.length <= MAX_LISTED && !more ? agentList(agents, chosen) : agentMenu(agents, chosen, more);
 }
 
@@ -122,7 +118,7 @@ ${entries}
 const description = ({ description: text }: Agent): SafeHtml | undefined =>
   text === '' ? undefined : safeHtml` <span class="dim">${text}</span>`;
 
-/** Shown beside the agent that it is about; where there is no other, nothing can be allowed without it. */
+/** The checkbox of one agent; required where there is no other agent. */
 function switchOn({ id }: Agent, isRequired: boolean): SafeHtml {
   const field = `mcp-${id}`;
   return safeHtml`<div class="switch"><input type="checkbox" name="mcp_${id}" id="${field}" value="on"${isRequired ? ' required' : ''}>

@@ -1,12 +1,12 @@
 import { safeHtml } from '@svault/server-kit/html-page';
 import type { Unanswerable } from '../../authorization-server/authorization-request.ts';
 import type { PageContent } from '../pages/page.ts';
-import type { DocumentProblem } from '../../authorization-server/client-document.ts';
+import type { DocumentProblem } from '../../authorization-server/client-metadata-documents.ts';
 
-/** Why a person is told what is wrong, and not the program that asked: nobody knows where it may be answered. */
+/** Why the error is shown to the user: the client's redirect URI is not known to be its own (RFC 6749 section 4.1.2.1). */
 export type PageReason = Unanswerable | DocumentProblem | 'unknown_client' | 'foreign_redirect';
 
-const WORDS: Readonly<Record<PageReason, string>> = {
+const MESSAGES: Readonly<Record<PageReason, string>> = {
   repeated: 'It said something twice.',
   no_client_id: 'It did not say which program it is (client_id).',
   no_redirect_uri: 'It did not say where the answer goes (redirect_uri).',
@@ -24,16 +24,16 @@ const WORDS: Readonly<Record<PageReason, string>> = {
   unusable: 'The document that describes it names no redirect URI or flow that this service takes.',
 };
 
-/** @param detail what it is about, as the request said it */
-export const unanswerablePage = (reason: PageReason, detail?: string): PageContent => ({
+/** @param detail the parameter's value, as the request sent it */
+export const errorPage = (reason: PageReason, detail?: string): PageContent => ({
   title: 'This program cannot be let in',
   body: safeHtml`<p>A program asked for access in a way that cannot be answered.</p>
-<p>${WORDS[reason]}</p>
+<p>${MESSAGES[reason]}</p>
 ${detail === undefined ? '' : safeHtml`<p class="value">${detail}</p>`}
 <p class="dim">Nothing was changed, and nothing was sent anywhere. If you did not start this yourself, close the page.</p>`,
 });
 
-/** For a request that is too long to be kept while somebody signs in. */
+/** For a request that is too long to be kept during a sign-in. */
 export const signInFirstPage = (signInPath: string): PageContent => ({
   title: 'Sign in first',
   body: safeHtml`<p>A program asks for access. <a href="${signInPath}">Sign in</a>, then load this page again or start over in

@@ -2,15 +2,15 @@ import type { Router } from 'express';
 import { type Clock, parseTime } from '@svault/shared';
 import type { RouteLimits } from '../http/route-limits.ts';
 import { SCOPE } from '../../authorization-server/client-metadata.ts';
-import { introspect } from '../../authorization-server/introspection.ts';
+import { introspectToken } from '../../authorization-server/introspection.ts';
 import type { TokenFacts } from '../../core/oauth-session.ts';
 import type { Stores } from '../../core/stores.ts';
 import { oauthEndpoint, readOauthForm, required } from './token-response.ts';
 import { OAUTH_PATHS } from './oauth-paths.ts';
 
 /**
- * Introspection (RFC 7662) by anybody, as the specification has it ("Per IP, unauthenticated endpoints"): whoever asks shows
- * the token, and learns no more than a resource server needs to take it or not.
+ * The introspection endpoint (RFC 7662), without authentication: who presents a token learns only what a resource server needs
+ * to accept it or not.
  */
 export function createIntrospectEndpoint(options: {
   readonly baseUrl: string;
@@ -23,7 +23,7 @@ export function createIntrospectEndpoint(options: {
     anyOrigin: false,
     handle: async (req, res) => {
       await limits.countAddress('oauth_introspect', req);
-      const facts = await introspect(stores, required(await readOauthForm(req), 'token'), clock);
+      const facts = await introspectToken(stores, required(await readOauthForm(req), 'token'), clock);
       res.json(facts === undefined ? { active: false } : describe(facts, baseUrl));
     },
   });

@@ -15,10 +15,10 @@ import {
   resourceOf,
 } from './oauth-paths.ts';
 
-/** They change with a release at most; a client that was told something wrong should not believe it for long. */
+/** They change with releases only; short, so that a corrected document is seen soon. */
 const CACHEABLE = 'public, max-age=300';
 
-/** The two documents from which a client that was answered 401 learns everything else. */
+/** The two documents by which a client that got 401 discovers everything else. */
 export function createMetadataEndpoints({ baseUrl }: { readonly baseUrl: string }): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const serve = (path: string, document: object): void => {

@@ -10,16 +10,16 @@ import {
   RESPONSE_TYPES,
   SCOPE,
 } from '../../authorization-server/client-metadata.ts';
+import { registerClient } from '../../authorization-server/registration.ts';
 import type { RegisteredClient } from '../../core/oauth-client.ts';
-import { registerClient } from '../../authorization-server/register-client.ts';
 import type { Stores } from '../../core/stores.ts';
 import { OauthRefused, oauthEndpoint } from './token-response.ts';
 import { OAUTH_PATHS } from './oauth-paths.ts';
 
-/** Many times what any client says about itself. */
+/** Many times the metadata of any client. */
 const MAX_BYTES = 16 * 1024;
 
-/** Dynamic client registration (RFC 7591), open to everybody: what is registered may ask a person, and nothing more. */
+/** The client registration endpoint (RFC 7591), open to anybody: a registered client may ask for consent, and nothing more. */
 export function createRegisterEndpoint(options: {
   readonly stores: Pick<Stores, 'oauthClients'>;
   readonly limits: Pick<RouteLimits, 'countAddress'>;

@@ -6,8 +6,8 @@ import { oauthEndpoint, readOauthForm, required } from './token-response.ts';
 import { OAUTH_PATHS } from './oauth-paths.ts';
 
 /**
- * Revocation (RFC 7009) of the whole session of a token of either kind, by whoever has one: a client of ours proves itself
- * by nothing else anyway. The hint and the client's id are not needed and not looked at.
+ * The revocation endpoint (RFC 7009). The token alone authorizes the request, since clients are public; `token_type_hint` and
+ * `client_id` are ignored.
  */
 export function createRevokeEndpoint({
   unitOfWork,

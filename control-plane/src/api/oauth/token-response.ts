@@ -3,7 +3,7 @@ import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { AppError } from '@svault/shared';
 import { readFormBody } from '../pages/form-body.ts';
 
-/** What OAuth's own endpoints refuse with: RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2. */
+/** Error codes of the OAuth endpoints: RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2. */
 export type OauthErrorCode =
   | 'invalid_client'
   | 'invalid_client_metadata'
@@ -14,8 +14,8 @@ export type OauthErrorCode =
   | 'unsupported_grant_type';
 
 /**
- * A refusal in OAuth's words, answered with 400, or with 401 where there is a `challenge` for `WWW-Authenticate`. `message` is
- * the `error_description`; RFC 6749 keeps quotes and what is not ASCII out of it.
+ * An OAuth error response: 400, or 401 with a `challenge` for `WWW-Authenticate`. `message` is the `error_description`, which
+ * is ASCII without quotes (RFC 6749 section 5.2).
  */
 export class OauthRefused extends Error {
   readonly code: OauthErrorCode;
@@ -29,10 +29,10 @@ export class OauthRefused extends Error {
 }
 
 /**
- * Clients are public, so that one which authenticates by a header has a secret of another server. It is told so by the
- * scheme that it used (RFC 6749 section 5.2; RFC 7009 section 2.1 and RFC 7662 section 2.3 refer to it).
+ * Clients are public, so one that authenticates by a header uses a secret of another server. The challenge names the scheme
+ * that it used (RFC 6749 section 5.2; RFC 7009 section 2.1 and RFC 7662 section 2.3 refer to it).
  */
-function refuseClientAuthentication({ headers: { authorization } }: Request): void {
+function rejectClientAuthentication({ headers: { authorization } }: Request): void {
   if (authorization === undefined) return;
   const scheme = SCHEME.exec(authorization)?.[0] ?? 'Basic';
   // RFC 6750 section 3.1.
@@ -41,14 +41,14 @@ function refuseClientAuthentication({ headers: { authorization } }: Request): vo
   throw new OauthRefused('invalid_client', why, `${scheme} realm="svault"${error}`);
 }
 
-/** RFC 9110 section 11.1: a token; longer ones are nobody's. */
+/** RFC 9110 section 11.1: a token. */
 const SCHEME = /^[\w!#$%&'*+.^`|~-]{1,32}(?= |$)/;
 
-/** An endpoint of OAuth's: POST alone, and JSON whatever comes of it. */
+/** An OAuth endpoint: POST only, with a JSON response in every case. */
 export function oauthEndpoint(
   path: string,
   options: {
-    /** Pages of any origin may call it and read the answer (contract.md, "MCP"): nothing there rests on a cookie. */
+    /** Whether pages of any origin may call it and read the response; no cookie authorizes anything there. */
     readonly anyOrigin: boolean;
     readonly handle: (req: Request, res: Response) => Promise<void>;
   },
@@ -61,7 +61,7 @@ export function oauthEndpoint(
   return router;
 }
 
-/** CORS for callers of any origin, and the answer to their preflights. @param method the one that is allowed */
+/** CORS for callers of any origin, preflights included. @param method the allowed one */
 export function allowAnyOrigin(method: 'GET' | 'POST'): RequestHandler {
   return (req, res, next) => {
     res.setHeader('Access-Control-Allow-Origin', '*');
@@ -75,7 +75,7 @@ export function allowAnyOrigin(method: 'GET' | 'POST'): RequestHandler {
   };
 }
 
-/** @throws from the returned handler, what is no refusal in OAuth's words: the error handler has the words for those */
+/** @throws from the returned handler, every error that is not OAuth's; the error handler answers those */
 function answering(handle: (req: Request, res: Response) => Promise<void>): RequestHandler {
   return route(async (req, res) => {
     try {
@@ -90,17 +90,17 @@ function answering(handle: (req: Request, res: Response) => Promise<void>): Requ
   });
 }
 
-/** The parameters of a request, by their names. */
+/** The parameters of a request by name. */
 export type OauthForm = Readonly<Partial<Record<string, string>>>;
 
 /**
- * Reads a request's parameters, at most 16 KiB of them. One without a value counts as left out (RFC 6749 section 3.2).
+ * Reads a request's parameters, at most 16 KiB of them. One without a value counts as omitted (RFC 6749 section 3.2).
  *
  * @throws OauthRefused invalid_client for an Authorization header, before anything is read; invalid_request for another
  *   content type and for a parameter that occurs twice; AppError TOO_LARGE
  */
 export async function readOauthForm(req: Request): Promise<OauthForm> {
-  refuseClientAuthentication(req);
+  rejectClientAuthentication(req);
   try {
     const form = await readFormBody(req);
     return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''));
@@ -110,7 +110,7 @@ export async function readOauthForm(req: Request): Promise<OauthForm> {
   }
 }
 
-/** @throws OauthRefused invalid_request where it is left out */
+/** @throws OauthRefused invalid_request where it is omitted */
 export function required(form: OauthForm, name: string): string {
   const value = form[name];
   if (value === undefined) throw new OauthRefused('invalid_request', `${name} is missing`);

@@ -2,51 +2,51 @@ import type { IncomingMessage } from 'node:http';
 import type { Actor } from '../../core/actor.ts';
 import {
   type Addressee,
-  type AuthorizationRefusal,
+  type AuthorizationError,
   type RequestParameters,
   addresseeOf,
-  refusalOf,
+  requestError,
 } from '../../authorization-server/authorization-request.ts';
 import { isRegisteredRedirect } from '../../authorization-server/redirect-uri.ts';
 import type { PageSession } from '../pages/page-session.ts';
-import type { ClientDocuments } from '../../authorization-server/client-documents.ts';
-import { findClient } from '../../authorization-server/find-client.ts';
+import type { ClientDocuments } from '../../authorization-server/client-metadata-documents.ts';
+import { findClient } from '../../authorization-server/clients.ts';
 import type { OauthClient } from '../../core/oauth-client.ts';
 import type { Stores } from '../../core/stores.ts';
 import type { PageReason } from './error-page-html.ts';
 
-/** A person is signed in, and a client that may be answered where it says asks for something that there is. */
-export interface Asked {
-  readonly kind: 'asked';
+/** A valid request of a known client, with a signed-in user to ask for consent. */
+export interface ValidRequest {
+  readonly kind: 'valid';
   readonly actor: Actor;
   readonly client: OauthClient;
   readonly to: Addressee;
   readonly codeChallenge: string;
 }
 
-/** What comes of an authorization request before a person is asked. */
-export type Settled =
-  | Asked
-  /** The person is told, and nobody else. */
+/** The outcome of validating an authorization request, before the user is asked. */
+export type Validation =
+  | ValidRequest
+  /** The error is shown to the user, since no redirect URI is trusted (RFC 6749 section 4.1.2.1). */
   | { readonly kind: 'unanswerable'; readonly reason: PageReason; readonly detail?: string }
   | { readonly kind: 'nobody_signed_in' }
-  /** The client is told. */
-  | { readonly kind: 'refused'; readonly to: Addressee; readonly refusal: AuthorizationRefusal };
+  /** The error is sent to the client. */
+  | { readonly kind: 'invalid'; readonly to: Addressee; readonly error: AuthorizationError };
 
-export type SettleRequest = (req: IncomingMessage, parameters: RequestParameters) => Promise<Settled>;
+export type ValidateRequest = (req: IncomingMessage, parameters: RequestParameters) => Promise<Validation>;
 
 /**
- * Settles who asks whom. Until somebody is signed in, nothing leaves this service: no document is fetched, and no error is
- * brought to an address, since whoever can register one would have a redirector in us (RFC 9700 section 4.11.2).
+ * Validates an authorization request. Until a user is signed in, no document is fetched and no error is sent to a redirect URI,
+ * since anybody can register one and would have an open redirector (RFC 9700 section 4.11.2).
  *
- * @param options.audience the one resource that there are tokens for
+ * @param options.audience the only resource of this server
  */
-export function createSettleRequest(options: {
+export function createValidateRequest(options: {
   readonly stores: Pick<Stores, 'oauthClients'>;
   readonly documents: ClientDocuments;
   readonly pageSession: Pick<PageSession, 'actor'>;
   readonly audience: string;
-}): SettleRequest {
+}): ValidateRequest {
   const { pageSession, audience } = options;
   return async (req, parameters) => {
     const to = addresseeOf(parameters);
@@ -64,8 +64,8 @@ export function createSettleRequest(options: {
     const client = known.kind === 'registered' ? known.client : await known.fetch();
     if (typeof client === 'string') return { kind: 'unanswerable', reason: client, detail: clientId };
     if (!mayAnswer(client)) return foreign;
-    const refusal = refusalOf(parameters, audience);
-    if (refusal !== undefined) return { kind: 'refused', to, refusal };
-    return { kind: 'asked', actor, client, to, codeChallenge: parameters.get('code_challenge') ?? '' };
+    const error = requestError(parameters, audience);
+    if (error !== undefined) return { kind: 'invalid', to, error };
+    return { kind: 'valid', actor, client, to, codeChallenge: parameters.get('code_challenge') ?? '' };
   };
 }

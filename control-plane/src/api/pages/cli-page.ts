@@ -3,7 +3,7 @@ import type { Clock } from '@svault/shared';
 import { safeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
-import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../../sign-in/cli/cli-login.ts';
+import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../../sign-in/cli/login.ts';
 import type { CliLogin } from '../../core/cli-login.ts';
 import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
 import { readFormBody } from './form-body.ts';

@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from 'express';
 import { safeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import { PASSWORD_CHARACTERS } from '../../sign-in/password-rules.ts';
+import { PASSWORD_CHARACTERS } from '../../sign-in/passwords.ts';
 import type { PasswordSetting } from '../../sign-in/set-password.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
 import { readFormBody } from './form-body.ts';

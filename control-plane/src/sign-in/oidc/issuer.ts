@@ -4,15 +4,14 @@ import type { Egress } from '@svault/shared/egress';
 const TIMEOUT_MS = 5_000;
 /** Metadata are a few KiB. */
 const MAX_BYTES = 256 * 1024;
-/** Of what the provider says, in a message. */
 const SHOWN_CHARACTERS = 200;
 
 /**
- * OpenID Connect Discovery 1.0 section 4.3: the issuer in the metadata is exactly the one that they were asked for. The library
- * compares parsed URLs, and excepts some providers, `…/common/v2.0` of Microsoft included, which vouches for every tenant.
+ * OpenID Connect Discovery 1.0 section 4.3: the issuer in the metadata is exactly the configured one. The library compares
+ * parsed URLs and makes exceptions, such as Microsoft's `…/common/v2.0`, which authenticates users of every tenant.
  *
  * @param stated by the provider
- * @returns what to tell an operator; undefined where the two are the same
+ * @returns a message for the operator; undefined where the two are the same
  */
 export function issuerProblem(configured: string, stated: string): string | undefined {
   if (stated === configured) return undefined;
@@ -21,9 +20,9 @@ export function issuerProblem(configured: string, stated: string): string | unde
 }
 
 /**
- * What a provider says that its issuer is, asked without the library, which takes 8 MiB.
+ * Fetches the issuer that the provider's metadata name, without the library, which takes 8 MiB.
  *
- * @throws Error where it does not answer, or with something else than metadata
+ * @throws Error without a response, or for one that is no metadata
  */
 export async function statedIssuer(egress: Pick<Egress, 'request'>, issuer: string): Promise<string> {
   // Section 4.1: a terminating slash is removed first.

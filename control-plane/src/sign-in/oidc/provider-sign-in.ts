@@ -1,12 +1,21 @@
+import { AeadFailed } from '@svault/server-kit/aead';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { Clock } from '@svault/shared';
+import { type AppError, type Clock, fromBase64url, toBase64url, utf8 } from '@svault/shared';
+import { type ErrorCode, refusal } from '../../core/errors.ts';
 import type { SignedIn } from '../sessions.ts';
-import type { IdentityProvider } from './identity-provider.ts';
-import { signInExpired } from './provider-refusal.ts';
+import type { IdentityProvider } from './provider.ts';
 import type { SignInByIdentity } from './sign-in-by-identity.ts';
-import { openTransaction, sealTransaction } from './login-state.ts';
 
-/** A sign-in by way of the identity provider, from the browser's leaving to its coming back. */
+/** What a browser carries, sealed in a cookie, while it is at the provider. */
+export interface SignInTransaction {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  /** Path of this service to go on to. */
+  readonly returnTo: string | undefined;
+}
+
+/** A sign-in at the identity provider, from the redirect there to the callback. */
 export interface ProviderSignIn {
   /** @throws AppError PROVIDER_UNAVAILABLE */
   begin(
@@ -15,7 +24,7 @@ export interface ProviderSignIn {
   /**
    * @param input.query of the callback, as it came
    * @param input.sealed from the browser's cookie
-   * @param input.admit is asked once the sign-in is known to be this browser's, before the provider is
+   * @param input.admit runs once the sign-in is known to be this browser's, before the provider is called
    * @throws AppError SIGN_IN_EXPIRED, SIGN_IN_DENIED, SIGN_IN_FAILED, NO_ACCOUNT, PROVIDER_UNAVAILABLE
    */
   finish(input: {
@@ -41,7 +50,7 @@ export function createProviderSignIn(options: {
     finish: async ({ query, sealed, client, admit }) => {
       const transaction = openTransaction(masterKeys, sealed, clock);
       if (transaction === undefined) throw signInExpired('no transaction of this browser');
-      // Before the provider is asked: a callback that was not begun here costs it nothing.
+      // RFC 6749 section 10.12, before the provider is called: a forged callback costs it nothing.
       if (query.get('state') !== transaction.state) throw signInExpired('another state');
       await admit();
       const person = await provider.finish(query, transaction);
@@ -49,3 +58,37 @@ export function createProviderSignIn(options: {
     },
   };
 }
+
+const TRANSACTION_LIFETIME_MS = 10 * 60_000;
+const PURPOSE = 'oidc-sign-in';
+
+/** Only this service can read or make a sealed transaction, and it stores nothing for browsers that never come back. */
+function sealTransaction(keys: MasterKeys, transaction: SignInTransaction, clock: Clock): string {
+  const content = { ...transaction, expiresAt: clock.now() + TRANSACTION_LIFETIME_MS };
+  return toBase64url(keys.wrap(utf8(JSON.stringify(content)), PURPOSE));
+}
+
+/** @returns undefined for what was not sealed by this service, or has expired */
+function openTransaction(
+  keys: MasterKeys,
+  sealed: string | undefined,
+  clock: Clock,
+): SignInTransaction | undefined {
+  const bytes = sealed === undefined ? undefined : fromBase64url(sealed);
+  if (bytes === undefined) return undefined;
+  try {
+    const text = Buffer.from(keys.unwrap(bytes, PURPOSE)).toString('utf8');
+    const { expiresAt, ...transaction } = JSON.parse(text) as SignInTransaction & { expiresAt: number };
+    const leftMs = expiresAt - clock.now();
+    return leftMs > 0 && leftMs <= TRANSACTION_LIFETIME_MS ? transaction : undefined;
+  } catch (error) {
+    if (error instanceof AeadFailed) return undefined;
+    throw error;
+  }
+}
+
+/** This browser began no sign-in, or began it too long ago, or finished it already. */
+const signInExpired = (reason: string): AppError<ErrorCode> =>
+  refusal('SIGN_IN_EXPIRED', 'This sign-in was not begun in this browser, or too long ago. Begin again.', {
+    reason,
+  });

@@ -1,16 +1,14 @@
 import { type AppError, type Clock, formatTime } from '@svault/shared';
 import { type Identity, PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../../core/user.ts';
-import { createAccount } from '../new-account.ts';
+import { createAccount } from '../bootstrap.ts';
 import { type SignedIn, signInBrowser } from '../sessions.ts';
 import { type ErrorCode, refusal } from '../../core/errors.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
-import type { SignedInPerson } from './identity-provider.ts';
+import type { SignedInPerson } from './provider.ts';
 
 /**
- * Opens a session for somebody whom the provider vouches for.
- *
- * The identity is what counts: it is bound to a user by the first sign-in, by an address that the provider has verified, and
- * from then on the address does not matter any more.
+ * Opens a session for a person whom the provider authenticated. The first sign-in binds the identity to the user with the
+ * verified e-mail address; from then on only the identity counts.
  *
  * @throws AppError NO_ACCOUNT, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
  */
@@ -18,7 +16,7 @@ export type SignInByIdentity = (person: SignedInPerson, client: string) => Promi
 
 export function createSignInByIdentity(options: {
   readonly unitOfWork: UnitOfWork;
-  /** Whether somebody unknown gets an account of their own. */
+  /** Whether an unknown person gets a new account. */
   readonly signUp: boolean;
   readonly clock: Clock;
 }): SignInByIdentity {
@@ -29,7 +27,7 @@ export function createSignInByIdentity(options: {
       signInBrowser(stores, user, { method: 'oidc', client }, clock);
 
     const openKnown = async (stores: Stores): Promise<SignedIn | undefined> => {
-      const user = await heldUser(stores, () => stores.identities.findUser(identity));
+      const user = await lockedUser(stores, () => stores.identities.findUser(identity));
       return user && open(stores, user);
     };
     const known = await unitOfWork.runAcross(openKnown);
@@ -38,15 +36,15 @@ export function createSignInByIdentity(options: {
     const address = await person.verifiedEmail();
     if (address === undefined) throw noAccount(UNVERIFIED, 'no verified address');
     const email = normalizeEmail(address);
-    // Whoever runs a provider on that host would be the owner.
+    // A provider on that host could sign in as the owner.
     if (email === PLACEHOLDER_EMAIL) throw noAccount(UNKNOWN, 'the address stands for nobody');
     return unitOfWork.runAcross(async (stores) => {
-      const user = await heldUser(stores, () => stores.users.findByEmail(email));
-      // Another tab of the same person may have been first: looked at behind the account's lock, where this one waited.
+      const user = await lockedUser(stores, () => stores.users.findByEmail(email));
+      // Another tab of the same person may have been first: checked once more under the account's lock.
       const bound = await openKnown(stores);
       if (bound !== undefined) return bound;
       if (user === undefined && !signUp) throw noAccount(UNKNOWN, 'nobody has this address');
-      // The provider gave the address to somebody else since: the newcomer is not the user.
+      // The provider has reassigned the address: its new holder is not the user.
       if (user !== undefined && (await stores.identities.has(user.id, identity.issuer)))
         throw noAccount(UNKNOWN, 'the user with this address has another identity');
       const owner = user ?? (await createAccount(stores, email, formatTime(clock.now())));
@@ -56,8 +54,8 @@ export function createSignInByIdentity(options: {
   };
 }
 
-/** A user, read once more when nothing of the account can change any more. */
-async function heldUser(
+/** Finds a user, once more under the account's lock. */
+async function lockedUser(
   stores: Pick<Stores, 'vaults'>,
   find: () => Promise<User | undefined>,
 ): Promise<User | undefined> {

@@ -1,7 +1,7 @@
 import { createMasterKeys } from '@svault/server-kit/master-keys';
 import { ManualClock, hashKey } from '@svault/shared';
 import { describe, expect, it } from 'vitest';
-import { createRotation, standingOf } from './refresh-rotation.ts';
+import { createRotation, refreshTokenState } from './refresh-rotation.ts';
 import { createTokenFamilies } from './token-family.ts';
 
 const families = createTokenFamilies({ name: 'a', access: 'svsess', refresh: 'svsessr' });
@@ -14,38 +14,36 @@ const rotation = createRotation({
 });
 
 describe('a refresh token', () => {
-  const [first, { pair, former }] = (() => {
-    const { refreshToken } = families.firstPair();
-    return [refreshToken, rotation.next('ses_1', refreshToken)] as const;
-  })();
-  const kept = { refreshHash: hashKey(pair.refreshToken), former };
+  const { refreshToken: first } = families.issue();
+  const { pair, previous } = rotation.rotate('ses_1', first);
+  const stored = { refreshHash: hashKey(pair.refreshToken), previous };
 
-  it('is the present one, or the one before for 10 seconds, or was used', () => {
-    expect(standingOf(pair.refreshToken, kept, clock)).toBe('present');
-    expect(standingOf(first, kept, clock)).toBe('repeated');
+  it('is current, or the previous one within a grace period of 10 seconds, or reused', () => {
+    expect(refreshTokenState(pair.refreshToken, stored, clock)).toBe('current');
+    expect(refreshTokenState(first, stored, clock)).toBe('within-grace');
     clock.advance(10_000);
-    expect(standingOf(first, kept, clock)).toBe('repeated');
+    expect(refreshTokenState(first, stored, clock)).toBe('within-grace');
     clock.advance(1);
-    expect(standingOf(first, kept, clock)).toBe('used');
+    expect(refreshTokenState(first, stored, clock)).toBe('reused');
     clock.jump(-10_002);
-    expect(standingOf(first, kept, clock)).toBe('used');
+    expect(refreshTokenState(first, stored, clock)).toBe('reused');
     clock.jump(1);
-    expect(standingOf(families.firstPair().refreshToken, kept, clock)).toBe('used');
+    expect(refreshTokenState(families.issue().refreshToken, stored, clock)).toBe('reused');
   });
 
-  it('is nothing where nobody may refresh', () => {
-    expect(standingOf(first, { refreshHash: undefined, former: undefined }, clock)).toBe('used');
+  it('is reused in a session that nobody may refresh', () => {
+    expect(refreshTokenState(first, { refreshHash: undefined, previous: undefined }, clock)).toBe('reused');
   });
 
-  it('that comes again leads to the pair it led to, in its own session only', () => {
-    expect(rotation.again('ses_1', first, former)).toEqual(pair);
-    expect(() => rotation.again('ses_2', first, former)).toThrow();
-    expect(rotation.again('ses_1', families.firstPair().refreshToken, former)).not.toEqual(pair);
+  it('is replayed to the pair that it was rotated to, in its own session only', () => {
+    expect(rotation.replay('ses_1', first, previous)).toEqual(pair);
+    expect(() => rotation.replay('ses_2', first, previous)).toThrow();
+    expect(rotation.replay('ses_1', families.issue().refreshToken, previous)).not.toEqual(pair);
   });
 
-  it('is followed by another pair each time', () => {
-    expect(rotation.next('ses_1', first).pair).not.toEqual(pair);
-    expect(former).toMatchObject({ refreshHash: hashKey(first) });
-    expect(JSON.stringify(former)).not.toContain(first);
+  it('is rotated to another pair each time, and stored as a hash', () => {
+    expect(rotation.rotate('ses_1', first).pair).not.toEqual(pair);
+    expect(previous).toMatchObject({ refreshHash: hashKey(first) });
+    expect(JSON.stringify(previous)).not.toContain(first);
   });
 });

@@ -9,48 +9,48 @@ import {
   toBase64url,
   utf8,
 } from '@svault/shared';
-import type { TokenFamilies, TokenPair } from './token-family.ts';
 import type { PreviousRefreshToken } from '../../core/session.ts';
+import type { TokenFamilies, TokenPair } from './token-family.ts';
 
-/** Two requests at once may both refresh: within this time the second gets what the first got. */
-const REPEAT_WITHIN_MS = 10_000;
+/** Two concurrent requests may both refresh: within this time the second gets the pair of the first. */
+const GRACE_PERIOD_MS = 10_000;
 const SEED_BYTES = 32;
 
 /**
- * What a refresh token is to its session: the present one; the one before it, used a moment ago; or one that was used
- * up. Then two hold it, and nobody can tell which of them is the thief (RFC 9700 section 4.14.2).
+ * State of a refresh token (RFC 9700 section 4.14.2): the current one, the previous one within its grace period, or a reused
+ * one. A reused token has two holders, and nobody can tell which of them is the thief.
  */
-export type Standing = 'present' | 'repeated' | 'used';
+type RefreshTokenState = 'current' | 'within-grace' | 'reused';
 
-/** @param kept undefined members: there is none */
-export function standingOf(
+/** @param stored undefined members: the session has no such token */
+export function refreshTokenState(
   refreshToken: string,
-  kept: { readonly refreshHash: string | undefined; readonly former: PreviousRefreshToken | undefined },
+  stored: { readonly refreshHash: string | undefined; readonly previous: PreviousRefreshToken | undefined },
   clock: Clock,
-): Standing {
+): RefreshTokenState {
   const hash = hashKey(refreshToken);
-  if (hash === kept.refreshHash) return 'present';
-  if (hash !== kept.former?.refreshHash) return 'used';
-  const elapsedMs = clock.now() - (parseTime(kept.former.rotatedAt) ?? 0);
-  // A clock that was set back gives no second chance to what was long over.
-  return elapsedMs >= 0 && elapsedMs <= REPEAT_WITHIN_MS ? 'repeated' : 'used';
+  if (hash === stored.refreshHash) return 'current';
+  if (hash !== stored.previous?.refreshHash) return 'reused';
+  const elapsedMs = clock.now() - (parseTime(stored.previous.rotatedAt) ?? 0);
+  // A clock that is set back begins no second grace period.
+  return elapsedMs >= 0 && elapsedMs <= GRACE_PERIOD_MS ? 'within-grace' : 'reused';
 }
 
 /** Makes the pairs that follow refresh tokens of one kind of session. */
 export interface Rotation {
-  /** The pair that follows the present token, and what is to be kept of that token. */
-  next(
+  /** The pair that follows the current token, and what the session stores of that token. */
+  rotate(
     sessionId: string,
     refreshToken: string,
-  ): { readonly pair: TokenPair; readonly former: PreviousRefreshToken };
-  /** The pair that a token was already exchanged for. */
-  again(sessionId: string, refreshToken: string, former: PreviousRefreshToken): TokenPair;
+  ): { readonly pair: TokenPair; readonly previous: PreviousRefreshToken };
+  /** The pair that a token was rotated to before. */
+  replay(sessionId: string, refreshToken: string, previous: PreviousRefreshToken): TokenPair;
 }
 
 /**
- * Seeds are kept wrapped, so that a token out of use stays worthless to who can read the database as well.
+ * Seeds are stored wrapped, so that an old token stays worthless to somebody who can read the database as well.
  *
- * @param options.name of what the seeds are for
+ * @param options.name the purpose that seeds are wrapped for
  */
 export function createRotation(options: {
   readonly families: TokenFamilies;
@@ -61,19 +61,19 @@ export function createRotation(options: {
   const { families, name, masterKeys, clock } = options;
   const purposeOf = (sessionId: string): string => `${name}:${sessionId}`;
   return {
-    next: (sessionId, refreshToken) => {
+    rotate: (sessionId, refreshToken) => {
       const seed = randomToken(SEED_BYTES);
       const wrappedSeed = toBase64url(masterKeys.wrap(utf8(seed), purposeOf(sessionId)));
       const rotatedAt = formatTime(clock.now());
       return {
-        pair: families.nextPair(refreshToken, seed),
-        former: { refreshHash: hashKey(refreshToken), rotatedAt, wrappedSeed },
+        pair: families.rotate(refreshToken, seed),
+        previous: { refreshHash: hashKey(refreshToken), rotatedAt, wrappedSeed },
       };
     },
-    again: (sessionId, refreshToken, { wrappedSeed }) => {
+    replay: (sessionId, refreshToken, { wrappedSeed }) => {
       const wrapped = fromBase64url(wrappedSeed) ?? new Uint8Array();
       const seed = Buffer.from(masterKeys.unwrap(wrapped, purposeOf(sessionId))).toString('utf8');
-      return families.nextPair(refreshToken, seed);
+      return families.rotate(refreshToken, seed);
     },
   };
 }

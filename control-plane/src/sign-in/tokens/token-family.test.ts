@@ -8,16 +8,16 @@ const partsOf = (token: string): readonly [family: string, secret: string] => {
   return [bytes.toString('hex', 0, 16), bytes.toString('hex', 16)];
 };
 
-it('makes pairs of one family, each token of which has a secret of its own', () => {
-  const pairs = [families.firstPair()];
-  for (let n = 0; n < 5; n++) pairs.push(families.nextPair(pairs.at(-1)?.refreshToken ?? '', `seed ${n}`));
+it('makes pairs of one family, and each token has another secret', () => {
+  const pairs = [families.issue()];
+  for (let n = 0; n < 5; n++) pairs.push(families.rotate(pairs.at(-1)?.refreshToken ?? '', `seed ${n}`));
   const parts = pairs.flatMap(({ accessToken, refreshToken }) => [
     partsOf(accessToken),
     partsOf(refreshToken),
   ]);
   expect(new Set(parts.map(([family]) => family)).size).toBe(1);
   expect(new Set(parts.map(([, secret]) => secret)).size).toBe(12);
-  expect(partsOf(families.firstPair().accessToken)[0]).not.toBe(parts[0]?.[0]);
+  expect(partsOf(families.issue().accessToken)[0]).not.toBe(parts[0]?.[0]);
   for (const { accessToken, refreshToken } of pairs) {
     expect([families.isAccessToken(accessToken), families.isRefreshToken(refreshToken)]).toEqual([
       true,
@@ -34,17 +34,17 @@ it('makes pairs of one family, each token of which has a secret of its own', () 
   expect(new Set(hashes).size).toBe(1);
 });
 
-it('makes the same next pair of the same token and seed, and another of any other', () => {
-  const { refreshToken } = families.firstPair();
-  const next = families.nextPair(refreshToken, 'seed');
-  expect(families.nextPair(refreshToken, 'seed')).toEqual(next);
-  expect(families.nextPair(refreshToken, 'another')).not.toEqual(next);
-  expect(families.nextPair(next.refreshToken, 'seed').refreshToken).not.toBe(next.refreshToken);
+it('rotates the same token and seed to the same pair, and any other to another', () => {
+  const { refreshToken } = families.issue();
+  const next = families.rotate(refreshToken, 'seed');
+  expect(families.rotate(refreshToken, 'seed')).toEqual(next);
+  expect(families.rotate(refreshToken, 'another')).not.toEqual(next);
+  expect(families.rotate(next.refreshToken, 'seed').refreshToken).not.toBe(next.refreshToken);
 });
 
-it('finds no session of another kind by the same bytes', () => {
+it('gives the same bytes another family hash for another kind of session', () => {
   const other = createTokenFamilies({ name: 'b', access: 'svcli', refresh: 'svclir' });
-  const { accessToken } = families.firstPair();
+  const { accessToken } = families.issue();
   expect(other.familyHashOf(accessToken.replace('svsess', 'svcli'))).not.toBe(
     families.familyHashOf(accessToken),
   );

@@ -10,12 +10,11 @@ import {
 } from '@svault/shared';
 
 /*
- * Both tokens of a session are 32 bytes: 16 that say which session they belong to and stay the same through every refresh,
- * and 16 that are new each time. So a token of this session that is not its latest shows at once, and a session needs no
- * row per token that it ever had.
+ * Both tokens of a session are 32 bytes: 16 that name the session's token family and stay the same through every rotation,
+ * and 16 that are new each time. So a reused token shows at once, and a session needs no row per token.
  */
 
-/** What a client shows: with each request, and to get the next pair. */
+/** The tokens of a session: the access token for each request, and the refresh token for the next pair. */
 export interface TokenPair {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -23,27 +22,25 @@ export interface TokenPair {
 
 /** The tokens of one kind of session. */
 export interface TokenFamilies {
-  /** The first pair of a session. */
-  firstPair(): TokenPair;
+  /** Issues the first pair of a new family. */
+  issue(): TokenPair;
   /**
-   * The pair that follows a refresh token. Whoever shows the same one again gets the same pair, so that a repeated refresh
-   * makes no second branch; neither the token nor the seed gives anything away without the other.
+   * Derives the pair that follows a refresh token. The same token and seed give the same pair, so that a repeated refresh
+   * makes no second branch; neither token nor seed gives anything away without the other.
    *
-   * @param refreshToken a well-formed one
-   * @param seed random, kept wrapped with the session
+   * @param refreshToken well-formed
+   * @param seed random, stored wrapped with the session
    */
-  nextPair(refreshToken: string, seed: string): TokenPair;
-  /** Whether a text has the form of an access token. */
+  rotate(refreshToken: string, seed: string): TokenPair;
   isAccessToken(text: string): boolean;
-  /** Whether a text has the form of a refresh token. */
   isRefreshToken(text: string): boolean;
-  /** By what the session of a well-formed token of either kind is found. */
+  /** By which the session of a token is found. @param token well-formed, of either kind */
   familyHashOf(token: string): string;
 }
 
 const HALF_BYTES = 16;
 
-/** @param options.name of the kind of session, so that no hash stands for sessions of two kinds */
+/** @param options.name of the kind of session, so that no hash finds sessions of two kinds */
 export function createTokenFamilies(options: {
   readonly name: string;
   readonly access: KeyPrefix;
@@ -51,17 +48,20 @@ export function createTokenFamilies(options: {
 }): TokenFamilies {
   const { name, access, refresh } = options;
   const isAccessToken = (text: string): boolean => isWellFormedKey(access, text);
-  const familyOf = (token: string): Uint8Array =>
-    bytesOf(isAccessToken(token) ? access : refresh, token).subarray(0, HALF_BYTES);
+  const familyOf = (token: string): Uint8Array => {
+    const prefix = isAccessToken(token) ? access : refresh;
+    const bytes = fromBase64url(token.slice(prefix.length + 1)) ?? new Uint8Array();
+    return bytes.subarray(0, HALF_BYTES);
+  };
   return {
-    firstPair: () => {
+    issue: () => {
       const family = randomBytesOf(HALF_BYTES);
       return {
         accessToken: tokenOf(access, family, randomBytesOf(HALF_BYTES)),
         refreshToken: tokenOf(refresh, family, randomBytesOf(HALF_BYTES)),
       };
     },
-    nextPair: (refreshToken, seed) => {
+    rotate: (refreshToken, seed) => {
       const family = familyOf(refreshToken);
       const derive = (purpose: string): Buffer =>
         createHmac('sha256', utf8(refreshToken))
@@ -81,9 +81,5 @@ export function createTokenFamilies(options: {
 
 const tokenOf = (prefix: string, family: Uint8Array, secret: Uint8Array): string =>
   `${prefix}_${toBase64url(Buffer.concat([family, secret]))}`;
-
-function bytesOf(prefix: string, token: string): Uint8Array {
-  return fromBase64url(token.slice(prefix.length + 1)) ?? new Uint8Array();
-}
 
 const randomBytesOf = (length: number): Buffer => Buffer.from(randomToken(length), 'base64url');

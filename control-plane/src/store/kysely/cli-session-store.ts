@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { CliSessionStore, FormerKeys, KeptKeys } from '../../core/session.ts';
+import type { CliSessionStore, PreviousKeys, KeptKeys } from '../../core/session.ts';
 import type { Schema } from '../schema/schema.ts';
 import { toSession } from './session-rows.ts';
 
@@ -22,23 +22,23 @@ export function createCliSessionStore(db: Kysely<Schema>): CliSessionStore {
         .where('token_hash', '=', familyHash)
         .where('users.deleted_at', 'is', null)
         .executeTakeFirst();
-      return row && { session: toSession(row), role: row.role, keys: toKeys(row), former: toFormer(row) };
+      return row && { session: toSession(row), role: row.role, keys: toKeys(row), previous: toPrevious(row) };
     },
-    rotate: async (sessionId, next, former) => {
+    rotate: async (sessionId, next, previous) => {
       await db
         .updateTable('cli_sessions')
         .set({
           ...keyColumns(next),
-          former_refresh_hash: former.refreshHash,
-          former_access_hash: former.accessHash ?? null,
-          former_access_expires_at: former.accessExpiresAt ?? null,
-          rotated_at: former.rotatedAt,
-          rotation_seed_wrapped: former.wrappedSeed,
+          former_refresh_hash: previous.refreshHash,
+          former_access_hash: previous.accessHash ?? null,
+          former_access_expires_at: previous.accessExpiresAt ?? null,
+          rotated_at: previous.rotatedAt,
+          rotation_seed_wrapped: previous.wrappedSeed,
         })
         .where('session_id', '=', sessionId)
         .execute();
     },
-    forgetEndedAccess: async (now) => {
+    evictExpiredAccess: async (now) => {
       await db
         .updateTable('cli_sessions')
         .set({ access_hash: null })
@@ -68,7 +68,7 @@ const toKeys = (row: Row): KeptKeys => ({
   accessExpiresAt: row.access_expires_at,
 });
 
-function toFormer(row: Row): FormerKeys | undefined {
+function toPrevious(row: Row): PreviousKeys | undefined {
   const { former_refresh_hash: refreshHash, rotated_at: rotatedAt, rotation_seed_wrapped: wrappedSeed } = row;
   if (refreshHash === null || rotatedAt === null || wrappedSeed === null) return undefined;
   return {

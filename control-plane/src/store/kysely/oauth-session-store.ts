@@ -49,20 +49,20 @@ export function createOauthSessionStore(db: Kysely<Schema>): OauthSessionStore {
     addAccess: async (sessionId, access) => {
       await db.insertInto('oauth_access_tokens').values(toAccessRow(sessionId, access)).execute();
     },
-    rotate: async (sessionId, next, former) => {
+    rotate: async (sessionId, next, previous) => {
       await db
         .updateTable('oauth_sessions')
         .set({
           refresh_hash: next.refreshHash,
-          former_refresh_hash: former.refreshHash,
-          rotated_at: former.rotatedAt,
-          rotation_seed_wrapped: former.wrappedSeed,
+          former_refresh_hash: previous.refreshHash,
+          rotated_at: previous.rotatedAt,
+          rotation_seed_wrapped: previous.wrappedSeed,
         })
         .where('session_id', '=', sessionId)
         .execute();
       await db.insertInto('oauth_access_tokens').values(toAccessRow(sessionId, next.access)).execute();
     },
-    factsOf: (tokenHash) =>
+    introspect: (tokenHash) =>
       db
         .selectFrom('oauth_access_tokens as token')
         .innerJoin('oauth_sessions', 'oauth_sessions.session_id', 'token.session_id')
@@ -77,7 +77,7 @@ export function createOauthSessionStore(db: Kysely<Schema>): OauthSessionStore {
         ])
         .where('token.token_hash', '=', tokenHash)
         .executeTakeFirst(),
-    forgetEndedAccess: async (now) => {
+    evictExpiredAccess: async (now) => {
       await db.deleteFrom('oauth_access_tokens').where('expires_at', '<=', now).execute();
     },
   };
@@ -97,11 +97,11 @@ function toOauthSession(row: Selectable<Schema['sessions'] & Schema['oauth_sessi
     clientId: row.client_id,
     audience: row.audience,
     refreshHash: row.refresh_hash ?? undefined,
-    former: toFormer(row),
+    previous: toPrevious(row),
   };
 }
 
-function toFormer(row: Selectable<Schema['oauth_sessions']>): PreviousRefreshToken | undefined {
+function toPrevious(row: Selectable<Schema['oauth_sessions']>): PreviousRefreshToken | undefined {
   const { former_refresh_hash: refreshHash, rotated_at: rotatedAt, rotation_seed_wrapped: wrappedSeed } = row;
   if (refreshHash === null || rotatedAt === null || wrappedSeed === null) return undefined;
   return { refreshHash, rotatedAt, wrappedSeed };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../../core/actor.ts';
 import { EMAIL_CHARACTERS } from '../../../core/user.ts';
-import { PASSWORD_CHARACTERS } from '../../../sign-in/password-rules.ts';
+import { PASSWORD_CHARACTERS } from '../../../sign-in/passwords.ts';
 import { isLoopbackRedirect } from '../../../sign-in/loopback-redirect.ts';
 import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../../sign-in/pkce.ts';
 

@@ -1,13 +1,13 @@
 import { ManualClock, formatTime } from '@svault/shared';
 import { expect, test } from 'vitest';
-import { issuedTokens, keptAccess, oauthTokens } from './session-tokens.ts';
+import { issuedTokens, storedAccessToken, oauthTokens } from './oauth-session.ts';
 
 const ISSUED = Date.parse('2026-11-20T12:00:00Z');
 const SESSION = { expiresAt: formatTime(ISSUED + 90 * 24 * 3_600_000) };
 
 const secondsAfter = (elapsedMs: number): number => {
-  const pair = oauthTokens.firstPair();
-  const access = keptAccess(pair, SESSION, formatTime(ISSUED));
+  const pair = oauthTokens.issue();
+  const access = storedAccessToken(pair, SESSION, formatTime(ISSUED));
   return issuedTokens(pair, access, new ManualClock(ISSUED + elapsedMs)).expiresInSeconds;
 };
 

@@ -1,7 +1,7 @@
 import { ManualClock, hashKey, newId, sha256, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureOwner } from '../src/sign-in/bootstrap.ts';
-import { forgetEndedSignIns } from '../src/sign-in/expired-sign-ins.ts';
+import { evictExpiredSignIns } from '../src/sign-in/expired-sign-ins.ts';
 import { makeLoginLink, userOfLoginLink } from '../src/sign-in/login-link.ts';
 import { createSessions, signInBrowser } from '../src/sign-in/sessions.ts';
 import {
@@ -9,14 +9,13 @@ import {
   beginCliLogin,
   exchangeCliCode,
   pendingCliLogin,
-} from '../src/sign-in/cli/cli-login.ts';
-import { createCliSessions, openCliSession } from '../src/sign-in/cli/cli-sessions.ts';
+} from '../src/sign-in/cli/login.ts';
+import { createCliSessions, openCliSession } from '../src/sign-in/cli/sessions.ts';
 import { createAgent } from '../src/management/manage-agents.ts';
-import { introspect } from '../src/authorization-server/introspection.ts';
+import { introspectToken } from '../src/authorization-server/introspection.ts';
 import { issueCode } from '../src/management/approve-oauth-client.ts';
-import { openOauthSession } from '../src/authorization-server/open-session.ts';
-import { refreshOauthSession } from '../src/authorization-server/refresh-session.ts';
-import type { IssuedTokens } from '../src/authorization-server/session-tokens.ts';
+import { type IssuedTokens, openOauthSession } from '../src/authorization-server/oauth-session.ts';
+import { refreshOauthSession } from '../src/authorization-server/refresh-token-grant.ts';
 import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 
@@ -34,7 +33,7 @@ afterAll(async () => {
   await place.remove();
 });
 
-it('forgets sessions and links that ended unused, so that a clock set back revives none', async () => {
+it('evicts expired sessions and sign-in links, so that a clock set back revives none', async () => {
   const { stores } = database;
   const input = {
     email: `${newId('usr')}@example.org`,
@@ -51,7 +50,7 @@ it('forgets sessions and links that ended unused, so that a clock set back reviv
   clock.advance(5 * HOUR_MS);
   const going = await browser('in use');
   clock.advance(4 * HOUR_MS);
-  await forgetEndedSignIns(stores, clock);
+  await evictExpiredSignIns(stores, clock);
 
   clock.jump(-8 * HOUR_MS);
   expect(await sessions.resolve(ended.sessionToken)).toBeUndefined();
@@ -60,7 +59,7 @@ it('forgets sessions and links that ended unused, so that a clock set back reviv
   expect(await sessions.resolve(going.sessionToken)).toMatchObject({ userId: owner.id });
 });
 
-it('forgets access tokens of the command line that ended, while their session goes on', async () => {
+it('evicts an expired access token of the command line, while its session stays valid', async () => {
   const { stores } = database;
   const input = { email: `${newId('usr')}@example.org`, adminKey: undefined };
   const { owner } = await ensureOwner(stores, input, clock);
@@ -69,13 +68,13 @@ it('forgets access tokens of the command line that ended, while their session go
   expect(await cliSessions.resolve(accessToken)).toMatchObject({ userId: owner.id });
 
   clock.advance(15 * MINUTE_MS);
-  await forgetEndedSignIns(stores, clock);
+  await evictExpiredSignIns(stores, clock);
   clock.jump(-MINUTE_MS);
   expect(await cliSessions.resolve(accessToken)).toBeUndefined();
   clock.jump(MINUTE_MS);
 });
 
-it('keeps sign-ins of command lines that wait for a person or that one has approved', async () => {
+it('keeps CLI logins that wait for approval, and approved ones that wait for their client', async () => {
   const { stores } = database;
   const { owner } = await ensureOwner(
     stores,
@@ -96,7 +95,7 @@ it('keeps sign-ins of command lines that wait for a person or that one has appro
     clock,
   );
   const begun = [await begin(), await begin()];
-  await forgetEndedSignIns(stores, clock);
+  await evictExpiredSignIns(stores, clock);
 
   const waiting = await Promise.all(begun.map((id) => pendingCliLogin(stores, id, clock)));
   expect(waiting.map((login) => login !== undefined)).toEqual([true, true]);
@@ -104,7 +103,7 @@ it('keeps sign-ins of command lines that wait for a person or that one has appro
   expect(await exchangeCliCode(stores, input, clock)).toMatchObject({ user: { id: owner.id } });
 });
 
-it("forgets sessions of MCP clients after 30 days, their codes and access tokens at once, and people's after 8 hours", async () => {
+it('evicts idle sessions of MCP clients after 30 days and of users after 8 hours, and expired codes and access tokens at once', async () => {
   const { stores, masterKeys } = database;
   const settings = { email: `${newId('usr')}@example.org`, adminKey: undefined };
   const { owner } = await ensureOwner(stores, settings, clock);
@@ -127,22 +126,22 @@ it("forgets sessions of MCP clients after 30 days, their codes and access tokens
   expect(await stores.oauthCodes.find(codeHash)).toBeDefined();
 
   clock.advance(61 * MINUTE_MS);
-  await forgetEndedSignIns(stores, clock);
+  await evictExpiredSignIns(stores, clock);
   clock.jump(-61 * MINUTE_MS);
   expect(await stores.oauthCodes.find(codeHash)).toBeUndefined();
-  expect(await introspect(stores, session.accessToken, clock)).toBeUndefined();
+  expect(await introspectToken(stores, session.accessToken, clock)).toBeUndefined();
   clock.jump(61 * MINUTE_MS);
 
   const browser = await signInBrowser(stores, owner, { method: 'link', client: 'left alone' }, clock);
   clock.advance(29 * 24 * HOUR_MS);
-  await forgetEndedSignIns(stores, clock);
+  await evictExpiredSignIns(stores, clock);
   const next = await refresh(session);
   expect(next).toMatchObject({ expiresInSeconds: 3_600 });
   clock.jump(-29 * 24 * HOUR_MS);
   expect(await createSessions(stores, clock).resolve(browser.sessionToken)).toBeUndefined();
   clock.jump(59 * 24 * HOUR_MS);
-  await forgetEndedSignIns(stores, clock);
+  await evictExpiredSignIns(stores, clock);
   clock.jump(-HOUR_MS);
-  expect(await refresh(next as IssuedTokens)).toMatchObject({ refused: 'invalid_grant' });
+  expect(await refresh(next as IssuedTokens)).toMatchObject({ error: 'invalid_grant' });
   clock.jump(HOUR_MS);
 });

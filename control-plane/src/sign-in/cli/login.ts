@@ -1,38 +1,34 @@
+import { randomInt } from 'node:crypto';
 import { type Clock, type Id, formatTime, hashKey, isId, newId, randomToken } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
-import type { Stores } from '../../core/stores.ts';
-import type { CliLogin } from '../../core/cli-login.ts';
-import { type CliGrant, openCliSession } from './cli-sessions.ts';
-import { provesChallenge } from '../pkce.ts';
 import { addressGroup } from '../../core/address.ts';
-import { newUserCode } from './user-code.ts';
+import type { CliLogin } from '../../core/cli-login.ts';
+import type { Stores } from '../../core/stores.ts';
+import { provesChallenge } from '../pkce.ts';
+import { type CliGrant, openCliSession } from './sessions.ts';
 
-/** How long a client waits for a person. */
+/** How long a request waits for its approval. */
 const REQUEST_LIFETIME_MS = 10 * 60_000;
-/** How long a code waits for its client; RFC 6749 section 4.1.2 asks for 10 minutes at most. */
+/** How long a code waits for its client; RFC 6749 section 4.1.2 recommends 10 minutes at most. */
 const CODE_LIFETIME_MS = 5 * 60_000;
 const CODE_BYTES = 32;
-/** Anybody may begin, from addresses without end: of those that wait, so much is kept (`store/waiting-rows.ts`). */
+/** Anybody may begin a login, so waiting ones are bounded by size (`store/waiting-rows.ts`). */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-/** What the client is told, and what it shows to its person. */
-export interface BegunCliLogin {
-  readonly requestId: Id<'clr'>;
-  /** Own page, to be opened in a browser. */
-  readonly authorizeUrl: string;
-  readonly userCode: string;
-  readonly expiresInSeconds: number;
-}
-
-/** Own page where a person approves. */
+/** Path of the page where a user approves. */
 export const CLI_APPROVAL_PATH = '/login/cli';
 
-/** Notes that a command-line client wants to be signed in. */
+/** Stores the login request of a command-line client, and tells the client what to show to its user. */
 export async function beginCliLogin(
   stores: Pick<Stores, 'cliLogins'>,
   request: Pick<CliLogin, 'codeChallenge' | 'redirectUri' | 'client' | 'address'>,
   { baseUrl, clock }: { readonly baseUrl: string; readonly clock: Clock },
-): Promise<BegunCliLogin> {
+): Promise<{
+  readonly requestId: Id<'clr'>;
+  readonly authorizeUrl: string;
+  readonly userCode: string;
+  readonly expiresInSeconds: number;
+}> {
   const requestId = newId('clr');
   const userCode = newUserCode();
   const expiresAt = formatTime(clock.now() + REQUEST_LIFETIME_MS);
@@ -50,7 +46,20 @@ export async function beginCliLogin(
   };
 }
 
-/** A sign-in that a signed-in person is asked about, and can still decide. @param id as the browser brought it */
+/** No vowels, so that no word comes out, and no letters that look alike (RFC 8628 section 6.1). */
+const USER_CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const USER_CODE_HALF = 4;
+
+/** What a user compares between terminal and browser, such as `WDJB-MJHT`: 34 bits that authorize nothing. */
+function newUserCode(): string {
+  const letters = Array.from(
+    { length: 2 * USER_CODE_HALF },
+    () => USER_CODE_LETTERS[randomInt(USER_CODE_LETTERS.length)],
+  ).join('');
+  return `${letters.slice(0, USER_CODE_HALF)}-${letters.slice(USER_CODE_HALF)}`;
+}
+
+/** A login that a signed-in user can still decide on. @param id as the browser sent it */
 export async function pendingCliLogin(
   stores: Pick<Stores, 'cliLogins'>,
   id: string,
@@ -59,7 +68,7 @@ export async function pendingCliLogin(
   if (!isId('clr', id)) return undefined;
   const now = formatTime(clock.now());
   const login = await stores.cliLogins.findPending(id, now);
-  // From now on a flood of others does not push it out.
+  // From now on a flood of others does not evict it.
   if (login !== undefined) await stores.cliLogins.noteAsked(id, now);
   return login;
 }
@@ -67,7 +76,7 @@ export async function pendingCliLogin(
 /**
  * Lets a client sign in as the actor.
  *
- * @returns the code, of which only the hash is kept; undefined where somebody decided before, or the time is over
+ * @returns the code, which is stored as a hash; undefined where the login was decided before or has expired
  */
 export async function approveCliLogin(
   stores: Pick<Stores, 'cliLogins'>,
@@ -87,11 +96,11 @@ export async function approveCliLogin(
 }
 
 /**
- * Exchanges a code for a session. The code is used up whatever comes of it, so that nobody gets to try a second
- * verifier (RFC 7636 section 7.1 leaves that open).
+ * Exchanges a code for a session. The code is consumed before any check, so that nobody can try a second verifier
+ * (RFC 7636 section 7.1).
  *
- * @param input.requestId where it is given, it must be the code's own
- * @returns undefined for whatever opens no session; that the code is used up is then part of the transaction
+ * @param input.requestId where it is given, it must be the code's
+ * @returns undefined where no session is opened; the transaction is committed all the same, since the code is consumed
  */
 export async function exchangeCliCode(
   stores: Pick<Stores, 'audit' | 'cliLogins' | 'cliSessions' | 'sessions' | 'users' | 'vaults'>,
@@ -99,7 +108,7 @@ export async function exchangeCliCode(
   clock: Clock,
 ): Promise<CliGrant | undefined> {
   const codeHash = hashKey(input.code);
-  // The account comes before anything of it, as in every transaction: two that wait for each other would stand still.
+  // Every transaction locks the account before its rows, so that two never deadlock.
   const seen = await stores.cliLogins.findApproved(codeHash);
   if (seen === undefined) return undefined;
   await stores.vaults.lockForUpdate(seen.vaultId);

@@ -1,15 +1,13 @@
 import * as client from 'openid-client';
-import { z } from 'zod';
 import type { Clock, Secret } from '@svault/shared';
-import type { Egress } from '@svault/shared/egress';
+import type { Egress, EgressRequest } from '@svault/shared/egress';
+import { z } from 'zod';
 import { EMAIL_FORM, type Identity } from '../../core/user.ts';
-import { refusalOfCallback } from './callback-errors.ts';
+import { callbackError, providerUnavailable, wrongIssuer } from './errors.ts';
 import { issuerProblem } from './issuer.ts';
-import { createProviderFetch } from './provider-fetch.ts';
-import { providerUnavailable, wrongIssuer } from './provider-refusal.ts';
-import type { SignInTransaction } from './login-state.ts';
+import type { SignInTransaction } from './provider-sign-in.ts';
 
-/** How the operator's identity provider knows this service. */
+/** The operator's identity provider, and this service's client there. */
 export interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
@@ -18,16 +16,15 @@ export interface ProviderSettings {
 
 export interface ProviderOptions {
   readonly egress: Pick<Egress, 'request'>;
-  /** Our callback. */
   readonly redirectUri: string;
   readonly clock: Clock;
 }
 
-/** Somebody who has just signed in at the provider. */
+/** A person who has just signed in at the provider. */
 export interface SignedInPerson {
   readonly identity: Identity;
   /**
-   * Undefined where the provider does not say that it has verified the address.
+   * Undefined unless the provider says that it has verified the address.
    * @throws AppError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
    */
   verifiedEmail(): Promise<string | undefined>;
@@ -46,13 +43,13 @@ export interface IdentityProvider {
 /** Core 2, `sub`: at most 255 ASCII characters. */
 const SUBJECT_FORM = /^[\x20-\x7E]{1,255}$/;
 const TIMEOUT_MS = 5_000;
-/** Metadata may change; keys are looked after by the library, which asks again for one that it does not know. */
+/** Metadata may change. The library refreshes keys by itself. */
 const METADATA_LIFETIME_MS = 60 * 60_000;
 
 /**
- * OpenID Connect Core 1.0 with the code flow, PKCE (RFC 7636), `iss` in the answer where the provider gives it (RFC 9207), and
- * ID tokens whose signature is checked although they come straight from the provider. The provider is first asked when
- * somebody signs in, so that the service starts without it. Its tokens are judged by the machine's own clock.
+ * OpenID Connect Core 1.0 with the code flow, PKCE (RFC 7636), `iss` in the response where the provider sends it (RFC 9207),
+ * and signed ID tokens. The provider is first called when somebody signs in, so that the service starts without it. Its
+ * tokens are checked against the machine's clock.
  */
 export function createIdentityProvider(
   settings: ProviderSettings,
@@ -83,10 +80,10 @@ export function createIdentityProvider(
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
       const tokens = await client
         .authorizationCodeGrant(config, callback, checks)
-        .catch((error: unknown) => Promise.reject(refusalOfCallback(error)));
+        .catch((error: unknown) => Promise.reject(callbackError(error)));
       const claims = tokens.claims();
       if (claims === undefined || !SUBJECT_FORM.test(claims.sub))
-        throw refusalOfCallback(new Error('no ID token, or one without a subject'));
+        throw callbackError(new Error('no ID token, or one without a subject'));
       return {
         identity: { issuer: claims.iss, subject: claims.sub },
         verifiedEmail: async () =>
@@ -105,24 +102,21 @@ const userInfo = (
 ): Promise<Readonly<Record<string, unknown>>> =>
   client
     .fetchUserInfo(config, accessToken, subject)
-    .catch((error: unknown) => Promise.reject(refusalOfCallback(error)));
+    .catch((error: unknown) => Promise.reject(callbackError(error)));
 
-/**
- * Core 5.1: `email_verified` is a boolean, and belongs to the `email` beside it. Anything but true means no, and an address
- * that no user can have is none.
- */
+/** Core 5.1: `email_verified` is a boolean of the `email` in the same claims. */
 function verifiedEmailIn(claims: Readonly<Record<string, unknown>>): string | undefined {
   const { email, email_verified: verified } = claims;
   return typeof email === 'string' && EMAIL_FORM.test(email) && verified === true ? email : undefined;
 }
 
-/** One discovery at a time, and its result for an hour. */
+/** Shares one discovery at a time, and caches its result for an hour. */
 function createDiscovery(
   { issuer, clientId, clientSecret }: ProviderSettings,
   { egress, clock }: Pick<ProviderOptions, 'egress' | 'clock'>,
 ): () => Promise<client.Configuration> {
   const execute = [client.enableNonRepudiationChecks];
-  // The settings let http through on loopback only.
+  // The settings allow http on loopback only.
   // oxlint-disable-next-line typescript/no-deprecated -- so that it stands out
   if (issuer.startsWith('http:')) execute.push(client.allowInsecureRequests);
   const discover = async (): Promise<client.Configuration> => {
@@ -132,7 +126,7 @@ function createDiscovery(
         timeout: TIMEOUT_MS / 1_000,
         [client.customFetch]: createProviderFetch(egress, TIMEOUT_MS),
       })
-      .catch((error: unknown) => Promise.reject(refusalOfDiscovery(issuer, error)));
+      .catch((error: unknown) => Promise.reject(discoveryError(issuer, error)));
     const problem = issuerProblem(issuer, found.serverMetadata().issuer);
     if (problem !== undefined) throw wrongIssuer(problem);
     return found;
@@ -150,8 +144,8 @@ function createDiscovery(
   };
 }
 
-/** The library names metadata whose issuer is not even alike in the cause of its error. */
-function refusalOfDiscovery(issuer: string, error: unknown): ReturnType<typeof providerUnavailable> {
+/** The library reports metadata of quite another issuer in the cause of its error. */
+function discoveryError(issuer: string, error: unknown): ReturnType<typeof providerUnavailable> {
   const { data } = otherIssuerSchema.safeParse(error);
   const problem = data && issuerProblem(issuer, data.cause.body.issuer);
   return problem === undefined ? providerUnavailable(error) : wrongIssuer(problem);
@@ -160,7 +154,7 @@ const otherIssuerSchema = z.object({
   cause: z.object({ attribute: z.literal('issuer'), body: z.object({ issuer: z.string() }) }),
 });
 
-/** Basic, which every provider has to take (RFC 6749 section 2.3.1), unless this one says that it takes the form only. */
+/** Basic, which every provider supports (RFC 6749 section 2.3.1), unless this one supports only the form. */
 function clientAuthentication(clientSecret: Secret): client.ClientAuth {
   const basic = client.ClientSecretBasic(clientSecret.reveal());
   const post = client.ClientSecretPost(clientSecret.reveal());
@@ -169,4 +163,37 @@ function clientAuthentication(clientSecret: Secret): client.ClientAuth {
     const form = methods.includes('client_secret_post') && !methods.includes('client_secret_basic');
     return (form ? post : basic)(server, ...rest);
   };
+}
+
+/** Metadata and key sets are a few KiB. */
+const MAX_BYTES = 256 * 1024;
+/** Fetch, "null body status". */
+const BODILESS = [101, 204, 205, 304];
+
+/** The library's calls through the egress client: addresses are checked, redirects are not followed, time and size are capped. */
+function createProviderFetch(egress: Pick<Egress, 'request'>, timeoutMs: number): client.CustomFetch {
+  return async (url, { method, headers, body, signal }) => {
+    const answer = await egress.request({
+      url,
+      method: method as EgressRequest['method'],
+      headers,
+      ...bodyOf(body),
+      timeoutMs,
+      maxBytes: MAX_BYTES,
+      ...(signal && { signal }),
+    });
+    const { status } = answer;
+    return new Response(BODILESS.includes(status) ? null : new Uint8Array(answer.body), {
+      status,
+      headers: answer.headers,
+    });
+  };
+}
+
+/** The library sends forms, and nothing with a GET. */
+function bodyOf(body: client.CustomFetchOptions['body']): { readonly body?: string } {
+  if (body === undefined || body === null) return {};
+  if (typeof body === 'string') return { body };
+  if (body instanceof URLSearchParams) return { body: body.toString() };
+  throw new TypeError('a body of this kind is not sent to an identity provider');
 }
