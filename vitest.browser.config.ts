@@ -6,6 +6,6 @@ export default defineConfig({
   test: {
     maxWorkers: 1,
     reporters: reporters('browser'),
-    projects: projects({ names: 'browser.test.ts', testTimeout: 60_000, onPostgres: 'none' }),
+    projects: projects({ names: 'browser.test.ts', onPostgres: 'none' }),
   },
 });

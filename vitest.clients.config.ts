@@ -12,7 +12,6 @@ export default defineConfig(() => {
       reporters: reporters('clients'),
       projects: projects({
         names: 'clients.test.ts',
-        testTimeout: 60_000,
         isolate: false,
         onPostgres: 'none',
       }),

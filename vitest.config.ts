@@ -21,6 +21,9 @@ const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
 /** Where programs that tests start keep compiled code, so that only the first start pays for it. */
 const COMPILED = fileURLToPath(new URL('node_modules/.cache/svault-tests', import.meta.url));
 
+/** A test that hangs fails after this; none fails because the machine is slow. */
+const HANG_MS = 240_000;
+
 /**
  * One project per workspace, named after its folder, and `control-plane-postgres`: the control plane's integration tests
  * with its state in PostgreSQL and its limits in Redis. A file that is about one of the databases says so in its name
@@ -31,19 +34,18 @@ const COMPILED = fileURLToPath(new URL('node_modules/.cache/svault-tests', impor
 export function projects(options: {
   readonly names: string;
   readonly exclude?: readonly string[];
-  readonly testTimeout: number;
+  readonly testTimeout?: number;
   /** False: files share a process, one after another, and load what they all need once. */
   readonly isolate?: boolean;
   /** What runs on PostgreSQL: all, what only PostgreSQL can show and the contracts of the stores, or nothing. */
   readonly onPostgres: 'all' | 'stores' | 'none';
 }): TestProjectInlineConfiguration[] {
-  const { names, exclude = [], testTimeout, isolate = true, onPostgres } = options;
+  const { names, exclude = [], testTimeout = HANG_MS, isolate = true, onPostgres } = options;
   const shared = {
     testTimeout,
     isolate,
-    hookTimeout: 60_000,
-    // A second is soon over on a busy machine.
-    expect: { poll: { timeout: 20_000 } },
+    hookTimeout: HANG_MS,
+    expect: { poll: { timeout: HANG_MS / 4 } },
     env: { NODE_COMPILE_CACHE: COMPILED },
   };
   const ofPackages = PACKAGES.map((name) => ({
@@ -99,7 +101,6 @@ export default defineConfig(() => {
       projects: projects({
         names: 'test.ts',
         exclude: ELSEWHERE,
-        testTimeout: 60_000,
         isolate: false,
         onPostgres: 'stores',
       }),

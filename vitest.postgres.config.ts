@@ -13,7 +13,6 @@ export default defineConfig(() => {
       projects: projects({
         names: 'test.ts',
         exclude: ELSEWHERE,
-        testTimeout: 60_000,
         isolate: false,
         onPostgres: 'all',
       }).filter(({ test }) => test?.name === 'control-plane-postgres'),

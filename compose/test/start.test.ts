@@ -42,7 +42,7 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
-describe('npm start', { timeout: 120_000 }, () => {
+describe('npm start', () => {
   test('prints lines that lead to a first credential, which Ctrl-C and a restart keep; a second start disturbs nothing', async () => {
     const first = await start();
     const another = await refusedStart(place);

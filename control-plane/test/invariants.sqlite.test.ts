@@ -71,7 +71,7 @@ describe('the pair as two processes', () => {
       answersBeforeKill: (round) => 20 + 200 * round,
     });
     // 660 durable answers and four starts, on machines that have other work too.
-  }, 240_000);
+  });
 
   test('11: a second serve is refused, other subcommands work beside the first', async () => {
     await expect(pair.run('control-plane', 'serve')).rejects.toThrow('another process already serves');

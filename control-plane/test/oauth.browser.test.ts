@@ -144,9 +144,8 @@ async function makeAgent(name: string, mcpEnabled: boolean, description = ''): P
 }
 
 // Each page is looked at by axe twice, which takes a second or two on a busy machine.
-const LONG = { timeout: 180_000 };
 
-test('from a bare 401 to sign-in, consent by keyboard alone, and back to the program', LONG, async () => {
+test('from a bare 401 to sign-in, consent by keyboard alone, and back to the program', async () => {
   await page.goto(`${service.running.url}/login`);
   await signIn(page);
 

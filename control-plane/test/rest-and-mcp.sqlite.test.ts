@@ -230,7 +230,7 @@ beforeAll(async () => {
   // Then what was only counted is written down.
   await both.service.running.close();
   for (const [where, { agent }] of all) logs.set(where, await accessesOf(agent.id));
-}, 180_000);
+});
 afterAll(() => both.stop());
 
 describe.each(Object.entries(STATES))('%s', (name, { says }) => {

@@ -79,7 +79,7 @@ describe('a request that meets several conditions gets the first', () => {
       if (kind.state === 'suspended') await stage.admin('POST', `/api/agents/${agent.id}/suspend`);
       if (kind.state === 'deleted') await stage.admin('DELETE', `/api/agents/${agent.id}`);
     }
-  }, 60_000);
+  });
   afterAll(() => stage.close());
 
   /** A lapsed grant that no request has met yet, where this one is going to meet it. */

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, fromBase64url, systemClock, toBase64url } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
@@ -14,7 +14,6 @@ import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { command, runWebhook, serveProcess } from './run-webhook.ts';
 
 // Processes of their own start slowly on a machine that is busy.
-vi.setConfig({ testTimeout: 120_000 });
 
 const PLAIN = { tokenType: 'PlainText', value: 'first' };
 const cleanUps: (() => unknown)[] = [];

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type Listener, listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
 import { createMetrics } from '@svault/server-kit/metrics';
@@ -10,7 +10,6 @@ import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { command, serveProcess } from './run-webhook.ts';
 
 // Processes of their own start slowly on a machine that is busy.
-vi.setConfig({ testTimeout: 120_000 });
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

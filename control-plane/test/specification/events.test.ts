@@ -46,7 +46,7 @@ async function refreshed(fixture: ProxyFixture, name: string): Promise<void> {
     }
     return [name, await versionOf(fixture, name)];
   };
-  await expect.poll(look, { timeout: 10_000 }).toEqual([name, 2]);
+  await expect.poll(look).toEqual([name, 2]);
 }
 
 let fixture: ProxyFixture;

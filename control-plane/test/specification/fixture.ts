@@ -88,7 +88,7 @@ export async function startFixture(options: PairOptions = {}): Promise<Fixture> 
         await jobs.run('audit shipping');
         return state.value('SELECT sum(head_seq - shipped_seq) FROM audit_chains');
       };
-      await expect.poll(unshipped, { timeout: 25_000 }).toBe(0);
+      await expect.poll(unshipped).toBe(0);
     },
     clear: async () => {
       for (const path of [
