@@ -11,14 +11,13 @@ import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
 import { refuseWhileLocked } from '../../core/vault.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import { BODY_OF, readJsonBody } from './json-body.ts';
+import { BODY_OF, parseInput, parsePath, readJsonBody } from './parse-input.ts';
 import { comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
-import { parseInput, parsePath } from './parse-input.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 
-export interface MountDependencies {
+interface MountDependencies {
   readonly authenticate: ManagementAuthenticator;
   readonly stores: Pick<Stores, 'vaults'>;
   readonly unitOfWork: UnitOfWork;

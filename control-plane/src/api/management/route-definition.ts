@@ -5,7 +5,7 @@ import type { AccountScope, AddressScope, TargetScope } from '../../limits/scope
 import type { Transaction } from '../../core/stores.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 
-export type Method = 'get' | 'post' | 'patch' | 'delete';
+type Method = 'get' | 'post' | 'patch' | 'delete';
 
 /** What a handler may do with the HTTP exchange itself; bodies go through the schemas. */
 export interface Exchange {
@@ -53,12 +53,7 @@ interface TargetLimit<Params, Query, Body> {
 }
 
 /** A management route of an authenticated caller: everything there is to know about it, in one place. */
-export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<
-  Params,
-  Query,
-  Body,
-  Result
-> {
+interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<Params, Query, Body, Result> {
   /** The weakest role that may call it. */
   readonly role: Role;
   /** `refused`: 423 VAULT_LOCKED while the vault is locked. Every route that changes state, with few exceptions. */
@@ -77,7 +72,7 @@ export interface RouteDefinition<Params, Query, Body, Result> extends RouteCommo
 }
 
 /** A route that needs no sign-in. */
-export type PublicRouteDefinition<Params, Query, Body, Result> = RouteCommon<Params, Query, Body, Result> & {
+type PublicRouteDefinition<Params, Query, Body, Result> = RouteCommon<Params, Query, Body, Result> & {
   readonly audit: readonly AuditEventType[];
   handle(input: Parsed<Params, Query, Body>): Promise<Result>;
 } & PublicLimit;

@@ -2,7 +2,7 @@ import type { Request, Response, Router } from 'express';
 import { readBody } from '@svault/server-kit/raw-body';
 import { type Clock, JsonRefused, parseTime, parseWireObject } from '@svault/shared';
 import type { ClientAddress } from '../http/client-address.ts';
-import { isJson } from '../management/json-body.ts';
+import { isJson } from '../management/parse-input.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import {
   AUTH_METHOD,

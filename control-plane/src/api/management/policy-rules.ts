@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { isCountry } from '../../../policies/geo-restrict.ts';
-import { problemOfCidr } from '../../../policies/ip-allowlist.ts';
-import { MAX_RULES_TEXT, type Policy, type PolicyTarget, TARGET_TYPES } from '../../../core/policy.ts';
-import { isZone } from '../../../policies/zone-clock.ts';
-import { lineSchema, timeSchema } from './fields.ts';
-import { pageQuery } from './pages.ts';
+import { MAX_RULES_TEXT } from '../../core/policy.ts';
+import { isCountry } from '../../policies/geo-restrict.ts';
+import { problemOfCidr } from '../../policies/ip-allowlist.ts';
+import { isZone } from '../../policies/zone-clock.ts';
 
 const MAX_RULES = 20;
 const MAX_WINDOWS = 50;
@@ -40,7 +38,7 @@ const cidrSchema = z
   })
   .meta({ examples: ['10.0.0.0/8'] });
 
-const ruleSchema = z
+export const ruleSchema = z
   .discriminatedUnion('type', [
     z.strictObject({
       type: z.literal('time_window'),
@@ -73,7 +71,7 @@ const ruleSchema = z
   ])
   .meta({ id: 'PolicyRule' });
 
-const rulesSchema = z
+export const rulesSchema = z
   .array(ruleSchema)
   .min(1)
   .max(MAX_RULES)
@@ -86,69 +84,3 @@ const rulesSchema = z
       rules.flatMap((rule) => (rule.type === 'ip_allowlist' ? rule.cidrs : [])).length <= MAX_CIDRS_OF_POLICY,
     `must hold at most ${MAX_CIDRS_OF_POLICY} networks together`,
   );
-
-const nameSchema = lineSchema(100);
-
-export const policySchema = z
-  .object({
-    id: z.string().meta({ examples: ['pol_…'] }),
-    name: z.string(),
-    enabled: z.boolean(),
-    rules: z.array(ruleSchema),
-    createdAt: timeSchema,
-    updatedAt: timeSchema,
-  })
-  .meta({ id: 'Policy' });
-
-export const newPolicySchema = z
-  .strictObject({ name: nameSchema, enabled: z.boolean().optional(), rules: rulesSchema })
-  .meta({ id: 'NewPolicy', description: 'enabled: true unless it says otherwise. All rules must allow.' });
-
-export const policyChangesSchema = z
-  .strictObject({
-    name: nameSchema.optional(),
-    enabled: z.boolean().optional(),
-    rules: rulesSchema
-      .optional()
-      .meta({ description: 'All of them; the n-th rule of a type keeps what it has counted' }),
-  })
-  .meta({ id: 'PolicyChanges' });
-
-const targetMembers = {
-  targetType: z.enum(TARGET_TYPES),
-  targetId: z.string().max(200).meta({ description: 'An agent’s or proxy’s id, or a token’s service name' }),
-};
-
-export const attachmentSchema = z.strictObject(targetMembers).meta({ id: 'PolicyAttachment' });
-
-export const policyQuery = z
-  .strictObject({
-    ...pageQuery,
-    targetType: targetMembers.targetType.optional(),
-    targetId: targetMembers.targetId.optional(),
-  })
-  .refine(({ targetType, targetId }) => (targetType === undefined) === (targetId === undefined), {
-    path: ['targetId'],
-    message: 'goes with targetType, and neither alone',
-  });
-
-export const toTarget = ({
-  targetType: type,
-  targetId: id,
-}: z.output<typeof attachmentSchema>): PolicyTarget => ({
-  type,
-  id,
-});
-
-export const toAttachmentView = ({ type, id }: PolicyTarget): z.output<typeof attachmentSchema> => ({
-  targetType: type,
-  targetId: id,
-});
-
-/** Without the ids of rules, which are the service's own: what was read can be sent back changed. */
-export function toPolicyView({ vaultId: _own, rules, ...shown }: Policy): z.output<typeof policySchema> {
-  return {
-    ...shown,
-    rules: rules.map(({ id: _id, ...settings }) => settings as z.output<typeof ruleSchema>),
-  };
-}

@@ -1,11 +1,27 @@
+import { thumbprintSchema } from '@svault/shared/schemas';
+import { z } from 'zod';
 import { type Actor, changeBy } from '../../core/actor.ts';
 import { refusal } from '../../core/errors.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { tokenOf } from '../../management/tokens.ts';
 import { type StoreTickets, type Tickets, boundWebhookOf } from '../../webhook/tickets.ts';
-import { serviceNameParams } from './schemas/fields.ts';
-import { storeAddressSchema, storeTicketRequestSchema } from './schemas/tokens.ts';
-import { credentialTicketRequestSchema, credentialTicketSchema } from './schemas/webhook.ts';
+import { serviceNameParams, timeSchema } from './fields.ts';
+import { storeAddressSchema } from './tokens.ts';
+
+const credentialTicketRequestSchema = z.strictObject({
+  jkt: thumbprintSchema.optional().meta({ description: "Thumbprint of a sealed record's recipient" }),
+});
+
+const credentialTicketSchema = z.object({
+  url: z.string().meta({ description: 'Works once' }),
+  expiresAt: timeSchema,
+});
+
+const storeTicketRequestSchema = z.strictObject({
+  ifv: z.int().min(0).optional().meta({
+    description: 'The version that may be replaced, 0 for none; a member can say 0 only, and need not',
+  }),
+});
 
 /** Tickets for owners: the secret goes between them and the webhook, past this service. */
 export function createTokenTicketRoutes({

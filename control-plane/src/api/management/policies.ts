@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import { type Clock, formatTime, parseTime } from '@svault/shared';
-import { type ManagementRoute, defineRoute } from './route-definition.ts';
-import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
+import { z } from 'zod';
+import { type Policy, type PolicyTarget, TARGET_TYPES } from '../../core/policy.ts';
+import type { Stores } from '../../core/stores.ts';
 import {
   attachPolicy,
   createPolicy,
@@ -11,20 +11,74 @@ import {
   updatePolicy,
 } from '../../management/manage-policies.ts';
 import { simulate } from '../../management/simulate.ts';
-import type { Stores } from '../../core/stores.ts';
-import { idParams } from './schemas/fields.ts';
-import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
-import {
-  attachmentSchema,
-  newPolicySchema,
-  policyChangesSchema,
-  policyQuery,
-  policySchema,
-  toAttachmentView,
-  toPolicyView,
-  toTarget,
-} from './schemas/policies.ts';
-import { imaginedRequestSchema, simulationSchema, toCaller, toSimulationView } from './schemas/simulation.ts';
+import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
+import { idParams, lineSchema, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
+import { ruleSchema, rulesSchema } from './policy-rules.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import { imaginedRequestSchema, simulationSchema, toCaller, toSimulationView } from './policy-simulation.ts';
+
+const nameSchema = lineSchema(100);
+
+export const policySchema = z
+  .object({
+    id: z.string().meta({ examples: ['pol_…'] }),
+    name: z.string(),
+    enabled: z.boolean(),
+    rules: z.array(ruleSchema),
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+  })
+  .meta({ id: 'Policy' });
+
+const newPolicySchema = z
+  .strictObject({ name: nameSchema, enabled: z.boolean().optional(), rules: rulesSchema })
+  .meta({ id: 'NewPolicy', description: 'enabled: true unless it says otherwise. All rules must allow.' });
+
+const policyChangesSchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    enabled: z.boolean().optional(),
+    rules: rulesSchema
+      .optional()
+      .meta({ description: 'All of them; the n-th rule of a type keeps what it has counted' }),
+  })
+  .meta({ id: 'PolicyChanges' });
+
+const targetMembers = {
+  targetType: z.enum(TARGET_TYPES),
+  targetId: z.string().max(200).meta({ description: 'An agent’s or proxy’s id, or a token’s service name' }),
+};
+
+export const attachmentSchema = z.strictObject(targetMembers).meta({ id: 'PolicyAttachment' });
+
+const policyQuery = z
+  .strictObject({
+    ...pageQuery,
+    targetType: targetMembers.targetType.optional(),
+    targetId: targetMembers.targetId.optional(),
+  })
+  .refine(({ targetType, targetId }) => (targetType === undefined) === (targetId === undefined), {
+    path: ['targetId'],
+    message: 'goes with targetType, and neither alone',
+  });
+
+const toTarget = ({ targetType: type, targetId: id }: z.output<typeof attachmentSchema>): PolicyTarget => ({
+  type,
+  id,
+});
+
+export const toAttachmentView = ({ type, id }: PolicyTarget): z.output<typeof attachmentSchema> => ({
+  targetType: type,
+  targetId: id,
+});
+
+/** Without the ids of rules, which are the service's own: what was read can be sent back changed. */
+export function toPolicyView({ vaultId: _own, rules, ...shown }: Policy): z.output<typeof policySchema> {
+  return {
+    ...shown,
+    rules: rules.map(({ id: _id, ...settings }) => settings as z.output<typeof ruleSchema>),
+  };
+}
 
 export function createPolicyRoutes({
   clock,

@@ -1,16 +1,18 @@
-import { z } from 'zod';
 import { type Id, formatTime, parseTime } from '@svault/shared';
 import { OUTCOMES } from '@svault/shared/schemas';
-import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../../core/audit-event.ts';
-import type { AuditFilter } from '../../../core/audit-store.ts';
-import { invalidArgument } from '../../../core/errors.ts';
-import { isTime, timeSchema } from './fields.ts';
-import { pageQuery, pageRequest, pageSchema } from './pages.ts';
+import { z } from 'zod';
+import { findEvents } from '../../audit/events-query.ts';
+import { createLogVerification } from '../../audit/verify.ts';
+import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../core/audit-event.ts';
+import type { AuditFilter, AuditStore } from '../../core/audit-store.ts';
+import { invalidArgument } from '../../core/errors.ts';
+import { isTime, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();
 
 /** Any id or name is let through: one that nothing has matches no event. */
-export const auditQuery = z.strictObject({
+const auditQuery = z.strictObject({
   ...pageQuery,
   agentId: z.string().max(128).optional(),
   serviceName: z.string().max(255).optional(),
@@ -19,7 +21,7 @@ export const auditQuery = z.strictObject({
   to: timeQuery.meta({ description: 'Exclusive' }),
 });
 
-export const auditEventSchema = z
+const auditEventSchema = z
   .object({
     seq: z.int().meta({ description: 'Grows by one in each account' }),
     id: z.string(),
@@ -38,7 +40,7 @@ export const auditEventSchema = z
 
 export const auditPageSchema = pageSchema(auditEventSchema);
 
-export const logVerdictSchema = z
+const logVerdictSchema = z
   .object({
     intact: z.boolean(),
     events: z.int().optional(),
@@ -49,7 +51,7 @@ export const logVerdictSchema = z
   .meta({ id: 'AuditVerdict' });
 
 /** Times in the form in which events have theirs, so that text compares as time. */
-export function toAuditFilter(query: z.output<typeof auditQuery>): AuditFilter {
+function toAuditFilter(query: z.output<typeof auditQuery>): AuditFilter {
   const { agentId, serviceName, eventType, from, to } = query;
   return {
     agentId: agentId as Id<'agt'> | undefined,
@@ -92,4 +94,37 @@ export function toAuditView({
     typeof value === 'object' ? [...value] : value,
   ]);
   return { ...event, ...(detail && { detail: Object.fromEntries(members) as Record<string, string> }) };
+}
+
+/** The account's log, newest first, and the proof that nobody changed it. */
+export function createAuditRoutes({
+  log,
+}: {
+  readonly log: Pick<AuditStore, 'look' | 'after' | 'chainOf'>;
+}): readonly ManagementRoute[] {
+  const verify = createLogVerification(log);
+  const shared = { tag: 'Audit', method: 'get', role: 'member', whenLocked: 'answers', audit: [] } as const;
+  return [
+    defineRoute({
+      ...shared,
+      path: '/api/audit',
+      operation: 'listAuditEvents',
+      summary:
+        'List what happened, newest first; a page may hold less than asked for and still have a cursor',
+      query: auditQuery,
+      answer: { status: 200, schema: auditPageSchema },
+      handle: async ({ actor, query }) => {
+        const page = await findEvents(log, actor.vaultId, toAuditFilter(query), logPageRequest(query));
+        return { ...page, items: page.items.map(toAuditView) };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      path: '/api/audit/verify',
+      operation: 'verifyAuditLog',
+      summary: 'Follow the chain of hashes and say where it breaks',
+      answer: { status: 200, schema: logVerdictSchema },
+      handle: ({ actor }) => verify(actor.vaultId),
+    }),
+  ];
 }

@@ -1,8 +1,25 @@
 import type { Clock } from '@svault/shared';
+import { z } from 'zod';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import type { Stores } from '../../core/stores.ts';
-import { lockVault, ownVault, unlockVault } from '../../core/vault.ts';
-import { toVaultView, vaultSchema } from './schemas/account.ts';
+import { type Vault, lockVault, ownVault, unlockVault } from '../../core/vault.ts';
+import { timeSchema } from './fields.ts';
+
+export const vaultSchema = z
+  .object({
+    id: z.string().meta({ examples: ['vlt_…'] }),
+    locked: z.boolean(),
+    lockedAt: timeSchema.nullable(),
+    createdAt: timeSchema,
+  })
+  .meta({ id: 'Vault' });
+
+export const toVaultView = ({ id, lockedAt, createdAt }: Vault): z.output<typeof vaultSchema> => ({
+  id,
+  locked: lockedAt !== undefined,
+  lockedAt: lockedAt ?? null,
+  createdAt,
+});
 
 export function createVaultRoutes({
   clock,

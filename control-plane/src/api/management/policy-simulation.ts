@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { RULE_TYPES, TARGET_TYPES } from '../../core/policy.ts';
+import type { ImaginedRequest, Simulation } from '../../management/simulate.ts';
+import { isAddress } from '../../policies/request-facts.ts';
 import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
-import { isAddress } from '../../../policies/request-facts.ts';
-import type { ImaginedRequest, Simulation } from '../../../management/simulate.ts';
-import { RULE_TYPES, TARGET_TYPES } from '../../../core/policy.ts';
 
 export const imaginedRequestSchema = z
   .strictObject({

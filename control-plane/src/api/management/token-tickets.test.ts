@@ -2,7 +2,7 @@ import type { Id } from '@svault/shared';
 import { expect, it } from 'vitest';
 import type { Actor, Role } from '../../core/actor.ts';
 import type { Stores } from '../../core/stores.ts';
-import { createTokenTicketRoutes } from './token-ticket-routes.ts';
+import { createTokenTicketRoutes } from './token-tickets.ts';
 
 /** Asks for a store ticket as a member of that role. @returns the version that the ticket may replace */
 async function replacedBy(role: Role, ifv?: number): Promise<number | undefined> {

@@ -1,12 +1,32 @@
-import type { z } from 'zod';
-import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import { z } from 'zod';
 import { refusal } from '../../core/errors.ts';
-import type { RefreshResult, TokenRefresh } from '../../refresh/refresh-result.ts';
 import { tokenOf } from '../../management/tokens.ts';
-import { boundWebhookOf } from '../../webhook/tickets.ts';
+import type { RefreshResult, TokenRefresh } from '../../refresh/refresh-result.ts';
 import { asRefusal } from '../../webhook/call-failed.ts';
-import { serviceNameParams } from './schemas/fields.ts';
-import { tokenRefreshSchema } from './schemas/token-refresh.ts';
+import { boundWebhookOf } from '../../webhook/tickets.ts';
+import { serviceNameParams, timeSchema } from './fields.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+
+const tokenRefreshSchema = z
+  .object({
+    outcome: z
+      .enum([
+        'refreshed',
+        'accepted',
+        'failed',
+        'not_refreshable',
+        'provider_not_configured',
+        'reauth_needed',
+      ])
+      .meta({
+        description:
+          'accepted: the webhook sees to it; failed: try again later; not_refreshable: it has no provider or no refresh ' +
+          'token; provider_not_configured: no provider of the account has its token URL and client id; reauth_needed: ' +
+          'the owner has to authorise anew, and store what comes of it',
+      }),
+    expiryTime: timeSchema.optional().meta({ description: 'Of the new one, where it has one' }),
+  })
+  .meta({ id: 'TokenRefresh' });
 
 /** A token refreshed because its owner says so. */
 export function createTokenRefreshRoutes({

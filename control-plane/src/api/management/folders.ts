@@ -1,11 +1,47 @@
-import { z } from 'zod';
 import type { Clock } from '@svault/shared';
-import { createFolder, deleteFolder, folderOf, updateFolder } from '../../management/folders.ts';
-import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import { z } from 'zod';
+import { type Folder, MAX_FOLDER_TOKENS } from '../../core/folder.ts';
 import type { Stores } from '../../core/stores.ts';
-import { folderChangesSchema, folderSchema, newFolderSchema, toFolderView } from './schemas/folders.ts';
-import { idParams } from './schemas/fields.ts';
-import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
+import { createFolder, deleteFolder, folderOf, updateFolder } from '../../management/folders.ts';
+import {
+  idParams,
+  lineSchema,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  serviceNameSchema,
+  timeSchema,
+  uniqueList,
+} from './fields.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+
+export const folderSchema = z
+  .object({
+    id: z.string().meta({ examples: ['fld_…'] }),
+    name: z.string(),
+    serviceNames: z.array(z.string()).meta({ description: 'The tokens in it' }),
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+  })
+  .meta({ id: 'Folder' });
+
+const nameSchema = lineSchema(100);
+const serviceNamesSchema = uniqueList(serviceNameSchema, MAX_FOLDER_TOKENS);
+
+const newFolderSchema = z
+  .strictObject({ name: nameSchema, serviceNames: serviceNamesSchema.optional() })
+  .meta({ id: 'NewFolder', description: 'A group of tokens of the account.' });
+
+const folderChangesSchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    serviceNames: serviceNamesSchema.optional().meta({ description: "Takes the former list's place" }),
+  })
+  .meta({ id: 'FolderChanges' });
+
+export function toFolderView({ vaultId: _own, ...folder }: Folder): z.output<typeof folderSchema> {
+  return { ...folder, serviceNames: [...folder.serviceNames] };
+}
 
 /** Groups of tokens, from which grants are made. */
 export function createFolderRoutes({

@@ -1,7 +1,9 @@
-import { z } from 'zod';
-import type { Clock } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import { AGENT_STATUSES } from '../../core/agent.ts';
+import type { Clock } from '@svault/shared';
+import { thumbprintSchema } from '@svault/shared/schemas';
+import { z } from 'zod';
+import { AGENT_STATUSES, type Agent } from '../../core/agent.ts';
+import type { Stores } from '../../core/stores.ts';
 import {
   agentOf,
   agentToChange,
@@ -12,18 +14,68 @@ import {
   setAgentStatus,
   updateAgent,
 } from '../../management/manage-agents.ts';
-import { type ManagementRoute, defineRoute } from './route-definition.ts';
-import type { Stores } from '../../core/stores.ts';
 import {
-  agentChangesSchema,
-  agentSchema,
-  agentWithKeySchema,
-  apiKeySchema,
-  newAgentSchema,
-  toAgentView,
-} from './schemas/agents.ts';
-import { idParams } from './schemas/fields.ts';
-import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
+  idParams,
+  lineSchema,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  textSchema,
+  timeSchema,
+} from './fields.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+
+const nameSchema = lineSchema(100);
+const descriptionSchema = textSchema(1_000);
+
+export const agentSchema = z
+  .object({
+    id: z.string().meta({ examples: ['agt_…'] }),
+    name: z.string(),
+    description: z.string(),
+    status: z.enum(AGENT_STATUSES),
+    ownerId: z.string(),
+    mcpEnabled: z.boolean(),
+    sealingKeyThumbprint: z.string().optional(),
+    createdAt: timeSchema,
+    lastUsedAt: timeSchema.nullable(),
+    keyPrefix: z.string().meta({ description: 'The first characters of its key' }),
+  })
+  .meta({ id: 'Agent' });
+
+const agentWithKeySchema = z.object({
+  agent: agentSchema,
+  apiKey: z.string().meta({ description: 'The key, in full; keep it now' }),
+});
+
+const apiKeySchema = z.object({ apiKey: z.string() });
+
+const newAgentSchema = z
+  .strictObject({
+    name: nameSchema,
+    description: descriptionSchema.optional(),
+    mcpEnabled: z.boolean().optional(),
+    sealingKeyThumbprint: thumbprintSchema.optional(),
+  })
+  .meta({ id: 'NewAgent' });
+
+const agentChangesSchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    description: descriptionSchema.optional(),
+    mcpEnabled: z.boolean().optional(),
+    sealingKeyThumbprint: thumbprintSchema.nullable().optional(),
+  })
+  .meta({ id: 'AgentChanges' });
+
+export function toAgentView(agent: Agent): z.output<typeof agentSchema> {
+  const { vaultId: _own, sealingKeyThumbprint, lastUsedAt, ...shown } = agent;
+  return {
+    ...shown,
+    ...(sealingKeyThumbprint !== undefined && { sealingKeyThumbprint }),
+    lastUsedAt: lastUsedAt ?? null,
+  };
+}
 
 export function createAgentRoutes({
   clock,

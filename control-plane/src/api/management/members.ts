@@ -1,18 +1,54 @@
-import { z } from 'zod';
 import type { Clock } from '@svault/shared';
+import { z } from 'zod';
+import { ROLES } from '../../core/actor.ts';
+import type { Stores } from '../../core/stores.ts';
+import { EMAIL_CHARACTERS, EMAIL_FORM } from '../../core/user.ts';
 import { addMember, changeRole, inviteMember, removeMember } from '../../management/members.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
+import { idParams, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
-import type { Stores } from '../../core/stores.ts';
-import { idParams } from './schemas/fields.ts';
-import { pageQuery, pageRequest, pageSchema } from './schemas/pages.ts';
-import {
-  invitedMemberSchema,
-  memberChangeSchema,
-  memberSchema,
-  newMemberSchema,
-  signInLinkSchema,
-} from './schemas/members.ts';
+
+const memberSchema = z
+  .object({
+    id: z.string().meta({ examples: ['usr_…'] }),
+    email: z.string(),
+    role: z.enum(ROLES),
+    isOwner: z.boolean(),
+    createdAt: timeSchema,
+  })
+  .meta({ id: 'Member' });
+
+const newMemberSchema = z
+  .strictObject({
+    email: z
+      .string()
+      .max(EMAIL_CHARACTERS)
+      .regex(EMAIL_FORM, 'must be an e-mail address')
+      .meta({
+        override: ({ jsonSchema }) => {
+          jsonSchema.format = 'email';
+          delete jsonSchema.pattern;
+        },
+      }),
+    role: z.enum(ROLES),
+  })
+  .meta({ id: 'NewMember' });
+
+const memberChangeSchema = z.strictObject({ role: z.enum(ROLES).optional() }).meta({ id: 'MemberChange' });
+
+const signInLinkSchema = z
+  .object({
+    url: z.string().meta({ description: 'Signs its person in once; not kept, and cannot be shown again' }),
+    expiresAt: timeSchema,
+  })
+  .meta({ id: 'SignInLink' });
+
+const invitedMemberSchema = z.object({
+  member: memberSchema,
+  link: signInLinkSchema
+    .optional()
+    .meta({ description: 'Absent where people sign in at an identity provider' }),
+});
 
 /** The people of an account; for admins (contract.md, "Admin only"). */
 export function createMemberRoutes({

@@ -1,0 +1,239 @@
+import type { Clock, Id } from '@svault/shared';
+import { z } from 'zod';
+import { type Actor, ROLES } from '../../core/actor.ts';
+import type { AdminKey } from '../../core/admin-key.ts';
+import { notFound } from '../../core/errors.ts';
+import { SESSION_KINDS, SIGN_IN_METHODS, type Session } from '../../core/session.ts';
+import type { Stores } from '../../core/stores.ts';
+import { createAdminKey, deleteAdminKey } from '../../management/admin-keys.ts';
+import { noPasswordsHere } from '../../sign-in/methods.ts';
+import { PASSWORD_CHARACTERS } from '../../sign-in/passwords.ts';
+import { endSession } from '../../sign-in/sessions.ts';
+import type { PasswordSetting } from '../../sign-in/set-password.ts';
+import {
+  SECRET_CHARACTERS,
+  idParams,
+  lineSchema,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  timeSchema,
+} from './fields.ts';
+import { type ManagementRoute, defineRoute } from './route-definition.ts';
+
+export const meSchema = z
+  .object({
+    id: z.string().meta({ examples: ['usr_…'] }),
+    email: z.string(),
+    role: z.enum(ROLES),
+    isOwner: z.boolean(),
+    vaultId: z.string().meta({ examples: ['vlt_…'] }),
+    via: z.enum(['adminKey', 'session']).meta({ description: 'How this request is signed in' }),
+    method: z
+      .enum(SIGN_IN_METHODS)
+      .nullable()
+      .meta({ description: 'How the session was signed in; null for an admin key' }),
+  })
+  .meta({ id: 'Me' });
+
+const { min, max } = PASSWORD_CHARACTERS;
+
+const newPasswordSchema = z
+  .strictObject({
+    currentPassword: z.string().max(SECRET_CHARACTERS).optional().meta({
+      description: 'Needed where there is one, but for ten minutes after a sign-in by one-time link',
+    }),
+    newPassword: z
+      .string()
+      .max(SECRET_CHARACTERS)
+      .meta({
+        description: `${min} to ${max} characters, not the e-mail address`,
+        override: { type: 'string', minLength: min, maxLength: max },
+      }),
+  })
+  .meta({ id: 'NewPassword' });
+
+export const adminKeySchema = z
+  .object({
+    id: z.string().meta({ examples: ['adk_…'] }),
+    name: z.string(),
+    origin: z.enum(['settings', 'api']).meta({ description: 'settings: from SV_BOOTSTRAP_ADMIN_KEY' }),
+    userId: z.string(),
+    keyPrefix: z.string(),
+    createdAt: timeSchema,
+    lastUsedAt: timeSchema.nullable(),
+  })
+  .meta({ id: 'AdminKey' });
+
+const newAdminKeySchema = z.strictObject({ name: lineSchema(100) }).meta({ id: 'NewAdminKey' });
+
+const adminKeyWithKeySchema = z.object({
+  adminKey: adminKeySchema,
+  key: z.string().meta({ description: 'The key, in full; it is not kept and cannot be shown again' }),
+});
+
+export const sessionSchema = z
+  .object({
+    id: z.string().meta({ examples: ['ses_…'] }),
+    kind: z.enum(SESSION_KINDS),
+    userId: z.string(),
+    agentId: z
+      .string()
+      .optional()
+      .meta({ examples: ['agt_…'], description: 'Whom an MCP client acts as; of kind oauth only' }),
+    clientId: z
+      .string()
+      .optional()
+      .meta({
+        examples: ['https://app.example.com/client.json', 'ocl_…', 'prx_…'],
+        description:
+          'The address at which an MCP client describes itself, or the id of one that only registered; or a proxy, for which this service is the client of its upstream',
+      }),
+    client: z.string().meta({ description: 'What the client called itself' }),
+    current: z.boolean().meta({ description: 'Whether this request is signed in by it' }),
+    createdAt: timeSchema,
+    lastUsedAt: timeSchema,
+    expiresAt: timeSchema,
+  })
+  .meta({ id: 'Session' });
+
+export const toAdminKeyView = ({ lastUsedAt, ...key }: AdminKey): z.output<typeof adminKeySchema> => ({
+  ...key,
+  lastUsedAt: lastUsedAt ?? null,
+});
+
+const toSessionView = (session: Session, current: string): z.output<typeof sessionSchema> => ({
+  ...session,
+  current: session.id === current,
+});
+
+/** Members see and end their own sessions, admins all of the account. */
+const sessionsOf = ({ role, userId }: Actor): Id<'usr'> | undefined =>
+  role === 'admin' ? undefined : userId;
+
+export function createAccountRoutes({
+  clock,
+  stores,
+}: {
+  readonly clock: Clock;
+  readonly stores: Pick<Stores, 'adminKeys' | 'sessions' | 'users'>;
+}): readonly ManagementRoute[] {
+  const account = { tag: 'Account', role: 'member', whenLocked: 'answers', audit: [] } as const;
+  const adminKeys = { tag: 'Admin keys', role: 'admin' } as const;
+  return [
+    defineRoute({
+      ...account,
+      method: 'get',
+      path: '/api/me',
+      operation: 'getMe',
+      summary: 'Read who this request is signed in as',
+      answer: { status: 200, schema: meSchema },
+      handle: async ({ actor: { userId, vaultId, via, credentialId } }) => {
+        const user = await stores.users.get(vaultId, userId);
+        if (user === undefined) throw notFound();
+        if (via === 'adminKey') return { ...user, via, method: null };
+        const session = await stores.sessions.get(vaultId, credentialId as Id<'ses'>);
+        return { ...user, via, method: session?.method ?? null };
+      },
+    }),
+    defineRoute({
+      ...account,
+      method: 'get',
+      path: '/api/sessions',
+      operation: 'listSessions',
+      summary: 'List sign-ins and the sessions of MCP clients, oldest first',
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, schema: pageSchema(sessionSchema) },
+      handle: async ({ actor, query }) => {
+        const page = await stores.sessions.list(actor.vaultId, sessionsOf(actor), pageRequest(query, 2));
+        return { ...page, items: page.items.map((session) => toSessionView(session, actor.credentialId)) };
+      },
+    }),
+    defineRoute({
+      ...account,
+      method: 'delete',
+      path: '/api/sessions/{id}',
+      operation: 'endSession',
+      summary: 'End a session: sign a person out, or take an agent from an MCP client',
+      audit: ['SESSION_REVOKED', 'OAUTH_SESSION_REVOKED'],
+      params: idParams,
+      answer: { status: 204 },
+      handle: async ({ actor, transaction, params }) => {
+        const ended = await transaction((inside) => endSession(inside, actor, params.id, sessionsOf(actor)));
+        if (!ended) throw notFound();
+      },
+    }),
+    defineRoute({
+      ...adminKeys,
+      method: 'post',
+      path: '/api/admin-keys',
+      operation: 'createAdminKey',
+      summary: 'Make an admin key; it is in the answer and nowhere else',
+      whenLocked: 'refused',
+      audit: ['ADMIN_KEY_CREATED'],
+      body: newAdminKeySchema,
+      answer: { status: 201, schema: adminKeyWithKeySchema },
+      handle: async ({ actor, body, transaction }) => {
+        const made = await transaction((inside) => createAdminKey(inside, actor, body.name, clock));
+        return { adminKey: toAdminKeyView(made.adminKey), key: made.key };
+      },
+    }),
+    defineRoute({
+      ...adminKeys,
+      method: 'get',
+      path: '/api/admin-keys',
+      operation: 'listAdminKeys',
+      summary: 'List admin keys, oldest first',
+      whenLocked: 'answers',
+      audit: [],
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, schema: pageSchema(adminKeySchema) },
+      handle: async ({ actor, query }) => {
+        const page = await stores.adminKeys.list(actor.vaultId, pageRequest(query, 2));
+        return { ...page, items: page.items.map(toAdminKeyView) };
+      },
+    }),
+    defineRoute({
+      ...adminKeys,
+      method: 'delete',
+      path: '/api/admin-keys/{id}',
+      operation: 'deleteAdminKey',
+      summary: 'Revoke an admin key',
+      whenLocked: 'refused',
+      audit: ['ADMIN_KEY_DELETED'],
+      params: idParams,
+      answer: { status: 204 },
+      handle: ({ actor, transaction, params }) =>
+        transaction((inside) => deleteAdminKey(inside, actor, params.id)),
+    }),
+  ];
+}
+
+/** @param setting undefined where people sign in at an identity provider */
+export function createPasswordRoutes({
+  setting,
+}: {
+  readonly setting: PasswordSetting | undefined;
+}): readonly ManagementRoute[] {
+  return [
+    defineRoute({
+      method: 'post',
+      path: '/api/me/password',
+      operation: 'setPassword',
+      tag: 'Account',
+      summary: 'Set your own password and end your other sessions; 404 with an identity provider',
+      role: 'member',
+      whenLocked: 'refused',
+      audit: ['MEMBER_UPDATED'],
+      limit: 'password_login',
+      body: newPasswordSchema,
+      answer: { status: 204 },
+      refusals: ['NOT_FOUND', 'CONFLICT'],
+      handle: async ({ actor, body, transaction }) => {
+        if (setting === undefined) throw noPasswordsHere();
+        const { currentPassword, newPassword } = body;
+        await setting.set(actor, { currentPassword, newPassword }, transaction);
+      },
+    }),
+  ];
+}

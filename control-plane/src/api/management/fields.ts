@@ -1,0 +1,98 @@
+import { parseTime } from '@svault/shared';
+import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
+import { z } from 'zod';
+import type {} from 'zod-openapi';
+import { invalidArgument } from '../../core/errors.ts';
+import { type PageRequest, readCursor } from '../../core/paging.ts';
+
+/** Longer than any password or token: what does not fit is wrong like any other, and not malformed. */
+export const SECRET_CHARACTERS = 1_024;
+
+export const timeSchema = z.string().meta({ format: 'date-time', examples: ['2026-11-20T12:00:00.000Z'] });
+
+/** Protocol section 2: UTC, zero to nine digits of a second. */
+export const isTime = (text: string): boolean => parseTime(text) !== undefined;
+
+/** One line of text that people read: no control characters, no white space around it. */
+export const lineSchema = (maxCharacters: number): z.ZodString =>
+  z
+    .string()
+    .max(maxCharacters)
+    .regex(/^[^\p{Cc}\s]([^\p{Cc}]*[^\p{Cc}\s])?$/u, 'must be one line without spaces around it');
+
+/** A list in which nothing occurs twice; the place of a repetition is named. */
+export const uniqueList = <T extends z.ZodType<string>>(item: T, maxItems: number): z.ZodArray<T> =>
+  z
+    .array(item)
+    .max(maxItems)
+    .superRefine((items, context) => {
+      for (const [index, text] of items.entries())
+        if (items.indexOf(text) < index)
+          context.addIssue({ code: 'custom', path: [index], message: 'is in the list already' });
+    })
+    .meta({ uniqueItems: true });
+
+/** Text of several lines. */
+export const textSchema = (maxCharacters: number): z.ZodString =>
+  z
+    .string()
+    .max(maxCharacters)
+    .regex(/^[^\p{Cc}]*(?:[\n\r\t][^\p{Cc}]*)*$/u, 'must have no control characters but tabs and line ends');
+
+/** Protocol section 5. */
+export const serviceNameSchema = wireServiceName.meta({
+  description: 'A service name: 1 to 128 characters, no slash, no control characters',
+  examples: ['github'],
+});
+
+/** A service name in a path. Any text is let through: one that is no service name is not found, like an unknown one. */
+export const serviceNameParams = z.object({ serviceName: z.string() });
+
+/** An id in a path. Any text is let through: one that is no id is not found, like an unknown one. */
+export const idParams = z.object({ id: z.string() });
+
+/** Most items of one page. A list of tokens asks the webhook about a page in one batch, which takes 100. */
+const MAX_PAGE = 100;
+const DEFAULT_PAGE = 50;
+
+export const pageQuery = {
+  limit: z
+    .string()
+    .refine(
+      (text) => /^[1-9][0-9]{0,2}$/.test(text) && Number(text) <= MAX_PAGE,
+      `must be a whole number from 1 to ${MAX_PAGE}`,
+    )
+    .optional()
+    .meta({
+      description: 'Most items to give',
+      override: { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE },
+    }),
+  cursor: z.string().max(1_000).optional().meta({ description: 'nextCursor of the page before' }),
+};
+
+/**
+ * The page that a list's query asks for.
+ *
+ * @param parts how many parts the list's sort key has
+ * @throws AppError INVALID_ARGUMENT for a cursor that no page of such a list gave
+ */
+export function pageRequest(
+  query: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
+  parts: number,
+): PageRequest {
+  const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
+  if (query.cursor === undefined) return { limit, after: undefined };
+  const after = readCursor(query.cursor, parts);
+  if (after === undefined) throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
+  return { limit, after };
+}
+
+/** `{ items, nextCursor? }` */
+export function pageSchema<T extends z.ZodType>(
+  item: T,
+): z.ZodObject<{ items: z.ZodArray<T>; nextCursor: z.ZodOptional<z.ZodString> }> {
+  return z.object({
+    items: z.array(item),
+    nextCursor: z.string().optional().meta({ description: 'Opaque; absent when nothing is left' }),
+  });
+}

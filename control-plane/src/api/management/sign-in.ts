@@ -1,0 +1,247 @@
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import type { Clock } from '@svault/shared';
+import { z } from 'zod';
+import { ROLES } from '../../core/actor.ts';
+import { refusal } from '../../core/errors.ts';
+import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import { EMAIL_CHARACTERS } from '../../core/user.ts';
+import { beginCliLogin, exchangeCliCode } from '../../sign-in/cli/login.ts';
+import { refreshCliSession } from '../../sign-in/cli/sessions.ts';
+import { signInByLink } from '../../sign-in/login-link.ts';
+import { isLoopbackRedirect } from '../../sign-in/loopback-redirect.ts';
+import { noPasswordsHere } from '../../sign-in/methods.ts';
+import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../sign-in/pkce.ts';
+import { type SignedIn, endSession } from '../../sign-in/sessions.ts';
+import type { SignInByPassword } from '../../sign-in/sign-in-by-password.ts';
+import type { SessionCookie } from '../http/cookies.ts';
+import type { SetSessionCookie } from '../pages/set-session-cookie.ts';
+import { meSchema } from './account.ts';
+import { SECRET_CHARACTERS } from './fields.ts';
+import { type Exchange, type ManagementRoute, definePublicRoute, defineRoute } from './route-definition.ts';
+
+const loginLinkSchema = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'LoginLink' });
+
+/** Somebody who has just signed in. */
+const toSignedInView = ({ user, method }: SignedIn): z.output<typeof meSchema> => ({
+  ...user,
+  via: 'session',
+  method,
+});
+
+const passwordLoginSchema = z
+  .strictObject({
+    email: z.string().min(1).max(EMAIL_CHARACTERS),
+    password: z.string().min(1).max(SECRET_CHARACTERS),
+  })
+  .meta({ id: 'PasswordLogin' });
+
+/**
+ * Anybody may write it, and a person reads it while they decide: one line, whose every character shows, and with no
+ * heap of marks that covers the lines below. So it turns no reading direction around either.
+ */
+const CLIENT_FORM = /^(?!.*\p{M}{4})[^\p{C}\p{Zl}\p{Zp}\s](?:[^\p{C}\p{Zl}\p{Zp}]*[^\p{C}\p{Zl}\p{Zp}\s])?$/u;
+
+const cliLoginRequestSchema = z
+  .strictObject({
+    codeChallenge: z
+      .string()
+      .regex(CODE_CHALLENGE_FORM, 'must be the base64url of a SHA-256 (RFC 7636, S256)'),
+    redirectUri: z
+      .string()
+      .refine(isLoopbackRedirect, 'must be http://127.0.0.1:PORT/… or http://[::1]:PORT/… without a query')
+      .optional()
+      .meta({
+        description: 'Loopback address that gets the code; without it the page shows the code to paste',
+        examples: ['http://127.0.0.1:49152/callback'],
+      }),
+    client: z
+      .string()
+      .max(100)
+      .regex(CLIENT_FORM, 'must be one line of characters that show, without spaces around it')
+      .optional()
+      .meta({ description: 'Shown to the person who approves' }),
+  })
+  .meta({ id: 'CliLoginRequest' });
+
+const cliLoginSchema = z
+  .object({
+    requestId: z.string().meta({ examples: ['clr_…'], description: 'Also the state of the redirect' }),
+    authorizeUrl: z.string().meta({ description: 'To be opened in a browser' }),
+    userCode: z.string().meta({ examples: ['WDJB-MJHT'], description: 'To be compared with the page' }),
+    expiresInSeconds: z.int(),
+  })
+  .meta({ id: 'CliLogin' });
+
+const cliCodeSchema = z
+  .strictObject({
+    requestId: z.string().max(100).optional(),
+    code: z.string().min(1).max(SECRET_CHARACTERS),
+    codeVerifier: z.string().regex(CODE_VERIFIER_FORM, 'must be a code verifier (RFC 7636)'),
+  })
+  .meta({ id: 'CliCode' });
+
+const cliRefreshSchema = z
+  .strictObject({ refreshToken: z.string().min(1).max(SECRET_CHARACTERS) })
+  .meta({ id: 'CliRefresh' });
+
+const cliGrantSchema = z
+  .object({
+    accessToken: z.string().meta({ examples: ['svcli_…'] }),
+    refreshToken: z
+      .string()
+      .meta({ examples: ['svclir_…'], description: 'Takes the place of the former one' }),
+    expiresInSeconds: z.int().meta({ description: 'Until the access token ends' }),
+    user: z.object({
+      id: z.string(),
+      email: z.string(),
+      role: z.enum(ROLES),
+      isOwner: z.boolean(),
+      vaultId: z.string(),
+    }),
+  })
+  .meta({ id: 'CliGrant' });
+
+export function createLoginRoutes(options: {
+  readonly clock: Clock;
+  readonly cookie: SessionCookie;
+  readonly setSessionCookie: SetSessionCookie;
+  readonly stores: Pick<Stores, 'loginLinks'>;
+  readonly unitOfWork: UnitOfWork;
+  /** Undefined where people sign in at an identity provider. */
+  readonly signInByPassword: SignInByPassword | undefined;
+}): readonly ManagementRoute[] {
+  const { clock, cookie, setSessionCookie, stores, unitOfWork, signInByPassword } = options;
+  const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN', 'SESSION_REVOKED'] } as const;
+  const answer = { status: 200, schema: meSchema } as const;
+
+  const welcome = async (
+    signedIn: SignedIn,
+    exchange: Exchange,
+  ): Promise<ReturnType<typeof toSignedInView>> => {
+    exchange.setHeader('Set-Cookie', await setSessionCookie(exchange.header('cookie'), signedIn));
+    return toSignedInView(signedIn);
+  };
+
+  return [
+    definePublicRoute({
+      ...shared,
+      path: '/api/login/link',
+      operation: 'signInByLink',
+      summary: "Use up a one-time link's token and open a session",
+      limit: 'link_login',
+      body: loginLinkSchema,
+      answer,
+      refusals: ['UNAUTHENTICATED', 'FORBIDDEN'],
+      handle: async ({ body, exchange }) => {
+        const input = { token: body.token, client: clientOf(exchange) };
+        const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
+        if (signedIn !== undefined) return welcome(signedIn, exchange);
+        throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
+      },
+    }),
+    definePublicRoute({
+      ...shared,
+      path: '/api/login',
+      operation: 'signInByPassword',
+      summary: 'Open a session with e-mail and password; 404 where people sign in at an identity provider',
+      limit: 'password_login',
+      body: passwordLoginSchema,
+      answer,
+      refusals: ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'UNAVAILABLE'],
+      handle: async ({ body, exchange }) => {
+        if (signInByPassword === undefined) throw noPasswordsHere();
+        const signedIn = await signInByPassword({ ...body, client: clientOf(exchange) });
+        if (signedIn !== undefined) return welcome(signedIn, exchange);
+        throw refusal('UNAUTHENTICATED', 'E-mail or password is wrong.');
+      },
+    }),
+    defineRoute({
+      method: 'post',
+      path: '/api/logout',
+      operation: 'logout',
+      tag: 'Sign-in',
+      summary: "End this request's session; an admin key stays",
+      role: 'member',
+      whenLocked: 'answers',
+      audit: ['SESSION_REVOKED'],
+      answer: { status: 204 },
+      handle: async ({ actor, transaction, exchange }) => {
+        if (actor.via !== 'session') return;
+        await transaction((inside) => endSession(inside, actor, actor.credentialId, actor.userId));
+        exchange.setHeader('Set-Cookie', cookie.clear());
+      },
+    }),
+  ];
+}
+
+const clientOf = (exchange: Exchange): string => exchange.header('user-agent') ?? '';
+
+/** What a client is called that does not say. */
+const UNNAMED = 'a command-line client';
+
+/** Sign-in of the command-line client: RFC 8252 (loopback redirect, or a code to paste) with RFC 7636 (PKCE). */
+export function createCliLoginRoutes({
+  baseUrl,
+  clock,
+  masterKeys,
+  stores,
+  unitOfWork,
+}: {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly masterKeys: MasterKeys;
+  readonly stores: Pick<Stores, 'cliLogins'>;
+  readonly unitOfWork: UnitOfWork;
+}): readonly ManagementRoute[] {
+  const shared = { method: 'post', tag: 'Sign-in' } as const;
+  return [
+    definePublicRoute({
+      ...shared,
+      path: '/api/cli/login/begin',
+      operation: 'beginCliLogin',
+      summary: 'Ask for a sign-in, which a person approves in a browser within ten minutes',
+      audit: [],
+      limit: 'cli_login_begin',
+      body: cliLoginRequestSchema,
+      answer: { status: 200, schema: cliLoginSchema },
+      refusals: ['FORBIDDEN'],
+      handle: ({ body: { codeChallenge, redirectUri, client = UNNAMED }, exchange: { address } }) =>
+        beginCliLogin(stores, { codeChallenge, redirectUri, client, address }, { baseUrl, clock }),
+    }),
+    definePublicRoute({
+      ...shared,
+      path: '/api/cli/login/exchange',
+      operation: 'exchangeCliCode',
+      summary: 'Exchange an approved code for tokens; once, within five minutes, whatever comes of it',
+      audit: ['LOGIN'],
+      limit: 'cli_login_exchange',
+      body: cliCodeSchema,
+      answer: { status: 200, schema: cliGrantSchema },
+      refusals: ['FORBIDDEN', 'UNAUTHENTICATED'],
+      handle: async ({ body: { code, codeVerifier, requestId } }) => {
+        const input = { code, codeVerifier, requestId };
+        const grant = await unitOfWork.runAcross((inside) => exchangeCliCode(inside, input, clock));
+        if (grant !== undefined) return grant;
+        throw refusal('UNAUTHENTICATED', 'This code is not valid any more. Sign in again.');
+      },
+    }),
+    definePublicRoute({
+      ...shared,
+      path: '/api/cli/login/refresh',
+      operation: 'refreshCliSession',
+      summary: 'Exchange a refresh token for the next pair; a token that was used before ends the session',
+      audit: ['SESSION_REVOKED'],
+      limit: 'cli_login_refresh',
+      body: cliRefreshSchema,
+      answer: { status: 200, schema: cliGrantSchema },
+      refusals: ['FORBIDDEN', 'UNAUTHENTICATED'],
+      handle: async ({ body: { refreshToken } }) => {
+        const grant = await unitOfWork.runAcross((inside) =>
+          refreshCliSession(inside, refreshToken, { clock, masterKeys }),
+        );
+        if (grant !== undefined) return grant;
+        throw refusal('UNAUTHENTICATED', 'This session has ended. Sign in again.');
+      },
+    }),
+  ];
+}
