@@ -1,8 +1,8 @@
 import type { Clock } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
 import type { Logger } from '@svault/server-kit/logger';
-import type { Access } from './access/access.ts';
-import { createExpiredGrants } from './access/expired-grants.ts';
+import type { Access, ProxyAccess } from './access/decision.ts';
+import { createExpiredGrants } from './access/missing-grant.ts';
 import { createAccess } from './access/authorize-agent.ts';
 import { type AdminKeys, createAdminKeys } from './management/admin-keys.ts';
 import { type Sessions, createSessions } from './sign-in/sessions.ts';
@@ -30,11 +30,9 @@ import {
   createProxyConfigRemoval,
 } from './forwarding/proxy-config-sync.ts';
 import { PROXY_PATH } from './core/proxy.ts';
-import { createBodyRoom } from './access/body-room.ts';
+import { createBodyMemory, createOpenStreams } from './access/concurrency-limits.ts';
 import { type OngoingUses, createOngoingUses } from './access/ongoing-uses.ts';
-import { createOpenStreams } from './access/open-streams.ts';
-import { createProxyAccess } from './access/proxy-pipeline.ts';
-import type { ProxyAccess } from './access/proxy-access.ts';
+import { createProxyAccess } from './access/authorize-proxy.ts';
 import { createSessionIds } from './access/session-ids.ts';
 import { createCredentialRejections } from './forwarding/credential-rejections.ts';
 import { createForward } from './forwarding/forward.ts';
@@ -199,7 +197,7 @@ export async function createContext(
     denials,
     offlineForSeconds: status.offlineForSeconds,
     streams: createOpenStreams(),
-    bodies: createBodyRoom(),
+    bodies: createBodyMemory(),
     clock,
   });
 

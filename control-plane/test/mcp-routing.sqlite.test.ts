@@ -55,13 +55,13 @@ it('asks for something on a tool’s behalf only where the SDK then gives the to
   const given = toolResult('given', { given: true });
   let calls = 0;
   for (const { message, headers } of messages(22)) {
-    const { course, question } = judge({ readable: true, message }, headers);
-    if (course.kind !== 'serve') expect(question.kind).toBe('nothing');
+    const { course, operation } = judge({ readable: true, message }, headers);
+    if (course.kind !== 'serve') expect(operation.kind).toBe('admission');
     else {
       const { body } = await answer(course, course.call && given);
       // What the SDK cannot read it takes for a failure of ours.
       expect(body).not.toContain('"code":-32603');
-      if (question.kind === 'nothing') expect(body).not.toContain('"given"');
+      if (operation.kind === 'admission') expect(body).not.toContain('"given"');
       else expect((calls++, body)).toContain('"given":true');
     }
   }

@@ -11,7 +11,7 @@ import { WebhookCallFailed } from '../src/webhook/call-failed.ts';
 import type { Answer } from './management-service.ts';
 import { type PairedService, startPairedService } from './paired-service.ts';
 import { type ProcessBeside, processBeside } from './process-beside.ts';
-import type { DeliverableProxy } from '../src/access/proxy-access.ts';
+import type { ProxyConfig } from '../src/access/decision.ts';
 
 // The webhook's copy of proxies, kept in step by the service and by a second process on its database.
 
@@ -63,7 +63,7 @@ const stored = async (id: string): Promise<Proxy> => {
   return proxy;
 };
 /** As a request finds it. */
-const deliverable = async (id: string): Promise<DeliverableProxy> => {
+const deliverable = async (id: string): Promise<ProxyConfig> => {
   const proxy = await stored(id);
   const { serviceName = '', upstreamUrl, revision, deliveredAs = null } = proxy;
   const headerTemplates = templatesOf(proxy);

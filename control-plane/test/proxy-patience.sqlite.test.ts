@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RefreshResult } from '../src/refresh/refresh-result.ts';
 import { createSessionIds } from '../src/access/session-ids.ts';
 import { createForward } from '../src/forwarding/forward.ts';
-import type { ProxyUse } from '../src/access/proxy-access.ts';
+import type { ProxyUse } from '../src/access/decision.ts';
 import { type OnlineStatus, createOnlineStatus } from '../src/webhook/outages.ts';
 import { createTickets } from '../src/webhook/tickets.ts';
 

@@ -7,7 +7,7 @@ import { type Answer, type ManagementService, startService } from './management-
 import { WIDE_LIMITS, postOauth } from './oauth-steps.ts';
 import { addMember } from './people.ts';
 import { type LoggedEvent, stepsOn } from './service-steps.ts';
-import type { SessionProxy } from '../src/access/proxy-access.ts';
+import type { SessionProxy } from '../src/access/decision.ts';
 
 // What the service sends to upstreams of its own kind: specification, "POST /api/proxy/mcp" 5 and "OAuth session token".
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import type { LimiterVerdict } from '../limits/limiter.ts';
-import type { AccessRequest, Question } from './access.ts';
+import type { AccessRequest, Operation } from './decision.ts';
 import { type AgentCredential, agentKeyCredential, sessionCredential } from '../core/agent.ts';
 import { AccessStage, FREE, GITHUB, KEY, NO_NAME, NOW, OPEN, SESSION } from './staged-access.ts';
 
@@ -21,7 +21,7 @@ describe('the order of answers', () => {
   });
 
   /** What stands in the way, from the first to the last, and how it is cleared. */
-  const obstacles: readonly (readonly [string, Question, (stage: AccessStage) => void])[] = [
+  const obstacles: readonly (readonly [string, Operation, (stage: AccessStage) => void])[] = [
     ['AGENT_INACTIVE', NO_NAME, () => stage.change({ status: 'active' })],
     ['MCP_DISABLED', NO_NAME, () => stage.change({ mcpEnabled: 1 })],
     ['RATE_LIMITED', NO_NAME, () => (stage.admit = OPEN)],
@@ -38,7 +38,7 @@ describe('the order of answers', () => {
   test.each([
     ['rest', ['MCP_DISABLED']],
     ['mcp', ['WEBHOOK_UNAVAILABLE']],
-  ] as const)('at %s: first what comes first, when everything is wrong at once', async (door, unknown) => {
+  ] as const)('at %s: first what comes first, when everything is wrong at once', async (channel, unknown) => {
     stage.change({
       status: 'suspended',
       mcpEnabled: 0,
@@ -49,14 +49,14 @@ describe('the order of answers', () => {
     stage.admit = FULL;
     stage.policy = { allowed: false, policy: 'p', rule: 'time_window', reason: 'closed' };
     stage.offlineForSeconds = 9;
-    expect(await stage.said(NO_NAME, { credential: undefined, door })).toEqual({ code: 'INVALID_KEY' });
-    for (const [code, question, clear] of obstacles) {
-      const said = await stage.said(question, { door });
+    expect(await stage.said(NO_NAME, { credential: undefined, channel })).toEqual({ code: 'INVALID_KEY' });
+    for (const [code, operation, clear] of obstacles) {
+      const said = await stage.said(operation, { channel });
       if (unknown.some((other) => other === code)) expect(said).not.toMatchObject({ code });
       else expect(said).toMatchObject({ code });
       clear(stage);
     }
-    expect(await stage.said(GITHUB, { door })).toBe('ticket');
+    expect(await stage.said(GITHUB, { channel })).toBe('ticket');
   });
 });
 
@@ -84,17 +84,17 @@ describe('credentials', () => {
     expect([stage.asked, stage.events]).toEqual([['store'], []]);
   });
 
-  it.each<readonly [AccessRequest['door'], AgentCredential]>([
+  it.each<readonly [AccessRequest['channel'], AgentCredential]>([
     ['rest', KEY],
     ['mcp', KEY],
     ['mcp', SESSION],
-  ])('at %s: what was shown must stand when the access is written down', async (door, credential) => {
-    expect(await stage.said(GITHUB, { door, credential })).toBe('ticket');
+  ])('at %s: what was shown must stand when the access is written down', async (channel, credential) => {
+    expect(await stage.said(GITHUB, { channel, credential })).toBe('ticket');
     expect(stage.onlyIf).toEqual([
       {
         caller: 'agent',
         credential,
-        withMcpOn: door === 'mcp',
+        withMcpOn: channel === 'mcp',
         grantId: 'grt_1',
         webhookId: 'whk_1',
         policyRevision: 7,
@@ -112,7 +112,7 @@ describe('an agent that is kept out', () => {
   ] as const)('%s: written once a minute with its count, and not limited', async (code, change) => {
     stage.change(change);
     for (let tries = 0; tries < 3; tries++)
-      expect(await stage.said(GITHUB, { door: 'mcp' })).toEqual({ code });
+      expect(await stage.said(GITHUB, { channel: 'mcp' })).toEqual({ code });
     expect(stage.events).toMatchObject([{ outcome: 'denied', serviceName: 'github', detail: { code } }]);
     expect(stage.admissions).toEqual([]);
     await stage.flushDenials();
@@ -137,8 +137,8 @@ describe('limits', () => {
 
   it('are the same at both doors, by key and by session', async () => {
     await stage.ask(GITHUB);
-    await stage.ask(GITHUB, { door: 'mcp' });
-    await stage.ask(GITHUB, { door: 'mcp', credential: SESSION });
+    await stage.ask(GITHUB, { channel: 'mcp' });
+    await stage.ask(GITHUB, { channel: 'mcp', credential: SESSION });
     const [first] = stage.admissions;
     expect(stage.admissions).toEqual([first, first, first]);
   });

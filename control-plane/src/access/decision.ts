@@ -1,19 +1,166 @@
-import type { Id } from '@svault/shared';
-import type { ListedGrant } from './access-store.ts';
-import type { Denied } from './denial.ts';
+import type { HeaderPairs, Id } from '@svault/shared';
+import type { AgentCredential } from '../core/agent.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { PolicyDenial } from '../core/policy.ts';
+import type { LimiterDenial } from '../limits/limiter.ts';
+import type { BodyReservation, OpenStream } from './concurrency-limits.ts';
+import type { BoundWebhook, ListedGrant } from './subject.ts';
 
-/** Who asked, where that may be told what the door knows besides. */
+/** Denials that say nothing beyond their code. */
+const PLAIN_CODES = [
+  'MISSING_KEY',
+  'INVALID_KEY',
+  'AGENT_INACTIVE',
+  'MCP_DISABLED',
+  'INVALID_REQUEST',
+  'INVALID_SERVICE',
+  'VAULT_LOCKED',
+  'NO_GRANT',
+  'GRANT_EXPIRED',
+  'SESSION_NOT_FOUND',
+  'WEBHOOK_NOT_CONFIGURED',
+] as const satisfies readonly ErrorCode[];
+export type PlainDenialCode = (typeof PLAIN_CODES)[number];
+
+/** Why a request is denied. A value and not an exception: a denial is an ordinary answer, and a cheap one. */
+export type Denial =
+  | { readonly code: PlainDenialCode }
+  | { readonly code: 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
+  /** `scope` names the limit that had no room. */
+  | {
+      readonly code: 'RATE_LIMITED';
+      readonly scope: LimiterDenial['scope'] | 'open_streams' | 'large_bodies';
+      readonly retryAfterSeconds: number;
+    }
+  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */
+  | ({ readonly code: 'POLICY_DENIED'; readonly retryAfterSeconds?: number } & PolicyDenial);
+
+/** Made once: a denial without particulars is the same value each time. */
+const PLAIN: ReadonlyMap<PlainDenialCode, Denial> = new Map(PLAIN_CODES.map((code) => [code, { code }]));
+
+export const plainDenial = (code: PlainDenialCode): Denial => PLAIN.get(code) ?? { code };
+
+export interface Denied {
+  readonly outcome: 'denied';
+  readonly denial: Denial;
+}
+
+export const denied = (denial: Denial): Denied => ({ outcome: 'denied', denial });
+
+/**
+ * What an agent requests. `serviceName` is undefined where the request names none, several, or an invalid one: the
+ * pipeline denies that in its turn.
+ */
+export type Operation =
+  /** A message that needs no grant; counted as one of the specification's two classes of traffic. */
+  | { readonly kind: 'admission'; readonly traffic: 'agent_credentials' | 'mcp_handshake' }
+  /** The list of live grants. */
+  | { readonly kind: 'grants' }
+  /** A ticket for the credential. */
+  | { readonly kind: 'credential'; readonly serviceName: string | undefined }
+  /** A ticket in an unknown form: denied where an invalid service name is. */
+  | { readonly kind: 'malformed' }
+  /** The grant alone: neither the vault lock nor a policy denies it. */
+  | { readonly kind: 'grant'; readonly serviceName: string | undefined }
+  /** The agent's own log about a service, which needs no grant. */
+  | { readonly kind: 'history'; readonly serviceName: string | undefined };
+
+export interface AccessRequest {
+  /** Undefined where the presented text cannot be a credential. A channel itself denies a request without one. */
+  readonly credential: AgentCredential | undefined;
+  /** `mcp` requires that the agent has MCP on, and issues a ticket also while the webhook is offline. */
+  readonly channel: 'rest' | 'mcp';
+  readonly operation: Operation;
+  /** The caller's IP address, if known. */
+  readonly sourceAddress: string | undefined;
+}
+
+/** The authenticated agent, for what a channel reads by itself. */
 export interface Caller {
   readonly vaultId: Id<'vlt'>;
   readonly agentId: Id<'agt'>;
 }
 
-/** What an agent gets. */
 export type Decision =
   | Denied
   /** `url` works once; `expiresAt` in epoch ms. */
   | { readonly outcome: 'ticket'; readonly url: string; readonly expiresAt: number }
   | { readonly outcome: 'grants'; readonly caller: Caller; readonly grants: readonly ListedGrant[] }
   | { readonly outcome: 'grant'; readonly caller: Caller; readonly grant: ListedGrant }
-  /** Let through: for `nothing` and for `history`. */
+  /** For the operations `admission` and `history`. */
   | { readonly outcome: 'admitted'; readonly caller: Caller };
+
+/** Decides for REST and MCP, so that both have the same grants, policies and limits. */
+export interface Access {
+  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing was given */
+  decide(request: AccessRequest): Promise<Decision>;
+}
+
+export interface ProxyRequest {
+  /** Of the presented key (`proxyKeyHash`); undefined where the text cannot be one. */
+  readonly keyHash: string | undefined;
+  /** The floor that it counts against (specification, "Handshake exemption"). */
+  readonly traffic: 'proxy_mcp' | 'mcp_handshake';
+  /** Its headers as received; a session that they name must be one of the proxy. */
+  readonly fields: HeaderPairs;
+  /** The caller's IP address, if known. */
+  readonly sourceAddress: string | undefined;
+}
+
+/** One allowed forwarding: its destination, and what is added to the request. */
+export type ProxyUse = { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> } & (
+  | {
+      readonly kind: 'webhook';
+      readonly webhook: BoundWebhook;
+      readonly config: ProxyConfig;
+      /** At the time of the decision; null where the account has no token of that name. */
+      readonly credentialRejected: 0 | 1 | null;
+    }
+  | {
+      readonly kind: 'session';
+      readonly proxy: SessionProxy;
+      /** Without markers: sent as they are. */
+      readonly headerTemplates: Readonly<Record<string, string>>;
+    }
+);
+
+/** A `Token` proxy as the webhook has to know it (PROTOCOL.md 5.3, `proxies.put`). */
+export interface ProxyConfig {
+  readonly proxyId: Id<'prx'>;
+  readonly serviceName: string;
+  readonly upstreamUrl: string;
+  readonly headerTemplates: Readonly<Record<string, string>>;
+  readonly revision: number;
+  /** `deliveryMark` of the settings that the webhook was last given; null where it was given none. */
+  readonly deliveredAs: string | null;
+}
+
+/** A proxy whose upstream takes the control plane's sessions (specification, "MCP proxy": `sv_session`). */
+export interface SessionProxy {
+  readonly vaultId: Id<'vlt'>;
+  readonly proxyId: Id<'prx'>;
+  readonly agentId: Id<'agt'>;
+  /** The audience of its tokens. */
+  readonly upstreamUrl: string;
+}
+
+export type ProxyDecision =
+  | Denied
+  /** Recorded; the caller closes `stream` at the end of the exchange. */
+  | { readonly outcome: 'use'; readonly use: ProxyUse; readonly stream: OpenStream };
+
+/** Whether a large body may be read. */
+export type Admittance =
+  Denied | { readonly outcome: 'admitted'; readonly stream: OpenStream; readonly room: BodyReservation };
+
+export interface ProxyAccess {
+  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing may be forwarded */
+  decide(request: ProxyRequest): Promise<ProxyDecision>;
+  /**
+   * Authenticates before a large body is read, and counts nothing. It takes one of the proxy's streams, which the caller
+   * closes when the body is there, and memory for the body, which the caller closes when it needs the body no more.
+   *
+   * @param bytes the maximum size of the body
+   */
+  admit(keyHash: string, bytes: number): Promise<Admittance>;
+}

@@ -1,99 +1,134 @@
 import { type Id, formatTime } from '@svault/shared';
+import type { LifetimeUse, PolicyInput } from '../core/policy.ts';
 import type { Counter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
-import type { AccessRequest } from './access.ts';
-import type { AccessSubject, ListedGrant } from './access-store.ts';
-import { type Denial, plainDenial } from './denial.ts';
-import { NO_COUNTERS, evaluatePolicies } from './evaluate-policies.ts';
-import type { LifetimeUse } from '../core/policy.ts';
+import {
+  type AccessRequest,
+  type Decision,
+  type Denial,
+  type PlainDenialCode,
+  type ProxyRequest,
+  plainDenial,
+} from './decision.ts';
+import type { SessionIds } from './session-ids.ts';
+import type { AgentSubject, CallerSubject, ListedGrant, ProxySubject } from './subject.ts';
 
-/** A request that grant and policies allow, and what of it is still to be counted. */
-interface EvaluatedAccess {
+// An evaluation is pure and precedes the limiter, since a missing grant, a look into the log and a policy's own rate are
+// counted in the same step as the floor. Its result is answered only after the limiter has let the request through.
+
+export type Evaluation<Result> = {
+  /** Counted by the limiter together with the floor. */
+  readonly extraCounters: readonly Counter[];
+  /** The rates of policies, whose counters are among them. */
+  readonly rates: readonly RateUse[];
+} & ({ readonly denial: Denial } | { readonly denial?: undefined; readonly result: Result });
+
+export type AgentResult =
+  | { readonly kind: 'answer'; readonly answer: Decision }
+  /** No grant, or an expired one. */
+  | { readonly kind: 'missing-grant'; readonly serviceName: string }
+  | ({ readonly kind: 'access' } & AllowedAccess);
+
+/** A request that grant and policies allow. */
+export interface AllowedAccess {
   readonly serviceName: string;
   readonly grantId: Id<'grt'>;
-  readonly rates: readonly RateUse[];
+  /** Counted in the transaction that records the access. */
   readonly uses: readonly LifetimeUse[];
 }
 
-/** What stands behind the limits; `extraCounters` is what the limiter counts with it. */
-export type Evaluation = { readonly extraCounters: readonly Counter[] } & (
-  | { readonly kind: 'admitted' | 'grants' }
-  | { readonly kind: 'grant'; readonly grant: ListedGrant }
-  | { readonly kind: 'denied'; readonly denial: Denial }
-  /** No grant, or one that has lapsed. */
-  | { readonly kind: 'missing-grant'; readonly serviceName: string }
-  | ({ readonly kind: 'access' } & EvaluatedAccess)
-);
+type AllowedUse = Pick<AllowedAccess, 'uses'>;
 
-export type AllowedAccess = Extract<Evaluation, { readonly kind: 'access' }>;
-
-export type EvaluateRequest = (
-  subject: AccessSubject,
-  request: Pick<AccessRequest, 'question' | 'sourceAddress'>,
+/** The denials of an agent's request after the limits, in the order of the specification's pipeline. */
+export function evaluateAgentRequest(
+  { limits, policies }: { readonly limits: Limits; readonly policies: PolicyEvaluator },
+  subject: AgentSubject,
+  { operation, sourceAddress }: Pick<AccessRequest, 'operation' | 'sourceAddress'>,
   nowMs: number,
-) => Evaluation;
+): Evaluation<AgentResult> {
+  const { vaultId, agentId, grants = [] } = subject;
+  const caller = { vaultId, agentId };
+  if (operation.kind === 'admission') return answer({ outcome: 'admitted', caller });
+  if (operation.kind === 'grants') return answer({ outcome: 'grants', caller, grants });
+  if (operation.kind === 'malformed') return denial('INVALID_REQUEST');
+  const { kind, serviceName } = operation;
+  if (serviceName === undefined) return denial('INVALID_SERVICE');
+  if (kind === 'history')
+    return answer({ outcome: 'admitted', caller }, [limits.counter('credential_history', agentId)]);
+  if (kind === 'credential' && subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
 
-const ADMITTED: Evaluation = { kind: 'admitted', extraCounters: NO_COUNTERS };
-const GRANTS: Evaluation = { kind: 'grants', extraCounters: NO_COUNTERS };
-const deniedEvaluation = (denial: Denial): Evaluation => ({
-  kind: 'denied',
-  denial,
-  extraCounters: NO_COUNTERS,
+  const grantId = liveGrant(subject, nowMs);
+  if (grantId === undefined)
+    return {
+      result: { kind: 'missing-grant', serviceName },
+      extraCounters: [limits.counter('agent_no_grant', agentId)],
+      rates: [],
+    };
+  if (kind === 'grant') return answer({ outcome: 'grant', caller, grant: toListed(subject, serviceName) });
+
+  const evaluation = evaluatePolicies(policies, subject, {
+    caller: { type: 'agent', id: agentId },
+    serviceName,
+    sourceAddress,
+    nowMs,
+  });
+  if (evaluation.denial !== undefined) return evaluation;
+  return { ...evaluation, result: { kind: 'access', serviceName, grantId, ...evaluation.result } };
+}
+
+/** The denials of a proxy's request after the limits, in the order of the specification's pipeline. */
+export function evaluateProxyRequest(
+  { policies, sessionIds }: { readonly policies: PolicyEvaluator; readonly sessionIds: SessionIds },
+  subject: ProxySubject,
+  { fields, sourceAddress }: Pick<ProxyRequest, 'fields' | 'sourceAddress'>,
+  nowMs: number,
+): Evaluation<AllowedUse> {
+  if (subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
+  if (sessionIds.open(subject, fields) === undefined) return denial('SESSION_NOT_FOUND');
+  return evaluatePolicies(policies, subject, {
+    caller: { type: 'proxy', id: subject.proxyId },
+    // A proxy that sends sessions uses no token, so no policy of a token was read.
+    serviceName: subject.serviceName ?? '',
+    sourceAddress,
+    nowMs,
+  });
+}
+
+function evaluatePolicies(
+  policies: PolicyEvaluator,
+  subject: Pick<CallerSubject, 'policies' | 'policyUsage'>,
+  request: Pick<PolicyInput, 'caller' | 'serviceName' | 'sourceAddress' | 'nowMs'>,
+): Evaluation<AllowedUse> {
+  const { policies: attached, policyUsage: usage } = subject;
+  const verdict = policies.evaluate({ ...request, policies: attached, usage });
+  if (!verdict.allowed) {
+    const { policy, rule, reason } = verdict;
+    return { denial: { code: 'POLICY_DENIED', policy, rule, reason }, extraCounters: [], rates: [] };
+  }
+  const { rates, uses } = verdict;
+  return { result: { uses }, extraCounters: rates.map(({ counter }) => counter), rates };
+}
+
+const denial = (code: PlainDenialCode): Evaluation<never> => ({
+  denial: plainDenial(code),
+  extraCounters: [],
+  rates: [],
 });
-const MALFORMED = deniedEvaluation(plainDenial('INVALID_REQUEST'));
 
-/**
- * What a request comes to once the limits let it through, in the order of contract.md. Pure, and looked at before they are
- * asked, since a miss, a look into the log and a policy's own rate are counted in the same step as the floor; answered only
- * behind them.
- */
-export function createEvaluateRequest({
-  limits,
-  policies,
-}: {
-  readonly limits: Limits;
-  readonly policies: PolicyEvaluator;
-}): EvaluateRequest {
-  return (subject, { question, sourceAddress }, nowMs) => {
-    if (question.kind === 'nothing') return ADMITTED;
-    if (question.kind === 'grants') return GRANTS;
-    if (question.kind === 'malformed') return MALFORMED;
-    const { kind, serviceName } = question;
-    if (serviceName === undefined) return deniedEvaluation(plainDenial('INVALID_SERVICE'));
-    if (kind === 'history')
-      return { kind: 'admitted', extraCounters: [limits.counter('credential_history', subject.agentId)] };
-    if (kind === 'credential' && subject.vaultLockedAt !== null)
-      return deniedEvaluation(plainDenial('VAULT_LOCKED'));
+const answer = (decision: Decision, extraCounters: readonly Counter[] = []): Evaluation<AgentResult> => ({
+  result: { kind: 'answer', answer: decision },
+  extraCounters,
+  rates: [],
+});
 
-    const grantId = liveGrant(subject, nowMs);
-    if (grantId === undefined)
-      return {
-        kind: 'missing-grant',
-        serviceName,
-        extraCounters: [limits.counter('agent_no_grant', subject.agentId)],
-      };
-    if (kind === 'grant')
-      return { kind: 'grant', grant: listed(subject, serviceName), extraCounters: NO_COUNTERS };
-
-    const said = evaluatePolicies(policies, subject, {
-      caller: { type: 'agent', id: subject.agentId },
-      serviceName,
-      sourceAddress,
-      nowMs,
-    });
-    return said.kind === 'denied' ? said : { ...said, kind: 'access', serviceName, grantId };
-  };
+/** @returns undefined where there is no grant, or an expired one */
+function liveGrant({ grantId, grantExpiresAt }: AgentSubject, nowMs: number): Id<'grt'> | undefined {
+  const isExpired = grantExpiresAt !== null && grantExpiresAt <= formatTime(nowMs);
+  return grantId === null || isExpired ? undefined : grantId;
 }
 
-/** The grant that a request rests on; undefined where there is none, or one that has lapsed. */
-function liveGrant({ grantId, grantExpiresAt }: AccessSubject, nowMs: number): Id<'grt'> | undefined {
-  const lapsed = grantExpiresAt !== null && grantExpiresAt <= formatTime(nowMs);
-  return grantId === null || lapsed ? undefined : grantId;
-}
-
-/** A subject's grant as the list shows it. */
-const listed = (
-  { grantExpiresAt, refreshPolicy, sourceGroupId }: AccessSubject,
+const toListed = (
+  { grantExpiresAt, refreshPolicy, sourceGroupId }: AgentSubject,
   serviceName: string,
 ): ListedGrant => ({ serviceName, grantExpiresAt, refreshPolicy: refreshPolicy ?? 'none', sourceGroupId });

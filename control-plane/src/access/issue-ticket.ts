@@ -1,21 +1,18 @@
 import type { Clock, Id } from '@svault/shared';
 import type { AuditWriter } from '../audit/audit-writer.ts';
-import type { AccessRequest } from './access.ts';
-import type { AccessSubject } from './access-store.ts';
 import type { AgentCredential } from '../core/agent.ts';
-import { type BoundWebhook, isStale, webhookOf } from './caller-subject.ts';
-import type { Decision } from './decision.ts';
-import { plainDenial } from './denial.ts';
+import { type AccessRequest, type Decision, plainDenial } from './decision.ts';
 import type { AllowedAccess } from './evaluate-request.ts';
-import type { Refusals } from './refusals.ts';
+import type { DenialRecorder } from './record-denial.ts';
+import { type AgentSubject, type BoundWebhook, isStale, webhookOf } from './subject.ts';
 
 export interface TicketDependencies {
   readonly audit: AuditWriter;
-  /** Seconds until a vault's webhook that is known to be offline is asked again; 0 when it is not known to be. */
+  /** Seconds until the next call of a vault's webhook that is known to be offline; 0 where it is not. */
   readonly offlineForSeconds: (vaultId: Id<'vlt'>) => number;
-  /** Signs a ticket for one use and puts it into the webhook's address. */
+  /** Signs a ticket for one use and puts it into the webhook's URL. */
   readonly issueCredentialUrl: (
-    subject: AccessSubject,
+    subject: AgentSubject,
     webhook: BoundWebhook,
     serviceName: string,
   ) => { readonly url: string; readonly expiresAt: number };
@@ -23,47 +20,33 @@ export interface TicketDependencies {
 }
 
 /**
- * All that is left once limits, grant and policies allow: a webhook, the line in the log, and then the ticket.
+ * The last steps of an allowed access: a webhook, the audit event, and then the ticket.
  *
- * @returns undefined, with nothing written and nothing given, where what the decision rested on does not hold any more
+ * @returns undefined, with nothing written and no ticket, where the precondition failed
  */
-export type ProvideTicket = (
-  subject: AccessSubject,
-  asked: { readonly credential: AgentCredential; readonly door: AccessRequest['door'] },
-  evaluation: AllowedAccess,
-) => Promise<Decision | undefined>;
-
-export function createIssueTicket(
+export async function issueTicket(
   { audit, offlineForSeconds, issueCredentialUrl, clock }: TicketDependencies,
-  refusals: Refusals<AccessSubject>,
-): ProvideTicket {
-  return async (subject, { credential, door }, { serviceName, grantId, uses }) => {
-    const { vaultId, agentId, policyRevision } = subject;
-    const webhook = webhookOf(subject);
-    if (webhook === undefined)
-      return refusals.refuse(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
-    // MCP's list of errors is closed and does not have this one (contract.md, "MCP").
-    const retryAfterSeconds = door === 'mcp' ? 0 : offlineForSeconds(vaultId);
-    if (retryAfterSeconds > 0)
-      return refusals.refuse(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
+  { deny }: DenialRecorder<AgentSubject>,
+  subject: AgentSubject,
+  { credential, channel }: Pick<AccessRequest, 'channel'> & { readonly credential: AgentCredential },
+  { serviceName, grantId, uses }: AllowedAccess,
+): Promise<Decision | undefined> {
+  const { vaultId, agentId, policyRevision } = subject;
+  const webhook = webhookOf(subject);
+  if (webhook === undefined) return deny(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
+  // The specification's list of MCP errors is closed and does not have this one.
+  const retryAfterSeconds = channel === 'mcp' ? 0 : offlineForSeconds(vaultId);
+  if (retryAfterSeconds > 0)
+    return deny(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
 
-    const { webhookId } = webhook;
-    const recorded = await audit.record(
-      { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
-      {
-        touchCaller: isStale(subject, clock.now()),
-        onlyIf: {
-          caller: 'agent',
-          credential,
-          withMcpOn: door === 'mcp',
-          grantId,
-          webhookId,
-          policyRevision,
-          uses,
-        },
-      },
-    );
-    if (!recorded) return undefined;
-    return { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName) };
-  };
+  const { webhookId } = webhook;
+  const withMcpOn = channel === 'mcp';
+  const isRecorded = await audit.record(
+    { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
+    {
+      touchCaller: isStale(subject, clock.now()),
+      onlyIf: { caller: 'agent', credential, withMcpOn, grantId, webhookId, policyRevision, uses },
+    },
+  );
+  return isRecorded ? { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName) } : undefined;
 }

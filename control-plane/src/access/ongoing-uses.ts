@@ -1,8 +1,5 @@
-import { webhookOf } from './caller-subject.ts';
-import { type Denial, plainDenial } from './denial.ts';
-import { mayAct } from './may-act.ts';
-import type { ProxyUse } from './proxy-access.ts';
-import type { ProxyAccessStore, ProxySubject } from './proxy-access-store.ts';
+import { type ProxyAccessStore, type ProxySubject, mayAct, webhookOf } from './subject.ts';
+import { type Denial, type ProxyUse, plainDenial } from './decision.ts';
 
 /** A use whose answer has not ended yet. */
 export interface OngoingUse {

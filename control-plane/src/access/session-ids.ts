@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { ProxySubject } from './proxy-access-store.ts';
+import type { ProxySubject } from './subject.ts';
 
 const NAME = 'mcp-session-id';
 /** Of HMAC-SHA256, so that nobody guesses one (RFC 2104 section 5 allows half). */

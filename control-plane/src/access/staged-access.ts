@@ -5,10 +5,9 @@ import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
 import type { PolicyVerdict } from '../policies/policy-verdict.ts';
-import type { AccessRequest, Question } from './access.ts';
-import type { AccessSubject, ListedGrant } from './access-store.ts';
+import type { AccessRequest, Decision, Operation } from './decision.ts';
+import type { AgentSubject, ListedGrant } from './subject.ts';
 import type { AgentCredential } from '../core/agent.ts';
-import type { Decision } from './decision.ts';
 import { createAccess } from './authorize-agent.ts';
 
 export const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -20,7 +19,7 @@ export const OPEN: LimiterVerdict = { allowed: true };
 export const FREE: PolicyVerdict = { allowed: true, rates: [], uses: [] };
 
 /** An active agent whose grant for `github` has no end, in an open vault with a webhook. */
-const SUBJECT: AccessSubject = {
+const SUBJECT: AgentSubject = {
   agentId: 'agt_1' as Id<'agt'>,
   vaultId: 'vlt_1' as Id<'vlt'>,
   status: 'active',
@@ -134,24 +133,24 @@ export class AccessStage {
     clock: this.clock,
   });
 
-  change(members: Partial<AccessSubject>): void {
+  change(members: Partial<AgentSubject>): void {
     this.subject = { ...this.subject, ...members };
   }
 
   /** Asks by key at REST, where nothing else is said. */
-  ask(question: Question, how: Partial<AccessRequest> = {}): Promise<Decision> {
+  ask(operation: Operation, how: Partial<AccessRequest> = {}): Promise<Decision> {
     return this.#access.decide({
       credential: KEY,
-      door: 'rest',
+      channel: 'rest',
       sourceAddress: '192.0.2.1',
       ...how,
-      question,
+      operation,
     });
   }
 
   /** What is said to a question: the denial, or else the outcome. */
-  async said(...question: Parameters<AccessStage['ask']>): Promise<unknown> {
-    const decision = await this.ask(...question);
+  async said(...operation: Parameters<AccessStage['ask']>): Promise<unknown> {
+    const decision = await this.ask(...operation);
     return decision.outcome === 'denied' ? decision.denial : decision.outcome;
   }
 
@@ -161,5 +160,5 @@ export class AccessStage {
   }
 }
 
-export const GITHUB: Question = { kind: 'credential', serviceName: 'github' };
-export const NO_NAME: Question = { kind: 'credential', serviceName: undefined };
+export const GITHUB: Operation = { kind: 'credential', serviceName: 'github' };
+export const NO_NAME: Operation = { kind: 'credential', serviceName: undefined };

@@ -1,7 +1,7 @@
 import type { Logger } from '@svault/server-kit/logger';
-import type { Id } from '@svault/shared';
+import type { AppError, Id } from '@svault/shared';
 import type { AgentCredential } from '../core/agent.ts';
-import { refusal } from '../core/errors.ts';
+import { type ErrorCode, refusal } from '../core/errors.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 
@@ -75,6 +75,12 @@ export interface AuditWriter {
 /** Seconds after which a caller may try again when the log could not be written. */
 const RETRY_AFTER_SECONDS = 5;
 
+export const auditUnavailable = (cause: unknown): AppError<ErrorCode> =>
+  refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused. Try again later.', {
+    cause,
+    details: { retryAfter: RETRY_AFTER_SECONDS },
+  });
+
 export function createAuditWriter({
   log,
   logger,
@@ -82,21 +88,14 @@ export function createAuditWriter({
   readonly log: AuditCommit;
   readonly logger: Logger;
 }): AuditWriter {
-  /** What is written together fails together: that is told once. */
-  let told: unknown;
+  /** Events of one transaction fail by one error, which is logged once. */
+  let logged: unknown;
   return {
     record: (event, { touchCaller = false, onlyIf } = {}) =>
       log.write({ event, touchCaller, onlyIf }).catch((cause: unknown) => {
-        if (cause !== told) logger.error({ err: cause }, 'the audit log could not be written');
-        told = cause;
-        throw refusal(
-          'AUDIT_UNAVAILABLE',
-          'The access cannot be recorded now, so it is refused. Try again later.',
-          {
-            cause,
-            details: { retryAfter: RETRY_AFTER_SECONDS },
-          },
-        );
+        if (cause !== logged) logger.error({ err: cause }, 'the audit log could not be written');
+        logged = cause;
+        throw auditUnavailable(cause);
       }),
   };
 }

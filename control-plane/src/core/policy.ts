@@ -117,7 +117,7 @@ export interface LifetimeUse {
 }
 
 /** The input of an evaluation. */
-export interface PolicyQuestion {
+export interface PolicyInput {
   /**
    * The enabled policies of the agent or proxy and of the token, as the store reads them with the subject; null where there
    * are none: `[{"target":"agent","id":"pol_…","name":"…","rules":[…]}]`, rules as they are stored, in any order. Compiled
@@ -164,7 +164,7 @@ export interface PolicyStore {
   /** The policies and counts that a request of this caller for this service is evaluated with. */
   questionOf(
     vaultId: Id<'vlt'>,
-    caller: PolicyQuestion['caller'],
+    caller: PolicyInput['caller'],
     serviceName: string,
-  ): Promise<Pick<PolicyQuestion, 'policies' | 'usage'>>;
+  ): Promise<Pick<PolicyInput, 'policies' | 'usage'>>;
 }

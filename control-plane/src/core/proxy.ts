@@ -1,4 +1,4 @@
-import type { Id } from '@svault/shared';
+import { type Id, hashKey, isWellFormedKey } from '@svault/shared';
 import type { Page, PageRequest } from './paging.ts';
 
 /** Specification, "MCP proxy". */
@@ -94,3 +94,11 @@ export interface ProxyRemovalStore {
   ): Promise<void>;
   settle(removal: ProxyRemoval): Promise<void>;
 }
+
+/**
+ * What a proxy is known by, as it is kept and looked up: never the key itself.
+ *
+ * @returns undefined where the text has not the form of a proxy's key, `mcp_…`
+ */
+export const proxyKeyHash = (text: string): string | undefined =>
+  isWellFormedKey('mcp', text) ? hashKey(text) : undefined;

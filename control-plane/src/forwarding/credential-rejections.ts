@@ -1,6 +1,6 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { type Clock, formatTime } from '@svault/shared';
-import type { ProxyUse } from '../access/proxy-access.ts';
+import type { ProxyUse } from '../access/decision.ts';
 import type { UnitOfWork } from '../core/stores.ts';
 
 /** Keeps in mind for a credential's owner that an upstream does not accept it. */

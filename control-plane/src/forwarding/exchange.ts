@@ -1,6 +1,6 @@
 import type { HeaderPairs, ProxyMethod, WebhookErrorCode } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
-import type { ProxyUse } from '../access/proxy-access.ts';
+import type { ProxyUse } from '../access/decision.ts';
 
 /** What a caller wants brought to the upstream. */
 export interface ProxyExchange {

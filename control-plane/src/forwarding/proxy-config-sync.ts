@@ -1,6 +1,6 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { storageAnswerSchemas, storageBatchAnswerSchema } from '@svault/shared/schemas';
-import type { DeliverableProxy } from '../access/proxy-access.ts';
+import type { ProxyConfig } from '../access/decision.ts';
 import { type OwedRemoval, type Proxy, templatesOf } from '../core/proxy.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
@@ -21,7 +21,7 @@ export interface ProxyConfigDelivery {
    * Gives the webhook a proxy's settings, where it does not have this revision yet.
    * @throws WebhookCallFailed
    */
-  ensure(link: WebhookLink, proxy: DeliverableProxy): Promise<void>;
+  ensure(link: WebhookLink, proxy: ProxyConfig): Promise<void>;
   /** The webhook does not know it after all (a backup was restored): the next `ensure` gives it again. */
   forgetDelivery(vaultId: Id<'vlt'>, proxyId: Id<'prx'>): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { AnswerHead, TakeAnswer } from '@svault/shared/egress';
 import { Writable } from 'node:stream';
-import type { ProxyUse } from '../access/proxy-access.ts';
+import type { ProxyUse } from '../access/decision.ts';
 import { EventStreamGate } from './event-stream-gate.ts';
 import type { ForwardRefusal, ProxyExchange } from './exchange.ts';
 

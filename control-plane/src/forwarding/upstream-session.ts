@@ -1,5 +1,5 @@
 import { type Clock, type Id, Secret, formatTime, parseTime } from '@svault/shared';
-import type { SessionProxy } from '../access/proxy-access.ts';
+import type { SessionProxy } from '../access/decision.ts';
 import { oauthTokens, storedAccessToken } from '../authorization-server/oauth-session.ts';
 import type { Actor } from '../core/actor.ts';
 import { refusal } from '../core/errors.ts';

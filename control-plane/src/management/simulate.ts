@@ -3,11 +3,11 @@ import type { Stores } from '../core/stores.ts';
 import type { ExplainingEvaluator, Explanation } from '../policies/evaluate.ts';
 import { type TargetStores, requireTarget } from './policy-targets.ts';
 import type { PolicyVerdict } from '../policies/policy-verdict.ts';
-import type { PolicyQuestion } from '../core/policy.ts';
+import type { PolicyInput } from '../core/policy.ts';
 
 /** A request that is only imagined. */
 export interface ImaginedRequest {
-  readonly caller: PolicyQuestion['caller'];
+  readonly caller: PolicyInput['caller'];
   readonly serviceName: string;
   readonly atMs: number;
   readonly ip: string | undefined;

@@ -24,7 +24,7 @@ interface RuleOrigin {
   readonly target: TargetType;
 }
 
-/** The form of `PolicyQuestion.policies`. */
+/** The form of `PolicyInput.policies`. */
 interface AttachedPolicy {
   readonly target: TargetType;
   readonly id: string;

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createPolicyEvaluator } from './evaluate.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { REASONS } from './reasons.ts';
-import type { PolicyQuestion, RuleSettings } from '../core/policy.ts';
+import type { PolicyInput, RuleSettings } from '../core/policy.ts';
 
 const evaluator = createPolicyEvaluator((address) => (address.kind() === 'ipv4' ? 'NL' : undefined));
 
@@ -16,7 +16,7 @@ interface Attached {
 const FRIDAY_NOON = Date.parse('2026-11-20T12:00:00Z');
 
 /** A question with policies in the form in which the store reads them; their ids are their places unless they say. */
-function question(attached: readonly Attached[], more: Partial<PolicyQuestion> = {}): PolicyQuestion {
+function question(attached: readonly Attached[], more: Partial<PolicyInput> = {}): PolicyInput {
   const policies = attached.map(({ target = 'agent', id, name, rules }, at) => ({
     target,
     id: id ?? `pol_${at}`,

@@ -5,7 +5,7 @@ import type { PolicyEvaluator, PolicyVerdict, RateUse } from './policy-verdict.t
 import { rateCounter } from './rate-limit.ts';
 import { REASONS } from './reasons.ts';
 import { type RequestFacts, requestFacts } from './request-facts.ts';
-import type { LifetimeUse, PolicyDenial, PolicyQuestion, RuleType, TargetType } from '../core/policy.ts';
+import type { LifetimeUse, PolicyDenial, PolicyInput, RuleType, TargetType } from '../core/policy.ts';
 
 /** What one rule says to a question. */
 export interface RulePart {
@@ -30,7 +30,7 @@ export interface ExplainingEvaluator extends PolicyEvaluator {
    * Every rule in the order in which denials are named, those behind a denial too. A `rate_limit` rule allows: how much of
    * it is used is known to the limiter alone, which tells by counting.
    */
-  explain(question: PolicyQuestion): Explanation;
+  explain(question: PolicyInput): Explanation;
 }
 
 const NOTHING_ATTACHED: PolicyVerdict = { allowed: true, rates: [], uses: [] };
@@ -43,7 +43,7 @@ const NOTHING_ATTACHED: PolicyVerdict = { allowed: true, rates: [], uses: [] };
 export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator {
   const compile = createPolicyCompiler();
 
-  const rulesOf = ({ policies }: PolicyQuestion): readonly CompiledRule[] =>
+  const rulesOf = ({ policies }: PolicyInput): readonly CompiledRule[] =>
     policies === null ? [] : compile(policies);
 
   return {
@@ -90,13 +90,13 @@ function allows(rule: CompiledRule, facts: RequestFacts): boolean {
   }
 }
 
-function rateUse(rule: CompiledRule, question: PolicyQuestion): RateUse[] {
+function rateUse(rule: CompiledRule, question: PolicyInput): RateUse[] {
   if (rule.kind !== 'rate') return [];
   const counter = rateCounter(rule.settings, rule.ruleId, targetOf(rule, question));
   return [{ counter, denial: denialOf(rule) }];
 }
 
-function lifetimeUse(rule: CompiledRule, question: PolicyQuestion): LifetimeUse[] {
+function lifetimeUse(rule: CompiledRule, question: PolicyInput): LifetimeUse[] {
   if (rule.kind !== 'lifetime') return [];
   const { type: targetType, id: targetId } = targetOf(rule, question);
   return [{ ruleId: rule.ruleId, targetType, targetId, limit: rule.settings.limit }];
@@ -110,6 +110,6 @@ const denialOf = ({ policy, type }: CompiledRule): PolicyDenial => ({
 
 const targetOf = (
   { target }: CompiledRule,
-  { caller, serviceName }: PolicyQuestion,
+  { caller, serviceName }: PolicyInput,
 ): { readonly type: TargetType; readonly id: string } =>
   target === 'token' ? { type: 'token', id: serviceName } : caller;

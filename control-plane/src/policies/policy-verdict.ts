@@ -1,5 +1,5 @@
 import type { Counter } from '../limits/limiter.ts';
-import type { LifetimeUse, PolicyDenial, PolicyQuestion } from '../core/policy.ts';
+import type { LifetimeUse, PolicyDenial, PolicyInput } from '../core/policy.ts';
 
 /** A `rate_limit` rule that has the last word: the limiter counts it, and only where every other rule allows. */
 export interface RateUse {
@@ -15,5 +15,5 @@ export type PolicyVerdict =
 
 /** Pure: counts nothing, reads nothing. */
 export interface PolicyEvaluator {
-  evaluate(question: PolicyQuestion): PolicyVerdict;
+  evaluate(question: PolicyInput): PolicyVerdict;
 }

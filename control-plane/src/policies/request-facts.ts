@@ -1,6 +1,6 @@
 import { type Address, canonicalAddress, parseAddress } from '@svault/shared/egress';
 import type { CountryOf } from './geo-database.ts';
-import type { PolicyQuestion, TargetType } from '../core/policy.ts';
+import type { PolicyInput, TargetType } from '../core/policy.ts';
 
 /** What rules look at; each is worked out where a rule asks for it, and once for all rules that do. */
 export interface RequestFacts {
@@ -13,7 +13,7 @@ export interface RequestFacts {
 }
 
 export function requestFacts(
-  { nowMs, sourceAddress, usage }: Pick<PolicyQuestion, 'nowMs' | 'sourceAddress' | 'usage'>,
+  { nowMs, sourceAddress, usage }: Pick<PolicyInput, 'nowMs' | 'sourceAddress' | 'usage'>,
   countryOf: CountryOf,
 ): RequestFacts {
   const address = once(() => (sourceAddress === undefined ? undefined : parseAddress(sourceAddress)));

@@ -8,8 +8,7 @@ import {
   issueTicket,
   timeOrderedToken,
 } from '@svault/shared';
-import type { AccessSubject } from '../access/access-store.ts';
-import type { BoundWebhook } from '../access/caller-subject.ts';
+import type { AgentSubject, BoundWebhook } from '../access/subject.ts';
 import { type Actor, changeBy } from '../core/actor.ts';
 import { refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
@@ -50,7 +49,7 @@ export interface StoreAddress {
 export interface Tickets {
   /** For an agent whose request has passed every check. @returns `expiresAt` in epoch ms */
   agentCredentialUrl(
-    subject: AccessSubject,
+    subject: AgentSubject,
     webhook: BoundWebhook,
     serviceName: string,
   ): { readonly url: string; readonly expiresAt: number };

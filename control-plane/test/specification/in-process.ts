@@ -1,9 +1,8 @@
 import { listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
 import { type ManualClock, isServiceName } from '@svault/shared';
-import type { Access } from '../../src/access/access.ts';
+import type { Access, Decision } from '../../src/access/decision.ts';
 import { agentKeyCredential } from '../../src/core/agent.ts';
-import type { Decision } from '../../src/access/decision.ts';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { createApp } from '../../src/app.ts';
 import { type Context, createContext } from '../../src/context.ts';
@@ -59,8 +58,8 @@ export function decide({ access }: InProcess, key: string, ...services: string[]
   const [name] = services;
   return access.decide({
     credential: agentKeyCredential(key),
-    door: 'rest',
-    question:
+    channel: 'rest',
+    operation:
       name === undefined
         ? { kind: 'grants' }
         : {

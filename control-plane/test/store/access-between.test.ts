@@ -1,10 +1,9 @@
 import { ManualClock, hashKey, newId, newKey } from '@svault/shared';
 import { silentLogger } from '@svault/server-kit/logger';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AccessRequest } from '../../src/access/access.ts';
+import type { AccessRequest, Decision } from '../../src/access/decision.ts';
 import { agentKeyCredential } from '../../src/core/agent.ts';
-import type { Decision } from '../../src/access/decision.ts';
-import { createExpiredGrants } from '../../src/access/expired-grants.ts';
+import { createExpiredGrants } from '../../src/access/missing-grant.ts';
 import { createAccess } from '../../src/access/authorize-agent.ts';
 import { type AuditWriter, createAuditWriter } from '../../src/audit/audit-writer.ts';
 import { createDenialCounter } from '../../src/audit/denial-counter.ts';
@@ -82,8 +81,8 @@ function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
   });
   return access.decide({
     credential: agentKeyCredential(key),
-    door: 'rest',
-    question: { kind: 'credential', serviceName: 'github' },
+    channel: 'rest',
+    operation: { kind: 'credential', serviceName: 'github' },
     sourceAddress: '192.0.2.1',
     ...how,
   });
@@ -193,9 +192,9 @@ describe('at MCP', () => {
 
   it('a session that is revoked gives nothing more, and leaves no access in the log', async () => {
     const { credential, sessionId } = await storeSession(database, clock, stored);
-    expect(said(await ask({ door: 'mcp', credential }))).toBe('ticket');
+    expect(said(await ask({ channel: 'mcp', credential }))).toBe('ticket');
     meanwhile = ({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined);
-    expect(said(await ask({ door: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
     expect(await successes()).toBe(1);
     expect(await log()).toHaveLength(1);
   });
@@ -204,14 +203,14 @@ describe('at MCP', () => {
     await attached(ONCE);
     const { credential, sessionId } = await storeSession(database, clock, stored);
     meanwhile = ({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined);
-    expect(said(await ask({ door: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
     expect(said(await ask())).toBe('ticket');
   });
 
   it('an access token whose time comes gives nothing more', async () => {
     const { credential } = await storeSession(database, clock, stored, 1_000);
     meanwhile = async () => clock.advance(1_000);
-    expect(said(await ask({ door: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
     expect(await successes()).toBe(0);
   });
 
@@ -220,7 +219,7 @@ describe('at MCP', () => {
     const { vaultId, agentId } = stored;
     const toggle = (mcpEnabled: boolean) => (stores: Stores) =>
       stores.agents.update(vaultId, agentId, { mcpEnabled });
-    for (const how of [{ door: 'mcp', credential }, { door: 'mcp' }] as const) {
+    for (const how of [{ channel: 'mcp', credential }, { channel: 'mcp' }] as const) {
       meanwhile = toggle(false);
       expect(said(await ask(how))).toEqual({ code: 'MCP_DISABLED' });
       await change(toggle(true));

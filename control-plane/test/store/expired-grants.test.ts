@@ -1,7 +1,7 @@
 import { ManualClock } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { AccessSubject } from '../../src/access/access-store.ts';
-import { type ExpiredGrants, createExpiredGrants } from '../../src/access/expired-grants.ts';
+import type { AgentSubject } from '../../src/access/subject.ts';
+import { type ExpiredGrants, createExpiredGrants } from '../../src/access/missing-grant.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
@@ -15,7 +15,7 @@ let database: Database;
 let expiredGrants: ExpiredGrants;
 let stored: StoredAccess;
 /** As it was read when the grant had lapsed. */
-let subject: AccessSubject;
+let subject: AgentSubject;
 
 beforeAll(async () => {
   place = await makeStorePlace();

@@ -1,6 +1,6 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AccessSubject } from '../../src/access/access-store.ts';
+import type { AgentSubject } from '../../src/access/subject.ts';
 import type { PolicyTarget, Policy } from '../../src/core/policy.ts';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const change = <T>(work: (stores: Stores) => Promise<T>, account = stored): Promise<T> =>
   database.unitOfWork.run(account.vaultId, work);
-const subject = async (account = stored, serviceName = 'github'): Promise<AccessSubject> => {
+const subject = async (account = stored, serviceName = 'github'): Promise<AgentSubject> => {
   const found = await database.accessStore.find(account.credential, serviceName, 0);
   if (found === undefined) throw new Error('the agent is not there');
   return found;
@@ -72,7 +72,7 @@ async function use(policy: Policy, target: PolicyTarget, account = stored): Prom
   const entry = { event: account.event('github'), touchCaller: false, onlyIf };
   expect(await database.auditCommit.write(entry)).toBe(true);
 }
-const readable = ({ policies, policyUsage }: Pick<AccessSubject, 'policies' | 'policyUsage'>) => ({
+const readable = ({ policies, policyUsage }: Pick<AgentSubject, 'policies' | 'policyUsage'>) => ({
   policies: policies === null ? null : (JSON.parse(policies) as unknown[]),
   usage: policyUsage === null ? null : (JSON.parse(policyUsage) as unknown),
 });

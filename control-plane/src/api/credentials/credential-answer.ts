@@ -1,20 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatTime, isServiceName } from '@svault/shared';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
-import type { Question } from '../../access/access.ts';
-import type { ListedGrant } from '../../access/access-store.ts';
-import type { Decision } from '../../access/decision.ts';
+import type { Decision, Operation } from '../../access/decision.ts';
+import type { ListedGrant } from '../../access/subject.ts';
 import { prefersJson } from '../http/accept.ts';
 
 /** What a request asks for, and in which form it wants a ticket. */
 export interface CredentialQuery {
-  readonly question: Question;
+  readonly operation: Operation;
   /** Undefined: as the `Accept` header has it. */
   readonly redirect: boolean | undefined;
 }
 
-const LIST: CredentialQuery = { question: { kind: 'grants' }, redirect: undefined };
-const MALFORMED: CredentialQuery = { question: { kind: 'malformed' }, redirect: undefined };
+const LIST: CredentialQuery = { operation: { kind: 'grants' }, redirect: undefined };
+const MALFORMED: CredentialQuery = { operation: { kind: 'malformed' }, redirect: undefined };
 
 /** Reads `service` and `redirect` out of the query, decoded; `?key=` and all others are not looked at. */
 export function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
@@ -29,7 +28,7 @@ export function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery 
     return MALFORMED;
   const serviceName = services.length === 1 && isServiceName(name) ? name : undefined;
   return {
-    question: { kind: 'credential', serviceName },
+    operation: { kind: 'credential', serviceName },
     redirect: redirect === undefined ? undefined : redirect === 'true',
   };
 }

@@ -1,9 +1,8 @@
 import type { RequestHandler } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
-import type { Access } from '../../access/access.ts';
+import { type Access, plainDenial } from '../../access/decision.ts';
 import { agentKeyCredential } from '../../core/agent.ts';
-import { plainDenial } from '../../access/denial.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { withStandingHeaders } from '../http/static-headers.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
@@ -34,11 +33,11 @@ export function createCredentialHandler(options: {
     if (req.method !== 'GET') return refuseMethod(req, res, next);
     const key = credentialFromHeaders(req, 'x-agent-key');
     if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
-    const { question, redirect } = credentialQuery(req);
+    const { operation, redirect } = credentialQuery(req);
     const decision = await access.decide({
       credential: agentKeyCredential(key),
-      door: 'rest',
-      question,
+      channel: 'rest',
+      operation,
       sourceAddress: clientAddress(req),
     });
     if (decision.outcome === 'ticket') sendTicket(res, decision, redirect);

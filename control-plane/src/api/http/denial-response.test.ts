@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { Denial } from '../../access/denial.ts';
+import type { Denial } from '../../access/decision.ts';
 import { createDenialAnswers } from './denial-response.ts';
 
 /** Status, headers and body as they would go out. */

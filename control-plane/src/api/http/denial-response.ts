@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { JSON_CONTENT, type WholeResponse, respond } from '@svault/server-kit/respond';
-import type { Denial, PlainDenialCode } from '../../access/denial.ts';
+import type { Denial, PlainDenialCode } from '../../access/decision.ts';
 import { ERROR_STATUS } from './errors.ts';
 
 /** What a denied agent reads; the same text for every cause that it must not tell apart. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
-import type { Denial } from '../../access/denial.ts';
+import type { Denial } from '../../access/decision.ts';
 import { TOO_MANY, createDenialAnswers, messagesWith, policyDenied } from '../http/denial-response.ts';
 import { type JsonRpcId, limitedBody } from '../http/json-rpc.ts';
 import type { ForwardRefusal } from '../../forwarding/exchange.ts';

@@ -3,9 +3,8 @@ import { type IncomingMessage, createServer } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import type { Id } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createBodyRoom } from '../../access/body-room.ts';
-import { createOpenStreams } from '../../access/open-streams.ts';
-import type { Admittance } from '../../access/proxy-access.ts';
+import { createBodyMemory, createOpenStreams } from '../../access/concurrency-limits.ts';
+import type { Admittance } from '../../access/decision.ts';
 import { type ReceiveBody, createReceiveBody } from './read-body.ts';
 
 // Whoever is let in here takes the one place that there is, and has room for 100,000 bytes of body.
@@ -15,14 +14,14 @@ const PROXY = { vaultId: VAULT, proxyId: 'prx_1' as Id<'prx'> };
 const LARGE = 100_000;
 
 let streams: ReturnType<typeof createOpenStreams>;
-let bodies: ReturnType<typeof createBodyRoom>;
+let bodies: ReturnType<typeof createBodyMemory>;
 /** What happens between the question who it is and its answer, and whether that was asked. */
 let lookUp: () => Promise<void>;
 let outcome: Promise<Awaited<ReturnType<ReceiveBody>> | Error>;
 
 const admit = async (_keyHash: string, bytes: number): Promise<Admittance> => {
   await lookUp();
-  const [stream, room] = [streams.open(PROXY), bodies.take(VAULT, bytes)];
+  const [stream, room] = [streams.open(PROXY), bodies.reserve(VAULT, bytes)];
   if (stream === undefined || room === undefined) throw new Error('no place was given back');
   return { outcome: 'admitted', stream, room };
 };
@@ -40,7 +39,7 @@ afterAll(() => {
 });
 beforeEach(() => {
   streams = createOpenStreams({ maxPerProxy: 1 });
-  bodies = createBodyRoom({ maxBytes: LARGE, maxBytesPerAccount: LARGE });
+  bodies = createBodyMemory({ maxBytes: LARGE, maxBytesPerAccount: LARGE });
   lookUp = () => Promise.resolve();
 });
 
@@ -55,7 +54,7 @@ async function send(head: string, bytes: number): Promise<Socket> {
   return socket;
 }
 const placesAreFree = (): void => {
-  const [stream, room] = [streams.open(PROXY), bodies.take(VAULT, LARGE)];
+  const [stream, room] = [streams.open(PROXY), bodies.reserve(VAULT, LARGE)];
   expect([stream, room]).not.toContain(undefined);
 };
 
@@ -74,7 +73,7 @@ it('a large one has a place while it comes, and room until it is not needed any 
   const stream = streams.open(PROXY);
   expect(stream).toBeDefined();
   stream?.close();
-  expect(bodies.take(VAULT, 1)).toBeUndefined();
+  expect(bodies.reserve(VAULT, 1)).toBeUndefined();
   if ('release' in received) received.release();
   placesAreFree();
   socket.destroy();

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { readBody } from '@svault/server-kit/raw-body';
-import type { Denied } from '../../access/denial.ts';
-import type { Admittance, ProxyAccess } from '../../access/proxy-access.ts';
+import type { Admittance, Denied, ProxyAccess } from '../../access/decision.ts';
 
 /** protocol.md section 2. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Denial } from '../../access/denial.ts';
+import type { Denial } from '../../access/decision.ts';
 import { toolError } from './tool.ts';
 
 /**

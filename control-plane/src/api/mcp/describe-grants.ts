@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { ListedGrant } from '../../access/access-store.ts';
+import type { ListedGrant } from '../../access/subject.ts';
 import type { TokenMetadata, TokenStore } from '../../core/token.ts';
 import type { WebhookRecords, WebhookToken } from '../../webhook/token-metadata.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../access/access.ts';
+import type { Operation } from '../../access/decision.ts';
 import { createTools } from './all-tools.ts';
 import { createJudge } from './inbound.ts';
 import type { StandardHeaders } from './standard-headers.ts';
@@ -22,11 +22,11 @@ const calling = (params: unknown, more: object = { id: 1 }): object => ({
   ...more,
 });
 
-const FLOOR: Question = { kind: 'nothing', traffic: 'agent_credentials' };
-const HANDSHAKE: Question = { kind: 'nothing', traffic: 'mcp_handshake' };
+const FLOOR: Operation = { kind: 'admission', traffic: 'agent_credentials' };
+const HANDSHAKE: Operation = { kind: 'admission', traffic: 'mcp_handshake' };
 
 describe('a tool asks for what it needs, and no more', () => {
-  it.each<readonly [string, unknown, Question]>([
+  it.each<readonly [string, unknown, Operation]>([
     ['get_credential', { service: 'github' }, { kind: 'credential', serviceName: 'github' }],
     ['get_credential', { service: 'a/b' }, { kind: 'credential', serviceName: undefined }],
     ['get_credential', undefined, { kind: 'credential', serviceName: undefined }],
@@ -36,9 +36,9 @@ describe('a tool asks for what it needs, and no more', () => {
     ['whoami', undefined, { kind: 'grants' }],
     ['nothing_known', { service: 'github' }, FLOOR],
     ['__proto__', {}, FLOOR],
-  ])('%s with %j', (name, args, question) => {
+  ])('%s with %j', (name, args, operation) => {
     const params = { name, ...(args !== undefined && { arguments: args }) };
-    expect(judged(calling(params)).question).toEqual(question);
+    expect(judged(calling(params)).operation).toEqual(operation);
   });
 });
 
@@ -72,7 +72,7 @@ describe('no ticket is asked for where no answer would carry it', () => {
     ],
     ['in a batch', [calling(params)], {}],
   ])('%s', (_name, message, headers) => {
-    expect(judged(message, headers).question).toEqual(FLOOR);
+    expect(judged(message, headers).operation).toEqual(FLOOR);
   });
 });
 
@@ -85,15 +85,15 @@ it.each([
   'x',
   'tools/call2',
 ])('%s is a handshake', (method) => {
-  expect(judged({ jsonrpc: '2.0', id: 1, method }).question).toEqual(HANDSHAKE);
-  expect(judged({ jsonrpc: '2.0', method }).question).toEqual(HANDSHAKE);
+  expect(judged({ jsonrpc: '2.0', id: 1, method }).operation).toEqual(HANDSHAKE);
+  expect(judged({ jsonrpc: '2.0', method }).operation).toEqual(HANDSHAKE);
 });
 
 it('what cannot be read is a handshake, and refused under the id that was told', () => {
   const refusal = { status: 400, code: -32_600, message: 'x' };
   expect(judge({ readable: false, refusal, id: 'a' }, NO_HEADERS)).toEqual({
     id: 'a',
-    question: HANDSHAKE,
+    operation: HANDSHAKE,
     course: { kind: 'refuse', refusal },
   });
 });

@@ -7,7 +7,7 @@ import {
   isJSONRPCRequest,
   isSpecType,
 } from '@modelcontextprotocol/server';
-import type { Question } from '../../access/access.ts';
+import type { Operation } from '../../access/decision.ts';
 import {
   INVALID_PARAMS,
   INVALID_REQUEST,
@@ -43,7 +43,7 @@ export interface Served {
 /** What a message comes to once its sender is let through, and what is asked for the sender meanwhile. */
 export interface Inbound {
   readonly id: JsonRpcId;
-  readonly question: Question;
+  readonly operation: Operation;
   readonly course:
     | ({ readonly kind: 'serve' } & Served)
     /** Nothing to say: a notification, or an answer to something we never ask. */
@@ -51,8 +51,8 @@ export interface Inbound {
     | { readonly kind: 'refuse'; readonly refusal: JsonRpcRefusal };
 }
 
-const HANDSHAKE: Question = { kind: 'nothing', traffic: 'mcp_handshake' };
-const FLOOR: Question = { kind: 'nothing', traffic: 'agent_credentials' };
+const HANDSHAKE: Operation = { kind: 'admission', traffic: 'mcp_handshake' };
+const FLOOR: Operation = { kind: 'admission', traffic: 'agent_credentials' };
 
 /** Revision 2026-07-28: `HEADER_MISMATCH`. */
 const HEADER_MISMATCH = -32_020;
@@ -72,22 +72,22 @@ export const createJudge =
     const { message } = read;
     if (Array.isArray(message)) return refuse(null, classOfBatch(message), NO_BATCHES);
     const id = idOf(message);
-    const question = isToolsCall(message) ? FLOOR : HANDSHAKE;
+    const operation = isToolsCall(message) ? FLOOR : HANDSHAKE;
     const route = routeOf(message, headers);
     const refusal = refusalOf(route, headers);
-    if (refusal !== undefined) return refuse(id, question, refusal);
+    if (refusal !== undefined) return refuse(id, operation, refusal);
     if (route.kind === 'reject' || !isJSONRPCRequest(message))
-      return { id, question, course: { kind: 'accept' } };
+      return { id, operation, course: { kind: 'accept' } };
 
     const classification = route.kind === 'modern' ? route.classification : undefined;
     const forms = classification === undefined ? HANDSHAKE_FORMS : STATELESS_FORMS;
     const type = forms.get(message.method);
     if (type !== undefined && !isSpecType[type](message))
-      return refuse(id, question, unfitParameters(message, type));
+      return refuse(id, operation, unfitParameters(message, type));
     const call = toolCallIn(message, tools);
     return {
       id,
-      question: call === undefined ? question : call.tool.question(call.given),
+      operation: call === undefined ? operation : call.tool.operation(call.given),
       course: { kind: 'serve', request: message, classification, call },
     };
   };
@@ -132,9 +132,9 @@ function toolCallIn(message: JSONRPCRequest, tools: ReadonlyMap<string, Tool>): 
   return tool && { tool, given };
 }
 
-const refuse = (id: JsonRpcId, question: Question, refusal: JsonRpcRefusal): Inbound => ({
+const refuse = (id: JsonRpcId, operation: Operation, refusal: JsonRpcRefusal): Inbound => ({
   id,
-  question,
+  operation,
   course: { kind: 'refuse', refusal },
 });
 
@@ -192,7 +192,7 @@ const methodOf = (message: unknown): unknown =>
 const isToolsCall = (message: unknown): boolean => methodOf(message) === 'tools/call';
 
 /** Specification, "Handshake exemption": once, and as exempt only where every message in it is. */
-function classOfBatch(messages: readonly unknown[]): Question {
+function classOfBatch(messages: readonly unknown[]): Operation {
   return messages.length > 0 && messages.every(isExempt) ? HANDSHAKE : FLOOR;
 }
 

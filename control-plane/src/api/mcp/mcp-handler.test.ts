@@ -4,7 +4,7 @@ import { type Listener, listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
 import { newKey } from '@svault/shared';
 import { afterEach, expect, it } from 'vitest';
-import type { Access, AccessRequest } from '../../access/access.ts';
+import type { Access, AccessRequest } from '../../access/decision.ts';
 import { refusal } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { createTools } from './all-tools.ts';
@@ -51,7 +51,7 @@ const call = (url: string, body: object): Promise<Response> =>
     body: JSON.stringify(body),
   });
 
-it('asks once for each request, by the MCP door, under the audience of this endpoint', async () => {
+it('asks once for each request, by the MCP channel, under the audience of this endpoint', async () => {
   const asked: AccessRequest[] = [];
   const url = await serve({
     decide: (request) => {
@@ -64,8 +64,8 @@ it('asks once for each request, by the MCP door, under the audience of this endp
   expect(asked).toEqual([
     {
       credential: { kind: 'session', hash: expect.any(String), audience: BASE_URL + MCP_PATH },
-      door: 'mcp',
-      question: { kind: 'credential', serviceName: 'github' },
+      channel: 'mcp',
+      operation: { kind: 'credential', serviceName: 'github' },
       sourceAddress: '192.0.2.1',
     },
   ]);

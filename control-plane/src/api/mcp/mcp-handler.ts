@@ -1,7 +1,6 @@
 import type { RequestHandler } from 'express';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
-import type { Access } from '../../access/access.ts';
-import type { Denial } from '../../access/denial.ts';
+import type { Access, Denial } from '../../access/decision.ts';
 import { createAllowedOrigins } from '../http/cors.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import type { OwnHost } from '../http/host-check.ts';
@@ -27,7 +26,7 @@ const EXPOSED = ['WWW-Authenticate', 'Mcp-Session-Id'];
  */
 const UNREAD: Inbound = {
   id: null,
-  question: { kind: 'nothing', traffic: 'mcp_handshake' },
+  operation: { kind: 'admission', traffic: 'mcp_handshake' },
   course: { kind: 'accept' },
 };
 
@@ -85,12 +84,12 @@ export function createMcpHandler(options: {
 
     const who = {
       credential: presented.credential,
-      door: 'mcp',
+      channel: 'mcp',
       sourceAddress: clientAddress(req),
     } as const;
     const { judge } = await protocol();
     const read = await readMessage(req, async () => {
-      const decision = await access.decide({ ...who, question: UNREAD.question });
+      const decision = await access.decide({ ...who, operation: UNREAD.operation });
       if (decision.outcome === 'denied') throw new BodyRejectedEarly(decision.denial);
     }).catch(rejectionOf);
     if (read instanceof BodyRejectedEarly) {
@@ -99,7 +98,7 @@ export function createMcpHandler(options: {
       return deny(UNREAD, read.denial, res, cors);
     }
     const inbound = judge(read, standardHeaders(req));
-    const decision = await access.decide({ ...who, question: inbound.question });
+    const decision = await access.decide({ ...who, operation: inbound.operation });
     if (decision.outcome !== 'denied') return answer(inbound, decision, res, cors);
     return deny(inbound, decision.denial, res, cors);
   };

@@ -1,7 +1,6 @@
 import type { CallToolResult, Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { Question } from '../../access/access.ts';
-import type { Decision } from '../../access/decision.ts';
+import type { Decision, Operation } from '../../access/decision.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 
 /** The arguments of a call as they came. */
@@ -13,7 +12,7 @@ export type Granted = Exclude<Decision, { readonly outcome: 'denied' }>;
 /** One tool: what a client is told of it, what it asks of the access pipeline, and how what it was given reads. */
 export interface Tool {
   readonly definition: ToolDefinition;
-  question(given: Arguments): Question;
+  operation(given: Arguments): Operation;
   answer(granted: Granted, given: Arguments): CallToolResult | Promise<CallToolResult>;
 }
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { PolicyQuestion, PolicyTarget } from '../../core/policy.ts';
+import type { PolicyInput, PolicyTarget } from '../../core/policy.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /**
@@ -11,7 +11,7 @@ export async function policyQuestion(
   db: Kysely<Schema>,
   vaultId: Id<'vlt'>,
   targets: readonly PolicyTarget[],
-): Promise<Pick<PolicyQuestion, 'policies' | 'usage'>> {
+): Promise<Pick<PolicyInput, 'policies' | 'usage'>> {
   const policies: string[] = [];
   const usage: [string, number][] = [];
   for (const target of targets) {

@@ -1,6 +1,6 @@
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import { type Clock, formatTime } from '@svault/shared';
-import type { AccessStore, AccessSubject, ListingSubject } from '../../access/access-store.ts';
+import type { AccessStore, AgentSubject, ListingSubject } from '../../access/subject.ts';
 import type { AgentCredential } from '../../core/agent.ts';
 import { createBatcher } from './batcher.ts';
 import type { NamedStatement, PostgresPool } from './postgres-pool.ts';
@@ -93,7 +93,7 @@ export function createAccessStore(options: {
 }): AccessStore {
   const { pool, maxReads, clock } = options;
 
-  const reader = <Subject extends AccessSubject>(reads: Reads) => {
+  const reader = <Subject extends AgentSubject>(reads: Reads) => {
     const run = async (
       { statement, columns }: Read,
       asked: readonly Asked[],
@@ -126,7 +126,7 @@ export function createAccessStore(options: {
 
   const read = reader<ListingSubject>(LIST);
   return {
-    find: reader<AccessSubject>(FIND),
+    find: reader<AgentSubject>(FIND),
     findWithGrants: (credential, nowMs) => read(credential, '', nowMs),
   };
 }

@@ -1,6 +1,6 @@
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Clock } from '@svault/shared';
-import type { ProxyAccessStore, ProxySubject } from '../../access/proxy-access-store.ts';
+import type { ProxyAccessStore, ProxySubject } from '../../access/subject.ts';
 import { createBatcher } from './batcher.ts';
 import type { NamedStatement, PostgresPool } from './postgres-pool.ts';
 import { callerColumns } from './subject-parts.ts';

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { formatTime } from '@svault/shared';
-import type { AccessStore, AccessSubject, ListedGrant } from '../../access/access-store.ts';
+import type { AccessStore, AgentSubject, ListedGrant } from '../../access/subject.ts';
 import { callerColumns } from './subject-parts.ts';
 
 /** All that decisions look at. @param caller where the agent is found */
@@ -24,10 +24,10 @@ const subjectOf = (caller: { readonly from: string; readonly where: string }): s
  * plans such a query for the value that is bound, and so would prepare it anew at each call, for five times the cost.
  */
 export function createAccessStore(db: SqliteDatabase): AccessStore {
-  const byKey = db.prepare<[string, string], AccessSubject>(
+  const byKey = db.prepare<[string, string], AgentSubject>(
     subjectOf({ from: 'agents caller', where: 'caller.key_hash = (SELECT ?)' }),
   );
-  const bySession = db.prepare<[string, string, string, string], AccessSubject>(
+  const bySession = db.prepare<[string, string, string, string], AgentSubject>(
     subjectOf({
       from: `oauth_access_tokens t
    JOIN oauth_sessions s ON s.session_id = t.session_id

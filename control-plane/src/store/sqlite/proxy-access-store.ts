@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
-import type { ProxyAccessStore, ProxySubject } from '../../access/proxy-access-store.ts';
+import type { ProxyAccessStore, ProxySubject } from '../../access/subject.ts';
 import { callerColumns } from './subject-parts.ts';
 
 /** One prepared statement on the process's own connection, so there is no cache to go stale. */

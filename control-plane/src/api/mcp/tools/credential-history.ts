@@ -55,7 +55,7 @@ export const credentialHistory = (readHistory: ReadHistory): Tool => ({
     outputSchema: outputSchema(resultSchema),
     annotations: READ_ONLY,
   },
-  question: (given) => ({ kind: 'history', serviceName: serviceOf(given) }),
+  operation: (given) => ({ kind: 'history', serviceName: serviceOf(given) }),
   answer: async (granted, given) => {
     const serviceName = serviceOf(given);
     if (granted.outcome !== 'admitted' || serviceName === undefined) throw unfitting(granted);

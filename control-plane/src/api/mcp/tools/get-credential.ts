@@ -25,7 +25,7 @@ export const getCredential: Tool = {
     // Each call makes another address and counts against limits and policies.
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   },
-  question: (given) => ({ kind: 'credential', serviceName: serviceOf(given) }),
+  operation: (given) => ({ kind: 'credential', serviceName: serviceOf(given) }),
   answer: (granted, given) => {
     const serviceName = serviceOf(given);
     if (granted.outcome !== 'ticket' || serviceName === undefined) throw unfitting(granted);

@@ -27,7 +27,7 @@ export const listCredentials = (describe: DescribeGrants): Tool => ({
     outputSchema: outputSchema(resultSchema),
     annotations: READ_ONLY,
   },
-  question: () => ({ kind: 'grants' }),
+  operation: () => ({ kind: 'grants' }),
   answer: async (granted) => {
     if (granted.outcome !== 'grants') throw unfitting(granted);
     const grants = await describe(granted.caller.vaultId, granted.grants);

@@ -23,7 +23,7 @@ export const showCredential = (describe: DescribeGrants): Tool => ({
     outputSchema: outputSchema(resultSchema),
     annotations: READ_ONLY,
   },
-  question: (given) => ({ kind: 'grant', serviceName: serviceOf(given) }),
+  operation: (given) => ({ kind: 'grant', serviceName: serviceOf(given) }),
   answer: async (granted) => {
     if (granted.outcome !== 'grant') throw unfitting(granted);
     const [described] = await describe(granted.caller.vaultId, [granted.grant]);

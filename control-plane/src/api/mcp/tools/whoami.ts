@@ -25,7 +25,7 @@ export const whoami = (readProfile: ReadAgentProfile): Tool => ({
     outputSchema: outputSchema(resultSchema),
     annotations: READ_ONLY,
   },
-  question: () => ({ kind: 'grants' }),
+  operation: () => ({ kind: 'grants' }),
   answer: async (granted) => {
     if (granted.outcome !== 'grants') throw unfitting(granted);
     const { id, name, status, ownerId, policies } = await readProfile(granted.caller);

@@ -6,12 +6,11 @@ import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
 import type { PolicyVerdict } from '../policies/policy-verdict.ts';
-import { createBodyRoom } from './body-room.ts';
-import { createOpenStreams } from './open-streams.ts';
-import { createProxyAccess } from './proxy-pipeline.ts';
+import { createBodyMemory, createOpenStreams } from './concurrency-limits.ts';
+import { createProxyAccess } from './authorize-proxy.ts';
 import { createSessionIds } from './session-ids.ts';
-import type { ProxyAccess, ProxyDecision } from './proxy-access.ts';
-import type { ProxySubject } from './proxy-access-store.ts';
+import type { ProxyAccess, ProxyDecision } from './decision.ts';
+import type { ProxySubject } from './subject.ts';
 
 // The pipeline with everything beside it played; what it is at a service: control-plane/test/proxy-*.test.ts.
 
@@ -85,7 +84,7 @@ beforeEach(() => {
     denials: createDenialCounter({ audit, clock }),
     offlineForSeconds: () => (asked.push('offline'), 0),
     streams: createOpenStreams({ maxPerProxy: 1 }),
-    bodies: createBodyRoom({ maxBytes: 100, maxBytesPerAccount: 100 }),
+    bodies: createBodyMemory({ maxBytes: 100, maxBytesPerAccount: 100 }),
     clock,
   });
 });

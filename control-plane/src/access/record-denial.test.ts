@@ -1,12 +1,12 @@
 import { newKey } from '@svault/shared';
 import { expect, test } from 'vitest';
-import { accessEvent } from './access-event.ts';
-import { plainDenial } from './denial.ts';
+import { agentDenialEvent } from './record-denial.ts';
+import { plainDenial } from './decision.ts';
 import { AccessStage } from './staged-access.ts';
 
 const { subject } = new AccessStage();
 const nameIn = (serviceName: string): string | undefined =>
-  accessEvent(subject, serviceName, plainDenial('NO_GRANT')).serviceName;
+  agentDenialEvent(subject, serviceName, plainDenial('NO_GRANT')).serviceName;
 
 test.each(['svagent', 'svsess', 'svsessr', 'svadmin'] as const)(
   'a key of kind %s that was sent in the place of a name is not written down',

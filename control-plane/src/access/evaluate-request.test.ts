@@ -2,7 +2,7 @@ import type { Id } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { LimiterVerdict } from '../limits/limiter.ts';
 import type { PolicyVerdict, RateUse } from '../policies/policy-verdict.ts';
-import type { Question } from './access.ts';
+import type { Operation } from './decision.ts';
 import { AccessStage, GITHUB } from './staged-access.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 
@@ -93,13 +93,13 @@ describe('credential: policies', () => {
 describe.each([
   ['credential', GITHUB],
   ['grant', { kind: 'grant', serviceName: 'github' }],
-] as const)('%s: the grant', (_kind, question) => {
+] as const)('%s: the grant', (_kind, operation) => {
   it('lapses at its time and not before, and is deleted then', async () => {
     stage.change({ grantExpiresAt: '2026-11-20T12:00:00.001Z' });
-    expect(await stage.ask(question)).not.toMatchObject({ outcome: 'denied' });
+    expect(await stage.ask(operation)).not.toMatchObject({ outcome: 'denied' });
     stage.clock.advance(1);
     stage.events.length = 0;
-    expect(await stage.said(question)).toEqual({ code: 'GRANT_EXPIRED' });
+    expect(await stage.said(operation)).toEqual({ code: 'GRANT_EXPIRED' });
     expect(stage.events).toMatchObject([
       { eventType: 'GRANT_EXPIRED', serviceName: 'github' },
       { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'denied', detail: { code: 'GRANT_EXPIRED' } },
@@ -109,12 +109,12 @@ describe.each([
   it('that lapsed is NO_GRANT for whoever comes second', async () => {
     stage.change(LAPSED);
     stage.lapsedIsGone = true;
-    expect(await stage.said(question)).toEqual({ code: 'NO_GRANT' });
+    expect(await stage.said(operation)).toEqual({ code: 'NO_GRANT' });
   });
 
   it('that is not there is a miss, written down and counted with the request', async () => {
     stage.change(NO_GRANT);
-    expect(await stage.said(question)).toEqual({ code: 'NO_GRANT' });
+    expect(await stage.said(operation)).toEqual({ code: 'NO_GRANT' });
     expect(stage.events).toMatchObject([{ outcome: 'denied', detail: { code: 'NO_GRANT' } }]);
     expect(stage.admissions).toMatchObject([{ traffic: 'agent_credentials', extraCounters: MISS }]);
   });
@@ -123,16 +123,16 @@ describe.each([
     stage.admit = NO_MORE_MISSES;
     const denial = { code: 'RATE_LIMITED', scope: 'agent_no_grant', retryAfterSeconds: 30 };
     stage.change(LAPSED);
-    expect(await stage.said(question)).toEqual(denial);
+    expect(await stage.said(operation)).toEqual(denial);
     stage.change(NO_GRANT);
-    expect(await stage.said(question)).toEqual(denial);
+    expect(await stage.said(operation)).toEqual(denial);
     expect(stage.admissions).toMatchObject([{ extraCounters: MISS }, { extraCounters: MISS }]);
     expect([stage.events, stage.asked]).toEqual([[], expect.not.arrayContaining(['delete'])]);
   });
 });
 
 describe('grant', () => {
-  const SHOW: Question = { kind: 'grant', serviceName: 'github' };
+  const SHOW: Operation = { kind: 'grant', serviceName: 'github' };
 
   it('is shown as the list has it, and writes nothing', async () => {
     stage.change({ grantExpiresAt: '2026-11-21T00:00:00.000Z' });
@@ -165,7 +165,7 @@ describe('grant', () => {
 });
 
 describe('history', () => {
-  const HISTORY: Question = { kind: 'history', serviceName: 'github' };
+  const HISTORY: Operation = { kind: 'history', serviceName: 'github' };
 
   it('counts against a limit of its own, in the step of the floor', async () => {
     expect(await stage.ask(HISTORY)).toEqual({ outcome: 'admitted', caller: CALLER });
@@ -223,13 +223,13 @@ describe('grants', () => {
   });
 });
 
-describe('nothing', () => {
+describe('admission', () => {
   it.each(['agent_credentials', 'mcp_handshake'] as const)(
     'is let through as %s, whatever else there is',
     async (traffic) => {
       stage.change({ ...LOCKED, ...NO_GRANT, webhookId: null, agentId: 'agt_2' as Id<'agt'> });
       stage.policy = CLOSED;
-      expect(await stage.ask({ kind: 'nothing', traffic }, { door: 'mcp' })).toEqual({
+      expect(await stage.ask({ kind: 'admission', traffic }, { channel: 'mcp' })).toEqual({
         outcome: 'admitted',
         caller: { vaultId: 'vlt_1', agentId: 'agt_2' },
       });

@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import { beforeEach, expect, it } from 'vitest';
 import type { RateUse } from '../policies/policy-verdict.ts';
-import type { AccessSubject } from './access-store.ts';
+import type { AgentSubject } from './subject.ts';
 import { AccessStage, GITHUB, SESSION } from './staged-access.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 
@@ -19,7 +19,7 @@ beforeEach(() => {
   stage = new AccessStage();
 });
 
-const withdrawals: readonly (readonly [string, Partial<AccessSubject>])[] = [
+const withdrawals: readonly (readonly [string, Partial<AgentSubject>])[] = [
   ['AGENT_INACTIVE', { status: 'suspended' }],
   ['MCP_DISABLED', { mcpEnabled: 0 }],
   ['VAULT_LOCKED', { vaultLockedAt: '2026-11-20T12:00:00.000Z' }],
@@ -28,7 +28,7 @@ const withdrawals: readonly (readonly [string, Partial<AccessSubject>])[] = [
 ];
 it.each(withdrawals)('is answered %s, with no ticket and no success in the log', async (code, change) => {
   stage.meanwhile = () => stage.change(change);
-  expect(await stage.said(GITHUB, { door: 'mcp' })).toEqual({ code });
+  expect(await stage.said(GITHUB, { channel: 'mcp' })).toEqual({ code });
   expect(stage.events).toMatchObject([{ outcome: expect.not.stringMatching('success'), detail: { code } }]);
   expect(stage.asked).not.toContain('ticket');
   expect(stage.admissions).toHaveLength(1);
@@ -36,7 +36,7 @@ it.each(withdrawals)('is answered %s, with no ticket and no success in the log',
 
 it('is answered INVALID_KEY where the session has ended, and nothing is written', async () => {
   stage.meanwhile = () => (stage.isKnown = false);
-  expect(await stage.said(GITHUB, { door: 'mcp', credential: SESSION })).toEqual({ code: 'INVALID_KEY' });
+  expect(await stage.said(GITHUB, { channel: 'mcp', credential: SESSION })).toEqual({ code: 'INVALID_KEY' });
   expect(stage.events).toEqual([]);
   expect(stage.asked).not.toContain('ticket');
 });

@@ -1,0 +1,120 @@
+import type { Id } from '@svault/shared';
+import type { AuditWriter } from '../audit/audit-writer.ts';
+import type { DenialCounter } from '../audit/denial-counter.ts';
+import type { LifetimeUse } from '../core/policy.ts';
+import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
+import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
+import {
+  type Denial,
+  type ProxyAccess,
+  type ProxyDecision,
+  type ProxyUse,
+  denied,
+  plainDenial,
+} from './decision.ts';
+import { evaluateProxyRequest } from './evaluate-request.ts';
+import { type CallerSteps, type PipelineDependencies, identify, runPipeline } from './pipeline.ts';
+import { createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
+import type { SessionIds } from './session-ids.ts';
+import { type ProxyAccessStore, type ProxySubject, isStale, mayAct, webhookOf } from './subject.ts';
+
+export interface ProxyAccessDependencies extends PipelineDependencies {
+  readonly store: ProxyAccessStore;
+  readonly policies: PolicyEvaluator;
+  readonly audit: AuditWriter;
+  readonly denials: DenialCounter;
+  /** Seconds until the next call of a vault's webhook that is known to be offline; 0 where it is not. */
+  readonly offlineForSeconds: (vaultId: Id<'vlt'>) => number;
+  readonly streams: OpenStreams;
+  readonly bodies: BodyMemory;
+  readonly sessionIds: SessionIds;
+}
+
+/** Another exchange may end at any time. */
+const NO_STREAM = { code: 'RATE_LIMITED', scope: 'open_streams', retryAfterSeconds: 1 } as const;
+const NO_MEMORY = { ...NO_STREAM, scope: 'large_bodies' } as const;
+
+/** Decides whether a proxy's request is forwarded, and with what. */
+export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
+  const { store, audit, offlineForSeconds, streams, bodies, clock } = dependencies;
+  const denials = createDenialRecorder(proxyDenialEvent, dependencies);
+
+  const callerSteps = (keyHash: string): CallerSteps<ProxySubject> => ({
+    serviceName: undefined,
+    find: () => store.find(keyHash),
+    check: (subject) => (mayAct(subject) ? undefined : plainDenial('AGENT_INACTIVE')),
+  });
+
+  /**
+   * The last steps of an allowed use: a destination, one of the proxy's streams, and the audit event.
+   *
+   * @returns undefined, with nothing written and no stream taken, where the precondition failed
+   */
+  async function authorizeUse(
+    subject: ProxySubject,
+    keyHash: string,
+    uses: readonly LifetimeUse[],
+  ): Promise<ProxyDecision | undefined> {
+    const { vaultId, revision, agentId, policyRevision } = subject;
+    const deny = (denial: Denial) => denials.deny(subject, undefined, denial);
+    const use = useOf(subject);
+    if (use === undefined) return deny(plainDenial('WEBHOOK_NOT_CONFIGURED'));
+    const retryAfterSeconds = use.kind === 'webhook' ? offlineForSeconds(vaultId) : 0;
+    if (retryAfterSeconds > 0) return deny({ code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
+    const stream = streams.open(subject);
+    if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
+    let isRecorded = false;
+    try {
+      const webhookId = use.kind === 'webhook' ? use.webhook.webhookId : null;
+      isRecorded = await audit.record(proxyEvent(subject, { outcome: 'success' }), {
+        touchCaller: isStale(subject, clock.now()),
+        onlyIf: { caller: 'proxy', keyHash, revision, agentId, webhookId, policyRevision, uses },
+      });
+    } finally {
+      if (!isRecorded) stream.close();
+    }
+    return isRecorded ? { outcome: 'use', use, stream } : undefined;
+  }
+
+  return {
+    decide: async ({ keyHash, traffic, fields, sourceAddress }) => {
+      if (keyHash === undefined) return denied(plainDenial('INVALID_KEY'));
+      return runPipeline(dependencies, denials, {
+        ...callerSteps(keyHash),
+        traffic,
+        callerId: ({ proxyId }) => proxyId,
+        evaluate: (subject, nowMs) =>
+          evaluateProxyRequest(dependencies, subject, { fields, sourceAddress }, nowMs),
+        conclude: (subject, { uses }) => authorizeUse(subject, keyHash, uses),
+      });
+    },
+    admit: async (keyHash, bytes) => {
+      const identified = await identify(denials, callerSteps(keyHash));
+      if (identified.outcome === 'denied') return identified;
+      const { subject } = identified;
+      const stream = streams.open(subject);
+      if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
+      const room = bodies.reserve(subject.vaultId, bytes);
+      if (room !== undefined) return { outcome: 'admitted', stream, room };
+      stream.close();
+      return denials.denyCoalesced(subject, NO_MEMORY);
+    },
+  };
+}
+
+/** @returns undefined where the proxy needs a webhook and none is bound */
+function useOf(subject: ProxySubject): ProxyUse | undefined {
+  const { vaultId, proxyId, upstreamUrl, serviceName, agentId } = subject;
+  const headerTemplates = JSON.parse(subject.headerTemplates ?? '{}') as Record<string, string>;
+  if (subject.upstreamAuthType === 'sv_session') {
+    if (agentId === null) throw new Error('a proxy that sends sessions acts for an agent');
+    const proxy = { vaultId, proxyId, agentId, upstreamUrl };
+    return { kind: 'session', vaultId, proxyId, proxy, headerTemplates };
+  }
+  const webhook = webhookOf(subject);
+  if (serviceName === null) throw new Error('a proxy that injects a token names it');
+  if (webhook === undefined) return undefined;
+  const { revision, deliveredAs, credentialRejected } = subject;
+  const config = { proxyId, serviceName, upstreamUrl, headerTemplates, revision, deliveredAs };
+  return { kind: 'webhook', vaultId, proxyId, webhook, config, credentialRejected };
+}

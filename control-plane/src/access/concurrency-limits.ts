@@ -1,0 +1,100 @@
+import type { Id } from '@svault/shared';
+
+/** PROTOCOL.md section 2: exchanges of one proxy at once. */
+const MAX_STREAMS = 64;
+/** Of all proxies of an account, which may have any number: their memory and descriptors are shared by all accounts. */
+const MAX_STREAMS_PER_ACCOUNT = 4_096;
+
+export interface OpenStream {
+  /** Idempotent. */
+  close(): void;
+}
+
+/** Counts the exchanges of this process. */
+export interface OpenStreams {
+  /** @returns undefined where the proxy or its account has the maximum open */
+  open(proxy: { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> }): OpenStream | undefined;
+}
+
+export function createOpenStreams({
+  maxPerProxy = MAX_STREAMS,
+  maxPerAccount = MAX_STREAMS_PER_ACCOUNT,
+} = {}): OpenStreams {
+  const counts = createCounts();
+  return {
+    open: ({ vaultId, proxyId }) => {
+      if (counts.of(proxyId) >= maxPerProxy || counts.of(vaultId) >= maxPerAccount) return undefined;
+      counts.add(proxyId, 1);
+      counts.add(vaultId, 1);
+      let isOpen = true;
+      return {
+        close: () => {
+          if (!isOpen) return;
+          isOpen = false;
+          counts.add(proxyId, -1);
+          counts.add(vaultId, -1);
+        },
+      };
+    },
+  };
+}
+
+const MIB = 1024 * 1024;
+/** Bytes of large bodies that this process keeps at once; more would exhaust its memory. */
+const MAX_BYTES = 256 * MIB;
+/** Those of one account among them, so that it leaves room for others. */
+const MAX_BYTES_PER_ACCOUNT = 64 * MIB;
+
+/** Memory for the body of one exchange. */
+export interface BodyReservation {
+  /** Releases all but so many bytes, once the size of the body is known. */
+  keep(bytes: number): void;
+  /** Releases all of it. Idempotent. */
+  close(): void;
+}
+
+/** Counts the bytes of large bodies, which are kept until the end of their exchange. */
+export interface BodyMemory {
+  /** @returns undefined where there is no room for so many bytes */
+  reserve(vaultId: Id<'vlt'>, bytes: number): BodyReservation | undefined;
+}
+
+export function createBodyMemory({
+  maxBytes = MAX_BYTES,
+  maxBytesPerAccount = MAX_BYTES_PER_ACCOUNT,
+} = {}): BodyMemory {
+  const counts = createCounts();
+  let total = 0;
+  const add = (vaultId: Id<'vlt'>, bytes: number): void => {
+    counts.add(vaultId, bytes);
+    total += bytes;
+  };
+
+  return {
+    reserve: (vaultId, bytes) => {
+      if (counts.of(vaultId) + bytes > maxBytesPerAccount || total + bytes > maxBytes) return undefined;
+      add(vaultId, bytes);
+      let reserved = bytes;
+      const keep = (kept: number): void => {
+        if (kept >= reserved) return;
+        add(vaultId, kept - reserved);
+        reserved = kept;
+      };
+      return { keep, close: () => keep(0) };
+    },
+  };
+}
+
+/** Counts by id; an id at 0 takes no memory. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const of = (id: string): number => counts.get(id) ?? 0;
+  return {
+    of,
+    add: (id: string, change: number): void => {
+      const count = of(id) + change;
+      if (count === 0) counts.delete(id);
+      else counts.set(id, count);
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import type { Clock } from '@svault/shared';
+import { refusal } from '../core/errors.ts';
+import type { Admission, Counter, Limiter, LimiterVerdict } from '../limits/limiter.ts';
+import type { Limits } from '../limits/limits.ts';
+import { type Denial, type Denied, denied, plainDenial } from './decision.ts';
+import type { Evaluation } from './evaluate-request.ts';
+import type { DenialRecorder } from './record-denial.ts';
+import type { CallerSubject } from './subject.ts';
+
+export interface PipelineDependencies {
+  readonly limiter: Limiter;
+  readonly limits: Limits;
+  readonly clock: Clock;
+}
+
+/** How a caller is found and checked. */
+export interface CallerSteps<Subject> {
+  /** Logged with a denial; undefined where the request names no valid one. */
+  readonly serviceName: string | undefined;
+  readonly find: () => Subject | undefined | Promise<Subject | undefined>;
+  /** Denials that precede the limits. */
+  readonly check: (subject: Subject) => Denial | undefined;
+}
+
+/** What the pipelines of agents and proxies differ in. */
+export interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> {
+  readonly traffic: Admission['traffic'];
+  readonly callerId: (subject: Subject) => Admission['callerId'];
+  readonly evaluate: (subject: Subject, nowMs: number) => Evaluation<Result>;
+  /** @returns undefined, with nothing written, where the precondition failed */
+  readonly conclude: (subject: Subject, result: Result) => Promise<Decision | undefined> | Decision;
+}
+
+/**
+ * The specification's "Pipeline order for credential access", for agents and proxies alike: caller, limits, evaluation,
+ * record. Nothing else in the control plane issues agents' tickets or lets a proxied request through.
+ *
+ * The state is read at the request, and the transaction that records an access checks it again: an access that follows
+ * a suspend, revoke, lock or unbind is never recorded. Each decision about a known caller is durable before it is answered.
+ *
+ * @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded
+ */
+export function runPipeline<Subject extends CallerSubject, Result, Decision>(
+  { limiter, limits, clock }: PipelineDependencies,
+  denials: DenialRecorder<Subject>,
+  steps: PipelineSteps<Subject, Result, Decision>,
+): Promise<Decision | Denied> {
+  const { serviceName, traffic } = steps;
+  const count = countOnce(limiter);
+  return retryOnConflict(async () => {
+    const identified = await identify(denials, steps);
+    if (identified.outcome === 'denied') return identified;
+    const { subject } = identified;
+
+    const evaluation = steps.evaluate(subject, clock.now());
+    const { extraCounters, rates } = evaluation;
+    const verdict = await count({
+      vaultId: subject.vaultId,
+      callerId: steps.callerId(subject),
+      traffic,
+      aggregateLimit: limits.aggregate(subject),
+      extraCounters,
+    });
+    if (!verdict.allowed) return denials.denyByLimiter(subject, serviceName, verdict, rates);
+    if (evaluation.denial !== undefined) return denials.deny(subject, serviceName, evaluation.denial);
+    return steps.conclude(subject, evaluation.result);
+  });
+}
+
+/** Finds and checks a caller, and counts nothing. */
+export async function identify<Subject extends CallerSubject>(
+  denials: DenialRecorder<Subject>,
+  { serviceName, find, check }: CallerSteps<Subject>,
+): Promise<Denied | { readonly outcome: 'identified'; readonly subject: Subject }> {
+  const subject = await find();
+  if (subject === undefined) return denied(plainDenial('INVALID_KEY'));
+  const denial = check(subject);
+  if (denial !== undefined) return denials.denyUncounted(subject, serviceName, denial);
+  return { outcome: 'identified', subject };
+}
+
+/** Each further one needs another change between a read and the write that follows it. */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Decides again where the state changed before the decision was recorded, or where another request took the last use of a
+ * rule.
+ *
+ * @param attempt reads, decides and records; undefined, with nothing written, where its precondition failed
+ * @throws AppError AUDIT_UNAVAILABLE where every attempt failed
+ */
+async function retryOnConflict<Decision>(attempt: () => Promise<Decision | undefined>): Promise<Decision> {
+  for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
+    const decision = await attempt();
+    if (decision !== undefined) return decision;
+  }
+  throw refusal('AUDIT_UNAVAILABLE', 'The access kept changing while it was being recorded; ask again.', {
+    details: { retryAfter: 1 },
+  });
+}
+
+/**
+ * Asks the limiter about one request, which may be decided more than once: each counter is counted once, and a further
+ * decision counts only those that are new.
+ */
+function countOnce(limiter: Limiter): (admission: Admission) => Promise<LimiterVerdict> {
+  let counted: Set<string> | undefined;
+
+  const takeNew = async (
+    { vaultId, extraCounters }: Admission,
+    known: Set<string>,
+  ): Promise<LimiterVerdict> => {
+    for (const counter of extraCounters.filter(({ key }: Counter) => !known.has(key))) {
+      const verdict = await limiter.take(counter, vaultId);
+      if (!verdict.allowed) return { ...verdict, key: counter.key };
+      known.add(counter.key);
+    }
+    return { allowed: true };
+  };
+
+  return async (admission) => {
+    if (counted !== undefined) return takeNew(admission, counted);
+    const verdict = await limiter.admit(admission);
+    if (verdict.allowed) counted = new Set(admission.extraCounters.map(({ key }) => key));
+    return verdict;
+  };
+}
