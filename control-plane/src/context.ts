@@ -49,14 +49,14 @@ import type { Stores, UnitOfWork } from './core/stores.ts';
 import { createUpstreamSessions } from './forwarding/upstream-session.ts';
 import { type WebhookBinder, createWebhookBinder } from './webhook/binding.ts';
 import { createCallBudget } from './webhook/call-budget.ts';
-import { type LinkedWebhook, type Wait, createLinkedWebhook } from './webhook/retrying-client.ts';
-import { type OnlineStatus, createOnlineStatus } from './webhook/outages.ts';
-import { createSettingAside } from './webhook/set-aside.ts';
+import { type WebhookClient, type Wait, createWebhookClient } from './webhook/retrying-client.ts';
+import { type OnlineStatus, createOutageTracker } from './webhook/outages.ts';
+import { createSetAsides } from './webhook/set-aside.ts';
 import { type KeyRotation, createKeyRotation } from './webhook/key-rotation.ts';
 import { createSignedClient } from './webhook/client.ts';
 import { type StoreTickets, type Tickets, createStoreTickets, createTickets } from './webhook/tickets.ts';
 import { createWebhookKeys } from './webhook/webhook-keys.ts';
-import { createWebhookProber } from './webhook/outage-prober.ts';
+import { createOutageProber } from './webhook/outage-prober.ts';
 
 /** Everything the program is made of, built once. Features and routes take what they need of it, never the whole. */
 export interface Context {
@@ -80,7 +80,7 @@ export interface Context {
   /** Redis is to keep the limits and is away. */
   readonly redisIsDown: () => boolean;
   readonly policies: ExplainingEvaluator;
-  readonly webhook: LinkedWebhook;
+  readonly webhook: WebhookClient;
   readonly online: OnlineStatus;
   readonly binder: WebhookBinder;
   readonly rotation: KeyRotation;
@@ -134,20 +134,20 @@ export async function createContext(
   const links = stores.webhookLinks;
 
   const keys = createWebhookKeys(masterKeys);
-  const status = createOnlineStatus(clock);
+  const status = createOutageTracker(clock);
   const client = createSignedClient({ egress, clock });
-  const settingAside = createSettingAside({ links, clock });
+  const setAsides = createSetAsides({ links, clock });
   const budget = createCallBudget({
     clock,
     onExceeded: (vaultId) => {
       logger.warn({ vaultId }, 'the answers of a webhook cost too much; it is put aside');
       void links
         .find(vaultId)
-        .then((link) => link && settingAside.add(link, 'too_many_answers'))
+        .then((link) => link && setAsides.add(link, 'too_many_answers'))
         .catch((error: unknown) => logger.error({ err: error, vaultId }, 'a webhook could not be put aside'));
     },
   });
-  const webhook = createLinkedWebhook({
+  const webhook = createWebhookClient({
     client,
     keys,
     status,
@@ -266,14 +266,14 @@ export async function createContext(
         webhook,
         rotation,
         removeProxyConfigs: createProxyConfigRemoval({ stores, webhook, status, clock }).run,
-        prober: createWebhookProber({ notes: status, outages: database.outages, links, egress, logger }),
+        prober: createOutageProber({ tracker: status, outages: database.outages, links, egress, logger }),
         denials,
         endWithdrawnUses: ongoingUses.endWithdrawn,
         refreshScheduler: createRefreshScheduler({
           stores,
           webhook,
           status,
-          settingAside,
+          setAsides,
           tokenRefresh,
           holdsClaim: () => database.leaderLease.hold(),
           clock,

@@ -10,9 +10,9 @@ import { evictUnusedClients } from './authorization-server/clients.ts';
 import type { RefreshScheduler } from './refresh/scheduler.ts';
 import type { Stores, UnitOfWork } from './core/stores.ts';
 import { createAuditDelivery } from './webhook/audit-delivery.ts';
-import type { LinkedWebhook } from './webhook/retrying-client.ts';
+import type { WebhookClient } from './webhook/retrying-client.ts';
 import { type KeyRotation, createRotationCompletion } from './webhook/key-rotation.ts';
-import type { WebhookProber } from './webhook/outage-prober.ts';
+import type { OutageProber } from './webhook/outage-prober.ts';
 
 /** How often each is looked after. */
 const SHIPPING_PAUSE_MS = 250;
@@ -43,10 +43,10 @@ export function startJobs(options: {
   readonly stores: Stores;
   readonly unitOfWork: UnitOfWork;
   readonly claim: LeaderLease;
-  readonly webhook: LinkedWebhook;
+  readonly webhook: WebhookClient;
   readonly rotation: KeyRotation;
   readonly removeProxyConfigs: () => Promise<void>;
-  readonly prober: WebhookProber;
+  readonly prober: OutageProber;
   readonly denials: DenialCounter;
   readonly endWithdrawnUses: () => Promise<void>;
   readonly refreshScheduler: RefreshScheduler;

@@ -5,9 +5,13 @@ import type { TestPair } from '@svault/test-kit/pair';
 import { databaseSetting } from '../src/config/database-setting.ts';
 import type { Database } from '../src/store/database.ts';
 import { openDatabase } from '../src/store/open-database.ts';
-import { type LinkedCall, type LinkedWebhook, createLinkedWebhook } from '../src/webhook/retrying-client.ts';
+import {
+  type WebhookRequest,
+  type WebhookClient,
+  createWebhookClient,
+} from '../src/webhook/retrying-client.ts';
 import { createCallBudget } from '../src/webhook/call-budget.ts';
-import { createOnlineStatus } from '../src/webhook/outages.ts';
+import { createOutageTracker } from '../src/webhook/outages.ts';
 import { createSignedClient } from '../src/webhook/client.ts';
 import { createWebhookKeys } from '../src/webhook/webhook-keys.ts';
 import type { WebhookLink } from '../src/core/webhook-link.ts';
@@ -16,7 +20,7 @@ import type { WebhookLink } from '../src/core/webhook-link.ts';
 export interface ProcessBeside {
   readonly database: Database;
   readonly vaultId: Id<'vlt'>;
-  readonly webhook: Pick<LinkedWebhook, 'call'>;
+  readonly webhook: WebhookClient;
   /** Bodies of what it sent to the webhook. */
   readonly sent: Readonly<Record<string, unknown>>[];
   /** Waited for before a call goes out. */
@@ -37,14 +41,14 @@ export async function processBeside(pair: TestPair): Promise<ProcessBeside> {
     options,
   );
   const egress = createEgress({ allow: ['127.0.0.0/8'] });
-  const linked = createLinkedWebhook({
+  const linked = createWebhookClient({
     client: createSignedClient({ egress, clock }),
     keys: createWebhookKeys(database.masterKeys),
-    status: createOnlineStatus(clock),
+    status: createOutageTracker(clock),
     budget: createCallBudget({ clock }),
   });
   const { vaultId } = await pair.admin.call<{ vaultId: Id<'vlt'> }>('GET', '/api/me');
-  const call = async (link: WebhookLink, asked: LinkedCall) => {
+  const call = async (link: WebhookLink, asked: WebhookRequest) => {
     const body = (asked.body ?? {}) as Readonly<Record<string, unknown>>;
     beside.sent.push(body);
     await beside.hold?.(body);
@@ -62,7 +66,7 @@ export async function processBeside(pair: TestPair): Promise<ProcessBeside> {
     sent: [],
     hold: undefined,
     link,
-    ask: async (body) => (await linked.call(await link(), { path: '/v1/storage', body, repeat: false })).body,
+    ask: async (body) => (await linked.call(await link(), { path: '/v1/storage', body })).body,
     close: async () => {
       await egress.close();
       await database.close();

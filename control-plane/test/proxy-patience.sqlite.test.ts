@@ -12,7 +12,7 @@ import type { RefreshResult } from '../src/refresh/refresh-result.ts';
 import { createSessionIds } from '../src/access/session-ids.ts';
 import { createForward } from '../src/forwarding/forward.ts';
 import type { ProxyUse } from '../src/access/decision.ts';
-import { type OnlineStatus, createOnlineStatus } from '../src/webhook/outages.ts';
+import { type OnlineStatus, createOutageTracker } from '../src/webhook/outages.ts';
 import { createTickets } from '../src/webhook/tickets.ts';
 
 // How long is waited for upstreams and webhooks (R25), with shorter times than the protocol's, and by both ways; and what
@@ -43,7 +43,7 @@ beforeEach(async () => {
   server = await listening(createServer());
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   egress = createEgress({ allow: ['127.0.0.0/8'] });
-  status = createOnlineStatus(new ManualClock());
+  status = createOutageTracker(new ManualClock());
 });
 afterEach(async () => {
   await egress.close();

@@ -2,7 +2,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import { type RefreshScheduler, createRefreshScheduler } from '../src/refresh/scheduler.ts';
-import { createSettingAside } from '../src/webhook/set-aside.ts';
+import { createSetAsides } from '../src/webhook/set-aside.ts';
 import { createTokenRefresh } from '../src/refresh/refresh-token.ts';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
 import { refreshableRecord } from './refreshable-record.ts';
@@ -70,7 +70,7 @@ export async function schedulerBench(): Promise<SchedulerBench> {
       stores,
       webhook: linked,
       status,
-      settingAside: createSettingAside({ links: stores.webhookLinks, clock }),
+      setAsides: createSetAsides({ links: stores.webhookLinks, clock }),
       tokenRefresh,
       holdsClaim: () => Promise.resolve(true),
       clock,

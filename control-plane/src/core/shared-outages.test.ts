@@ -1,19 +1,19 @@
 import { type Id, ManualClock } from '@svault/shared';
 import { describe, expect, it } from 'vitest';
-import { createOwnOutages } from './shared-outages.ts';
+import { createSoleProcessOutages } from './shared-outages.ts';
 
 const [ONE, OTHER] = ['vlt_1' as Id<'vlt'>, 'vlt_2' as Id<'vlt'>];
 const MINUTE_MS = 60_000;
 
 function outagesOf() {
   const clock = new ManualClock();
-  const outages = createOwnOutages(clock);
+  const outages = createSoleProcessOutages(clock);
   /** Asks ten times a second, and each probe fails. @returns how many there were */
-  const probesWithin = async (ms: number, wanted: readonly Id<'vlt'>[] = []): Promise<number> => {
+  const probesWithin = async (ms: number, requested: readonly Id<'vlt'>[] = []): Promise<number> => {
     let probes = 0;
     for (let passed = 0; passed < ms; passed += 100) {
       clock.advance(100);
-      for (const vaultId of await outages.takeProbes(32, wanted)) {
+      for (const vaultId of await outages.takeProbes(32, requested)) {
         probes += 1;
         await outages.probeFailed(vaultId);
       }

@@ -1,45 +1,46 @@
 import type { Clock, Id } from '@svault/shared';
 
-/** That the webhook of a vault went away or came back. */
+/** The webhook of a vault went offline or came back. */
 export interface OutageChange {
   readonly vaultId: Id<'vlt'>;
   readonly isOffline: boolean;
 }
 
-/** Outages of webhooks as all processes on one database know them, and who probes which of them. */
+/** Outages of webhooks as the processes on one database share them, and the probes that they divide. */
 export interface SharedOutages {
   publish(changes: readonly OutageChange[]): Promise<void>;
 
   /**
-   * What others published since the former call, some of it a second time.
-   * @returns `offline` where all outages were read, since this process had read nothing for a while
+   * What other processes published since the last call; some of it may come a second time.
+   *
+   * @returns `offline`, every outage, where this process has not polled for a while
    */
-  news(): Promise<
+  poll(): Promise<
     { readonly changes: readonly OutageChange[] } | { readonly offline: ReadonlySet<Id<'vlt'>> }
   >;
 
   /**
-   * Gives out probes that are due: each to one process, and the next one for the same vault once this one is settled, or after
-   * {@link PROBE_LEASE_MS}. Every second in the first minutes of an outage, then rarer, up to every minute.
+   * Gives out the probes that are due, each to one process. The next one for a vault follows once this one is reported, or
+   * after {@link PROBE_LEASE_MS}: every second in the first minutes of an outage, then less often, down to once a minute.
    *
-   * @param wanted somebody asks for these: they are due a second after the last probe, however long the outage is
+   * @param requested vaults that clients ask for: due a second after the last probe, however long the outage lasts
    */
-  takeProbes(limit: number, wanted: readonly Id<'vlt'>[]): Promise<readonly Id<'vlt'>[]>;
+  takeProbes(limit: number, requested: readonly Id<'vlt'>[]): Promise<readonly Id<'vlt'>[]>;
 
-  /** A probe brought nothing. */
+  /** A probe got no answer. */
   probeFailed(vaultId: Id<'vlt'>): Promise<void>;
 }
 
-/** Longer than a probe takes: after this one that was given to a process that is gone is given to another. */
+/** Longer than a probe takes: the probe of a process that ended goes to another. */
 export const PROBE_LEASE_MS = 5_000;
 export const PROBE_EACH_MS = 1_000;
-/** From this age on, outages are probed more rarely: a sixtieth of their age apart. */
+/** Older outages are probed less often: after a sixtieth of their age. */
 export const SHORT_OUTAGE_MS = 5 * 60_000;
 export const MAX_PROBE_PAUSE_MS = 60_000;
 export const AGE_PER_PAUSE = 60;
 
-/** Of the only process on a database: it has nobody to tell, and nothing outlives it. */
-export function createOwnOutages(clock: Clock): SharedOutages {
+/** For the only process on a database: in memory, and nothing to share. */
+export function createSoleProcessOutages(clock: Clock): SharedOutages {
   interface Outage {
     readonly sinceMs: number;
     readonly nextMs: number;
@@ -56,10 +57,10 @@ export function createOwnOutages(clock: Clock): SharedOutages {
           outages.set(vaultId, { sinceMs: nowMs, nextMs: nowMs, probedMs: -Infinity });
       }
     },
-    news: async () => ({ changes: [] }),
-    takeProbes: async (limit, wanted) => {
+    poll: async () => ({ changes: [] }),
+    takeProbes: async (limit, requested) => {
       const nowMs = clock.monotonic();
-      const asked = new Set(wanted);
+      const asked = new Set(requested);
       const due = [...outages]
         .filter(
           ([vaultId, { nextMs, probedMs }]) =>

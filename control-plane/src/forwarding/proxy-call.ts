@@ -16,6 +16,7 @@ import {
   EgressRefused,
   type TakeAnswer,
 } from '@svault/shared/egress';
+import { GATEWAY_FAILURES, readRetryAfter } from '../webhook/client.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import type { Tickets } from '../webhook/tickets.ts';
 import type { WebhookKeys } from '../webhook/webhook-keys.ts';
@@ -76,7 +77,7 @@ export function createProxyCall(options: {
   return async (use, exchange, take) => {
     const { vaultId, proxyId, webhook } = use;
     const { body, signal } = exchange;
-    const outcome = status.begin(vaultId);
+    const outcome = status.callStarted(vaultId);
     let head: AnswerHead | undefined;
     const refusal = new Collected();
     let deadline: NodeJS.Timeout | undefined;
@@ -109,7 +110,7 @@ export function createProxyCall(options: {
       if (error instanceof EgressRefused) return unavailable(error.message);
       if (!(error instanceof EgressFailed)) throw error;
       const how = error.kind === 'timeout' ? 'late' : 'broken';
-      if (error.kind !== 'protocol' && (head === undefined || GATEWAY_FAILURES.has(head.status)))
+      if (error.kind !== 'protocol' && (head === undefined || GATEWAY_FAILURES.includes(head.status)))
         outcome.failed(how);
       return unavailable(error.message);
     } finally {
@@ -120,17 +121,15 @@ export function createProxyCall(options: {
     const { status: httpStatus } = head;
     if (originOf(head) === 'webhook' && httpStatus >= 400 && isWebhookErrorCode(code)) {
       outcome.answered();
-      return { kind: 'refused', code, retryAfterSeconds: retryAfterOf(head) };
+      const retryAfter = head.fields.find(([name]) => name === 'retry-after')?.[1];
+      return { kind: 'refused', code, retryAfterSeconds: readRetryAfter(retryAfter) };
     }
-    if (GATEWAY_FAILURES.has(httpStatus) && typeof code !== 'string') outcome.failed('broken');
+    if (GATEWAY_FAILURES.includes(httpStatus) && typeof code !== 'string') outcome.failed('broken');
     return unavailable(`an answer of neither webhook nor upstream: ${httpStatus}`);
   };
 }
 
 const unavailable = (why: string): ProxyAnswer => ({ kind: 'unavailable', why });
-
-/** protocol.md section 2: with these, and no code of a webhook, something in between speaks. */
-const GATEWAY_FAILURES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** protocol.md 5.6: who answers, said once; anything else comes from neither side. */
 function originOf({ fields }: AnswerHead): 'upstream' | 'webhook' | undefined {
@@ -141,16 +140,6 @@ function originOf({ fields }: AnswerHead): 'upstream' | 'webhook' | undefined {
 
 const isUpstreams = (head: AnswerHead | undefined): boolean =>
   head !== undefined && originOf(head) === 'upstream';
-
-/** Longer than anything a webhook limits by. */
-const MAX_RETRY_SECONDS = 3_600;
-
-/** RFC 9110 section 10.2.3, in seconds; a date is no hint of ours. */
-function retryAfterOf({ fields }: AnswerHead): number | undefined {
-  const value = fields.find(([name]) => name === 'retry-after')?.[1] ?? '';
-  if (!/^\d{1,9}$/.test(value)) return undefined;
-  return Math.min(Math.max(Number(value), 1), MAX_RETRY_SECONDS);
-}
 
 /** A refusal is a line of JSON, said at once; who says more, or takes longer, is not the webhook. */
 const MAX_REFUSAL_BYTES = 64 * 1024;

@@ -6,7 +6,7 @@ import type { Stores, UnitOfWork } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
-import type { LinkedWebhook } from '../webhook/retrying-client.ts';
+import type { WebhookClient } from '../webhook/retrying-client.ts';
 
 /** What `deliveredAs` says once this revision is at this webhook. */
 export const deliveryMark = (webhookId: string, revision: number): string => `${webhookId} ${revision}`;
@@ -32,7 +32,7 @@ const MAX_TRIES = 5;
 export function createProxyConfigDelivery(options: {
   readonly stores: Pick<Stores, 'proxies'>;
   readonly unitOfWork: UnitOfWork;
-  readonly webhook: Pick<LinkedWebhook, 'call'>;
+  readonly webhook: WebhookClient;
   readonly clock: Clock;
 }): ProxyConfigDelivery {
   const { stores, unitOfWork, webhook, clock } = options;
@@ -41,7 +41,7 @@ export function createProxyConfigDelivery(options: {
   const underWay = new Map<string, Promise<void>>();
 
   const ask = async (link: WebhookLink, operation: object): Promise<Record<string, unknown>> =>
-    (await webhook.call(link, { path: '/v1/storage', body: operation, repeat: false })).body;
+    (await webhook.call(link, { path: '/v1/storage', body: operation })).body;
 
   /** 0: it knows none. */
   const versionAt = async (link: WebhookLink, proxyId: Id<'prx'>): Promise<number> => {
@@ -122,7 +122,7 @@ const TIMEOUT_MS = 2_000;
  */
 export function createProxyConfigRemoval(options: {
   readonly stores: Pick<Stores, 'proxyRemovals' | 'webhookLinks'>;
-  readonly webhook: Pick<LinkedWebhook, 'call'>;
+  readonly webhook: WebhookClient;
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
   readonly clock: Clock;
 }): { run(): Promise<void> } {
@@ -144,7 +144,7 @@ export function createProxyConfigRemoval(options: {
     if (status.offlineForSeconds(link.vaultId) > 0) return [];
     const batch = owed.map(({ proxyId }) => ({ op: 'proxies.delete', proxyId }));
     try {
-      const call = { path: '/v1/storage', body: { batch }, repeat: false, timeoutMs: TIMEOUT_MS } as const;
+      const call = { path: '/v1/storage', body: { batch }, timeoutMs: TIMEOUT_MS } as const;
       const { body } = await webhook.call(link, call);
       return (storageBatchAnswerSchema.safeParse(body).data?.results ?? []).map(isGone);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { type Clock, formatTime } from '@svault/shared';
 import { type TokenMetadata, cursorSchema, tokenMetadataSchema } from '@svault/shared/schemas';
-import { TOKENS_AT_ONCE, fewerTokens } from '../webhook/response-limits.ts';
-import type { LinkedWebhook } from '../webhook/retrying-client.ts';
+import { TOKEN_PAGE_SIZES, smallerTokenPage } from '../webhook/response-limits.ts';
+import type { WebhookClient } from '../webhook/retrying-client.ts';
 import type { WebhookAnswer } from '../webhook/client.ts';
 import { WebhookCallFailed, isTooLarge } from '../webhook/call-failed.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
@@ -12,22 +12,22 @@ const MAX_PAGES = 200;
 
 /** What a webhook holds that ends within the hour, page by page. @throws WebhookCallFailed */
 export async function* expiringTokens(
-  webhook: Pick<LinkedWebhook, 'call'>,
+  webhook: WebhookClient,
   link: WebhookLink,
   clock: Clock,
 ): AsyncGenerator<readonly TokenMetadata[]> {
   const expiresBefore = formatTime(clock.now() + REFRESH_AHEAD_MS);
-  let limit: number = TOKENS_AT_ONCE[0];
+  let limit: number = TOKEN_PAGE_SIZES[0];
   let cursor: string | undefined;
   const read = async (): Promise<WebhookAnswer> => {
     const body = { op: 'tokens.list', limit, expiresBefore, ...(cursor !== undefined && { cursor }) };
     try {
       // Who is away now is asked again in a minute.
-      return await webhook.call(link, { path: '/v1/storage', body, repeat: false });
+      return await webhook.call(link, { path: '/v1/storage', body });
     } catch (error) {
-      const fewer = isTooLarge(error) ? fewerTokens(limit) : undefined;
-      if (fewer === undefined) throw error;
-      limit = fewer;
+      const smaller = isTooLarge(error) ? smallerTokenPage(limit) : undefined;
+      if (smaller === undefined) throw error;
+      limit = smaller;
       return read();
     }
   };

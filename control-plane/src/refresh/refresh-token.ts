@@ -46,7 +46,7 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
 
   const lookUp = async (link: WebhookLink, serviceName: string): Promise<TokenMetadata> => {
     const body = { op: 'tokens.get', serviceName };
-    const answer = await webhook.call(link, { path: '/v1/storage', body, repeat: false });
+    const answer = await webhook.call(link, { path: '/v1/storage', body });
     const token = storageAnswerSchemas['tokens.get'].safeParse(answer.body).data;
     if (token?.serviceName !== serviceName)
       throw new WebhookCallFailed('garbage', 'an answer that is none of tokens.get');
@@ -56,7 +56,7 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
   /** A webhook may have learnt something since it was bound. */
   const isCapable = async (link: WebhookLink, needed: Capability): Promise<boolean> => {
     if (link.capabilities.includes(needed)) return true;
-    const answer = await webhook.call(link, { path: '/v1/health', repeat: false });
+    const answer = await webhook.call(link, { path: '/v1/health' });
     const { capabilities = [] } = signedHealthSchema.safeParse(answer.body).data ?? {};
     const at = formatTime(clock.now());
     await stores.webhookLinks.noteSeen(link, { at, latencyMs: answer.latencyMs, capabilities });

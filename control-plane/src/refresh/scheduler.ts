@@ -7,8 +7,8 @@ import type { Stores } from '../core/stores.ts';
 import type { SetAsideReason, WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
-import type { LinkedWebhook } from '../webhook/retrying-client.ts';
-import type { SettingAside } from '../webhook/set-aside.ts';
+import type { WebhookClient } from '../webhook/retrying-client.ts';
+import type { SetAsides } from '../webhook/set-aside.ts';
 import { expiringTokens } from './expiring-tokens.ts';
 import type { TokenRefresh } from './refresh-result.ts';
 import { MAX_PAUSE_MS, beginning, isDue, settled } from './schedule.ts';
@@ -38,9 +38,9 @@ const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
 
 export function createRefreshScheduler(options: {
   readonly stores: Pick<Stores, 'refreshAttempts' | 'tokens' | 'vaults' | 'webhookLinks'>;
-  readonly webhook: Pick<LinkedWebhook, 'call'>;
+  readonly webhook: WebhookClient;
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
-  readonly settingAside: SettingAside;
+  readonly setAsides: SetAsides;
   readonly tokenRefresh: TokenRefresh;
   /** Whether it is this process that looks after all accounts; asked before each piece of work. */
   readonly holdsClaim: () => Promise<boolean>;
@@ -49,7 +49,7 @@ export function createRefreshScheduler(options: {
   readonly random: () => number;
   readonly logger: Logger;
 }): RefreshScheduler {
-  const { stores, webhook, status, settingAside, tokenRefresh, holdsClaim, clock, random, logger } = options;
+  const { stores, webhook, status, setAsides, tokenRefresh, holdsClaim, clock, random, logger } = options;
   const { refreshAttempts: attempts, tokens, vaults, webhookLinks: links } = stores;
   let nextMs = clock.monotonic() + EVERY_MS;
   let stopped = false;
@@ -117,11 +117,11 @@ export function createRefreshScheduler(options: {
     const startMs = clock.monotonic();
     const isOnline = (): boolean => status.offlineForSeconds(vaultId) === 0;
     const hasTime = (): boolean => clock.monotonic() < startMs + TURN_MS && isOnline();
-    if (!isOnline() || settingAside.isAside(link) || !(await mayGoOn())) return false;
+    if (!isOnline() || setAsides.isSetAside(link) || !(await mayGoOn())) return false;
     const { calls, isDone } = await work(link, hasTime);
     const isSlow = clock.monotonic() - startMs >= Math.max(TURN_MS, calls * SLOW_CALL_MS);
-    if (isSlow) await settingAside.add(link, 'slow');
-    else if (isDone) await settingAside.clear(link);
+    if (isSlow) await setAsides.add(link, 'slow');
+    else if (isDone) await setAsides.clear(link);
     return !isDone && !isSlow && isOnline();
   };
 
@@ -135,7 +135,7 @@ export function createRefreshScheduler(options: {
         return false;
       }
       const reason = troubleOf(error);
-      if (reason !== undefined) await settingAside.add(link, reason);
+      if (reason !== undefined) await setAsides.add(link, reason);
       logger.debug({ err: error, vaultId, reason }, 'tokens of a vault are not looked at: its webhook fails');
       return false;
     }

@@ -12,7 +12,7 @@ import type { ProviderStore, StoredProvider } from '../core/provider.ts';
 import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
-import type { LinkedWebhook } from '../webhook/retrying-client.ts';
+import type { WebhookClient } from '../webhook/retrying-client.ts';
 import { type ClientAuthentication, authenticateClient } from './client-authentication.ts';
 import type { RefreshReason, RefreshResult } from './refresh-result.ts';
 
@@ -22,7 +22,7 @@ import type { RefreshReason, RefreshResult } from './refresh-result.ts';
  * @throws WebhookCallFailed
  */
 export async function refreshByNotice(
-  webhook: Pick<LinkedWebhook, 'call'>,
+  webhook: WebhookClient,
   link: WebhookLink,
   { serviceName, expiryTime, provider }: TokenMetadata,
   reason: RefreshReason,
@@ -34,8 +34,8 @@ export async function refreshByNotice(
     ...(provider && { tokenUrl: provider.tokenUrl, clientId: provider.clientId }),
   };
   // The scheduler has pauses of its own, and other accounts to see to.
-  const repeat = reason !== 'expiring';
-  const answer = await webhook.call(link, { path: '/v1/refresh-notify', body, repeat });
+  const retry = reason !== 'expiring';
+  const answer = await webhook.call(link, { path: '/v1/refresh-notify', body, retry });
   if (refreshAcceptedSchema.safeParse(answer.body).success) return { outcome: 'accepted' };
   const done = refreshDoneSchema.safeParse(answer.body);
   if (!done.success) throw new WebhookCallFailed('garbage', 'an answer that is none of /v1/refresh-notify');
@@ -45,7 +45,7 @@ export async function refreshByNotice(
 }
 
 export interface Mediation {
-  readonly webhook: Pick<LinkedWebhook, 'call'>;
+  readonly webhook: WebhookClient;
   readonly stores: Pick<Stores, 'providers' | 'vaults' | 'webhookLinks'>;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
@@ -63,8 +63,7 @@ export async function refreshByMediation(
   link: WebhookLink,
   serviceName: string,
 ): Promise<RefreshResult> {
-  const call = async (body: object) =>
-    (await webhook.call(link, { path: '/v1/refresh', body, repeat: false })).body;
+  const call = async (body: object) => (await webhook.call(link, { path: '/v1/refresh', body })).body;
 
   const lease = refreshLeaseSchema.safeParse(await call({ phase: 'get', serviceName })).data;
   if (lease === undefined) throw notTheProtocol();

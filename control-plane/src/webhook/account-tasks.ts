@@ -2,65 +2,60 @@ import type { Clock, Id } from '@svault/shared';
 import { WebhookCallFailed } from './call-failed.ts';
 
 /**
- * Background work that calls accounts' webhooks: one piece at a time for each account, and none is waited for. An account whose
- * work fails pauses, twice as long each time, and as long as the webhook asked for; those that failed last have few places among themselves, so that no number of
- * webhooks that never answer keeps the others waiting.
+ * Background work that calls the webhooks of accounts: one task at a time for each account, and the caller waits for none.
+ * After a failure the account pauses, twice as long each time and at least as long as its webhook asked for. Accounts whose
+ * last task failed share a few places, so that webhooks that never answer do not delay the others.
  */
-export interface WebhookTurns {
-  /** Whether a piece of work could begin now. */
-  isFree(vaultId: Id<'vlt'>): boolean;
-  /** Accounts that are at work or pause: those that a list of work is longer by. */
-  readonly occupied: number;
+export interface AccountTasks {
+  /** Whether a task of the account can start now. */
+  canStart(vaultId: Id<'vlt'>): boolean;
+  /** How many accounts have a task in flight or pause. */
+  readonly busyAccounts: number;
   /**
-   * Begins a piece of work, unless the account is not free.
+   * Starts a task, unless the account cannot start one now.
    *
-   * @param work rejects where it failed
-   * @param onFailure told why, and how long the account pauses now
+   * @param task rejects to report a failure
+   * @param onFailure gets the error and the length of the pause in ms
    */
-  begin(
+  start(
     vaultId: Id<'vlt'>,
-    work: () => Promise<void>,
+    task: () => Promise<void>,
     onFailure: (error: unknown, pauseMs: number) => void,
   ): void;
-  /** Waits for the work in hand. */
+  /** Waits for the tasks in flight. */
   settled(): Promise<void>;
 }
 
 const PLACES = 64;
 const PLACES_AFTER_FAILURES = 16;
 
-/** No webhook is left alone for longer, whatever it asks for. */
+/** The longest pause that a webhook can ask for. */
 const MAX_ASKED_PAUSE_MS = 3_600_000;
 
-/** For how long a webhook asked not to be called (protocol STO-38). */
+/** `Retry-After` of the webhook's answer (PROTOCOL.md STO-38). */
 function askedPauseMs(error: unknown): number {
   const seconds = error instanceof WebhookCallFailed ? (error.retryAfterSeconds ?? 0) : 0;
   return Math.min(seconds * 1_000, MAX_ASKED_PAUSE_MS);
 }
 
-interface Pause {
-  readonly untilMs: number;
-  readonly lengthMs: number;
-}
-
-export function createWebhookTurns(options: {
+export function createAccountTasks(options: {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
-}): WebhookTurns {
+}): AccountTasks {
   const { clock, firstPauseMs, maxPauseMs } = options;
-  const pauses = new Map<Id<'vlt'>, Pause>();
-  const inHand = new Map<Id<'vlt'>, { readonly failedLast: boolean; readonly ended: Promise<void> }>();
+  const pauses = new Map<Id<'vlt'>, { readonly untilMs: number; readonly lengthMs: number }>();
+  const inFlight = new Map<Id<'vlt'>, { readonly failedLast: boolean; readonly ended: Promise<void> }>();
 
-  const isFree = (vaultId: Id<'vlt'>): boolean => {
-    if (inHand.has(vaultId) || (pauses.get(vaultId)?.untilMs ?? 0) > clock.monotonic()) return false;
+  const canStart = (vaultId: Id<'vlt'>): boolean => {
+    if (inFlight.has(vaultId) || (pauses.get(vaultId)?.untilMs ?? 0) > clock.monotonic()) return false;
     const failedLast = pauses.has(vaultId);
-    const alike = [...inHand.values()].filter((work) => work.failedLast === failedLast).length;
+    const alike = [...inFlight.values()].filter((task) => task.failedLast === failedLast).length;
     return alike < (failedLast ? PLACES_AFTER_FAILURES : PLACES);
   };
-  const run = async (...[vaultId, work, onFailure]: Parameters<WebhookTurns['begin']>): Promise<void> => {
+  const run = async (...[vaultId, task, onFailure]: Parameters<AccountTasks['start']>): Promise<void> => {
     try {
-      await work();
+      await task();
       pauses.delete(vaultId);
     } catch (error) {
       const lengthMs = Math.min((pauses.get(vaultId)?.lengthMs ?? firstPauseMs / 2) * 2, maxPauseMs);
@@ -68,21 +63,21 @@ export function createWebhookTurns(options: {
       pauses.set(vaultId, { untilMs: clock.monotonic() + pauseMs, lengthMs });
       onFailure(error, pauseMs);
     } finally {
-      inHand.delete(vaultId);
+      inFlight.delete(vaultId);
     }
   };
 
   return {
-    isFree,
-    get occupied() {
-      return new Set([...pauses.keys(), ...inHand.keys()]).size;
+    canStart,
+    get busyAccounts() {
+      return new Set([...pauses.keys(), ...inFlight.keys()]).size;
     },
-    begin: (vaultId, work, onFailure) => {
-      if (!isFree(vaultId)) return;
+    start: (vaultId, task, onFailure) => {
+      if (!canStart(vaultId)) return;
       const { promise: ended, resolve } = Promise.withResolvers<void>();
-      inHand.set(vaultId, { failedLast: pauses.has(vaultId), ended });
-      void run(vaultId, work, onFailure).finally(resolve);
+      inFlight.set(vaultId, { failedLast: pauses.has(vaultId), ended });
+      void run(vaultId, task, onFailure).finally(resolve);
     },
-    settled: async () => void (await Promise.all([...inHand.values()].map(({ ended }) => ended))),
+    settled: async () => void (await Promise.all([...inFlight.values()].map(({ ended }) => ended))),
   };
 }

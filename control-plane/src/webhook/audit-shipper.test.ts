@@ -51,15 +51,15 @@ const write = (count: number): void => {
   }
 };
 
-describe('the shipper', () => {
-  it('ships the whole backlog in order, a batch a round', async () => {
+describe('the audit shipper', () => {
+  it('ships the whole backlog in order, one batch each round', async () => {
     write(601);
     for (let rounds = 0; rounds < 4; rounds++) await round();
     expect(delivered.map((batch) => batch.length)).toEqual([250, 250, 101]);
     expect(delivered.flat()).toEqual(events.map(({ seq }) => seq));
   });
 
-  it('waits longer after each failure, up to a minute, and starts over after a success', async () => {
+  it('doubles its pause after each failure, up to a minute, and resets it after a success', async () => {
     write(1);
     answer = () => {
       throw new Error('away');
@@ -85,7 +85,7 @@ describe('the shipper', () => {
     expect(delivered).toEqual([[1]]);
   });
 
-  it('leaves the backlog alone where there is no webhook any more', async () => {
+  it('keeps the backlog where no webhook is bound any more', async () => {
     write(3);
     answer = () => false;
     await round();
@@ -96,7 +96,7 @@ describe('the shipper', () => {
   });
 });
 
-describe('many accounts', () => {
+describe('the audit logs of many accounts', () => {
   const vaultOf = (index: number): Id<'vlt'> => `vlt_${String(index).padStart(3, '0')}` as Id<'vlt'>;
   const VAULTS = Array.from({ length: 50 }, (_, index) => vaultOf(index));
 
@@ -125,14 +125,14 @@ describe('many accounts', () => {
     });
   };
 
-  it('have their turn one after the other, however busy the first ones are', async () => {
+  it('are shipped round-robin, however busy the first ones are', async () => {
     const calls: Id<'vlt'>[] = [];
     shipper = shipperOf([], calls);
     for (let rounds = 0; rounds < 3; rounds++) await round();
     expect(new Set(calls)).toEqual(new Set(VAULTS));
   });
 
-  it('do not wait for webhooks that do not answer, and are asked once at a time', async () => {
+  it('do not wait for webhooks that never answer, of which each has one call in flight', async () => {
     const stuck = VAULTS.slice(0, 25);
     const calls: Id<'vlt'>[] = [];
     shipper = shipperOf(stuck, calls);

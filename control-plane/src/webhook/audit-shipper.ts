@@ -1,55 +1,33 @@
-import type { Clock, Id } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
-import type { AuditEvent } from '../core/audit-event.ts';
+import type { Clock, Id } from '@svault/shared';
 import type { AuditStore } from '../core/audit-store.ts';
-import { createWebhookTurns } from './account-tasks.ts';
-import { cutBatch } from './audit-delivery.ts';
-
-/** Events of one vault in their order. */
-export interface Shipment {
-  readonly vaultId: Id<'vlt'>;
-  /** Where the vault's cursor stands; the first event may be further on, where older ones are kept no longer. */
-  readonly shippedSeq: number;
-  /** At least one. */
-  readonly events: readonly AuditEvent[];
-}
-
-/** Where a vault's events go. */
-export interface AuditDestination {
-  /**
-   * Hands events over in their order and remembers durably that it did. What was handed over before is taken again.
-   *
-   * @returns false where there is no webhook any more
-   * @throws when they were not all taken; then none counts as handed over
-   */
-  deliver(shipment: Shipment, signal: AbortSignal): Promise<boolean>;
-}
+import { createAccountTasks } from './account-tasks.ts';
+import { type AuditDestination, cutBatch } from './audit-delivery.ts';
 
 /**
- * Brings the log to the webhooks: at least once, in order, whatever stops in between. The outbox is the log itself
- * and a cursor per vault, both in the database, so there is nothing to lose.
+ * Ships the audit log to the webhooks: at least once, and in order. The outbox is the log itself and a cursor for each
+ * vault, both in the database, so a kill loses nothing.
  */
 export interface AuditShipper {
   /**
-   * Begins a round: a batch each for vaults with events to ship, every one of them in its turn. To be called again and
-   * again. It waits for no webhook, since one account's slow webhook must not hold up another account's log.
+   * Starts a round: one batch for each vault in a round-robin over those with events to ship. It waits for no webhook, so
+   * that a slow one delays only its own account's log.
    */
   ship(): Promise<void>;
-  /** Waits for the calls in hand. */
+  /** Waits for the calls in flight. */
   settled(): Promise<void>;
-  /** Ends the calls in hand: what they carried is shipped again by the next process. */
+  /** Aborts the calls in flight; the next process ships their events again. */
   stop(): Promise<void>;
 }
 
 /**
- * So few that making a batch of them keeps no request waiting for more than a few milliseconds; at four rounds a second
- * still twenty times what the specification's account-wide limit lets an account cause.
+ * So few that serialising a batch blocks requests for no more than a few milliseconds. Four rounds a second still ship
+ * twenty times what the account-wide request limit lets an account write.
  */
 const EVENTS_PER_ROUND = 250;
+const VAULTS_PER_ROUND = 20;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** Vaults per round. */
-const VAULTS_AT_ONCE = 20;
 
 export function createAuditShipper(options: {
   readonly log: Pick<AuditStore, 'backlog' | 'after'>;
@@ -59,7 +37,7 @@ export function createAuditShipper(options: {
 }): AuditShipper {
   const { log, destination, clock, logger } = options;
   const stopping = new AbortController();
-  const turns = createWebhookTurns({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: MAX_PAUSE_MS });
+  const tasks = createAccountTasks({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: MAX_PAUSE_MS });
 
   const shipVault = async (vaultId: Id<'vlt'>, shippedSeq: number): Promise<void> => {
     try {
@@ -71,28 +49,26 @@ export function createAuditShipper(options: {
     }
   };
 
-  /** The last vault whose turn it was. */
-  let turn: Id<'vlt'> | undefined;
-
-  const ship = async (): Promise<void> => {
-    const waiting = await log.backlog({ after: turn, limit: VAULTS_AT_ONCE + turns.occupied });
-    const due = waiting.filter(({ vaultId }) => turns.isFree(vaultId)).slice(0, VAULTS_AT_ONCE);
-    turn = due.length === VAULTS_AT_ONCE ? due.at(-1)?.vaultId : undefined;
-    for (const { vaultId, shippedSeq } of due)
-      turns.begin(
-        vaultId,
-        () => shipVault(vaultId, shippedSeq),
-        (error, retryInMs) =>
-          logger.warn({ err: error, vaultId, retryInMs }, 'the webhook does not take the audit log'),
-      );
-  };
+  /** The last vault of the former round. */
+  let after: Id<'vlt'> | undefined;
 
   return {
-    ship,
-    settled: turns.settled,
+    ship: async () => {
+      const waiting = await log.backlog({ after, limit: VAULTS_PER_ROUND + tasks.busyAccounts });
+      const due = waiting.filter(({ vaultId }) => tasks.canStart(vaultId)).slice(0, VAULTS_PER_ROUND);
+      after = due.length === VAULTS_PER_ROUND ? due.at(-1)?.vaultId : undefined;
+      for (const { vaultId, shippedSeq } of due)
+        tasks.start(
+          vaultId,
+          () => shipVault(vaultId, shippedSeq),
+          (error, retryInMs) =>
+            logger.warn({ err: error, vaultId, retryInMs }, 'the webhook does not take the audit log'),
+        );
+    },
+    settled: tasks.settled,
     stop: async () => {
       stopping.abort();
-      await turns.settled();
+      await tasks.settled();
     },
   };
 }

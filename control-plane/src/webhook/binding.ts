@@ -14,23 +14,23 @@ import type { Transaction } from '../core/stores.ts';
 import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { SignedClient } from './client.ts';
-import type { LinkedWebhook } from './retrying-client.ts';
+import type { WebhookClient } from './retrying-client.ts';
 import type { BindOffer } from './registration-link.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 
-/** Makes a webhook the one that holds a vault's credentials (protocol.md 5.1). */
+/** Binds a vault to its webhook (PROTOCOL.md section 5.1). */
 export interface WebhookBinder {
   /**
-   * Exchanges the code for a secret, checks it against the fingerprint that the owner saw, stores the link, and has
-   * the webhook answer under the new key, which seals its side.
+   * Exchanges the code for a secret, checks it against the fingerprint that the owner confirmed, stores the link, and
+   * makes a health call under the new key, which completes the binding at the webhook.
    *
-   * The link is stored before that last call: a kill in between must not leave a webhook that is sealed to a key
-   * nobody has. For the same reason it stays when the call got no answer; the next signed call then seals.
+   * The link is stored before the health call, and kept where that gets no answer: else a webhook could be bound to a key
+   * that is lost. The next signed call then completes the binding.
    *
-   * @param transaction one transaction, which looks at the vault's lock
-   * @returns the link, and whether the webhook answered under its key already
-   * @throws AppError CONFLICT where one is bound, INVALID_ARGUMENT for an address that must not be called,
-   *   WEBHOOK_REFUSED or WEBHOOK_UNAVAILABLE with what to do next; nothing is stored then
+   * @param transaction checks the vault's lock
+   * @returns the link, and whether the webhook has answered under its key
+   * @throws AppError CONFLICT where a webhook is bound, INVALID_ARGUMENT for an address that egress denies,
+   *   WEBHOOK_REFUSED or WEBHOOK_UNAVAILABLE with the next step; nothing is stored then
    */
   bind(
     actor: Actor,
@@ -42,15 +42,15 @@ export interface WebhookBinder {
 export function createWebhookBinder(options: {
   readonly links: Pick<WebhookLinkStore, 'find' | 'noteSeen'>;
   readonly client: SignedClient;
-  readonly webhook: LinkedWebhook;
+  readonly webhook: WebhookClient;
   readonly keys: WebhookKeys;
   readonly clock: Clock;
-  /** Our own address, which the webhook compares with the one it is set up for. */
+  /** The control plane's address, which the webhook compares with its setting. */
   readonly baseUrl: string;
 }): WebhookBinder {
   const { links, client, webhook, keys, clock, baseUrl } = options;
-  /** Vaults with a binding under way: a second one would use up another code for nothing. */
-  const underWay = new Set<string>();
+  /** Vaults with a binding in flight: a second one would only spend another code. */
+  const inFlight = new Set<string>();
 
   const exchange = async ({ vaultId, userId }: Actor, offer: BindOffer): Promise<WebhookLink> => {
     const { body } = await client.call({
@@ -82,7 +82,7 @@ export function createWebhookBinder(options: {
   };
 
   const confirm = async (link: WebhookLink): Promise<{ link: WebhookLink; reachable: true }> => {
-    const { body, latencyMs } = await webhook.healthUnder(link, link.key);
+    const { body, latencyMs } = await webhook.call(link, { path: '/v1/health', retry: true });
     const health = signedHealthSchema.safeParse(body);
     if (!health.success || health.data.webhookId !== link.webhookId) throw notTheProtocol();
     const { capabilities } = health.data;
@@ -93,13 +93,13 @@ export function createWebhookBinder(options: {
 
   return {
     bind: async (actor, offer, transaction) => {
-      if (underWay.has(actor.vaultId)) throw boundAlready('Another binding is under way; wait for it.');
-      underWay.add(actor.vaultId);
+      if (inFlight.has(actor.vaultId)) throw conflict('Another binding is under way; wait for it.');
+      inFlight.add(actor.vaultId);
       try {
-        if ((await links.find(actor.vaultId)) !== undefined) throw boundAlready();
+        if ((await links.find(actor.vaultId)) !== undefined) throw conflict();
         const link = await exchange(actor, offer).catch(explain);
         await transaction(async (stores) => {
-          if (!(await stores.webhookLinks.insert(link))) throw boundAlready();
+          if (!(await stores.webhookLinks.insert(link))) throw conflict();
           await stores.audit.append(changeBy(actor, 'WEBHOOK_BOUND', { detail: detailOf(link) }));
         });
         return await confirm(link).catch(async (error: unknown) => {
@@ -112,7 +112,7 @@ export function createWebhookBinder(options: {
           return explain(error);
         });
       } finally {
-        underWay.delete(actor.vaultId);
+        inFlight.delete(actor.vaultId);
       }
     },
   };
@@ -120,13 +120,13 @@ export function createWebhookBinder(options: {
 
 const detailOf = ({ webhookId, url, key }: WebhookLink) => ({ webhookId, url, keyId: key.id });
 
-/** The secret, if it is the one whose fingerprint the owner confirmed. */
+/** @returns the secret @throws AppError WEBHOOK_REFUSED where it does not have the fingerprint that the owner confirmed */
 function checkedSecret(hmacSecret: string, hmacHash: string): Uint8Array {
   const secret = fromBase64url(hmacSecret);
   if (secret !== undefined && constantTimeEqual(sha256(secret), Buffer.from(hmacHash, 'hex'))) return secret;
   throw refusal(
     'WEBHOOK_REFUSED',
-    'The webhook sent a secret with another fingerprint than the link, so something may stand between us and it. ' +
+    'The webhook sent a secret with another fingerprint than the link, so another server may be intercepting the call. ' +
       'Nothing is stored. Check the address, then make a new link.',
     { reason: 'SHA-256 of the exchanged secret differs from hmac_hash' },
   );
@@ -135,16 +135,16 @@ function checkedSecret(hmacSecret: string, hmacHash: string): Uint8Array {
 const notTheProtocol = () =>
   refusal(
     'WEBHOOK_REFUSED',
-    'What answers at this address is no webhook of this protocol. Nothing is stored. Check the address, then make a new link.',
+    'The answer from this address does not follow the webhook protocol. Nothing is stored. Check the address, then make a new link.',
   );
 
-const boundAlready = (message = 'A webhook is bound to this vault. Unbind it first.') =>
+const conflict = (message = 'A webhook is bound to this vault. Unbind it first.') =>
   refusal('CONFLICT', message);
 
 const NEW_LINK = "Make a new link: press connect on the webhook's /bind page, or run its bind-link.";
 
-/** What the owner can do about a binding that failed. Other errors pass unchanged. */
-export function explainBindFailure(error: unknown, baseUrl: string): unknown {
+/** The denial of a binding, with the owner's next step. Errors other than failed calls pass unchanged. */
+function explainBindFailure(error: unknown, baseUrl: string): unknown {
   if (!(error instanceof WebhookCallFailed)) return error;
   const about = { cause: error, reason: error.message };
   switch (error.failure) {
@@ -166,7 +166,7 @@ export function explainBindFailure(error: unknown, baseUrl: string): unknown {
     case 'garbage':
       return refusal(
         'WEBHOOK_REFUSED',
-        `What answers at this address is no webhook of this protocol. Nothing is stored. Check the address and what stands before it. ${NEW_LINK}`,
+        `The answer from this address does not follow the webhook protocol. Nothing is stored. Check the address and any proxy in front of it. ${NEW_LINK}`,
         about,
       );
     case 'refused':

@@ -15,8 +15,8 @@ function budgetOf() {
   return { clock, budget, exceeded, call };
 }
 
-describe('the budget of one account', () => {
-  it('lets eight calls be under way, the next ones in the order in which they came, and others at once', async () => {
+describe('the call budget of an account', () => {
+  it('admits eight calls at once and the next ones in their order, and does not delay other accounts', async () => {
     const { budget } = budgetOf();
     const places = await Promise.all(Array.from({ length: 8 }, () => budget.enter(ONE, WAITING)));
     const entered: number[] = [];
@@ -32,7 +32,7 @@ describe('the budget of one account', () => {
     expect(entered).toEqual([1, 2]);
   });
 
-  it('keeps 64 waiting, and nobody longer than they want to', async () => {
+  it('queues 64 calls, each no longer than its timeout and until its signal aborts', async () => {
     const { budget } = budgetOf();
     for (let n = 0; n < 8; n++) await budget.enter(ONE, WAITING);
     const ended = new AbortController();
@@ -46,7 +46,7 @@ describe('the budget of one account', () => {
     expect(new Set((await Promise.all(waiting)).map(String))).toEqual(new Set(['Error: gone']));
   });
 
-  it('takes answers of 8 MiB in a minute, tells once when they exceed that, and goes on as the minute passes', async () => {
+  it('allows 8 MiB of answers a minute, reports each time that they are spent, and recovers as time passes', async () => {
     const { clock, call, exceeded } = budgetOf();
     for (let n = 0; n < 7; n++) await call(MIB);
     expect(exceeded).toEqual([]);
@@ -60,7 +60,7 @@ describe('the budget of one account', () => {
     expect(exceeded).toEqual([ONE, ONE]);
   });
 
-  it('takes 2,048 calls in a minute, however short their answers are', async () => {
+  it('allows 2,048 calls a minute, however short their answers are', async () => {
     const { call } = budgetOf();
     for (let n = 0; n < 2_049; n++) await call(0);
     await expect(call(0)).rejects.toMatchObject({ failure: 'held_back' });

@@ -2,15 +2,17 @@ import type { Clock, Id } from '@svault/shared';
 import { WebhookCallFailed } from './call-failed.ts';
 
 /**
- * What one account's webhook may take of this process: calls under way, and what its answers cost. Who exceeds it waits or is
- * denied, and no other account notices.
+ * Bounds what one account's webhook costs this process: concurrent calls, and the bytes of its answers. Beyond that its
+ * calls wait or fail, and those of other accounts do not.
+ *
+ * Not `p-limit`: a waiting call needs a timeout, an abort signal and a bounded queue.
  */
 export interface CallBudget {
   /**
-   * A place for one call, at once or when another one ends.
+   * Takes a place for one call, at once or when another call ends.
    *
-   * @param timeoutMs how long a place is waited for
-   * @throws WebhookCallFailed `held_back` where there is none in time, or the account's answers have cost too much
+   * @param waiting.timeoutMs how long to wait for a place
+   * @throws WebhookCallFailed `held_back` where no place is free in time, or the account's bytes are spent
    */
   enter(
     vaultId: Id<'vlt'>,
@@ -19,30 +21,30 @@ export interface CallBudget {
 }
 
 export interface CallPlace {
-  /** @param answerBytes that were read */
+  /** Frees the place; calling it again does nothing. @param answerBytes bytes that were read */
   leave(answerBytes: number): void;
 }
 
-/** More than an owner at a page, the log, a refresh and a delivery need at the same time. */
+/** More than an owner's page, audit shipping, a refresh and a delivery need together. */
 const MAX_CALLS_AT_ONCE = 8;
 const MAX_WAITING = 64;
 const MINUTE_MS = 60_000;
-/** In any minute. Parsing as much takes about a tenth of a second in all. */
+/** Parsing this much takes about a tenth of a second in all. */
 const MAX_BYTES_PER_MINUTE = 8 * 1024 * 1024;
-/** What a call costs besides its answer, in bytes of an answer. */
+/** The cost of a call without its answer, in bytes of answer. */
 const BYTES_PER_CALL = 4 * 1024;
-/** From so many accounts on, those that owe nothing are forgotten. */
-const MANY_ACCOUNTS = 1_000;
+/** From this many accounts on, idle ones without debt are evicted. */
+const EVICT_FROM_ACCOUNTS = 1_000;
 
 interface Account {
   calls: number;
-  /** Bytes, as of `atMs`; less by `MAX_BYTES_PER_MINUTE` with each minute. */
+  /** Bytes at `atMs`; a leaky bucket that drains `MAX_BYTES_PER_MINUTE` each minute. */
   debt: number;
   atMs: number;
   readonly waiting: Set<() => void>;
 }
 
-/** @param options.onExceeded told each time that an account's answers have cost too much */
+/** @param options.onExceeded called each time that an account has spent its bytes */
 export function createCallBudget(options: {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly onExceeded?: (vaultId: Id<'vlt'>) => void;
@@ -52,7 +54,7 @@ export function createCallBudget(options: {
 
   const debtOf = ({ debt, atMs }: Account): number =>
     Math.max(debt - ((clock.monotonic() - atMs) / MINUTE_MS) * MAX_BYTES_PER_MINUTE, 0);
-  const sweep = (): void => {
+  const evictIdle = (): void => {
     for (const [vaultId, account] of accounts)
       if (account.calls === 0 && account.waiting.size === 0 && debtOf(account) === 0)
         accounts.delete(vaultId);
@@ -60,7 +62,7 @@ export function createCallBudget(options: {
   const accountOf = (vaultId: Id<'vlt'>): Account => {
     const known = accounts.get(vaultId);
     if (known !== undefined) return known;
-    if (accounts.size >= MANY_ACCOUNTS) sweep();
+    if (accounts.size >= EVICT_FROM_ACCOUNTS) evictIdle();
     const account: Account = { calls: 0, debt: 0, atMs: clock.monotonic(), waiting: new Set() };
     accounts.set(vaultId, account);
     return account;
@@ -71,7 +73,7 @@ export function createCallBudget(options: {
     account.debt = before + answerBytes + BYTES_PER_CALL;
     account.atMs = clock.monotonic();
     const [next] = account.waiting;
-    // Its place goes straight to who waits, so that nobody comes in between.
+    // The place passes to the next waiting call, so that no new call takes it first.
     if (next === undefined) account.calls -= 1;
     else next();
     if (before <= MAX_BYTES_PER_MINUTE && account.debt > MAX_BYTES_PER_MINUTE) onExceeded?.(vaultId);
@@ -81,8 +83,8 @@ export function createCallBudget(options: {
     enter: async (vaultId, waiting) => {
       const account = accountOf(vaultId);
       const excess = debtOf(account) - MAX_BYTES_PER_MINUTE;
-      if (excess > 0) throw tooMuch(excess);
-      if (account.calls >= MAX_CALLS_AT_ONCE) await turn(account, waiting);
+      if (excess > 0) throw bytesSpent(excess);
+      if (account.calls >= MAX_CALLS_AT_ONCE) await waitForPlace(account, waiting);
       else account.calls += 1;
       let isLeft = false;
       return {
@@ -95,43 +97,41 @@ export function createCallBudget(options: {
   };
 }
 
-/** Resolves with the place of a call that ended. */
-function turn(
+/** Resolves when an ended call has passed on its place. */
+function waitForPlace(
   { waiting }: Account,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
 ): Promise<void> {
-  if (waiting.size >= MAX_WAITING) return Promise.reject(tooSlow());
+  if (waiting.size >= MAX_WAITING) return Promise.reject(noPlace());
   return new Promise((resolve, reject) => {
     const settle = (end: () => void) => (): void => {
       clearTimeout(deadline);
       signal?.removeEventListener('abort', onAbort);
-      waiting.delete(onTurn);
+      waiting.delete(onPlace);
       end();
     };
-    const onTurn = settle(resolve);
+    const onPlace = settle(resolve);
     const onAbort = settle(() => reject(signal?.reason as Error));
     const deadline = setTimeout(
-      settle(() => reject(tooSlow())),
+      settle(() => reject(noPlace())),
       timeoutMs,
     );
-    waiting.add(onTurn);
+    waiting.add(onPlace);
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
   });
 }
 
-const tooMuch = (excess: number): WebhookCallFailed =>
+const bytesSpent = (excess: number): WebhookCallFailed =>
   new WebhookCallFailed(
     'held_back',
     `its answers have cost more than ${MAX_BYTES_PER_MINUTE} bytes within a minute`,
     { retryAfterSeconds: Math.max(Math.ceil((excess / MAX_BYTES_PER_MINUTE) * (MINUTE_MS / 1_000)), 1) },
   );
 
-const tooSlow = (): WebhookCallFailed =>
+const noPlace = (): WebhookCallFailed =>
   new WebhookCallFailed(
     'held_back',
     `${MAX_CALLS_AT_ONCE} calls to it are under way and none ended in time`,
-    {
-      retryAfterSeconds: 1,
-    },
+    { retryAfterSeconds: 1 },
   );

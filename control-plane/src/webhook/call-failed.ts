@@ -3,13 +3,13 @@ import { type ErrorCode, refusal } from '../core/errors.ts';
 import { RETRY_AFTER_SECONDS } from './outages.ts';
 
 /**
- * Why a signed call brought nothing.
+ * Why a signed call failed.
  *
- * - `unreachable`: connection error, timeout, or 502/503/504 without a JSON `code`; the webhook counts as offline
- * - `address`: our own address rules refuse it; no connection was made
- * - `refused`: the webhook answered with a code of protocol section 9
- * - `garbage`: something answered that does not speak the protocol, or says more than an answer may hold
- * - `held_back`: no call was made, since the account's webhook takes too much already (`call-budget.ts`)
+ * - `unreachable`: connection error, timeout, or 502/503/504 without a JSON `code` (PROTOCOL.md TRN-34)
+ * - `address`: the egress rules deny the address; no connection was made
+ * - `refused`: the webhook answered with a code of PROTOCOL.md section 9
+ * - `garbage`: the answer does not follow the protocol, or is too large
+ * - `held_back`: no call was made, since the account has spent its budget (`call-budget.ts`)
  */
 export type CallFailure = 'unreachable' | 'address' | 'refused' | 'garbage' | 'held_back';
 
@@ -19,13 +19,13 @@ export class WebhookCallFailed extends Error {
   readonly status: number | undefined;
   /** The webhook's code, where `failure` is `refused`. */
   readonly code: string | undefined;
-  /** Whole seconds after which the webhook wants to be asked again, where it said so. */
+  /** `Retry-After` of the webhook, in whole seconds. */
   readonly retryAfterSeconds: number | undefined;
-  /** `unreachable` since no answer came in time, which alone is no outage. */
+  /** `unreachable` by a timeout, which alone is no outage. */
   readonly isLate: boolean;
-  /** `garbage` by its size alone. */
+  /** `garbage` by size. */
   readonly isTooLarge: boolean;
-  /** Of the answer, as far as it was read. */
+  /** Bytes of the answer that were read. */
   readonly bytes: number;
 
   constructor(
@@ -53,55 +53,47 @@ export class WebhookCallFailed extends Error {
   }
 }
 
-/** Whether an answer was refused by its size alone: one to a smaller question may fit. */
+/** Whether the answer was only too large: the answer to a smaller request may fit. */
 export const isTooLarge = (error: unknown): boolean => error instanceof WebhookCallFailed && error.isTooLarge;
 
-/** What a management caller is told when a call to the webhook failed. Other errors pass unchanged. */
+/** The denial of a management request whose call to the webhook failed. Other errors pass unchanged. */
 export function asRefusal(error: unknown): unknown {
   return error instanceof WebhookCallFailed ? toRefusal(error) : error;
 }
 
 function toRefusal(failed: WebhookCallFailed): AppError<ErrorCode> {
   const { failure, code, message } = failed;
+  const about = { cause: failed, reason: message };
   switch (failure) {
     case 'unreachable':
       return refusal(
         'WEBHOOK_UNAVAILABLE',
         'The webhook cannot be reached. Check that it runs, then try again.',
-        {
-          cause: failed,
-          reason: message,
-          details: { retryAfter: RETRY_AFTER_SECONDS },
-        },
+        { ...about, details: { retryAfter: RETRY_AFTER_SECONDS } },
       );
     case 'address':
       return refusal(
         'WEBHOOK_REFUSED',
         'The webhook has an address that this service must not call. The operator can allow it by SV_EGRESS_ALLOW.',
-        { cause: failed, reason: message },
+        about,
       );
     case 'refused':
       return refusal('WEBHOOK_REFUSED', `The webhook refused the call (${code}).`, {
-        cause: failed,
-        reason: message,
+        ...about,
         details: { webhookCode: code },
       });
     case 'held_back':
       return refusal('WEBHOOK_UNAVAILABLE', `The webhook was not called: ${message}. Try again later.`, {
-        cause: failed,
-        reason: message,
+        ...about,
         details: { retryAfter: failed.retryAfterSeconds ?? RETRY_AFTER_SECONDS },
       });
     case 'garbage':
-      if (failed.isTooLarge)
-        return refusal('WEBHOOK_REFUSED', `The webhook says too much: ${message}. Mend or update it.`, {
-          cause: failed,
-          reason: message,
-        });
       return refusal(
         'WEBHOOK_REFUSED',
-        "What answers at the webhook's address does not speak its protocol. Check the address and what stands before it.",
-        { cause: failed, reason: message },
+        failed.isTooLarge
+          ? `The webhook's answer is too large: ${message}. Update the webhook.`
+          : "The answer from the webhook's address does not follow the protocol. Check the address and any proxy in front of it.",
+        about,
       );
   }
 }

@@ -10,44 +10,42 @@ import {
   utf8,
 } from '@svault/shared';
 import { type Egress, EgressFailed, EgressRefused, type EgressResponse } from '@svault/shared/egress';
-import { type AnswerCap, answerCap, operationOf } from './response-limits.ts';
+import { type ResponseLimit, responseLimit, operationOf } from './response-limits.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 
 export interface WebhookCall {
-  /** The webhook's address without trailing slash. */
+  /** Base URL without trailing slash. */
   readonly url: string;
   readonly path: '/v1/exchange' | '/v1/health' | '/v1/refresh' | '/v1/refresh-notify' | '/v1/storage';
-  /** Signs the request; with `keyid="bind"` the code of a binding. */
+  /** Signs the request: the shared key, or the code of a binding with the id `bind`. */
   readonly key: HmacKey;
   readonly body?: object;
   /** For the whole call; 10 s unless given. */
   readonly timeoutMs?: number;
-  /** Ends the call. */
   readonly signal?: AbortSignal;
 }
 
 export interface WebhookAnswer {
-  /** Of a 200 or 202. */
+  /** Body of a 200 or 202. */
   readonly body: Record<string, unknown>;
   readonly latencyMs: number;
 }
 
-/** With what it cost. */
 export interface CountedAnswer extends WebhookAnswer {
-  /** Of the body as it came. */
+  /** Length of the body as received. */
   readonly bytes: number;
 }
 
-/** Calls a webhook with the signature of protocol.md section 3. */
+/** Calls a webhook with the signature of PROTOCOL.md section 3. */
 export interface SignedClient {
   /**
-   * One request, never repeated, with a time and nonce of its own.
+   * Makes one request, with a fresh time and nonce.
    * @throws WebhookCallFailed
    */
   call(call: WebhookCall): Promise<CountedAnswer>;
 }
 
-/** protocol.md section 2. */
+/** PROTOCOL.md TRN-22. */
 export const CALL_TIMEOUT_MS = 10_000;
 
 export function createSignedClient({
@@ -69,7 +67,7 @@ export function createSignedClient({
         key,
         nowMs,
       };
-      const cap = answerCap(path, content);
+      const limit = responseLimit(path, content);
       const operation = operationOf(path, content);
       const startedMs = clock.monotonic();
       const answer = await egress
@@ -79,28 +77,28 @@ export function createSignedClient({
           headers: signRequest(signed),
           body,
           timeoutMs,
-          maxBytes: cap.bytes,
+          maxBytes: limit.bytes,
           ...(signal && { signal }),
         })
         .catch((error: unknown) => {
-          throw describeFailure(error, operation, cap);
+          throw describeFailure(error, operation, limit);
         });
       const latencyMs = Math.round(clock.monotonic() - startedMs);
-      return { body: readAnswer(answer, operation, cap), latencyMs, bytes: answer.body.byteLength };
+      return { body: readAnswer(answer, operation, limit), latencyMs, bytes: answer.body.byteLength };
     },
   };
 }
 
-function describeFailure(error: unknown, operation: string, { bytes }: AnswerCap): unknown {
+function describeFailure(error: unknown, operation: string, { bytes }: ResponseLimit): unknown {
   if (error instanceof EgressRefused)
-    return new WebhookCallFailed('address', `the address is refused: ${error.reason}`, { cause: error });
-  // Our own wish to stop says nothing about the webhook.
+    return new WebhookCallFailed('address', `the address is denied: ${error.reason}`, { cause: error });
+  // An abort by this process says nothing about the webhook.
   if (!(error instanceof EgressFailed) || error.kind === 'aborted') return error;
   switch (error.kind) {
     case 'too_large':
       return tooLarge(operation, `${bytes} bytes`, { cause: error, bytes });
     case 'protocol':
-      return new WebhookCallFailed('garbage', `the answer to ${operation} is no HTTP that is read`, {
+      return new WebhookCallFailed('garbage', `the answer to ${operation} is not valid HTTP`, {
         cause: error,
       });
     case 'timeout':
@@ -120,15 +118,16 @@ const tooLarge = (
     isTooLarge: true,
   });
 
-const GATEWAY_FAILURES = [502, 503, 504];
+/** PROTOCOL.md TRN-34: with these and no `code` a gateway answers in place of the webhook. */
+export const GATEWAY_FAILURES: readonly number[] = [502, 503, 504];
 
 /** @returns the body of a success */
 function readAnswer(
   { status, headers, body: bytes }: EgressResponse,
   operation: string,
-  cap: AnswerCap,
+  limit: ResponseLimit,
 ): Record<string, unknown> {
-  const body = tryParse(bytes, operation, cap);
+  const body = tryParse(bytes, operation, limit);
   const code = body?.['code'];
   if ((status === 200 || status === 202) && body !== undefined) return body;
   const facts = { status, bytes: bytes.byteLength };
@@ -144,16 +143,16 @@ function readAnswer(
     throw new WebhookCallFailed('unreachable', `a gateway answered ${status}`, facts);
   throw new WebhookCallFailed(
     'garbage',
-    `an answer to ${operation} that is none of the protocol: ${status}`,
+    `the answer to ${operation} does not follow the protocol: ${status}`,
     facts,
   );
 }
 
-/** What a webhook may ask us to wait, at most: its own limit is by the hour (protocol.md section 7). */
+/** Upper bound of the pause that a webhook asks for: its limits are by the hour (PROTOCOL.md REF-04). */
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
-/** @returns whole seconds, at least 1; undefined where it says nothing that can be read */
-function readRetryAfter(field: string | undefined): number | undefined {
+/** RFC 9110 section 10.2.3, without dates. @returns whole seconds, at least 1; undefined where absent or malformed */
+export function readRetryAfter(field: string | undefined): number | undefined {
   if (field === undefined || !/^[0-9]{1,9}$/.test(field)) return undefined;
   return Math.min(Math.max(Number(field), 1), MAX_RETRY_AFTER_SECONDS);
 }
@@ -161,7 +160,7 @@ function readRetryAfter(field: string | undefined): number | undefined {
 function tryParse(
   bytes: Uint8Array,
   operation: string,
-  { commas }: AnswerCap,
+  { commas }: ResponseLimit,
 ): Record<string, unknown> | undefined {
   try {
     return parseWireObject(bytes, { maxCommas: commas });

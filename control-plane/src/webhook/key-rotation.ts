@@ -5,33 +5,33 @@ import type { NewAuditEvent } from '../core/audit-event.ts';
 import { refusal } from '../core/errors.ts';
 import type { Transaction, UnitOfWork } from '../core/stores.ts';
 import type { WebhookLink, WebhookLinkStore, WrappedHmacKey } from '../core/webhook-link.ts';
-import { createWebhookTurns } from './account-tasks.ts';
+import { createAccountTasks } from './account-tasks.ts';
 import { WebhookCallFailed } from './call-failed.ts';
-import type { LinkedWebhook } from './retrying-client.ts';
+import type { WebhookClient } from './retrying-client.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 
-/** Replaces the key that is shared with a webhook (protocol.md 5.1, "Rotation"). */
+/** Replaces the key that is shared with a webhook (PROTOCOL.md section 5.1, "Rotation"). */
 export interface KeyRotation {
   /**
-   * Asks for a new key, keeps it as pending, and takes it into use with the first health call under it that is
-   * answered. Until then everything is signed with the former one.
+   * Requests a new key, stores it as pending, and activates it by the first answered health call that is signed by it.
+   * Until then the current key signs everything.
    *
-   * Of two rotations at once, one is refused: were both to keep their key, the one that the webhook makes void could be
-   * kept in place of the one that it has taken into use, and the link would end with the former key.
+   * Of two concurrent rotations one is denied. If both stored their key, the link could end with the one that the webhook
+   * has discarded.
    *
-   * @param transaction one transaction, which looks at the vault's lock: a key that came after it is not kept. One that was
-   *   kept is taken into use all the same, since the webhook may have changed over already
+   * @param transaction checks the vault's lock: a key that arrives after the vault was locked is not stored. A stored one
+   *   is activated all the same, since the webhook may use it already
    * @returns the id of the key in use now
-   * @throws WebhookCallFailed; a key that was received stays pending and is taken into use later. AppError CONFLICT
-   *   where the link changed meanwhile
+   * @throws WebhookCallFailed; a received key stays pending and is activated later. AppError CONFLICT where the link
+   *   changed meanwhile
    */
   rotate(link: WebhookLink, by: Id<'usr'>, transaction: Transaction): Promise<string>;
 
   /**
-   * Takes a pending key into use if the webhook knows it. It may have done so already: then the answer to the health
-   * call was lost, and the former key ends in ten minutes.
+   * Activates a pending key if the webhook knows it. The webhook may use it already: then the answer to the health call
+   * was lost, and the former key expires in ten minutes.
    *
-   * @returns whether a key was taken into use
+   * @returns whether a key was activated
    */
   complete(link: WebhookLink): Promise<boolean>;
 }
@@ -39,7 +39,7 @@ export interface KeyRotation {
 export function createKeyRotation(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly unitOfWork: UnitOfWork;
-  readonly webhook: LinkedWebhook;
+  readonly webhook: WebhookClient;
   readonly keys: WebhookKeys;
 }): KeyRotation {
   const { links, unitOfWork, webhook, keys } = options;
@@ -47,18 +47,16 @@ export function createKeyRotation(options: {
   const activate = async (
     link: WebhookLink,
     key: WrappedHmacKey,
-    by: Id<'usr'> | undefined,
-    repeat = true,
+    { by, retry }: { readonly by?: Id<'usr'>; readonly retry: boolean },
   ): Promise<boolean> => {
-    await webhook.healthUnder(link, key, repeat);
+    await webhook.call({ ...link, key }, { path: '/v1/health', retry });
     const { vaultId, webhookId } = link;
-    const detail = { webhookId, keyId: key.id, formerKeyId: link.key.id };
     const event: NewAuditEvent = {
       vaultId,
       eventType: 'WEBHOOK_SECRET_ROTATED',
       outcome: 'success',
       ...(by !== undefined && { userId: by }),
-      detail,
+      detail: { webhookId, keyId: key.id, formerKeyId: link.key.id },
     };
     return unitOfWork.run(vaultId, async ({ webhookLinks, audit }) => {
       if (!(await webhookLinks.activatePendingKey(vaultId, key.id))) return false;
@@ -67,23 +65,11 @@ export function createKeyRotation(options: {
     });
   };
 
-  const receive = async (link: WebhookLink, transaction: Transaction): Promise<WrappedHmacKey> => {
-    const { body } = await webhook.requestNewKey(link);
-    const parsed = rotateAnswerSchema.safeParse(body);
-    const secret = parsed.success ? fromBase64url(parsed.data.hmacSecret) : undefined;
-    if (!parsed.success || secret === undefined)
-      throw refusal('WEBHOOK_REFUSED', 'The webhook did not send a usable key. The one in use stays.');
-    const key = keys.wrap(link.vaultId, { id: parsed.data.keyId, secret });
-    const kept = await transaction(({ webhookLinks }) => webhookLinks.setPendingKey(link, key));
-    if (!kept) throw changedMeanwhile();
-    return key;
-  };
+  const complete = async (link: WebhookLink, retry: boolean): Promise<boolean> =>
+    link.pendingKey !== undefined && activate(link, link.pendingKey, { retry });
 
-  const complete = async (link: WebhookLink, repeat = false): Promise<boolean> =>
-    link.pendingKey !== undefined && activate(link, link.pendingKey, undefined, repeat);
-
-  /** What an earlier rotation left behind comes first: its key may be the only one that the webhook still takes. */
-  const settle = async (link: WebhookLink): Promise<WebhookLink> => {
+  /** Ends an interrupted rotation first: its key may be the only one that the webhook still accepts. */
+  const completeInterrupted = async (link: WebhookLink): Promise<WebhookLink> => {
     const completed = await complete(link, true).catch((error: unknown) => {
       if (error instanceof WebhookCallFailed && error.failure === 'refused') return false;
       throw error;
@@ -91,16 +77,28 @@ export function createKeyRotation(options: {
     return completed ? ((await links.find(link.vaultId)) ?? link) : link;
   };
 
+  const requestKey = async (link: WebhookLink, transaction: Transaction): Promise<WrappedHmacKey> => {
+    const { body } = await webhook.call(link, { path: '/v1/exchange', body: { op: 'rotate' } });
+    const { data } = rotateAnswerSchema.safeParse(body);
+    const secret = fromBase64url(data?.hmacSecret ?? '');
+    if (data === undefined || secret === undefined)
+      throw refusal('WEBHOOK_REFUSED', 'The webhook did not send a usable key. The one in use stays.');
+    const key = keys.wrap(link.vaultId, { id: data.keyId, secret });
+    if (!(await transaction(({ webhookLinks }) => webhookLinks.setPendingKey(link, key))))
+      throw changedMeanwhile();
+    return key;
+  };
+
   return {
     rotate: async (found, by, transaction) => {
-      const link = await settle(found);
-      const key = await receive(link, transaction);
-      if (await activate(link, key, by)) return key.id;
-      // The background job may have been faster; what counts is that the key is in use.
+      const link = await completeInterrupted(found);
+      const key = await requestKey(link, transaction);
+      if (await activate(link, key, { by, retry: true })) return key.id;
+      // The background job may have activated it first.
       if ((await links.find(link.vaultId))?.key.wrapped === key.wrapped) return key.id;
       throw changedMeanwhile();
     },
-    complete: (link) => complete(link),
+    complete: (link) => complete(link, false),
   };
 }
 
@@ -115,8 +113,8 @@ const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 5 * 60_000;
 
 /**
- * Takes keys into use whose rotation was interrupted. It must not wait for somebody to ask: where only the answer was
- * lost, the webhook has already changed over, and takes the former key for ten minutes more.
+ * The background job that ends interrupted rotations. Where only the answer was lost, the webhook uses the new key
+ * already and accepts the former one for no more than ten minutes.
  */
 export function createRotationCompletion(options: {
   readonly links: Pick<WebhookLinkStore, 'withPendingKey'>;
@@ -125,25 +123,24 @@ export function createRotationCompletion(options: {
   readonly logger: Logger;
 }): { run(): Promise<void> } {
   const { links, rotation, clock, logger } = options;
-  const turns = createWebhookTurns({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: MAX_PAUSE_MS });
+  const tasks = createAccountTasks({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: MAX_PAUSE_MS });
   return {
     run: async () => {
       let after: Id<'vlt'> | undefined;
       do {
         const page = await links.withPendingKey({ after, limit: PAGE });
-        for (const link of page)
-          turns.begin(
-            link.vaultId,
+        for (const link of page) {
+          const { vaultId } = link;
+          tasks.start(
+            vaultId,
             async () => void (await rotation.complete(link)),
             (error, retryInMs) =>
-              logger.warn(
-                { err: error, vaultId: link.vaultId, retryInMs },
-                'a new webhook key is not in use yet',
-              ),
+              logger.warn({ err: error, vaultId, retryInMs }, 'a new webhook key is not in use yet'),
           );
+        }
         after = page.length === PAGE ? page.at(-1)?.vaultId : undefined;
       } while (after !== undefined);
-      await turns.settled();
+      await tasks.settled();
     },
   };
 }

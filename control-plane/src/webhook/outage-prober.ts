@@ -2,66 +2,54 @@ import type { Logger } from '@svault/server-kit/logger';
 import { type Id, parseWireObject } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import { healthSchema } from '@svault/shared/schemas';
-import type { OutageNotes } from './outages.ts';
 import type { SharedOutages } from '../core/shared-outages.ts';
 import type { WebhookLinkStore } from '../core/webhook-link.ts';
+import type { OutageTracker } from './outages.ts';
 
-/** Looks when webhooks that are offline come back, for all processes on one database, and tells them. */
-export interface WebhookProber {
-  /** Exchanges news with the other processes and begins the probes that are due; waits for none. Several times a second. */
+/** Finds out when offline webhooks come back, together with the other processes on the database. */
+export interface OutageProber {
+  /** Exchanges changes with the other processes and starts the probes that are due, without waiting for them. */
   tick(): Promise<void>;
-  /** Waits for the probes that are under way. */
+  /** Waits for the probes in flight. */
   settled(): Promise<void>;
-  /** Ends them. */
+  /** Aborts the probes in flight. */
   stop(): Promise<void>;
 }
 
-/** In one process; further outages wait for their turn. */
+/** In one process; the next ticks probe the other outages. */
 const MAX_PROBES_AT_ONCE = 32;
 const PROBE_TIMEOUT_MS = 3_000;
-/** `{"status":"ok"}`, with room for members that nobody knows yet. */
+/** `{"status":"ok"}`, with room for members of later versions. */
 const MAX_ANSWER_BYTES = 1024;
 const MAX_ANSWER_COMMAS = 20;
 
 /**
- * A probe is `GET /v1/health`: it costs neither side a signature or a nonce, and its answer decides only whether the account's
- * own webhook is asked again.
+ * A probe is an unsigned `GET /v1/health`, which costs no signature and no nonce. Its answer decides only whether signed
+ * calls are made again.
  */
-export function createWebhookProber(options: {
-  readonly notes: OutageNotes;
+export function createOutageProber(options: {
+  readonly tracker: OutageTracker;
   readonly outages: SharedOutages;
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly egress: Pick<Egress, 'request'>;
   readonly logger: Logger;
-}): WebhookProber {
-  const { notes, outages, links, egress, logger } = options;
+}): OutageProber {
+  const { tracker, outages, links, egress, logger } = options;
   const stopping = new AbortController();
-  const underWay = new Map<Id<'vlt'>, Promise<void>>();
+  const inFlight = new Map<Id<'vlt'>, Promise<void>>();
 
   const publish = async (): Promise<void> => {
-    const changes = notes.takeChanges();
+    const changes = tracker.takeUnpublished();
     if (changes.length === 0) return;
     try {
       await outages.publish(changes);
     } catch (error) {
-      notes.returnChanges(changes);
+      tracker.requeue(changes);
       throw error;
     }
   };
 
-  const probe = async (vaultId: Id<'vlt'>): Promise<void> => {
-    const link = await links.find(vaultId);
-    const outcome = notes.begin(vaultId);
-    // Unbound meanwhile: nothing is offline any more.
-    if (link === undefined || (await isThere(link.url))) outcome.answered();
-    else {
-      outcome.failed('broken');
-      await outages.probeFailed(vaultId);
-    }
-    await publish();
-  };
-
-  const isThere = async (url: string): Promise<boolean> => {
+  const isOnline = async (url: string): Promise<boolean> => {
     try {
       const { status, body } = await egress.request({
         method: 'GET',
@@ -77,30 +65,42 @@ export function createWebhookProber(options: {
     }
   };
 
-  const begin = (vaultId: Id<'vlt'>): void => {
-    if (underWay.has(vaultId)) return;
+  const probe = async (vaultId: Id<'vlt'>): Promise<void> => {
+    const link = await links.find(vaultId);
+    const outcome = tracker.callStarted(vaultId);
+    // A webhook that has been unbound has no outage.
+    if (link === undefined || (await isOnline(link.url))) outcome.answered();
+    else {
+      outcome.failed('broken');
+      await outages.probeFailed(vaultId);
+    }
+    await publish();
+  };
+
+  const start = (vaultId: Id<'vlt'>): void => {
+    if (inFlight.has(vaultId)) return;
     const probing = probe(vaultId)
       .catch((error: unknown) => {
         if (!stopping.signal.aborted) logger.warn({ err: error, vaultId }, 'a probe of a webhook failed');
       })
-      .finally(() => underWay.delete(vaultId));
-    underWay.set(vaultId, probing);
+      .finally(() => inFlight.delete(vaultId));
+    inFlight.set(vaultId, probing);
   };
-  const room = (): number => MAX_PROBES_AT_ONCE - underWay.size;
+  const freePlaces = (): number => MAX_PROBES_AT_ONCE - inFlight.size;
 
-  const settled = async (): Promise<void> => void (await Promise.all(underWay.values()));
+  const settled = async (): Promise<void> => void (await Promise.all(inFlight.values()));
 
   return {
     tick: async () => {
       if (stopping.signal.aborted) return;
       await publish();
-      const news = await outages.news();
-      if ('offline' in news) notes.learnAll(news.offline);
-      else for (const change of news.changes) notes.learn(change);
-      for (const vaultId of notes.takeSuspects(room())) begin(vaultId);
-      const wanted = notes.takeWanted();
-      if (!notes.anyOffline() || room() <= 0) return;
-      for (const vaultId of await outages.takeProbes(room(), wanted)) begin(vaultId);
+      const update = await outages.poll();
+      if ('offline' in update) tracker.retainOnly(update.offline);
+      else for (const change of update.changes) tracker.apply(change);
+      for (const vaultId of tracker.takeSuspects(freePlaces())) start(vaultId);
+      const requested = tracker.takeRequested();
+      if (!tracker.anyOffline() || freePlaces() <= 0) return;
+      for (const vaultId of await outages.takeProbes(freePlaces(), requested)) start(vaultId);
     },
     settled,
     stop: async () => {

@@ -8,8 +8,8 @@ const offer = {
   hmacHash: '0123456789abcdef'.repeat(4),
 };
 
-describe('an offer', () => {
-  it('is read with the address in its one spelling', () => {
+describe('the offer of a registration link', () => {
+  it('has the address in canonical form', () => {
     expect(readOffer({ ...offer, webhookUrl: 'HTTPS://Vault.Example.org:443/hook' })).toEqual(offer);
   });
 
@@ -20,20 +20,20 @@ describe('an offer', () => {
     ['webhookUrl', 'https://a@b'],
     ['hmacHash', offer.hmacHash.slice(1)],
     ['hmacHash', offer.hmacHash.toUpperCase()],
-  ])('is not read with %s = %s', (part, value) => {
+  ])('is rejected with %s = %s', (part, value) => {
     expect(readOffer({ ...offer, [part]: value })).toBeUndefined();
   });
 
-  it('is confirmed by the first 16 digits of its hash, in fours', () => {
+  it('has the first 16 hex digits of its hash, in fours, as its fingerprint', () => {
     expect(fingerprintOf(offer.hmacHash)).toBe('0123 4567 89ab cdef');
   });
 });
 
-describe('the webhook_url of a link', () => {
+describe('the webhook_url of a registration link', () => {
   const url = 'https://vault.example.org/~~~/a~~b';
   const base64 = toBase64(utf8(url));
 
-  it('has plus and slash in plain base64, else these tests show nothing', () => {
+  it('has plus or slash in plain base64 in these tests', () => {
     expect(base64).toMatch(/[+/]/);
   });
 
@@ -42,16 +42,16 @@ describe('the webhook_url of a link', () => {
     ['base64', base64],
     ['base64 without padding', base64.replace(/=+$/, '')],
     ['base64 with a space for the plus', base64.replaceAll('+', ' ')],
-  ])('is read as %s', (_form, encoded) => {
+  ])('is decoded from %s', (_form, encoded) => {
     expect(decodeWebhookUrl(encoded)).toBe(url);
   });
 
-  it.each(['!!!', 'a', toBase64url(Uint8Array.of(0xff, 0xfe))])('is refused as %s', (encoded) => {
+  it.each(['!!!', 'a', toBase64url(Uint8Array.of(0xff, 0xfe))])('is rejected as %s', (encoded) => {
     expect(decodeWebhookUrl(encoded)).toBeUndefined();
   });
 });
 
-it('says what is wrong with an address', () => {
+it('problemOfWebhookUrl names the problem of a malformed address', () => {
   expect(problemOfWebhookUrl('https://vault.example.org')).toBeUndefined();
   expect(problemOfWebhookUrl('ftp://vault.example.org')).toBe('must start with https://');
   expect(problemOfWebhookUrl('https://vault.example.org/')).toBe('must not end with a slash');

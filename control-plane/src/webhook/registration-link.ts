@@ -2,13 +2,13 @@ import { fromBase64url, parseWebhookUrl } from '@svault/shared';
 import type { WebhookAddressRefusalReason } from '@svault/shared';
 import { bindCodeSchema, hmacHashSchema } from '@svault/shared/schemas';
 
-/** What a webhook's registration link says. */
+/** The content of a webhook's registration link. */
 export interface BindOffer {
   /** One-time UUID in lower case. */
   readonly code: string;
-  /** The webhook's address in its one spelling. */
+  /** The webhook's address in canonical form. */
   readonly webhookUrl: string;
-  /** SHA-256 of the webhook's secret, 64 lower-case hex digits; its start is the fingerprint that the owner compares. */
+  /** SHA-256 of the webhook's secret, 64 lower-case hex digits; the owner compares its start, the fingerprint. */
   readonly hmacHash: string;
 }
 
@@ -22,13 +22,13 @@ const ADDRESS_PROBLEMS: Readonly<Record<WebhookAddressRefusalReason, string>> = 
   path: 'has a path with other characters than letters, digits and . _ ~ - /',
 };
 
-/** A problem as the end of a sentence about the address, or undefined where it is well-formed (protocol.md section 3). */
+/** @returns the end of a sentence about the address, undefined where it is well-formed (PROTOCOL.md section 3) */
 export function problemOfWebhookUrl(text: string): string | undefined {
   const address = parseWebhookUrl(text);
   return address.ok ? undefined : ADDRESS_PROBLEMS[address.reason];
 }
 
-/** The parts of an offer as they were given. */
+/** The unvalidated parts of an offer. */
 export interface OfferParts {
   readonly code: string | undefined;
   readonly webhookUrl: string | undefined;
@@ -45,8 +45,8 @@ export function readOffer({ code, webhookUrl, hmacHash }: OfferParts): BindOffer
 }
 
 /**
- * The `webhook_url` of a link: base64url, or plain base64 with or without padding, in which `+` may have become a
- * space on its way through a query (protocol.md 5.1).
+ * Decodes the `webhook_url` of a link: base64url, or base64 with or without padding, in which a query may have turned `+`
+ * into a space (PROTOCOL.md BND-09).
  */
 export function decodeWebhookUrl(encoded: string): string | undefined {
   const plain = encoded.replaceAll(' ', '+').replace(/=+$/, '');
@@ -59,7 +59,7 @@ export function decodeWebhookUrl(encoded: string): string | undefined {
   }
 }
 
-/** First 16 hex digits of the hash, in fours: what the owner compares with the webhook's page. */
+/** The first 16 hex digits of the hash in fours, which the owner compares with the webhook's page (PROTOCOL.md BND-05). */
 export function fingerprintOf(hmacHash: string): string {
   return hmacHash.slice(0, 16).replaceAll(/(.{4})(?=.)/g, '$1 ');
 }

@@ -1,38 +1,39 @@
 import { STORAGE_LIMITS } from '@svault/shared/schemas';
 
-/** The largest answer that is read: what it may cost the process is bounded before any of it is parsed. */
-export interface AnswerCap {
+/** The largest answer that is read, so that its cost is bounded before it is parsed. */
+export interface ResponseLimit {
   readonly bytes: number;
-  /** Commas outside of texts: members and elements, which cost more than bytes of text do. */
+  /** Commas outside of strings. Members and elements cost more to parse than the bytes of a string. */
   readonly commas: number;
 }
 
 const KIB = 1024;
 
-/** Refusals, and answers of a few short members. */
-const SHORT: AnswerCap = { bytes: 4 * KIB, commas: 32 };
+/** Errors, and answers of a few short members. */
+const SHORT: ResponseLimit = { bytes: 4 * KIB, commas: 32 };
 /** A hundred capabilities of 64 characters. */
-const CAPABILITIES: AnswerCap = { bytes: 8 * KIB, commas: 128 };
-/** 100 hosts of 260 bytes, 20 headers of 128, a token URL and a client id of 2,048 characters (protocol.md 5.3, 5.5). */
-const TOKEN: AnswerCap = { bytes: 42 * KIB, commas: 160 };
+const CAPABILITIES: ResponseLimit = { bytes: 8 * KIB, commas: 128 };
+/** 100 hosts of 260 bytes, 20 headers of 128, a token URL and a client id of 2,048 characters (PROTOCOL.md sections 5.3 and 5.5). */
+const TOKEN: ResponseLimit = { bytes: 42 * KIB, commas: 160 };
 /** 20 templates of 4 KiB, in which every character may be escaped, and a URL of 2,048 characters. */
-const PROXY: AnswerCap = { bytes: 176 * KIB, commas: 32 };
+const PROXY: ResponseLimit = { bytes: 176 * KIB, commas: 32 };
 /** An event of 8 KiB, and the head of the log. */
-const LOG_ENTRY: AnswerCap = { bytes: 16 * KIB, commas: 2 * KIB };
-/** No answer with several values is larger, so that none takes the event loop more than a few milliseconds. */
-const LARGEST: AnswerCap = { bytes: 128 * KIB, commas: 2 * KIB };
+const LOG_ENTRY: ResponseLimit = { bytes: 16 * KIB, commas: 2 * KIB };
+/** The limit of every answer with several values: parsing it blocks the event loop for a few milliseconds. */
+const LARGEST: ResponseLimit = { bytes: 128 * KIB, commas: 2 * KIB };
 
 /**
- * Tokens to ask for at once. Of an ordinary size (up to 1 KiB) the first fit into the cap. What exceeds it is asked for again in
- * the next smaller number; the last one fits whatever its tokens hold.
+ * Page sizes for tokens. A hundred of ordinary size (up to 1 KiB) fit; after an answer that is too large the next smaller
+ * page is requested, of which the last fits whatever its tokens hold.
  */
-export const TOKENS_AT_ONCE = [100, 20, 3] as const;
+export const TOKEN_PAGE_SIZES = [100, 20, 3] as const;
 
-/** @returns undefined where it cannot be smaller */
-export const fewerTokens = (than: number): number | undefined => TOKENS_AT_ONCE.find((count) => count < than);
+/** @returns the next smaller page size, undefined after the last */
+export const smallerTokenPage = (than: number): number | undefined =>
+  TOKEN_PAGE_SIZES.find((count) => count < than);
 
 /** By operation of `/v1/storage`. */
-const STORAGE: Readonly<Record<string, (operation: Operation) => AnswerCap>> = {
+const STORAGE: Readonly<Record<string, (operation: Operation) => ResponseLimit>> = {
   'tokens.list': ({ limit }) => times(TOKEN, limit ?? STORAGE_LIMITS.defaultPage),
   'tokens.get': () => TOKEN,
   'proxies.put': () => PROXY,
@@ -46,8 +47,7 @@ interface Operation {
   readonly batch?: readonly Operation[];
 }
 
-/** What the answer to a call may be at most. */
-export function answerCap(path: string, body: object): AnswerCap {
+export function responseLimit(path: string, body: object): ResponseLimit {
   switch (path) {
     case '/v1/health':
     case '/v1/exchange':
@@ -55,31 +55,34 @@ export function answerCap(path: string, body: object): AnswerCap {
     case '/v1/refresh':
       return TOKEN;
     case '/v1/storage':
-      return storageCap(body);
+      return storageLimit(body);
     default:
       return SHORT;
   }
 }
 
-function storageCap(operation: Operation): AnswerCap {
+function storageLimit(operation: Operation): ResponseLimit {
   const { op = '', batch } = operation;
-  return batch === undefined ? (STORAGE[op]?.(operation) ?? SHORT) : sum(batch.map(storageCap));
+  return batch === undefined ? (STORAGE[op]?.(operation) ?? SHORT) : sum(batch.map(storageLimit));
 }
 
-const times = ({ bytes, commas }: AnswerCap, count: number): AnswerCap =>
+const times = ({ bytes, commas }: ResponseLimit, count: number): ResponseLimit =>
   within({ bytes: bytes * count, commas: commas * count });
 
-const sum = (caps: readonly AnswerCap[]): AnswerCap =>
+const sum = (limits: readonly ResponseLimit[]): ResponseLimit =>
   within(
-    caps.reduce((all, cap) => ({ bytes: all.bytes + cap.bytes, commas: all.commas + cap.commas }), SHORT),
+    limits.reduce(
+      (all, limit) => ({ bytes: all.bytes + limit.bytes, commas: all.commas + limit.commas }),
+      SHORT,
+    ),
   );
 
-const within = ({ bytes, commas }: AnswerCap): AnswerCap => ({
+const within = ({ bytes, commas }: ResponseLimit): ResponseLimit => ({
   bytes: Math.min(bytes, LARGEST.bytes),
   commas: Math.min(commas, LARGEST.commas),
 });
 
-/** For messages: the operation, or where there are several of the same kind, that one. */
+/** The operation's name for messages; of a batch, whose operations are all alike, the first one's. */
 export function operationOf(path: string, body: Operation): string {
   return path === '/v1/storage' ? (body.op ?? body.batch?.[0]?.op ?? path) : path;
 }

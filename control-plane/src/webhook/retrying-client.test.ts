@@ -1,8 +1,8 @@
 import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCallBudget } from './call-budget.ts';
-import { type LinkedWebhook, createLinkedWebhook } from './retrying-client.ts';
-import { type OutageNotes, createOnlineStatus } from './outages.ts';
+import { type WebhookClient, createWebhookClient } from './retrying-client.ts';
+import { type OutageTracker, createOutageTracker } from './outages.ts';
 import type { WebhookCall } from './client.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
@@ -26,19 +26,19 @@ const unreachable = () => new WebhookCallFailed('unreachable', 'no connection');
 const refused = () => new WebhookCallFailed('refused', 'no', { status: 401, code: 'SIGNATURE_INVALID' });
 
 let clock: ManualClock;
-let status: OutageNotes;
+let status: OutageTracker;
 let calls: WebhookCall[];
 let outcomes: (() => WebhookCallFailed)[];
 let pauses: number[];
-let webhook: LinkedWebhook;
+let webhook: WebhookClient;
 
 beforeEach(() => {
   clock = new ManualClock();
-  status = createOnlineStatus(clock);
+  status = createOutageTracker(clock);
   calls = [];
   outcomes = [];
   pauses = [];
-  webhook = createLinkedWebhook({
+  webhook = createWebhookClient({
     client: {
       call: async (call) => {
         calls.push(call);
@@ -58,52 +58,47 @@ beforeEach(() => {
 });
 
 const storage = { path: '/v1/storage', body: { op: 'tokens.list' } } as const;
+const retried = { ...storage, retry: true } as const;
 
-describe('repeating (protocol.md section 2)', () => {
-  it('repeats what is safe to repeat twice, after 1 s and 3 s', async () => {
+describe('retries (PROTOCOL.md TRN-26, TRN-27)', () => {
+  it('makes a call that may be retried twice more, after 1 s and 3 s', async () => {
     outcomes = [unreachable, unreachable];
-    expect(await webhook.call(link, storage)).toBe(ANSWER);
+    expect(await webhook.call(link, retried)).toBe(ANSWER);
     expect(pauses).toEqual([1_000, 3_000]);
     expect(calls).toHaveLength(3);
   });
 
-  it('repeats a notice that a token wants refreshing, and never the refresh itself', async () => {
-    outcomes = [unreachable];
-    await webhook.call(link, { path: '/v1/refresh-notify', body: {} });
-    expect([calls.length, pauses]).toEqual([2, [1_000]]);
-    outcomes = [unreachable];
-    const refresh = { path: '/v1/refresh', body: {}, repeat: false } as const;
-    await expect(webhook.call(link, refresh)).rejects.toMatchObject({ failure: 'unreachable' });
-    expect(calls).toHaveLength(3);
-  });
-
-  it('gives up after that', async () => {
+  it('gives up after the third call', async () => {
     outcomes = [unreachable, unreachable, unreachable];
-    await expect(webhook.call(link, storage)).rejects.toMatchObject({ failure: 'unreachable' });
+    await expect(webhook.call(link, retried)).rejects.toMatchObject({ failure: 'unreachable' });
     expect(calls).toHaveLength(3);
   });
 
-  it('does not repeat what the webhook refused', async () => {
+  it('does not retry a call that the webhook refused', async () => {
     outcomes = [refused];
-    await expect(webhook.call(link, storage)).rejects.toMatchObject({ failure: 'refused' });
+    await expect(webhook.call(link, retried)).rejects.toMatchObject({ failure: 'refused' });
     expect(calls).toHaveLength(1);
   });
 
-  it('does not repeat for a caller in a hurry, nor an exchange', async () => {
-    outcomes = [unreachable];
-    await expect(webhook.call(link, { ...storage, repeat: false })).rejects.toThrow();
-    outcomes = [unreachable];
-    await expect(webhook.requestNewKey(link)).rejects.toThrow();
-    expect(calls).toHaveLength(2);
+  it('does not retry where the caller did not ask for it, nor an exchange', async () => {
+    const requests = [
+      storage,
+      { path: '/v1/refresh', body: {} },
+      { path: '/v1/exchange', body: {} },
+    ] as const;
+    for (const request of requests) {
+      outcomes = [unreachable];
+      await expect(webhook.call(link, request)).rejects.toMatchObject({ failure: 'unreachable' });
+    }
+    expect(calls).toHaveLength(3);
   });
 });
 
-describe('being offline', () => {
-  const once = (): Promise<unknown> =>
-    webhook.call(link, { ...storage, repeat: false }).catch(() => undefined);
+describe('the offline status of a webhook', () => {
+  const once = (): Promise<unknown> => webhook.call(link, storage).catch(() => undefined);
   const isOffline = (): boolean => status.offlineForSeconds(link.vaultId) > 0;
 
-  it('begins with a call that fails, lasts however long nobody answers, and ends with one that is answered', async () => {
+  it('begins with a failed call and ends only with an answered one', async () => {
     outcomes = [unreachable];
     await once();
     expect(status.offlineForSeconds(link.vaultId)).toBe(2);
@@ -113,14 +108,14 @@ describe('being offline', () => {
     expect(status.offlineForSeconds(link.vaultId)).toBe(0);
   });
 
-  it('ends with a refusal too: the webhook is there', async () => {
+  it('ends with a refusal, which shows that the webhook is online', async () => {
     outcomes = [unreachable, refused];
     await once();
     await once();
     expect(isOffline()).toBe(false);
   });
 
-  it('does not begin with one call that is late, and does with the next one', async () => {
+  it('begins with the second call in a row that times out', async () => {
     outcomes = [late];
     await once();
     expect([isOffline(), status.takeSuspects(1), status.takeSuspects(1)]).toEqual([
@@ -133,8 +128,8 @@ describe('being offline', () => {
     expect(isOffline()).toBe(true);
   });
 
-  it('does not begin with calls that were late at the same time, nor with two that an answer came between', async () => {
-    const both = [status.begin(link.vaultId), status.begin(link.vaultId)];
+  it('does not begin with calls that time out together, nor with two that have an answer between them', async () => {
+    const both = [status.callStarted(link.vaultId), status.callStarted(link.vaultId)];
     clock.advance(10_000);
     for (const each of both) each.failed('late');
     expect(isOffline()).toBe(false);
@@ -145,18 +140,18 @@ describe('being offline', () => {
     expect(isOffline()).toBe(false);
   });
 
-  it('is not told by a call that began before another one was answered', () => {
-    const hung = status.begin(link.vaultId);
+  it('is not changed by a call that started before another one was answered', () => {
+    const hung = status.callStarted(link.vaultId);
     clock.advance(1_000);
-    status.begin(link.vaultId).answered();
+    status.callStarted(link.vaultId).answered();
     clock.advance(9_000);
     hung.failed('broken');
     expect(isOffline()).toBe(false);
-    status.begin(link.vaultId).failed('broken');
+    status.callStarted(link.vaultId).failed('broken');
     expect(isOffline()).toBe(true);
   });
 
-  it('is neither a refusal nor garbage', async () => {
+  it('does not begin with a refusal or garbage', async () => {
     for (const outcome of [refused, () => new WebhookCallFailed('garbage', 'what?')]) {
       outcomes = [outcome];
       await once();
@@ -164,27 +159,27 @@ describe('being offline', () => {
     }
   });
 
-  it("says nothing about another account's webhook that took the same id", async () => {
+  it("does not extend to another account's webhook that took the same id", async () => {
     outcomes = [unreachable];
     await once();
     expect(status.offlineForSeconds('vlt_2' as Id<'vlt'>)).toBe(0);
   });
 
-  it('is told to other processes once each time that it begins or ends, and what they say does not undo what is newer here', () => {
+  it('is published once for each change, and a change of another process does not undo a newer one of this process', () => {
     const { vaultId } = link;
-    status.begin(vaultId).failed('broken');
-    status.begin(vaultId).failed('broken');
-    status.learn({ vaultId, isOffline: false });
-    expect([isOffline(), status.takeChanges(), status.takeChanges()]).toEqual([
+    status.callStarted(vaultId).failed('broken');
+    status.callStarted(vaultId).failed('broken');
+    status.apply({ vaultId, isOffline: false });
+    expect([isOffline(), status.takeUnpublished(), status.takeUnpublished()]).toEqual([
       true,
       [{ vaultId, isOffline: true }],
       [],
     ]);
-    status.learn({ vaultId, isOffline: false });
+    status.apply({ vaultId, isOffline: false });
     expect(isOffline()).toBe(false);
-    status.learn({ vaultId, isOffline: true });
-    expect([isOffline(), status.takeChanges()]).toEqual([true, []]);
-    status.learnAll(new Set());
+    status.apply({ vaultId, isOffline: true });
+    expect([isOffline(), status.takeUnpublished()]).toEqual([true, []]);
+    status.retainOnly(new Set());
     expect(isOffline()).toBe(false);
   });
 });

@@ -1,76 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, formatTime } from '@svault/shared';
 import { signedHealthSchema } from '@svault/shared/schemas';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { WebhookLink, WebhookLinkStore, WrappedHmacKey } from '../core/webhook-link.ts';
+import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 import type { CallBudget } from './call-budget.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import { CALL_TIMEOUT_MS, type CountedAnswer, type SignedClient, type WebhookAnswer } from './client.ts';
 import type { OnlineStatus } from './outages.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 
-interface CallCommon {
+export type WebhookRequest = {
   readonly body?: object;
+  /** 10 s unless given. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
+} & (
+  | {
+      readonly path: '/v1/health' | '/v1/refresh-notify' | '/v1/storage';
+      /** Tries twice more while the webhook is unreachable; false unless given. */
+      readonly retry?: boolean;
+    }
+  // A second call could spend a refresh token, or a new key, twice (PROTOCOL.md TRN-26).
+  | { readonly path: '/v1/exchange' | '/v1/refresh'; readonly retry?: never }
+);
+
+/** The client of bound webhooks: each call is within the account's budget and counts for its online status. */
+export interface WebhookClient {
+  /** Signs by the link's `key`. @throws WebhookCallFailed */
+  call(link: WebhookLink, request: WebhookRequest): Promise<WebhookAnswer>;
 }
 
-/** Paths that are safe to repeat, and so are repeated unless the caller is in a hurry (protocol.md section 2). */
-interface RepeatableCall extends CallCommon {
-  readonly path: '/v1/health' | '/v1/refresh-notify' | '/v1/storage';
-  /** False for a caller who would rather know at once; true unless given. */
-  readonly repeat?: boolean;
-}
-
-/** What is never repeated: its second time could spend a refresh token twice. */
-interface SingleCall extends CallCommon {
-  readonly path: '/v1/refresh';
-  readonly repeat: false;
-}
-
-export type LinkedCall = RepeatableCall | SingleCall;
-
-/** The webhook of a vault, under the key that is in use. */
-export interface LinkedWebhook {
-  /** Every try tells whether the webhook is online. @throws WebhookCallFailed */
-  call(link: WebhookLink, call: LinkedCall): Promise<WebhookAnswer>;
-
-  /** The signed call that takes a key into use at the webhook. @throws WebhookCallFailed */
-  healthUnder(link: WebhookLink, key: WrappedHmacKey, repeat?: boolean): Promise<WebhookAnswer>;
-
-  /** A new key, which the webhook keeps as pending. Never repeated. @throws WebhookCallFailed */
-  requestNewKey(link: WebhookLink): Promise<WebhookAnswer>;
-}
-
-/** Waits so many milliseconds, or until it is told to stop. */
+/** Waits so many milliseconds, or until the signal aborts. */
 export type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
 
-const REPEAT_AFTER_MS = [1_000, 3_000];
+/** PROTOCOL.md TRN-27. */
+const RETRY_AFTER_MS = [1_000, 3_000];
 
 const waitFor: Wait = (ms, signal) => delay(ms, undefined, { ref: false, ...(signal && { signal }) });
 
-export function createLinkedWebhook(options: {
+export function createWebhookClient(options: {
   readonly client: SignedClient;
   readonly keys: WebhookKeys;
   readonly status: OnlineStatus;
   readonly budget: CallBudget;
-  /** How to wait between two tries; by the system's timers unless given. */
+  /** Waits between two tries; by the system's timers unless given. */
   readonly wait?: Wait;
-}): LinkedWebhook {
+}): WebhookClient {
   const { client, keys, status, budget, wait = waitFor } = options;
 
-  const noting = async (
-    { vaultId }: WebhookLink,
-    {
-      timeoutMs = CALL_TIMEOUT_MS,
-      signal,
-    }: { readonly timeoutMs?: number | undefined; readonly signal?: AbortSignal | undefined },
-    call: () => Promise<CountedAnswer>,
+  const callOnce = async (
+    { vaultId, url, key: wrapped }: WebhookLink,
+    { path, body, timeoutMs = CALL_TIMEOUT_MS, signal }: WebhookRequest,
   ): Promise<WebhookAnswer> => {
-    const place = await budget.enter(vaultId, { timeoutMs, ...(signal && { signal }) });
-    const outcome = status.begin(vaultId);
+    const abort = signal && { signal };
+    const place = await budget.enter(vaultId, { timeoutMs, ...abort });
+    const outcome = status.callStarted(vaultId);
     let bytes = 0;
     try {
-      const answer = await call();
+      const key = keys.open(vaultId, wrapped);
+      const answer: CountedAnswer = await client.call({
+        url,
+        path,
+        key,
+        timeoutMs,
+        ...(body && { body }),
+        ...abort,
+      });
       bytes = answer.bytes;
       outcome.answered();
       return answer;
@@ -86,62 +80,35 @@ export function createLinkedWebhook(options: {
     }
   };
 
-  const repeating = async (
-    link: WebhookLink,
-    wrapped: WrappedHmacKey,
-    { path, body, timeoutMs, repeat = true, signal }: LinkedCall,
-  ): Promise<WebhookAnswer> => {
-    const once = (): Promise<WebhookAnswer> =>
-      noting(link, { timeoutMs, signal }, () =>
-        client.call({
-          url: link.url,
-          path,
-          key: keys.open(link.vaultId, wrapped),
-          ...(body && { body }),
-          ...(timeoutMs !== undefined && { timeoutMs }),
-          ...(signal && { signal }),
-        }),
-      );
-    for (const pauseMs of repeat ? REPEAT_AFTER_MS : []) {
-      try {
-        return await once();
-      } catch (error) {
-        if (!isUnreachable(error) || signal?.aborted === true) throw error;
-        await wait(pauseMs, signal);
-      }
-    }
-    return once();
-  };
-
   return {
-    call: (link, call) => repeating(link, link.key, call),
-    healthUnder: (link, key, repeat = true) => repeating(link, key, { path: '/v1/health', repeat }),
-    requestNewKey: (link) =>
-      noting(link, {}, () =>
-        client.call({
-          url: link.url,
-          path: '/v1/exchange',
-          key: keys.open(link.vaultId, link.key),
-          body: { op: 'rotate' },
-        }),
-      ),
+    call: async (link, request) => {
+      const { signal } = request;
+      for (const pauseMs of request.retry === true ? RETRY_AFTER_MS : []) {
+        try {
+          return await callOnce(link, request);
+        } catch (error) {
+          if (!isUnreachable(error) || signal?.aborted === true) throw error;
+          await wait(pauseMs, signal);
+        }
+      }
+      return callOnce(link, request);
+    },
   };
 }
 
 const isUnreachable = (error: unknown): boolean =>
   error instanceof WebhookCallFailed && error.failure === 'unreachable';
 
-/** How a bound webhook is doing. */
-export interface WebhookView {
+/** A page waits for it: a webhook that works answers within milliseconds. */
+const PROBE_TIMEOUT_MS = 2_000;
+
+export interface WebhookStatus {
   readonly link: WebhookLink;
-  /** Whether it answered a signed call just now. */
+  /** Whether it has just answered a signed call. */
   readonly reachable: boolean;
 }
 
-/** For somebody who looks at a page: the answer of a webhook that works comes in milliseconds. */
-const PROBE_TIMEOUT_MS = 2_000;
-
-/** Asks the webhook now, and keeps what it says of itself. */
+/** Calls a bound webhook and stores the capabilities that it reports. */
 export async function probeWebhook(
   link: WebhookLink,
   {
@@ -150,16 +117,15 @@ export async function probeWebhook(
     clock,
   }: {
     readonly links: Pick<WebhookLinkStore, 'noteSeen'>;
-    readonly webhook: LinkedWebhook;
+    readonly webhook: WebhookClient;
     readonly clock: Clock;
   },
-): Promise<WebhookView> {
+): Promise<WebhookStatus> {
   try {
-    const call = { path: '/v1/health', timeoutMs: PROBE_TIMEOUT_MS, repeat: false } as const;
-    const { body, latencyMs } = await webhook.call(link, call);
+    const { body, latencyMs } = await webhook.call(link, { path: '/v1/health', timeoutMs: PROBE_TIMEOUT_MS });
     const { capabilities } = signedHealthSchema.safeParse(body).data ?? link;
     const at = formatTime(clock.now());
-    // Only a note: that a full disk does not take it must not keep the owner from the answer.
+    // The owner gets the answer although a full disk does not take the note.
     await links.noteSeen(link, { at, latencyMs, capabilities }).catch(() => undefined);
     return { link: { ...link, capabilities, lastSeenAt: at, latencyMs }, reachable: true };
   } catch (error) {

@@ -2,14 +2,14 @@ import { type Clock, formatTime, parseTime } from '@svault/shared';
 import type { SetAsideReason, WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 
 /**
- * Puts webhooks aside that take too much of what all accounts share: background work leaves them alone, twice as long each time.
- * What agents and owners do with them goes on. Kept with the link, so that all processes know it and a restart forgets nothing.
+ * Sets aside webhooks that cost too much: background work skips them, twice as long each time, while requests of agents and
+ * owners go on. Stored with the link, so that it holds in all processes and after a restart.
  */
-export interface SettingAside {
-  isAside(link: WebhookLink): boolean;
-  /** It gave trouble once more. */
+export interface SetAsides {
+  isSetAside(link: WebhookLink): boolean;
+  /** Extends the pause after a further incident. */
   add(link: WebhookLink, reason: SetAsideReason): Promise<void>;
-  /** It gave none. */
+  /** Ends the pause after a round without an incident. */
   clear(link: WebhookLink): Promise<void>;
 }
 
@@ -17,15 +17,15 @@ const FIRST_MS = 60_000;
 const MAX_MS = 60 * 60_000;
 const MAX_STRIKES = 30;
 
-export function createSettingAside(options: {
+export function createSetAsides(options: {
   readonly links: Pick<WebhookLinkStore, 'setAside'>;
   readonly clock: Clock;
-}): SettingAside {
+}): SetAsides {
   const { links, clock } = options;
   return {
-    isAside: ({ setAside }) => {
+    isSetAside: ({ setAside }) => {
       const leftMs = (parseTime(setAside?.until ?? '') ?? 0) - clock.now();
-      // A time of before the clock was set back holds nobody off.
+      // A later time was written before the clock was set back.
       return leftMs > 0 && leftMs <= MAX_MS;
     },
     add: async (link, reason) => {

@@ -1,6 +1,5 @@
 import {
   type Clock,
-  type CredentialTicket,
   type Id,
   type ProxyMethod,
   type TicketClaims,
@@ -15,53 +14,34 @@ import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 
-/**
- * The webhook that tickets may be signed for: one that has answered under its key (protocol.md 5.1).
- *
- * @throws AppError WEBHOOK_NOT_CONFIGURED where the vault has none
- */
-export async function boundWebhookOf(
-  stores: Pick<Stores, 'webhookLinks'>,
-  vaultId: Id<'vlt'>,
-): Promise<WebhookLink> {
-  const link = await stores.webhookLinks.find(vaultId);
-  if (link === undefined)
-    throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault. Bind one first.');
-  if (link.lastSeenAt === undefined)
-    throw refusal('WEBHOOK_NOT_CONFIGURED', 'The webhook of this vault has not answered since it was bound.');
-  return link;
-}
-
-/** protocol.md section 4: the longest life of each kind, in seconds. */
-const CREDENTIAL_SECONDS = 60;
-const PROXY_SECONDS = 60;
-const STORE_SECONDS = 300;
+/** PROTOCOL.md section 4: the longest life of each kind. */
+const LIFETIME_SECONDS = { credential: 60, proxy: 60, store: 300 } as const;
 
 export interface StoreAddress {
-  /** Where the secret is to be posted; it never comes here. */
+  /** Where the owner posts the secret; the control plane never sees it. */
   readonly url: string;
   /** For `Authorization: Bearer`. */
   readonly ticket: string;
   readonly expiresAt: string;
 }
 
-/** Issues what the webhook lets agents and owners in by. Each ticket works once. */
+/** Signs the tickets that agents and owners show to the webhook (PROTOCOL.md section 4). Each works once. */
 export interface Tickets {
-  /** For an agent whose request has passed every check. @returns `expiresAt` in epoch ms */
+  /** For an agent whose request passed every check. @returns `expiresAt` in epoch ms */
   agentCredentialUrl(
     subject: AgentSubject,
     webhook: BoundWebhook,
     serviceName: string,
   ): { readonly url: string; readonly expiresAt: number };
 
-  /** For one call of `/v1/proxy`: the webhook does not record it, so it is used once and thrown away. */
+  /** For one call of `/v1/proxy`. */
   proxy(
     vaultId: Id<'vlt'>,
     webhook: BoundWebhook,
     use: { readonly proxyId: Id<'prx'>; readonly serviceName: string; readonly method: ProxyMethod },
   ): string;
 
-  /** @param jkt thumbprint of the recipient's key, for a sealed record */
+  /** @param jkt RFC 7638 thumbprint of the recipient's key, for a sealed record */
   ownerCredentialUrl(
     link: WebhookLink,
     userId: Id<'usr'>,
@@ -78,7 +58,7 @@ export interface Tickets {
   ): StoreAddress;
 }
 
-/** @param baseUrl the service's own address, byte for byte: `iss` */
+/** @param options.baseUrl the control plane's address, byte for byte: `iss` */
 export function createTickets(options: {
   readonly baseUrl: string;
   readonly keys: WebhookKeys;
@@ -86,108 +66,82 @@ export function createTickets(options: {
 }): Tickets {
   const { baseUrl, keys, clock } = options;
 
-  const sign = (link: LinkKey, claims: TicketClaims): string =>
-    issueTicket(claims, keys.open(link.vaultId, { id: link.keyId, wrapped: link.keyWrapped }));
-
-  const nowSeconds = (): number => Math.floor(clock.now() / 1000);
+  const claimsFor = <Op extends TicketClaims['op']>(op: Op, aud: string, sub: string, svc: string) => {
+    const iat = Math.floor(clock.now() / 1000);
+    const exp = iat + LIFETIME_SECONDS[op];
+    return { iss: baseUrl, aud, sub, op, svc, jti: timeOrderedToken(iat * 1000), iat, exp };
+  };
+  const sign = (vaultId: Id<'vlt'>, { keyId, keyWrapped }: SigningKey, claims: TicketClaims): string =>
+    issueTicket(claims, keys.open(vaultId, { id: keyId, wrapped: keyWrapped }));
 
   return {
     agentCredentialUrl: (subject, webhook, serviceName) => {
-      const iat = nowSeconds();
-      const exp = iat + CREDENTIAL_SECONDS;
-      const claims: CredentialTicket = {
-        iss: baseUrl,
-        aud: webhook.webhookId,
-        sub: subject.agentId,
-        op: 'credential',
-        svc: serviceName,
-        jti: timeOrderedToken(iat * 1000),
-        iat,
-        exp,
+      const claims = claimsFor('credential', webhook.webhookId, subject.agentId, serviceName);
+      const ticket = sign(subject.vaultId, webhook, {
+        ...claims,
         rfp: subject.refreshPolicy ?? 'none',
         ...(subject.grantId !== null && { gnt: subject.grantId }),
         ...(subject.sealingKeyThumbprint !== null && { cnf: { jkt: subject.sealingKeyThumbprint } }),
-      };
-      const { keyId, keyWrapped } = webhook;
-      const ticket = sign({ vaultId: subject.vaultId, keyId, keyWrapped }, claims);
-      return { url: credentialUrl(webhook.url, ticket), expiresAt: exp * 1000 };
+      });
+      return { url: credentialUrl(webhook.url, ticket), expiresAt: claims.exp * 1000 };
     },
 
-    proxy: (vaultId, { webhookId, keyId, keyWrapped }, { proxyId, serviceName, method }) => {
-      const iat = nowSeconds();
-      return sign(
-        { vaultId, keyId, keyWrapped },
-        {
-          iss: baseUrl,
-          aud: webhookId,
-          sub: proxyId,
-          op: 'proxy',
-          svc: serviceName,
-          jti: timeOrderedToken(iat * 1000),
-          iat,
-          exp: iat + PROXY_SECONDS,
-          htm: method,
-          prx: proxyId,
-        },
-      );
-    },
+    proxy: (vaultId, webhook, { proxyId, serviceName, method }) =>
+      sign(vaultId, webhook, {
+        ...claimsFor('proxy', webhook.webhookId, proxyId, serviceName),
+        htm: method,
+        prx: proxyId,
+      }),
 
     ownerCredentialUrl: (link, userId, serviceName, jkt) => {
-      const iat = nowSeconds();
-      const exp = iat + CREDENTIAL_SECONDS;
-      const ticket = sign(linkKey(link), {
-        iss: baseUrl,
-        aud: link.webhookId,
-        sub: userId,
-        op: 'credential',
-        svc: serviceName,
-        jti: timeOrderedToken(iat * 1000),
-        iat,
-        exp,
+      const claims = claimsFor('credential', link.webhookId, userId, serviceName);
+      const ticket = sign(link.vaultId, signingKeyOf(link), {
+        ...claims,
         rfp: 'none',
         ...(jkt !== undefined && { cnf: { jkt } }),
       });
-      return { url: credentialUrl(link.url, ticket), expiresAt: formatTime(exp * 1000) };
+      return { url: credentialUrl(link.url, ticket), expiresAt: formatTime(claims.exp * 1000) };
     },
 
     store: (link, userId, serviceName, replaces) => {
-      const iat = nowSeconds();
-      const exp = iat + STORE_SECONDS;
-      const ticket = sign(linkKey(link), {
-        iss: baseUrl,
-        aud: link.webhookId,
-        sub: userId,
-        op: 'store',
-        svc: serviceName,
-        jti: timeOrderedToken(iat * 1000),
-        iat,
-        exp,
+      const claims = claimsFor('store', link.webhookId, userId, serviceName);
+      const ticket = sign(link.vaultId, signingKeyOf(link), {
+        ...claims,
         ...(replaces !== undefined && { ifv: replaces }),
       });
-      return { url: `${link.url}/v1/store`, ticket, expiresAt: formatTime(exp * 1000) };
+      return { url: `${link.url}/v1/store`, ticket, expiresAt: formatTime(claims.exp * 1000) };
     },
   };
 }
 
-interface LinkKey {
-  readonly vaultId: string;
-  readonly keyId: string;
-  readonly keyWrapped: string;
-}
+type SigningKey = Pick<BoundWebhook, 'keyId' | 'keyWrapped'>;
 
-const linkKey = ({ vaultId, key }: WebhookLink): LinkKey => ({
-  vaultId,
-  keyId: key.id,
-  keyWrapped: key.wrapped,
-});
+const signingKeyOf = ({ key }: WebhookLink): SigningKey => ({ keyId: key.id, keyWrapped: key.wrapped });
 
 /** A ticket is base64url and dots: nothing in it needs escaping. */
 const credentialUrl = (webhookUrl: string, ticket: string): string =>
   `${webhookUrl}/v1/credential?ticket=${ticket}`;
 
+/**
+ * The webhook that tickets may be signed for: one that has answered under its key (PROTOCOL.md section 5.1).
+ *
+ * @throws AppError WEBHOOK_NOT_CONFIGURED where the vault has none
+ */
+export async function boundWebhookOf(
+  stores: Pick<Stores, 'webhookLinks'>,
+  vaultId: Id<'vlt'>,
+): Promise<WebhookLink> {
+  const link = await stores.webhookLinks.find(vaultId);
+  if (link === undefined)
+    throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault. Bind one first.');
+  if (link.lastSeenAt === undefined)
+    throw refusal('WEBHOOK_NOT_CONFIGURED', 'The webhook of this vault has not answered since it was bound.');
+  return link;
+}
+
 export interface StoreTickets {
   /**
-   * A ticket to store a token's secret at the webhook, with its event in the same transaction.
+   * Signs a ticket to store a token's secret at the webhook, and writes its event in the same transaction.
    *
    * @param replaces the version that may be replaced, 0 for none; undefined for any
    * @throws AppError WEBHOOK_NOT_CONFIGURED

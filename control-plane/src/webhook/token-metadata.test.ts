@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '@svault/shared';
-import type { LinkedWebhook } from './retrying-client.ts';
+import type { WebhookClient } from './retrying-client.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { createWebhookRecords } from './token-metadata.ts';
@@ -32,13 +32,12 @@ const record = (serviceName: string): object => ({
   empty: false,
 });
 
-/** Records over a webhook that answers as told. */
 function recordsOver(
   answer: () => Promise<Record<string, unknown>>,
   { link = LINK, offlineForSeconds = 0 }: { link?: WebhookLink | undefined; offlineForSeconds?: number } = {},
 ) {
   const calls: object[] = [];
-  const call: LinkedWebhook['call'] = async (_link, { body }) => {
+  const call: WebhookClient['call'] = async (_link, { body }) => {
     calls.push(body ?? {});
     return { body: await answer(), latencyMs: 1 };
   };
@@ -52,8 +51,8 @@ function recordsOver(
 
 const away = () => Promise.reject(new WebhookCallFailed('unreachable', 'away'));
 
-describe('lookUp', () => {
-  test('asks once for all names and gives what the webhook holds', async () => {
+describe('lookUp of the webhook records', () => {
+  test('makes one call for all names and returns the records that the webhook holds', async () => {
     const notFound = { error: 'no such record', code: 'NOT_FOUND' };
     const { records, calls } = recordsOver(() =>
       Promise.resolve({ results: [record('a'), notFound, record('c')] }),
@@ -71,7 +70,7 @@ describe('lookUp', () => {
     ]);
   });
 
-  test('drops answers under another name, of another form, and members it does not know', async () => {
+  test('drops answers with another name or form, and unknown members', async () => {
     const answer = {
       results: [record('b'), { serviceName: 'b' }, { ...record('c'), accessToken: 'canary' }],
     };
@@ -81,7 +80,7 @@ describe('lookUp', () => {
     expect(JSON.stringify([...held])).not.toContain('canary');
   });
 
-  test('nothing when it is away, says nonsense, or never answers', async () => {
+  test('returns nothing where the webhook is unreachable, answers garbage, or never answers', async () => {
     for (const answer of [
       away,
       () => Promise.resolve({ what: 1 }),
@@ -90,7 +89,7 @@ describe('lookUp', () => {
       expect((await recordsOver(answer).records.lookUp(VAULT, ['a'])).size).toBe(0);
   });
 
-  test('asks nobody for no names, without a webhook, or while it is known to be offline', async () => {
+  test('makes no call for no names, without a webhook, or while the webhook is offline', async () => {
     const answer = () => Promise.resolve({ results: [record('a')] });
     const idle = recordsOver(answer);
     await idle.records.lookUp(VAULT, []);
@@ -100,7 +99,7 @@ describe('lookUp', () => {
   });
 });
 
-describe('remove', () => {
+describe('remove of a webhook record', () => {
   test.each([
     ['deleted', () => Promise.resolve({ deleted: true })],
     ['absent', () => Promise.resolve({ deleted: false })],
@@ -109,7 +108,7 @@ describe('remove', () => {
       () => Promise.reject(new WebhookCallFailed('refused', 'gone', { status: 404, code: 'NOT_FOUND' })),
     ],
     ['unreachable', away],
-  ])('%s', async (expected, answer) => {
+  ])('returns %s', async (expected, answer) => {
     expect(await recordsOver(answer).records.remove(VAULT, 'a')).toBe(expected);
   });
 });

@@ -6,70 +6,69 @@ import {
   storageBatchAnswerSchema,
   tokenMetadataSchema,
 } from '@svault/shared/schemas';
-import { TOKENS_AT_ONCE, fewerTokens } from './response-limits.ts';
-import type { LinkedWebhook } from './retrying-client.ts';
+import { TOKEN_PAGE_SIZES, smallerTokenPage } from './response-limits.ts';
+import type { WebhookClient } from './retrying-client.ts';
 import type { OnlineStatus } from './outages.ts';
 import { WebhookCallFailed, isTooLarge } from './call-failed.ts';
 import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 
 export type { WebhookToken };
 
-/** What became of the record at the webhook when its token was deleted. */
+/** The state of the webhook's record after its token was deleted. */
 export const REMOVALS = ['deleted', 'absent', 'unreachable', 'not_bound'] as const;
 export type Removal = (typeof REMOVALS)[number];
 
-/** The records behind the tokens, as far as the vault's webhook tells: metadata, never a credential. */
+/** The webhook's records of the tokens: metadata, never a credential. */
 export interface WebhookRecords {
   /**
-   * By service name, only those that the webhook holds and says so of within 500 ms: a list is not held up by what only
-   * adorns it (contract, `GET /api/tokens`).
+   * Records by service name, as far as the webhook returns them within 500 ms: the list of tokens does not wait longer for
+   * its optional part.
    *
    * @param serviceNames at most 100
    */
   lookUp(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<ReadonlyMap<string, WebhookToken>>;
 
-  /** Deletes a record; the webhook keeps it for 7 days (protocol 5.5). */
+  /** Deletes a record; the webhook keeps it for 7 days (PROTOCOL.md section 5.5). */
   remove(vaultId: Id<'vlt'>, serviceName: string): Promise<Removal>;
 }
 
-/** Contract, `GET /api/tokens`. */
 const LOOK_UP_MS = 500;
 
 export function createWebhookRecords(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
-  readonly webhook: Pick<LinkedWebhook, 'call'>;
+  readonly webhook: WebhookClient;
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
-  /** Where it is not to be as short as the contract says. */
+  /** 500 unless given. */
   readonly withinMs?: number | undefined;
 }): WebhookRecords {
   const { links, webhook, status, withinMs = LOOK_UP_MS } = options;
   const call = async (link: WebhookLink, body: object): Promise<Record<string, unknown>> =>
-    (await webhook.call(link, { path: '/v1/storage', body, repeat: false })).body;
+    (await webhook.call(link, { path: '/v1/storage', body })).body;
 
   return {
     lookUp: async (vaultId, serviceNames) => {
       const link = serviceNames.length === 0 ? undefined : await links.find(vaultId);
       if (link === undefined || status.offlineForSeconds(vaultId) > 0) return new Map();
       const held = new Map<string, WebhookToken>();
-      let isLate = false;
+      let isOver = false;
       const read = async (size: number, from: number): Promise<void> => {
         const names = serviceNames.slice(from, from + size);
-        if (isLate || names.length === 0) return;
+        if (isOver || names.length === 0) return;
         const batch = names.map((serviceName) => ({ op: 'tokens.get', serviceName }));
         try {
           for (const token of readTokens(await call(link, { batch }), names))
             held.set(token.serviceName, token);
         } catch (error) {
-          const fewer = isTooLarge(error) ? fewerTokens(size) : undefined;
-          if (fewer !== undefined) return read(fewer, from);
+          const smaller = isTooLarge(error) ? smallerTokenPage(size) : undefined;
+          if (smaller !== undefined) return read(smaller, from);
           if (error instanceof WebhookCallFailed) return;
           throw error;
         }
         return read(size, from + size);
       };
-      // A call goes on when nobody waits for it any more: being slow here must not count as being offline.
-      await withinTime(read(TOKENS_AT_ONCE[0], 0), withinMs);
-      isLate = true;
+      // The call is not aborted: slower than this is not offline.
+      await withinTime(read(TOKEN_PAGE_SIZES[0], 0), withinMs);
+      isOver = true;
       return held;
     },
 
@@ -98,7 +97,7 @@ async function withinTime(work: Promise<void>, ms: number): Promise<void> {
   }
 }
 
-/** A webhook may be of any make: what it says counts only where it has the protocol's form and the name asked for. */
+/** Drops every answer that does not have the protocol's form, or has another name than was asked for. */
 function readTokens(body: Record<string, unknown>, serviceNames: readonly string[]): readonly WebhookToken[] {
   const { data } = storageBatchAnswerSchema.safeParse(body);
   const results = (data?.results ?? []).slice(0, serviceNames.length);

@@ -1,11 +1,12 @@
 import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../src/core/audit-event.ts';
-import type { AuditDestination, Shipment } from '../../src/webhook/audit-shipper.ts';
 import type { Database } from '../../src/store/database.ts';
-import { createAuditDelivery } from '../../src/webhook/audit-delivery.ts';
+import { type AuditDestination, createAuditDelivery } from '../../src/webhook/audit-delivery.ts';
 import type { LogHead } from '../../src/core/webhook-link.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
+
+type Shipment = Parameters<AuditDestination['deliver']>[0];
 
 const PROXY = {
   name: 'p',
@@ -56,8 +57,6 @@ beforeEach(async () => {
         const results = [{ accepted: batch[0].events.length }, { items: [], head: await head() }];
         return { body: { results }, latencyMs: 1 };
       },
-      healthUnder: () => Promise.reject(new Error('not asked for')),
-      requestNewKey: () => Promise.reject(new Error('not asked for')),
     },
   });
   const boundAt = formatTime(clock.now());

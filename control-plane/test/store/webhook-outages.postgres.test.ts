@@ -85,14 +85,14 @@ it('somebody who asks in a long outage has it probed a second after the last tim
 
 it('every process hears of each beginning and end, once it was read, and of all that is after a silence', async () => {
   const [one, other] = [process(), process()];
-  expect(await other.news()).toEqual({ offline: new Set() });
+  expect(await other.poll()).toEqual({ offline: new Set() });
   await one.publish([began(ONE), began(OTHER)]);
   await one.publish([began(ONE)]);
-  expect(await other.news()).toMatchObject({ changes: expect.arrayContaining([began(ONE), began(OTHER)]) });
+  expect(await other.poll()).toMatchObject({ changes: expect.arrayContaining([began(ONE), began(OTHER)]) });
   await one.publish([ended(ONE)]);
-  expect(await other.news()).toMatchObject({ changes: expect.arrayContaining([ended(ONE)]) });
+  expect(await other.poll()).toMatchObject({ changes: expect.arrayContaining([ended(ONE)]) });
   nowMs += 5_000;
-  expect(await other.news()).toEqual({ offline: new Set([OTHER]) });
+  expect(await other.poll()).toEqual({ offline: new Set([OTHER]) });
 });
 
 it('keeps an end for a minute and no longer', async () => {

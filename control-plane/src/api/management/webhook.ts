@@ -9,7 +9,7 @@ import type { WebhookBinder } from '../../webhook/binding.ts';
 import { asRefusal } from '../../webhook/call-failed.ts';
 import type { KeyRotation } from '../../webhook/key-rotation.ts';
 import { problemOfWebhookUrl } from '../../webhook/registration-link.ts';
-import { type LinkedWebhook, type WebhookView, probeWebhook } from '../../webhook/retrying-client.ts';
+import { type WebhookClient, type WebhookStatus, probeWebhook } from '../../webhook/retrying-client.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
 import { timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
@@ -58,7 +58,7 @@ const webhookSchema = z.object({
 const keyRotatedSchema = z.object({ keyId: z.string() });
 
 /** The shape of {@link webhookSchema}; members that are not known are left out. */
-function toWebhookView({ link, reachable }: WebhookView): z.infer<typeof webhookSchema> {
+function toWebhookView({ link, reachable }: WebhookStatus): z.infer<typeof webhookSchema> {
   const { webhookId, url, capabilities, lastSeenAt, latencyMs, boundAt, key, pendingKey, setAside } = link;
   return {
     bound: true,
@@ -77,7 +77,7 @@ function toWebhookView({ link, reachable }: WebhookView): z.infer<typeof webhook
 
 interface WebhookRouteDependencies {
   readonly stores: Pick<Stores, 'webhookLinks'>;
-  readonly webhook: LinkedWebhook;
+  readonly webhook: WebhookClient;
   readonly binder: WebhookBinder;
   readonly rotation: KeyRotation;
   readonly clock: Clock;

@@ -47,7 +47,7 @@ export function createPostgresOutages(db: Kysely<Schema>, monotonic: () => numbe
       if (begun.length > 0) await begin(begun).execute(db);
       if (ended.length > 0) await end(ended).execute(db);
     },
-    news: async () => {
+    poll: async () => {
       const now = monotonic();
       const isFresh = now - readAt < FRESH_MS;
       const which = isFresh ? sql`changed_at > now() - ${ms(OVERLAP_MS)}` : sql`ended_at IS NULL`;
@@ -58,14 +58,14 @@ export function createPostgresOutages(db: Kysely<Schema>, monotonic: () => numbe
       readAt = now;
       return isFresh ? { changes: rows } : { offline: new Set(rows.map(({ vaultId }) => vaultId)) };
     },
-    takeProbes: async (limit, wanted) => {
+    takeProbes: async (limit, requested) => {
       const { rows } = await sql<{ readonly vaultId: Id<'vlt'> }>`
         UPDATE webhook_outages SET next_probe_at = now() + ${ms(PROBE_LEASE_MS)}, probed_at = NULL
         WHERE vault_id IN (
           SELECT vault_id FROM webhook_outages
           WHERE ended_at IS NULL AND (
             next_probe_at NOT BETWEEN now() AND now() + 2 * ${ms(MAX_PROBE_PAUSE_MS)}
-            OR (vault_id = ANY(${wanted}::text[]) AND probed_at <= now() - ${ms(PROBE_EACH_MS)}))
+            OR (vault_id = ANY(${requested}::text[]) AND probed_at <= now() - ${ms(PROBE_EACH_MS)}))
           ORDER BY next_probe_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
         RETURNING vault_id AS "vaultId"`.execute(db);
       return rows.map(({ vaultId }) => vaultId);

@@ -10,7 +10,7 @@ import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import { createAccessStore } from './access-store.ts';
 import { createAuditCommit } from './audit-commit.ts';
 import { SOLE_PROCESS } from '../../core/background-job.ts';
-import { createOwnOutages } from '../../core/shared-outages.ts';
+import { createSoleProcessOutages } from '../../core/shared-outages.ts';
 import { type Database, NoDatabase, type OpenOptions } from '../database.ts';
 import { sqliteDialect } from './kysely-dialect.ts';
 import { sqliteEngine } from './engine.ts';
@@ -68,7 +68,7 @@ export async function openSqliteDatabase(
       proxyAccessStore: createProxyAccessStore(sqlite),
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
       leaderLease: SOLE_PROCESS,
-      outages: createOwnOutages(clock),
+      outages: createSoleProcessOutages(clock),
       answers: async () =>
         void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute()),
       close,
