@@ -1,5 +1,5 @@
 import type { DenialCounter } from '../audit/denial-counter.ts';
-import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
+import type { PolicyEvaluator } from '../policies/evaluate.ts';
 import {
   type Access,
   type AccessRequest,

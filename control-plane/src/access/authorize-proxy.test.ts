@@ -5,7 +5,7 @@ import type { AccessPrecondition } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
-import type { PolicyVerdict } from '../policies/policy-verdict.ts';
+import type { PolicyDecision } from '../policies/evaluate.ts';
 import { createBodyMemory, createOpenStreams } from './concurrency-limits.ts';
 import { createProxyAccess } from './authorize-proxy.ts';
 import { createSessionIds } from './session-ids.ts';
@@ -15,7 +15,7 @@ import type { ProxySubject } from './subject.ts';
 // The pipeline with everything beside it played; what it is at a service: control-plane/test/proxy-*.test.ts.
 
 const OPEN: LimiterVerdict = { allowed: true };
-const FREE: PolicyVerdict = { allowed: true, rates: [], uses: [] };
+const FREE: PolicyDecision = { allowed: true, rates: [], uses: [] };
 const RATE = {
   counter: { scope: 'rate_limit', key: 'rul_1 proxy prx_1', limit: 5, windowMs: 60_000 },
   denial: { policy: 'slow', rule: 'rate_limit', reason: 'too often' },
@@ -47,7 +47,7 @@ const SUBJECT: ProxySubject = {
 
 let subject: ProxySubject | undefined;
 let admit: LimiterVerdict;
-let policy: PolicyVerdict;
+let policy: PolicyDecision;
 /** Happens instead of the write of a use, once. */
 let meanwhile: (() => void) | undefined;
 let asked: string[];

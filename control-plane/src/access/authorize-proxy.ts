@@ -2,7 +2,7 @@ import type { Id } from '@svault/shared';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { LifetimeUse } from '../core/policy.ts';
-import type { PolicyEvaluator } from '../policies/policy-verdict.ts';
+import type { PolicyEvaluator } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
 import {
   type Denial,

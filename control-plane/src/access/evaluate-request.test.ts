@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { LimiterVerdict } from '../limits/limiter.ts';
-import type { PolicyVerdict, RateUse } from '../policies/policy-verdict.ts';
+import type { PolicyDecision, RateUse } from '../policies/evaluate.ts';
 import type { Operation } from './decision.ts';
 import { AccessStage, GITHUB } from './staged-access.ts';
 import type { LifetimeUse } from '../core/policy.ts';
@@ -13,8 +13,8 @@ const RATE: RateUse = {
   denial: { policy: 'slow', rule: 'rate_limit', reason: 'too often' },
 };
 const USE: LifetimeUse = { ruleId: 'rul_2', targetType: 'agent', targetId: 'agt_1', limit: 9 };
-const COUNTED: PolicyVerdict = { allowed: true, rates: [RATE], uses: [USE] };
-const CLOSED: PolicyVerdict = {
+const COUNTED: PolicyDecision = { allowed: true, rates: [RATE], uses: [USE] };
+const CLOSED: PolicyDecision = {
   allowed: false,
   policy: 'office hours',
   rule: 'time_window',

@@ -2,7 +2,7 @@ import { type Id, formatTime } from '@svault/shared';
 import type { LifetimeUse, PolicyInput } from '../core/policy.ts';
 import type { Counter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { PolicyEvaluator, RateUse } from '../policies/policy-verdict.ts';
+import type { PolicyEvaluator, RateUse } from '../policies/evaluate.ts';
 import {
   type AccessRequest,
   type Decision,

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import { beforeEach, expect, it } from 'vitest';
-import type { RateUse } from '../policies/policy-verdict.ts';
+import type { RateUse } from '../policies/evaluate.ts';
 import type { AgentSubject } from './subject.ts';
 import { AccessStage, GITHUB, SESSION } from './staged-access.ts';
 import type { LifetimeUse } from '../core/policy.ts';

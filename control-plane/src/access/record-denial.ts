@@ -5,7 +5,7 @@ import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { AuditDetail, NewAuditEvent } from '../core/audit-event.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
-import type { RateUse } from '../policies/policy-verdict.ts';
+import type { RateUse } from '../policies/evaluate.ts';
 import { type Denial, type Denied, denied } from './decision.ts';
 import { type AgentSubject, type CallerSubject, type ProxySubject, isStale } from './subject.ts';
 

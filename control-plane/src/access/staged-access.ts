@@ -4,7 +4,7 @@ import type { AuditWriter, AgentPrecondition } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
-import type { PolicyVerdict } from '../policies/policy-verdict.ts';
+import type { PolicyDecision } from '../policies/evaluate.ts';
 import type { AccessRequest, Decision, Operation } from './decision.ts';
 import type { AgentSubject, ListedGrant } from './subject.ts';
 import type { AgentCredential } from '../core/agent.ts';
@@ -16,7 +16,7 @@ export const KEY: AgentCredential = { kind: 'key', hash: 'hash of the key' };
 export const SESSION: AgentCredential = { kind: 'session', hash: 'hash of the token', audience: 'https://x' };
 
 export const OPEN: LimiterVerdict = { allowed: true };
-export const FREE: PolicyVerdict = { allowed: true, rates: [], uses: [] };
+export const FREE: PolicyDecision = { allowed: true, rates: [], uses: [] };
 
 /** An active agent whose grant for `github` has no end, in an open vault with a webhook. */
 const SUBJECT: AgentSubject = {

@@ -162,7 +162,7 @@ export interface PolicyStore {
   countOf(vaultId: Id<'vlt'>, target: PolicyTarget): Promise<number>;
 
   /** The policies and counts that a request of this caller for this service is evaluated with. */
-  questionOf(
+  inputOf(
     vaultId: Id<'vlt'>,
     caller: PolicyInput['caller'],
     serviceName: string,

@@ -1,8 +1,7 @@
 import type { Actor } from '../core/actor.ts';
 import type { Stores } from '../core/stores.ts';
-import type { ExplainingEvaluator, Explanation } from '../policies/evaluate.ts';
+import type { ExplainingEvaluator, Explanation, PolicyDecision } from '../policies/evaluate.ts';
 import { type TargetStores, requireTarget } from './policy-targets.ts';
-import type { PolicyVerdict } from '../policies/policy-verdict.ts';
 import type { PolicyInput } from '../core/policy.ts';
 
 /** A request that is only imagined. */
@@ -15,7 +14,7 @@ export interface ImaginedRequest {
 
 /** What the policies would say to it. Counts nothing, and looks at nothing but policies: no grant, no lock, no limit. */
 export interface Simulation extends Explanation {
-  readonly verdict: PolicyVerdict;
+  readonly verdict: PolicyDecision;
 }
 
 /** @throws AppError NOT_FOUND for an unknown agent or proxy; CONFLICT for one that is deleted or revoked */
@@ -26,7 +25,7 @@ export async function simulate(
   { caller, serviceName, atMs, ip }: ImaginedRequest,
 ): Promise<Simulation> {
   await requireTarget(stores, actor, caller);
-  const attached = await stores.policies.questionOf(actor.vaultId, caller, serviceName);
-  const question = { ...attached, caller, serviceName, sourceAddress: ip, nowMs: atMs };
-  return { verdict: evaluator.evaluate(question), ...evaluator.explain(question) };
+  const attached = await stores.policies.inputOf(actor.vaultId, caller, serviceName);
+  const input = { ...attached, caller, serviceName, sourceAddress: ip, nowMs: atMs };
+  return { verdict: evaluator.evaluate(input), ...evaluator.explain(input) };
 }

@@ -1,13 +1,21 @@
+import type { Address } from '@svault/shared/egress';
 import { LRUCache } from 'lru-cache';
-import { compareByCodeUnit } from './code-unit-order.ts';
+import type { MaxUsageSettings, RateLimitSettings, Rule, RuleType, TargetType } from '../core/policy.ts';
 import { compileGeoRestrict } from './geo-restrict.ts';
 import { compileIpAllowlist } from './ip-allowlist.ts';
-import { isApproved } from './manual-approval.ts';
-import type { RequestFacts } from './request-facts.ts';
-import type { MaxUsageSettings, RateLimitSettings, Rule, RuleType, TargetType } from '../core/policy.ts';
 import { compileTimeWindow } from './time-window.ts';
 
-/** A rule of a policy as it is attached to one target. */
+/** What the rules look at. Each fact is computed when a rule first needs it. */
+export interface RequestFacts {
+  readonly nowMs: number;
+  /** IPv4-mapped addresses as IPv4; undefined where it is not known. */
+  address(): Address | undefined;
+  country(): string | undefined;
+  /** Uses of a `max_usage` rule at a target so far. */
+  used(target: TargetType, ruleId: string): number;
+}
+
+/** A rule of a policy that is attached to one target. */
 export type CompiledRule = RuleOrigin &
   (
     | { readonly kind: 'condition'; readonly allows: (facts: RequestFacts) => boolean }
@@ -24,7 +32,7 @@ interface RuleOrigin {
   readonly target: TargetType;
 }
 
-/** The form of `PolicyInput.policies`. */
+/** An element of `PolicyInput.policies`. */
 interface AttachedPolicy {
   readonly target: TargetType;
   readonly id: string;
@@ -32,37 +40,40 @@ interface AttachedPolicy {
   readonly rules: readonly Rule[];
 }
 
-/** Bounds what compiled policies hold: about 20 bytes for each character of their text. */
+/** A compiled policy takes about 20 bytes for each character of its text. */
 const MAX_TEXTS = 5_000;
 const MAX_CHARACTERS = 2_000_000;
 
 /**
- * Compiles the policies of a caller and a token, each text once. Nothing is ever stale: the text is read from the database
- * with each request, and a changed policy is another text.
+ * Compiles the policies of a caller and a token, each text once. The cache is never stale: each request reads the text from
+ * the database, and a changed policy is another text.
  *
- * @returns rules in the order in which they are asked and named: of the agent's or proxy's policies before the token's,
- *   policies by name, then by id
+ * @returns rules in the order in which they are evaluated and named: those of the agent or proxy before the token's, policies
+ *   by name, then by id
  */
 export function createPolicyCompiler(): (policies: string) => readonly CompiledRule[] {
-  const compiled = new LRUCache<string, readonly CompiledRule[]>({
+  const cache = new LRUCache<string, readonly CompiledRule[]>({
     max: MAX_TEXTS,
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_rules, text) => text.length,
   });
   return (text) => {
-    const known = compiled.get(text);
-    if (known !== undefined) return known;
+    const cached = cache.get(text);
+    if (cached !== undefined) return cached;
     const attached = JSON.parse(text) as readonly AttachedPolicy[];
-    const made = attached.toSorted(inOrder).flatMap(compilePolicy);
-    compiled.set(text, made);
-    return made;
+    const compiled = attached.toSorted(inOrder).flatMap(compilePolicy);
+    cache.set(text, compiled);
+    return compiled;
   };
 }
 
 const inOrder = (a: AttachedPolicy, b: AttachedPolicy): number =>
   Number(a.target === 'token') - Number(b.target === 'token') ||
-  compareByCodeUnit(a.name, b.name) ||
-  compareByCodeUnit(a.id, b.id);
+  byCodeUnit(a.name, b.name) ||
+  byCodeUnit(a.id, b.id);
+
+/** The same order in each locale. */
+const byCodeUnit = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
 const compilePolicy = ({ id, name, target, rules }: AttachedPolicy): CompiledRule[] =>
   rules.map((rule) =>
@@ -89,7 +100,8 @@ function compileRule(rule: Rule, origin: RuleOrigin): CompiledRule {
       return condition((facts) => isAllowed(facts.country()));
     }
     case 'manual_approval':
-      return condition(isApproved);
+      // Specification, "ABAC policy": approval is not available, and denies each request.
+      return condition(() => false);
     case 'max_usage':
       return { ...origin, kind: 'lifetime', settings: rule };
     case 'rate_limit':

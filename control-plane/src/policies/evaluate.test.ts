@@ -1,7 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createPolicyEvaluator } from './evaluate.ts';
-import type { PolicyVerdict } from './policy-verdict.ts';
-import { REASONS } from './reasons.ts';
+import { type PolicyDecision, REASONS, createPolicyEvaluator } from './evaluate.ts';
 import type { PolicyInput, RuleSettings } from '../core/policy.ts';
 
 const evaluator = createPolicyEvaluator((address) => (address.kind() === 'ipv4' ? 'NL' : undefined));
@@ -15,8 +13,8 @@ interface Attached {
 
 const FRIDAY_NOON = Date.parse('2026-11-20T12:00:00Z');
 
-/** A question with policies in the form in which the store reads them; their ids are their places unless they say. */
-function question(attached: readonly Attached[], more: Partial<PolicyInput> = {}): PolicyInput {
+/** An input with policies as the store reads them; their default ids are their indexes. */
+function inputOf(attached: readonly Attached[], more: Partial<PolicyInput> = {}): PolicyInput {
   const policies = attached.map(({ target = 'agent', id, name, rules }, at) => ({
     target,
     id: id ?? `pol_${at}`,
@@ -33,9 +31,9 @@ function question(attached: readonly Attached[], more: Partial<PolicyInput> = {}
     ...more,
   };
 }
-const ask = (...parameters: Parameters<typeof question>): PolicyVerdict =>
-  evaluator.evaluate(question(...parameters));
-const named = (verdict: PolicyVerdict): unknown =>
+const ask = (...parameters: Parameters<typeof inputOf>): PolicyDecision =>
+  evaluator.evaluate(inputOf(...parameters));
+const named = (verdict: PolicyDecision): unknown =>
   verdict.allowed ? 'allowed' : [verdict.policy, verdict.rule];
 
 const OPEN: RuleSettings = {
@@ -52,7 +50,7 @@ const APPROVAL: RuleSettings = { type: 'manual_approval' };
 const RATE: RuleSettings = { type: 'rate_limit', limit: 5, windowSeconds: 60 };
 const USES: RuleSettings = { type: 'max_usage', limit: 3 };
 
-it('allows where nothing is attached', () => {
+it('a caller without policies is allowed', () => {
   expect(ask([])).toEqual({ allowed: true, rates: [], uses: [] });
 });
 
@@ -60,17 +58,20 @@ it.each([
   ['time_window', OPEN, CLOSED],
   ['ip_allowlist', HERE, ELSEWHERE],
   ['geo_restrict', DUTCH, NOT_DUTCH],
-] as const)('%s allows and denies, and says why without its settings', (rule, allowing, denying) => {
-  expect(ask([{ rules: [allowing] }])).toEqual({ allowed: true, rates: [], uses: [] });
-  expect(ask([{ name: 'office', rules: [denying] }])).toEqual({
-    allowed: false,
-    policy: 'office',
-    rule,
-    reason: REASONS[rule],
-  });
-});
+] as const)(
+  '%s allows and denies, with a reason that does not tell its settings',
+  (rule, allowing, denying) => {
+    expect(ask([{ rules: [allowing] }])).toEqual({ allowed: true, rates: [], uses: [] });
+    expect(ask([{ name: 'office', rules: [denying] }])).toEqual({
+      allowed: false,
+      policy: 'office',
+      rule,
+      reason: REASONS[rule],
+    });
+  },
+);
 
-it('manual_approval denies each time', () => {
+it('manual_approval denies each request', () => {
   expect(named(ask([{ name: 'ask me', rules: [APPROVAL] }]))).toEqual(['ask me', 'manual_approval']);
 });
 
@@ -87,8 +88,8 @@ it('an IPv4-mapped address is the IPv4 address', () => {
   expect(named(ask([{ rules: [HERE, DUTCH] }], { sourceAddress }))).toBe('allowed');
 });
 
-describe('counting', () => {
-  it('hands a rate on with a counter of rule and target, and what is said where it refuses', () => {
+describe('a rule that counts', () => {
+  it('hands on a rate with a counter for rule and target, and with its denial', () => {
     const verdict = ask([
       { name: 'slow', rules: [RATE] },
       { target: 'token', name: 'shared', rules: [{ ...RATE, limit: 9, windowSeconds: 3_600 }] },
@@ -107,7 +108,7 @@ describe('counting', () => {
     });
   });
 
-  it('hands a lifetime use on while there is room, by what was counted at that target', () => {
+  it('hands on a lifetime use while the count of its target has room', () => {
     const both: readonly Attached[] = [
       { id: 'pol_x', rules: [{ ...USES, id: 'rul_x' }] },
       { target: 'token', id: 'pol_x', rules: [{ ...USES, id: 'rul_x' }] },
@@ -122,7 +123,7 @@ describe('counting', () => {
     expect(named(ask(both, { usage: '{"agent rul_x":4}' }))).toEqual(['policy 0', 'max_usage']);
   });
 
-  it('counts for a proxy by its id', () => {
+  it('counts for a proxy by the proxy id', () => {
     const verdict = ask([{ target: 'proxy', rules: [RATE, USES] }], {
       caller: { type: 'proxy', id: 'prx_1' },
     });
@@ -132,14 +133,14 @@ describe('counting', () => {
     });
   });
 
-  it('counts nothing of what another rule denies', () => {
+  it('counts nothing where another rule denies', () => {
     for (const denying of [CLOSED, APPROVAL])
       expect(ask([{ rules: [RATE, USES, denying] }])).not.toHaveProperty('rates');
   });
 });
 
-describe('which denial is named', () => {
-  it("the agent's policies come before the token's, whatever their names", () => {
+describe('of several denials', () => {
+  it("that of the agent's policies is named before that of the token's, whatever their names", () => {
     const rules = [APPROVAL];
     expect(
       named(
@@ -151,7 +152,7 @@ describe('which denial is named', () => {
     ).toEqual(['b', 'manual_approval']);
   });
 
-  it('then by name, then by id, then as the rules stand', () => {
+  it('the first by policy name, then by id, then by the order of the rules is named', () => {
     const policies: Attached[] = [
       { name: 'b', rules: [APPROVAL] },
       { name: 'a', id: 'pol_2', rules: [APPROVAL] },
@@ -161,7 +162,7 @@ describe('which denial is named', () => {
       expect(named(ask(order))).toEqual(['a', 'time_window']);
   });
 
-  it('one that counts nothing comes before a used up one, of whatever policy', () => {
+  it('that of a condition is named before that of a consumed lifetime, of any policy', () => {
     const usage = '{"agent rul_0_0":3}';
     expect(
       named(
@@ -177,16 +178,16 @@ describe('which denial is named', () => {
   });
 });
 
-describe('explaining', () => {
-  it("shows each rule's part, those behind a denial too", () => {
-    const asked = question(
+describe('an explanation', () => {
+  it('has the result of each rule, including those after a denial', () => {
+    const input = inputOf(
       [
         { target: 'token', name: 'shared', rules: [USES, RATE] },
         { name: 'office', rules: [CLOSED, HERE] },
       ],
       { usage: '{"token rul_0_0":2}' },
     );
-    expect(evaluator.explain(asked)).toEqual({
+    expect(evaluator.explain(input)).toEqual({
       country: 'NL',
       rules: [
         part('pol_1', 'office', 'agent', 'time_window', false),
@@ -197,8 +198,8 @@ describe('explaining', () => {
     });
   });
 
-  it('has nothing to show where nothing is attached', () => {
-    expect(evaluator.explain(question([]))).toEqual({ country: 'NL', rules: [] });
+  it('has no rules where no policy is attached', () => {
+    expect(evaluator.explain(inputOf([]))).toEqual({ country: 'NL', rules: [] });
   });
 
   const part = (policyId: string, policy: string, targetType: string, rule: string, allowed: boolean) => ({
@@ -211,28 +212,28 @@ describe('explaining', () => {
   });
 });
 
-describe('as many rules as there may be', () => {
+describe('the maximum number of rules', () => {
   const full = (rule: RuleSettings): Attached[] =>
     Array.from({ length: 10 }, () => ({ rules: Array.from({ length: 20 }, () => rule) }));
 
-  it('look an address up in the countries once', () => {
+  it('looks the country of an address up once', () => {
     const countryOf = vi.fn(() => 'NL');
-    const asked = question(full(DUTCH));
-    expect(createPolicyEvaluator(countryOf).evaluate(asked).allowed).toBe(true);
+    const input = inputOf(full(DUTCH));
+    expect(createPolicyEvaluator(countryOf).evaluate(input).allowed).toBe(true);
     expect(countryOf).toHaveBeenCalledTimes(1);
   });
 
-  it('read the counts once', () => {
-    const asked = question(full(USES), { usage: '{"agent rul_9_19":2}' });
-    evaluator.evaluate(asked);
+  it('reads the counts once', () => {
+    const input = inputOf(full(USES), { usage: '{"agent rul_9_19":2}' });
+    evaluator.evaluate(input);
     const parse = vi.spyOn(JSON, 'parse');
-    expect(evaluator.evaluate(asked)).toMatchObject({ allowed: true });
+    expect(evaluator.evaluate(input)).toMatchObject({ allowed: true });
     expect(parse).toHaveBeenCalledTimes(1);
     parse.mockRestore();
   });
 });
 
-it('is never stale: a changed policy is another text', () => {
+it('a changed policy applies at once', () => {
   const before: Attached[] = [{ rules: [OPEN] }];
   const after: Attached[] = [{ rules: [CLOSED] }];
   expect([before, after, before].map((each) => ask(each).allowed)).toEqual([true, false, true]);

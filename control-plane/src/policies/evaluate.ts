@@ -1,71 +1,94 @@
-import { type CompiledRule, createPolicyCompiler } from './compile.ts';
-import type { CountryOf } from './geo-database.ts';
-import { hasUseLeft } from './max-usage.ts';
-import type { PolicyEvaluator, PolicyVerdict, RateUse } from './policy-verdict.ts';
-import { rateCounter } from './rate-limit.ts';
-import { REASONS } from './reasons.ts';
-import { type RequestFacts, requestFacts } from './request-facts.ts';
+import { parseAddress } from '@svault/shared/egress';
 import type { LifetimeUse, PolicyDenial, PolicyInput, RuleType, TargetType } from '../core/policy.ts';
+import type { Counter } from '../limits/limiter.ts';
+import { type CompiledRule, type RequestFacts, createPolicyCompiler } from './compile.ts';
+import type { CountryOf } from './geo-database.ts';
 
-/** What one rule says to a question. */
-export interface RulePart {
+/** All rules of all attached policies must allow. Rates and uses are counted by others, once every other rule has allowed. */
+export type PolicyDecision =
+  | ({ readonly allowed: false } & PolicyDenial)
+  | { readonly allowed: true; readonly rates: readonly RateUse[]; readonly uses: readonly LifetimeUse[] };
+
+/** A `rate_limit` rule, which the limiter checks and counts last. */
+export interface RateUse {
+  readonly counter: Counter;
+  /** The denial where the counter is full. */
+  readonly denial: PolicyDenial;
+}
+
+/** Pure: counts nothing, reads nothing. */
+export interface PolicyEvaluator {
+  evaluate(input: PolicyInput): PolicyDecision;
+}
+
+export interface ExplainingEvaluator extends PolicyEvaluator {
+  /**
+   * Each rule's result in the order of evaluation, including those after a denial. A `rate_limit` rule allows: only the
+   * limiter knows its count.
+   */
+  explain(input: PolicyInput): Explanation;
+}
+
+export interface Explanation {
+  /** The country of the address; undefined where it is not known. */
+  readonly country: string | undefined;
+  readonly rules: readonly RuleResult[];
+}
+
+export interface RuleResult {
   readonly policyId: string;
   /** The policy's name. */
   readonly policy: string;
   readonly targetType: TargetType;
   readonly rule: RuleType;
   readonly allowed: boolean;
-  /** Uses of a `max_usage` rule that were counted so far. */
+  /** Uses of a `max_usage` rule so far. */
   readonly used: number | undefined;
 }
 
-export interface Explanation {
-  /** The country that the address was taken for; undefined where it cannot be told. */
-  readonly country: string | undefined;
-  readonly rules: readonly RulePart[];
-}
+/**
+ * The reason that a denied agent gets: enough to know whether to retry, and nothing of the rule's settings (specification,
+ * `whoami`: never a policy's rule configuration).
+ */
+export const REASONS: Readonly<Record<RuleType, string>> = {
+  time_window: 'It is not available at this time.',
+  ip_allowlist: 'It is not available from this network address.',
+  geo_restrict: 'It is not available from this location.',
+  rate_limit: 'It was asked for too often; try again later.',
+  max_usage: 'It was used as often as it may be.',
+  manual_approval: 'It needs an approval, and approvals are not available.',
+};
 
-export interface ExplainingEvaluator extends PolicyEvaluator {
-  /**
-   * Every rule in the order in which denials are named, those behind a denial too. A `rate_limit` rule allows: how much of
-   * it is used is known to the limiter alone, which tells by counting.
-   */
-  explain(question: PolicyInput): Explanation;
-}
-
-const NOTHING_ATTACHED: PolicyVerdict = { allowed: true, rates: [], uses: [] };
+const NOTHING_ATTACHED: PolicyDecision = { allowed: true, rates: [], uses: [] };
 
 /**
- * Joins the rules of all attached policies: all must allow. First those that count nothing, then the lifetime counts as far
- * as they are known; then rates and lifetime uses are handed on to where they are counted, since they count only what
- * every other rule let through (contract.md, "Policies").
+ * Evaluates conditions first, then lifetime uses by their counts so far. Rates and lifetime uses are handed on, since they
+ * count only what all other rules allow; the transaction that records the access decides on a lifetime use.
  */
 export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator {
   const compile = createPolicyCompiler();
 
-  const rulesOf = ({ policies }: PolicyInput): readonly CompiledRule[] =>
-    policies === null ? [] : compile(policies);
-
   return {
-    evaluate: (question) => {
-      if (question.policies === null) return NOTHING_ATTACHED;
-      const rules = rulesOf(question);
-      const facts = requestFacts(question, countryOf);
-      const refused =
+    evaluate: (input) => {
+      if (input.policies === null) return NOTHING_ATTACHED;
+      const rules = compile(input.policies);
+      const facts = factsOf(input, countryOf);
+      const denying =
         rules.find((rule) => rule.kind === 'condition' && !allows(rule, facts)) ??
         rules.find((rule) => rule.kind === 'lifetime' && !allows(rule, facts));
-      if (refused !== undefined) return { allowed: false, ...denialOf(refused) };
+      if (denying !== undefined) return { allowed: false, ...denialOf(denying) };
       return {
         allowed: true,
-        rates: rules.flatMap((rule) => rateUse(rule, question)),
-        uses: rules.flatMap((rule) => lifetimeUse(rule, question)),
+        rates: rules.flatMap((rule) => rateUse(rule, input)),
+        uses: rules.flatMap((rule) => lifetimeUse(rule, input)),
       };
     },
-    explain: (question) => {
-      const facts = requestFacts(question, countryOf);
+    explain: (input) => {
+      const facts = factsOf(input, countryOf);
+      const rules = input.policies === null ? [] : compile(input.policies);
       return {
         country: facts.country(),
-        rules: rulesOf(question).map((rule) => ({
+        rules: rules.map((rule) => ({
           policyId: rule.policyId,
           policy: rule.policy,
           targetType: rule.target,
@@ -78,27 +101,45 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
   };
 }
 
-/** What one rule says, as far as it can be told without counting. */
+function factsOf({ nowMs, sourceAddress, usage }: PolicyInput, countryOf: CountryOf): RequestFacts {
+  const address = once(() => (sourceAddress === undefined ? undefined : parseAddress(sourceAddress)));
+  const country = once(() => {
+    const known = address();
+    return known === undefined ? undefined : countryOf(known);
+  });
+  const counts = once(() => JSON.parse(usage ?? '{}') as Readonly<Record<string, number>>);
+  return { nowMs, address, country, used: (target, ruleId) => counts()[`${target} ${ruleId}`] ?? 0 };
+}
+
+function once<T>(work: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: work() }).value;
+}
+
 function allows(rule: CompiledRule, facts: RequestFacts): boolean {
   switch (rule.kind) {
     case 'condition':
       return rule.allows(facts);
     case 'lifetime':
-      return hasUseLeft(rule.settings, facts.used(rule.target, rule.ruleId));
+      return facts.used(rule.target, rule.ruleId) < rule.settings.limit;
     case 'rate':
       return true;
   }
 }
 
-function rateUse(rule: CompiledRule, question: PolicyInput): RateUse[] {
+/** A rule counts separately for each of its targets. */
+function rateUse(rule: CompiledRule, input: PolicyInput): RateUse[] {
   if (rule.kind !== 'rate') return [];
-  const counter = rateCounter(rule.settings, rule.ruleId, targetOf(rule, question));
+  const { limit, windowSeconds } = rule.settings;
+  const { type, id } = targetOf(rule, input);
+  const key = `${rule.ruleId} ${type} ${id}`;
+  const counter: Counter = { scope: 'rate_limit', key, limit, windowMs: windowSeconds * 1_000 };
   return [{ counter, denial: denialOf(rule) }];
 }
 
-function lifetimeUse(rule: CompiledRule, question: PolicyInput): LifetimeUse[] {
+function lifetimeUse(rule: CompiledRule, input: PolicyInput): LifetimeUse[] {
   if (rule.kind !== 'lifetime') return [];
-  const { type: targetType, id: targetId } = targetOf(rule, question);
+  const { type: targetType, id: targetId } = targetOf(rule, input);
   return [{ ruleId: rule.ruleId, targetType, targetId, limit: rule.settings.limit }];
 }
 

@@ -38,14 +38,14 @@ describe('a database of countries', async () => {
   });
 
   it.each(['10.0.0.1', '192.168.1.1', '127.0.0.1', '::1', 'fd00::1', 'fe80::1', '0.0.0.0', '224.0.0.1'])(
-    '%s is in none',
+    '%s is in no country',
     (address) => {
       expect(countryAt(countryOf, address)).toBeUndefined();
     },
   );
 });
 
-it('does not take an IPv6 address for the IPv4 address of its first bits', async () => {
+it('a database of IPv4 addresses knows no country of an IPv6 address', async () => {
   const countryOf = await readGeoDatabase(onlyIPv4);
   expect(countryAt(countryOf, '193.0.6.139')).toBe('NL');
   // Their first bits are those of 32.1.6.124, 42.0.20.80 and 38.0.0.0, of which the file knows countries.
@@ -53,7 +53,7 @@ it('does not take an IPv6 address for the IPv4 address of its first bits', async
     expect(countryAt(countryOf, address)).toBeUndefined();
 });
 
-it('tells nothing without a database', async () => {
+it('without a database no country is known', async () => {
   expect(countryAt(await readGeoDatabase(undefined), '8.8.8.8')).toBeUndefined();
 });
 
@@ -65,18 +65,18 @@ function withoutCountries(): Buffer {
   return bytes;
 }
 
-describe('is refused with its path', () => {
+describe('SV_GEOIP_DB rejects, with its path,', () => {
   it.each([
     ['a file that is not there', () => join(folder, 'missing.mmdb'), 'cannot be read'],
     ['a folder', () => folder, 'cannot be read'],
-    ['an empty file', () => written('empty', ''), 'no MMDB file'],
-    ['text', () => written('text', 'hello'.repeat(1_000)), 'no MMDB file'],
+    ['an empty file', () => written('empty', ''), 'not an MMDB file'],
+    ['text', () => written('text', 'hello'.repeat(1_000)), 'not an MMDB file'],
     [
       'a file that was cut off',
       () => written('cut', readFileSync(onlyIPv4).subarray(0, 100_000)),
-      'no MMDB file',
+      'not an MMDB file',
     ],
-    ['one that tells something else', () => written('other', withoutCountries()), 'tells no countries'],
+    ['a database of something else', () => written('other', withoutCountries()), 'has no countries'],
   ])('%s', async (_what, path, problem) => {
     const refused = readGeoDatabase(path());
     await expect(refused).rejects.toMatchObject({ name: 'UnusableGeoDatabase' });

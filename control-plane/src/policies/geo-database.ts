@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { Reader, Response } from 'mmdb-lib';
 import { type Address, parseAddress } from '@svault/shared/egress';
 
-/** The country of an address, ISO 3166-1 alpha-2; undefined where it cannot be told. */
+/** The country of an address, ISO 3166-1 alpha-2; undefined where it is not known. */
 export type CountryOf = (address: Address) => string | undefined;
 
-/** The file of `SV_GEOIP_DB` is none that tells countries. */
+/** The file of `SV_GEOIP_DB` is not a database of countries. */
 class UnusableGeoDatabase extends Error {
   constructor(path: string, problem: string, options?: ErrorOptions) {
     super(`SV_GEOIP_DB: ${path} ${problem}`, options);
@@ -14,10 +14,10 @@ class UnusableGeoDatabase extends Error {
 }
 
 /**
- * Reads a database of countries in MaxMind's MMDB format, once and whole. Without one nothing can be told.
+ * Reads a database of countries in MaxMind's MMDB format into memory. Without one no country is known.
  *
  * @param path of `SV_GEOIP_DB`
- * @throws UnusableGeoDatabase for a file that cannot be read, is no such database, or tells no countries
+ * @throws UnusableGeoDatabase for a file that cannot be read, is not an MMDB file, or has no countries
  */
 export async function readGeoDatabase(path: string | undefined): Promise<CountryOf> {
   if (path === undefined) return () => undefined;
@@ -25,23 +25,23 @@ export async function readGeoDatabase(path: string | undefined): Promise<Country
     throw new UnusableGeoDatabase(path, 'cannot be read', { cause });
   });
   const { Reader } = await import('mmdb-lib');
-  let tellsCountries: boolean;
+  let hasCountries: boolean;
   let countryOf: CountryOf;
   try {
     countryOf = createCountryOf(new Reader<Response>(bytes));
-    tellsCountries = SAMPLES.some((address) => countryOf(address) !== undefined);
+    hasCountries = SAMPLES.some((address) => countryOf(address) !== undefined);
   } catch (cause) {
-    throw new UnusableGeoDatabase(path, 'is no MMDB file, or a damaged one', { cause });
+    throw new UnusableGeoDatabase(path, 'is not an MMDB file, or is damaged', { cause });
   }
-  // One of networks or time zones would refuse nobody where a rule says `deny`.
-  if (!tellsCountries) throw new UnusableGeoDatabase(path, 'tells no countries');
+  // With a database of networks or time zones, a rule with `deny` would deny nobody.
+  if (!hasCountries) throw new UnusableGeoDatabase(path, 'has no countries');
   return countryOf;
 }
 
 function createCountryOf(reader: Reader<Response>): CountryOf {
   const { ipVersion } = reader.metadata;
   return (address) => {
-    // Private, loopback and reserved addresses are in no country, whatever the file says.
+    // Private, loopback and reserved addresses are in no country, even if the file names one.
     if (address.range() !== 'unicast') return undefined;
     // In a tree of IPv4 addresses an IPv6 one would be looked up by its first 32 bits.
     if (ipVersion === 4 && address.kind() === 'ipv6') return undefined;
@@ -49,7 +49,7 @@ function createCountryOf(reader: Reader<Response>): CountryOf {
   };
 }
 
-/** As MaxMind and DB-IP (`country.iso_code`), ip-location-db (`country_code`) and IPinfo (`country`) write it. */
+/** In the format of MaxMind and DB-IP (`country.iso_code`), ip-location-db (`country_code`) or IPinfo (`country`). */
 function countryIn(record: unknown): string | undefined {
   const { country, country_code: flat } = (record ?? {}) as {
     readonly country?: unknown;
@@ -61,7 +61,7 @@ function countryIn(record: unknown): string | undefined {
   );
 }
 
-/** Addresses all over the internet: a database of countries knows most of them. */
+/** Addresses from all over the internet: a database of countries knows most of them. */
 const SAMPLES: readonly Address[] = Array.from({ length: 222 }, (_, index) => index + 1)
   .flatMap((first) => [`${first}.1.1.1`, `${first}.100.1.1`, `${first}.200.1.1`])
   .concat(['2001:4860::1', '2400:cb00::1', '2600::1', '2804::1', '2a00:1450::1', '2c0f::1'])

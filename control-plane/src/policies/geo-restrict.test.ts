@@ -8,11 +8,11 @@ it.each([
   ['deny', 'DE', false],
   ['deny', 'FR', true],
   ['deny', undefined, true],
-] as const)('%s of DE and NL, from %s: %s', (mode, country, expected) => {
+] as const)('geo_restrict with %s of DE and NL allows %s: %s', (mode, country, expected) => {
   expect(compileGeoRestrict({ mode, countries: ['DE', 'NL'] })(country)).toBe(expected);
 });
 
-it('knows the 249 codes that ISO 3166-1 assigns, each of which has a name', () => {
+it('isCountry accepts the 249 codes that ISO 3166-1 assigns, each of which has a name', () => {
   const letters = Array.from({ length: 26 }, (_, at) => String.fromCharCode(65 + at));
   const codes = letters.flatMap((first) => letters.map((second) => first + second)).filter(isCountry);
   expect(codes).toHaveLength(249);
@@ -20,6 +20,6 @@ it('knows the 249 codes that ISO 3166-1 assigns, each of which has a name', () =
   for (const code of codes) expect([code, names.of(code)]).toEqual([code, expect.any(String)]);
 });
 
-it.each(['de', 'DEU', 'EU', 'UK', 'XX', 'ZZ', 'SU', 'AA', '', '49', 'D'])('%j is no country', (code) => {
+it.each(['de', 'DEU', 'EU', 'UK', 'XX', 'ZZ', 'SU', 'AA', '', '49', 'D'])('isCountry rejects %j', (code) => {
   expect(isCountry(code)).toBe(false);
 });

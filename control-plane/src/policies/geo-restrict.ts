@@ -1,8 +1,8 @@
 import type { GeoRestrictSettings } from '../core/policy.ts';
 
 /**
- * Whether requests from a country are let through. One that cannot be told is on no list: refused under `allow`, let
- * through under `deny` (contract.md, "Rule settings").
+ * Whether requests from a country are allowed. An unknown country is on no list: denied under `allow`, allowed under `deny`
+ * (README, "Policies").
  */
 export function compileGeoRestrict({
   mode,
@@ -12,7 +12,7 @@ export function compileGeoRestrict({
   return (country) => (country !== undefined && listed.has(country)) === (mode === 'allow');
 }
 
-/** ISO 3166-1's officially assigned codes; what a runtime's own list has besides (EU, UK, XK, former ones) is none. */
+/** The officially assigned codes of ISO 3166-1; a runtime's list has others (EU, UK, XK, former ones). */
 const COUNTRIES: ReadonlySet<string> = new Set(
   (
     'AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ ' +

@@ -236,7 +236,7 @@ async function usePolicies(): Promise<void> {
   await policies.detachAll(vaultId, target);
   await policies.attachments(id, twoParts);
   await policies.countOf(vaultId, target);
-  await policies.questionOf(vaultId, { type: 'agent', id: 'a' }, 's');
+  await policies.inputOf(vaultId, { type: 'agent', id: 'a' }, 's');
   await proxies.get(vaultId, 'prx_1');
   await useProxies(vaultId);
 }

@@ -111,7 +111,7 @@ describe('what is read with an agent', () => {
     await use(await attached(agent()), agent());
     await use(await attached(token, { name: 'ü "' }), token);
     await attached(token, { enabled: false });
-    const { policies, usage } = await database.stores.policies.questionOf(
+    const { policies, usage } = await database.stores.policies.inputOf(
       stored.vaultId,
       { type: 'agent', id: stored.agentId },
       'github',

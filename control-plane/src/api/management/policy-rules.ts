@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_RULES_TEXT } from '../../core/policy.ts';
 import { isCountry } from '../../policies/geo-restrict.ts';
 import { problemOfCidr } from '../../policies/ip-allowlist.ts';
-import { isZone } from '../../policies/zone-clock.ts';
+import { isZone } from '../../policies/time-window.ts';
 
 const MAX_RULES = 20;
 const MAX_WINDOWS = 50;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RULE_TYPES, TARGET_TYPES } from '../../core/policy.ts';
 import type { ImaginedRequest, Simulation } from '../../management/simulate.ts';
-import { isAddress } from '../../policies/request-facts.ts';
+import { isAddress } from '../../policies/ip-allowlist.ts';
 import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
 
 export const imaginedRequestSchema = z

@@ -2,7 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { pageOf } from '../../core/paging.ts';
 import type { Policy, PolicyStore, PolicyTarget, Rule } from '../../core/policy.ts';
 import { afterKey } from './keyset.ts';
-import { policyQuestion } from './policy-question.ts';
+import { policyInput } from './policy-input.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
@@ -153,8 +153,8 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .executeTakeFirstOrThrow();
       return Number(count);
     },
-    questionOf: (vaultId, caller, serviceName) =>
-      policyQuestion(db, vaultId, [caller, { type: 'token', id: serviceName }]),
+    inputOf: (vaultId, caller, serviceName) =>
+      policyInput(db, vaultId, [caller, { type: 'token', id: serviceName }]),
   };
 }
 

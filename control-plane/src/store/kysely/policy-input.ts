@@ -7,7 +7,7 @@ import type { Schema } from '../schema/schema.ts';
  * The enabled policies of these targets and their counts, in the form in which the hot path reads them with the caller
  * (`subject-parts-sqlite.ts`). For where a request is only imagined.
  */
-export async function policyQuestion(
+export async function policyInput(
   db: Kysely<Schema>,
   vaultId: Id<'vlt'>,
   targets: readonly PolicyTarget[],
