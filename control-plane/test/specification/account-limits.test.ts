@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { PairAgent } from '../pair-agents.ts';
 import { expectRefusal } from './answers.ts';
-import { type Fixture, startFixture } from './fixture.ts';
+import { type Fixture, test } from './fixture.ts';
 import { spec } from './spec.ts';
 import { expectWindowAt, perDay, perHour } from './windows.ts';
 
@@ -29,17 +29,10 @@ async function someStep({ anyone }: Fixture): Promise<string> {
   return schema.enum[0]!;
 }
 
-let fixture: Fixture;
-beforeAll(async () => {
-  fixture = await startFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'an account with few agents may make 600 requests a minute',
   spec('user_aggregate | clamp(', '600,', 'per minute, across all agents'),
-  async () => {
+  async ({ fixture }) => {
     const [last, ...crowd] = await fixture.agents(11);
     await fixture.spend(crowd, FLOOR - 1);
     await fixture.spend(crowd.slice(1), 1);
@@ -53,7 +46,7 @@ test(
 test(
   'the ceiling of an account is 1.5 times the floors of its active agents, as they are at the moment',
   spec('user_aggregate | clamp(ceil(1.5 x (60 x active_agents', 'per minute, across all agents'),
-  async () => {
+  async ({ fixture }) => {
     const [last, ...crowd] = await fixture.agents(11);
     await fixture.spend(crowd, FLOOR);
     // Seven are left: ceil(1.5 x 60 x 7) = 630.
@@ -71,7 +64,7 @@ test(
 test(
   'an account with many agents may make 3,000 requests a minute',
   spec('user_aggregate | clamp(', '3000) per minute, across all agents'),
-  async () => {
+  async ({ fixture }) => {
     const [last, ...crowd] = await fixture.agents(51);
     await fixture.spend(crowd, FLOOR);
     await expectFull(fixture, last!);
@@ -83,7 +76,7 @@ test(
   spec(
     'user_aggregate | clamp(ceil(1.5 x (60 x active_agents + 300 x proxies)), 600, 3000) per minute, across all agents and proxies of the account.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const last = await fixture.agent();
     const proxies = [await fixture.proxy(), await fixture.proxy()];
     const spendBy = async (count: number): Promise<void> => {
@@ -112,7 +105,7 @@ test(
 test(
   'an account may be exported 5 times an hour',
   spec('account_export | 5 per hour per account.'),
-  async () => {
+  async ({ fixture }) => {
     await expectWindowAt(fixture.pair.clock, perHour(5), {
       call: () => fixture.admin('GET', '/api/account/export'),
       passes: ({ status }) => expect(status).toBe(200),
@@ -123,7 +116,7 @@ test(
 test(
   'an account may take 30 steps of the setup guide a day',
   spec('setup_step | 30 per day per account.'),
-  async () => {
+  async ({ fixture }) => {
     const step = await someStep(fixture);
     await expectWindowAt(fixture.pair.clock, perDay(30), {
       call: () => fixture.admin('POST', `/api/setup/steps/${step}`),

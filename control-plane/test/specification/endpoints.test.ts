@@ -1,12 +1,12 @@
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { fieldsOf } from '../browser.ts';
 import { type Answer, clientOf } from '../management-service.ts';
 import { MCP } from '../mcp-steps.ts';
 import { postOauth } from '../oauth-steps.ts';
 import { PAIR_BASE_URL, sessionOn } from '../pair-sessions.ts';
-import { type Fixture, startFixture } from './fixture.ts';
+import { type Fixture, startFixture, test } from './fixture.ts';
 import { spec } from './spec.ts';
 
 const CODE_LIFETIME_MS = 5 * 60_000;
@@ -42,17 +42,10 @@ async function browserOf({ pair, admin, anyone }: Fixture) {
   };
 }
 
-let fixture: Fixture;
-beforeAll(async () => {
-  fixture = await startFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'POST /api/mcp-oauth/revoke revokes an OAuth session at once',
   spec('POST | /api/mcp-oauth/revoke | Revoke an OAuth session immediately.'),
-  async () => {
+  async ({ fixture }) => {
     const { pair, admin, anyone } = fixture;
     const { agent } = (await admin('POST', '/api/agents', { body: { name: 'a', mcpEnabled: true } })).json;
     const { accessToken } = await sessionOn(pair, agent.id);
@@ -75,7 +68,7 @@ test(
   spec(
     'GET | /.well-known/oauth-protected-resource | Protected-resource metadata used in the 401 discovery challenge.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const { anyone } = fixture;
     const challenge = (await anyone('POST', MCP)).headers.get('www-authenticate');
     // The form with the resource's path (RFC 9728 section 3.1); the other one says the same.
@@ -142,7 +135,7 @@ test(
   spec(
     'OAuth registration, authorization, token, revoke and introspect endpoint paths and payloads: not shown. (Those endpoints exist; see Limits.)',
   ),
-  async () => {
+  async ({ fixture }) => {
     const { anyone } = fixture;
     const server = (await anyone('GET', '/.well-known/oauth-authorization-server')).json as Record<
       string,

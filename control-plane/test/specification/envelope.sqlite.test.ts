@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Credential, type ProxyFixture, startProxyFixture } from './proxy-fixture.ts';
+import { expect } from 'vitest';
+import { type Credential, type ProxyFixture, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -37,13 +37,6 @@ const TYPES = [
 ] as const;
 const COMMON = ['accessToken', 'createdAt', 'serviceName', 'tokenType'];
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a delivered credential has accessToken, serviceName, tokenType and createdAt, and refreshToken where there is one',
   spec(
@@ -53,7 +46,7 @@ test(
     'token.tokenType | string',
     'token.createdAt | ISO 8601 timestamp',
   ),
-  async () => {
+  async ({ fixture }) => {
     const token = await delivered(fixture, 'fields', {
       tokenType: 'JWT',
       accessToken: 'at',
@@ -73,7 +66,7 @@ test(
 test(
   'the fields of a delivered credential depend on its type',
   spec('The exact fields depend on the token type.'),
-  async () => {
+  async ({ fixture }) => {
     for (const [n, [credential, accessToken, more]] of TYPES.entries()) {
       const token = await delivered(fixture, `by-type-${n}`, credential);
       expect([credential.tokenType, Object.keys(token).toSorted()]).toEqual([
@@ -90,7 +83,7 @@ test(
 test(
   'a TOTP credential is delivered as the current one-time code',
   spec('A TOTP token returns the current one-time code as accessToken.'),
-  async () => {
+  async ({ fixture }) => {
     const uri =
       'otpauth://totp/a:b?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=a&digits=8&algorithm=SHA1&period=30';
     await fixture.store('totp', { tokenType: 'TOTP', otpauthUri: uri, allowedHosts: [] });
@@ -114,7 +107,7 @@ test(
 test(
   'a raw cloud credential is delivered as a short-lived minted token',
   spec('A raw cloud credential returns a short-lived minted token.'),
-  async () => {
+  async ({ fixture }) => {
     const { pair } = fixture;
     let calls = 0;
     const cloud = createServer((_req, res) => {
@@ -153,7 +146,7 @@ test(
   spec(
     'JWT (OAuth/JWT), PlainText (API key or PAT), Certificate (X.509), SSHKey, RawCredential (raw blob), TOTP (2FA).',
   ),
-  async () => {
+  async ({ fixture }) => {
     const names = TYPES.map(([{ tokenType }]) => tokenType);
     expect(names).toHaveLength(6);
     for (const tokenType of [...names, 'plaintext', 'Password', '']) {
@@ -170,7 +163,7 @@ test(
 test(
   'the metadata of a credential has a service name, a display name, notes and tags',
   spec('Token metadata carries at least a service name, a display name, notes and tags.'),
-  async () => {
+  async ({ fixture }) => {
     const metadata = { displayName: 'Ours', notes: 'two\nlines', tags: ['ci', 'prod'] };
     const body = { serviceName: 'described', tokenType: 'PlainText', ...metadata };
     expect((await fixture.admin('POST', '/api/tokens', { body })).json.token).toMatchObject(body);

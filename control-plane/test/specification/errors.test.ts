@@ -1,8 +1,8 @@
 import { newKey } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { type PairAgent, pathFor } from '../pair-agents.ts';
 import { expectRefusal } from './answers.ts';
-import { BLOCKING_RULES, type Fixture, startFixture, times, useFloor } from './fixture.ts';
+import { BLOCKING_RULES, type Fixture, startFixture, times, useFloor, test } from './fixture.ts';
 import { spec } from './spec.ts';
 
 const HOUR_MS = 3_600_000;
@@ -16,17 +16,10 @@ async function askedOfAnAwayOne(fixture: Fixture, agent: PairAgent): ReturnType<
   return agent.ask('github');
 }
 
-let fixture: Fixture;
-beforeAll(async () => {
-  fixture = await startFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a request without a key is 401 MISSING_KEY',
   spec('401 | MISSING_KEY | No key in a header.'),
-  async () => {
+  async ({ fixture }) => {
     const { anyone } = fixture;
     const answer = await anyone('GET', pathFor('github'));
     expectRefusal(answer, '401 MISSING_KEY');
@@ -37,7 +30,7 @@ test(
 test(
   'a malformed, unknown or rotated key is 403 INVALID_KEY',
   spec('403 | INVALID_KEY | Key malformed or revoked.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     for (const malformed of ['nonsense', 'svagent_short', `${agent.apiKey}x`, newKey('mcp')])
       expectRefusal(await withKey(fixture, malformed), '403 INVALID_KEY');
@@ -50,7 +43,7 @@ test(
 test(
   'the key of a suspended or deleted agent is 403 AGENT_INACTIVE, whatever it asks for',
   spec('403 | AGENT_INACTIVE | Agent suspended or deleted.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     for (const [method, path] of [
       ['POST', `/api/agents/${agent.id}/suspend`],
@@ -66,7 +59,7 @@ test(
 test(
   'a denial by any rule but rate_limit is 403 POLICY_DENIED, and list mode evaluates no policy',
   spec('403 | POLICY_DENIED | An ABAC rule other than rate_limit blocked the request.'),
-  async () => {
+  async ({ fixture }) => {
     for (const rule of BLOCKING_RULES) {
       const agent = await fixture.agent('github');
       const name = await fixture.policy(rule, { targetType: 'agent', targetId: agent.id });
@@ -85,7 +78,7 @@ test(
   spec(
     '429 | POLICY_DENIED | A rate_limit rule blocked it. The body adds retryAfter, and the response carries a Retry-After header.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github', 'second');
     const rule = { type: 'rate_limit', limit: 1, windowSeconds: 7 };
     await fixture.policy(rule, { targetType: 'agent', targetId: agent.id });
@@ -101,7 +94,7 @@ test(
 test(
   'of many requests for an expired grant one is 403 GRANT_EXPIRED and deletes it',
   spec('403 | GRANT_EXPIRED | Grant existed but expired (it is deleted on this request).'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     await fixture.grant(agent, { serviceName: 'hourly', expiresInSeconds: 3_600 });
     fixture.wait(HOUR_MS);
@@ -118,7 +111,7 @@ test(
 test(
   'a service name with a slash is 400 INVALID_SERVICE',
   spec('400 | INVALID_SERVICE | Service name contains /.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('a');
     for (const name of ['a/b', '/', 'a/']) expectRefusal(await agent.ask(name), '400 INVALID_SERVICE');
   },
@@ -127,7 +120,7 @@ test(
 test(
   'a missing grant is 404 NO_GRANT, in the same bytes for known and unknown services',
   spec('404 | NO_GRANT | No active grant for the service.'),
-  async () => {
+  async ({ fixture }) => {
     const [agent, other] = await fixture.agents(2);
     await fixture.grant(other!, { serviceName: 'elsewhere' });
     await fixture.admin('POST', '/api/tokens', { body: { serviceName: 'known', tokenType: 'PlainText' } });
@@ -144,7 +137,7 @@ test(
 test(
   'the floor, the penalty box, the missing-grant limit and the account ceiling are 429 RATE_LIMITED',
   spec('429 | RATE_LIMITED | Penalty box, floor limit, account aggregate, or over the no-grant miss limit.'),
-  async () => {
+  async ({ fixture }) => {
     const crowd = await fixture.agents(10, 'github');
     const [boxed] = crowd;
     await useFloor(fixture, ...crowd);
@@ -165,7 +158,7 @@ test(
 test(
   'a locked vault is 423 VAULT_LOCKED, and list mode still answers',
   spec('423 | VAULT_LOCKED | The owner has locked the vault.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     await fixture.admin('POST', '/api/vault/lock');
     for (const name of ['github', 'nothing']) expectRefusal(await agent.ask(name), '423 VAULT_LOCKED');
@@ -194,7 +187,7 @@ test(
     'Body shapes (field names, no values):',
     'Policy denial: {error (string), policy (policy name), rule (rule type), reason (string), code: POLICY_DENIED}.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     const token = { targetType: 'token', targetId: 'github' } as const;
     const name = await fixture.policy(
@@ -217,7 +210,7 @@ test(
 test(
   'the body of a rate_limit denial adds retryAfter',
   spec('With rate_limit, also retryAfter (integer seconds).'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     const rule = { type: 'rate_limit', limit: 1, windowSeconds: 3_600 };
     const name = await fixture.policy(rule, { targetType: 'agent', targetId: agent.id }, 'hourly');
@@ -237,7 +230,7 @@ test(
 test(
   'the body of the missing-grant limit has error, code and retryAfter',
   spec('No-grant miss limit: {error, code: RATE_LIMITED, retryAfter}.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     await times(10, () => agent.ask('nothing'));
     fixture.wait(20_500);
@@ -254,7 +247,7 @@ test(
   spec(
     'When the webhook is offline, the redirect fetch fails at the webhook. The webhook-mode description also states that agent',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     // Not known yet: the redirect, whose fetch fails at the webhook. A job of the service's own may have called first.
     let asked = await askedOfAnAwayOne(fixture, agent);

@@ -1,5 +1,5 @@
 import { formatTime, newKey } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { clientOf } from '../management-service.ts';
 import { MCP, inEra } from '../mcp-steps.ts';
 import { PROXY, message } from '../proxy-steps.ts';
@@ -7,7 +7,7 @@ import { CREDENTIALS, stepsOn } from '../service-steps.ts';
 import { toolsCall } from './eras.ts';
 import { expectResult } from './mcp-answers.ts';
 import { mcpFixture } from './mcp-fixture.ts';
-import { type ProxyFixture, expectRpcDenial, sentTo, startProxyFixture } from './proxy-fixture.ts';
+import { type ProxyFixture, expectRpcDenial, sentTo, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 const MINUTE_MS = 60_000;
@@ -49,19 +49,12 @@ async function refreshed(fixture: ProxyFixture, name: string): Promise<void> {
   await expect.poll(look).toEqual([name, 2]);
 }
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a credential access is in the log that credential_history reads',
   spec(
     'The activity (audit) log records agent credential accesses and is readable through credential_history. One event type is shown: AGENT_CREDENTIAL_ACCESS. One outcome value is shown: success.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await mcpOn(fixture).agent('github');
     expect((await agent.fetch('github')).status).toBe(200);
     const timestamp = formatTime(fixture.pair.clock.now());
@@ -74,7 +67,7 @@ test(
 test(
   'grants, webhook events and revocations are audited',
   spec('Grant creation, webhook events and revocations are audited.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     await fixture.admin('DELETE', `/api/agents/${agent.id}/grants/github`);
     const proxy = await fixture.proxyTo();
@@ -95,7 +88,7 @@ test(
 test(
   'each audit event is written once to /v1/storage of the webhook',
   spec("The service writes audit events through the webhook's /v1/storage."),
-  async () => {
+  async ({ fixture }) => {
     await fixture.shipped();
     fixture.passed();
     const agent = await fixture.agent('github');
@@ -117,7 +110,7 @@ test(
 test(
   'the webhook is notified of a token that expires',
   spec('The service notifies the webhook of expiring OAuth tokens through POST /v1/refresh-notify.'),
-  async () => {
+  async ({ fixture }) => {
     fixture.provider.register({ id: 'a client', method: 'none' });
     await expiring(fixture, 'noticed', 45);
     fixture.passed();
@@ -130,7 +123,7 @@ test(
 test(
   'a mediated token that expires within an hour is refreshed',
   spec('In TV-mediated mode, tokens expiring within 1 hour are refreshed automatically.'),
-  async () => {
+  async ({ fixture }) => {
     const { provider, admin } = fixture;
     const clientSecret = 'of the client';
     provider.register({ id: 'a client', method: 'client_secret_basic', secret: clientSecret });
@@ -149,7 +142,7 @@ test(
 test(
   'MCP notifications are accepted with 202',
   spec('MCP notifications/* messages are accepted as protocol bookkeeping (see Limits).'),
-  async () => {
+  async ({ fixture }) => {
     const { mcp } = await mcpOn(fixture).agent('github');
     const proxy = await fixture.proxyTo();
     fixture.upstream.answer = (_call, res) => res.writeHead(202).end();
@@ -165,7 +158,7 @@ test(
 test(
   'every path that is called at the webhook begins with /v1/',
   spec('Service-to-webhook paths are prefixed /v1.'),
-  async () => {
+  async ({ fixture }) => {
     await (await fixture.proxyTo()).send('tools/call');
     await fixture.admin('GET', '/api/tokens/github');
     await fixture.shipped();
@@ -181,7 +174,7 @@ test(
 test(
   'MCP messages are JSON-RPC 2.0, and other versions are -32600',
   spec('MCP messages use JSON-RPC 2.0 over Streamable HTTP.'),
-  async () => {
+  async ({ fixture }) => {
     const { apiKey, id } = await fixture.agent('github');
     await fixture.admin('PATCH', `/api/agents/${id}`, { body: { mcpEnabled: true } });
     const call = clientOf(fixture.pair.controlPlaneUrl(), {
@@ -201,7 +194,7 @@ test(
 test(
   'a key in the query string is not accepted',
   spec('The API key in a query string was formerly accepted and is no longer accepted.'),
-  async () => {
+  async ({ fixture }) => {
     const [agent, proxy] = [await fixture.agent('github'), await fixture.proxyTo()];
     await fixture.admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled: true } });
     for (const [method, path, key] of [
@@ -226,7 +219,7 @@ test(
 test(
   'a rate denial has a code of the JSON-RPC band for server errors',
   spec('The -32029 code lies in the JSON-RPC server-error band and is specific to the service.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     const rule = { type: 'rate_limit', limit: 1, windowSeconds: 5 };
     await fixture.policy(rule, { targetType: 'proxy', targetId: proxy.id });

@@ -1,7 +1,7 @@
 import { type JobsByHand, jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pair';
 import { type Answer, type Call, clientOf } from '../management-service.ts';
-import { expect } from 'vitest';
+import { expect, test as base } from 'vitest';
 import { CREDENTIALS, type PairAgent, agentOn, grant } from '../pair-agents.ts';
 import { storedState } from '../stored-state.ts';
 import { pipeline } from './pipeline.ts';
@@ -144,3 +144,18 @@ export const BLOCKING_RULES = [
   { type: 'max_usage', limit: 1 },
   { type: 'manual_approval' },
 ] as const;
+
+/** `test` with a fixture that the tests of a file share, cleared before each. */
+export const fixtureTest = base
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads from it which fixtures this one uses
+  .extend('shared', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const fixture = await startFixture();
+    onCleanup(fixture.close);
+    return fixture;
+  })
+  .extend('cleared', async ({ shared }) => {
+    await shared.clear();
+    return shared;
+  });
+
+export const test = fixtureTest.extend('fixture', ({ cleared }) => cleared);

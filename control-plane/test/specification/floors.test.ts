@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import type { PairAgent } from '../pair-agents.ts';
 import { expectRefusal, gist } from './answers.ts';
-import { type Fixture, startFixture, times, useFloor } from './fixture.ts';
+import { type Fixture, times, useFloor, test } from './fixture.ts';
 import { spec } from './spec.ts';
 import { expectWindowAt, perHour, perMinute } from './windows.ts';
 
@@ -31,20 +31,13 @@ async function fillAggregate(fixture: Fixture): Promise<void> {
 const lockouts = async (fixture: Fixture): Promise<unknown[]> =>
   (await fixture.admin('GET', '/api/limits/lockouts')).json.items as unknown[];
 
-let fixture: Fixture;
-beforeAll(async () => {
-  fixture = await startFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a caller that waits as long as a 429 says is served',
   spec(
     'All rate-limit responses carry a retry hint: a Retry-After header plus retryAfter in the body on REST,',
     'Clients wait the indicated number of seconds.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const [floor, misses, rule, aggregate] = await fixture.agents(4, 'github', 'second');
     await fixture.policy(
       { type: 'rate_limit', limit: 1, windowSeconds: 40 },
@@ -78,7 +71,7 @@ test(
 test(
   'a credential may be refreshed 10 times an hour, whatever happens to others',
   spec('token_refresh | 10 per hour per token/service | Scheduled and on-demand refresh.'),
-  async () => {
+  async ({ fixture }) => {
     const refresh = (name: string) => () => fixture.admin('POST', `/api/tokens/${name}/refresh`);
     const names = ['refreshed-often', 'refreshed-once'] as const;
     for (const serviceName of names)
@@ -94,7 +87,7 @@ test(
 test(
   'an agent may make 60 credential requests a minute, whatever others do',
   spec('agent_credentials | 60 per minute per agent | GET /api/agents/credentials'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     await expectWindowAt(fixture.pair.clock, perMinute(60), {
       call: () => agent.ask('github'),
@@ -111,7 +104,7 @@ test(
 test(
   'an agent may ask 10 times a minute for what it has no grant for, and an expired grant past that is kept',
   spec('agent_no_grant | 10 per minute per agent | NO_GRANT and GRANT_EXPIRED misses.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     await expectWindowAt(fixture.pair.clock, perMinute(10), {
       call: () => agent.ask('nothing'),
@@ -136,7 +129,7 @@ test(
   spec(
     "Never a penalty-box strike. Past the limit the answer is 429 RATE_LIMITED, and other services' fetches are unaffected.",
   ),
-  async () => {
+  async ({ fixture }) => {
     const [agent, other] = await fixture.agents(2, 'github');
     await times(10, () => agent!.ask('nothing'));
     for (const answer of await times(30, () => agent!.ask('nothing')))
@@ -156,7 +149,7 @@ test(
 test(
   'the key of an agent may be revealed 20 times an hour',
   spec('key_reveal | 20 per hour per agent', '| Revealing a key.'),
-  async () => {
+  async ({ fixture }) => {
     const [agent, other] = await fixture.agents(2);
     const reveal = (of: PairAgent) => fixture.admin('POST', `/api/agents/${of.id}/reveal-key`);
     await expectWindowAt(fixture.pair.clock, perHour(20), {
@@ -172,7 +165,7 @@ test(
 test(
   'the key of a proxy may be revealed 20 times an hour',
   spec('key_reveal | 20 per hour per', 'or proxy | Revealing a key.'),
-  async () => {
+  async ({ fixture }) => {
     const [proxy, other] = [await fixture.proxy(), await fixture.proxy()];
     const reveal = ({ id }: { readonly id: string }) =>
       fixture.admin('POST', `/api/proxies/${id}/reveal-key`);
@@ -189,7 +182,7 @@ test(
 test(
   'the penalty box is evaluated before the vault lock and the service name',
   spec('Penalty box. A locked-out agent gets 429 RATE_LIMITED at once for every service, on both REST'),
-  async () => {
+  async ({ fixture }) => {
     const [agent, other] = await fixture.agents(2, 'github');
     await useFloor(fixture, agent!);
     expectRefusal(await agent!.ask('github'), '429 RATE_LIMITED');
@@ -208,7 +201,7 @@ test(
   spec(
     "Floor limit. Exceeding it strikes the penalty box. The resulting lockout is at least the floor window's own Retry-After (up to 60 seconds).",
   ),
-  async () => {
+  async ({ fixture }) => {
     const [atOnce, later] = await fixture.agents(2);
     await useFloor(fixture, atOnce!);
     expect((await atOnce!.list()).json.retryAfter).toBe(60);
@@ -228,7 +221,7 @@ test(
 test(
   'the ceiling of the account is evaluated after the floor and before the grant',
   spec('Account aggregate.'),
-  async () => {
+  async ({ fixture }) => {
     const [over, under] = await fixture.agents(2, 'github');
     await useFloor(fixture, over!);
     await fillAggregate(fixture);
@@ -247,7 +240,7 @@ test(
 test(
   'the grant is evaluated before the policies, and both after the floor',
   spec('Then grant and policy checks.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     await fixture.policy({ type: 'manual_approval' }, { targetType: 'agent', targetId: agent.id });
     expectRefusal(await agent.ask('nothing'), '404 NO_GRANT');
@@ -262,7 +255,7 @@ test(
   spec(
     'Strike 1 locks out for 1 second, strike 2 for 2 seconds, strike 3 for 4 seconds, doubling each time. The cap is 15 minutes.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     const lengths: number[] = [];
     while (lengths.length < 12) {
@@ -279,7 +272,7 @@ test(
 test(
   'one strike decays for each hour without a violation',
   spec('A strike decays after an hour with no further violation.'),
-  async () => {
+  async ({ fixture }) => {
     const [almost, hour, hours] = await fixture.agents(3);
     const strikeThrice = async (agent: PairAgent): Promise<void> => {
       for (const seconds of [1, 2, 4]) {

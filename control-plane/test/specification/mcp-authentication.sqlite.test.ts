@@ -1,5 +1,5 @@
 import { newKey } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Answer, clientOf } from '../management-service.ts';
 import { ERAS, MCP } from '../mcp-steps.ts';
 import { introspect, postOauth, refresh } from '../oauth-steps.ts';
@@ -7,9 +7,8 @@ import { CREDENTIALS } from '../pair-agents.ts';
 import { PAIR_BASE_URL, type PairSession, sessionOn } from '../pair-sessions.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, posted, toolsCall } from './eras.ts';
-import { type Fixture, startFixture } from './fixture.ts';
 import { expectHttpRefusal, expectLimited, expectResult, expectToolError } from './mcp-answers.ts';
-import { type McpFixture, mcpFixture } from './mcp-fixture.ts';
+import { type McpFixture, mcpTest } from './mcp-fixture.ts';
 import { spec } from './spec.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,25 +34,15 @@ const expectChallenge = (answer: Answer, code: 'MISSING_KEY' | 'INVALID_KEY'): v
   expect(answer.headers.get('www-authenticate')).toBe(CHALLENGE + error);
 };
 
-let pair: Fixture;
-beforeAll(async () => {
-  pair = await startFixture();
-});
-afterAll(() => pair.close());
-beforeEach(() => pair.clear());
-
 describe.each(ERAS)('in revision %s', (era) => {
-  let fixture: McpFixture;
-  beforeAll(() => {
-    fixture = mcpFixture(pair, era);
-  });
+  const test = mcpTest(era);
 
   test(
     'an agent key and an OAuth session token resolve to the same agent, grants and policies',
     spec(
       'Either an agent key (Authorization: Bearer svagent_<key>) or an OAuth 2.1 session token (svsess_...). Both resolve to the same agent, grants and policies.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github', 'second');
       const rule = { type: 'rate_limit', limit: 1, windowSeconds: 30 };
       await fixture.policy(rule, { targetType: 'agent', targetId: agent.id });
@@ -100,7 +89,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'OAuth 2.1 flow: the client calls the endpoint without credentials and receives a 401. It discovers the authorization server, registers itself, and obtains a session token through in-client browser consent.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { pair, anyone } = fixture;
       const agent = await fixture.agent('github');
       // What it is told leads on, step by step.
@@ -133,7 +122,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'An unauthenticated or invalid call, including initialize, receives 401 with the header WWW-Authenticate: Bearer resource_metadata=<{base_url}/.well-known/oauth-protected-resource>.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { pair, era } = fixture;
       const agent = await fixture.agent('github');
       const session = await fixture.session(agent);
@@ -170,34 +159,39 @@ describe.each(ERAS)('in revision %s', (era) => {
     },
   );
 
-  test('an agent without MCP enabled is denied', spec('The agent must have MCP enabled.'), async () => {
-    const agent = await fixture.agent('github');
-    const { accessToken } = await fixture.session(agent);
-    const callers = [agent.mcp, fixture.caller(accessToken)];
-    const switchMcp = (mcpEnabled: boolean) =>
-      fixture.admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled } });
-    await switchMcp(false);
-    for (const caller of callers)
-      for (const message of [...HANDSHAKES[fixture.era], toolsCall('whoami'), toolsCall('get_credential')])
-        expectHttpRefusal(await caller.send(message), 403, 'MCP_DISABLED');
-    expect((await agent.ask('github')).status).toBe(307);
-    await switchMcp(true);
-    for (const caller of callers) expectResult(await caller.call('whoami'));
-    // It is off unless somebody asked for it, and a person can switch it on while letting a client in.
-    const { agent: fresh, apiKey } = (await fixture.admin('POST', '/api/agents', { body: { name: 'fresh' } }))
-      .json as { agent: { id: string; mcpEnabled: boolean }; apiKey: string };
-    expect(fresh.mcpEnabled).toBe(false);
-    expectHttpRefusal(await fixture.caller(apiKey).call('whoami'), 403, 'MCP_DISABLED');
-    const session = await sessionOn(fixture.pair, fresh.id, { switchMcpOn: true });
-    for (const token of [session.accessToken, apiKey])
-      expectResult(await fixture.caller(token).call('whoami'));
-    expect((await fixture.admin('GET', `/api/agents/${fresh.id}`)).json.mcpEnabled).toBe(true);
-  });
+  test(
+    'an agent without MCP enabled is denied',
+    spec('The agent must have MCP enabled.'),
+    async ({ fixture }) => {
+      const agent = await fixture.agent('github');
+      const { accessToken } = await fixture.session(agent);
+      const callers = [agent.mcp, fixture.caller(accessToken)];
+      const switchMcp = (mcpEnabled: boolean) =>
+        fixture.admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled } });
+      await switchMcp(false);
+      for (const caller of callers)
+        for (const message of [...HANDSHAKES[fixture.era], toolsCall('whoami'), toolsCall('get_credential')])
+          expectHttpRefusal(await caller.send(message), 403, 'MCP_DISABLED');
+      expect((await agent.ask('github')).status).toBe(307);
+      await switchMcp(true);
+      for (const caller of callers) expectResult(await caller.call('whoami'));
+      // It is off unless somebody asked for it, and a person can switch it on while letting a client in.
+      const { agent: fresh, apiKey } = (
+        await fixture.admin('POST', '/api/agents', { body: { name: 'fresh' } })
+      ).json as { agent: { id: string; mcpEnabled: boolean }; apiKey: string };
+      expect(fresh.mcpEnabled).toBe(false);
+      expectHttpRefusal(await fixture.caller(apiKey).call('whoami'), 403, 'MCP_DISABLED');
+      const session = await sessionOn(fixture.pair, fresh.id, { switchMcpOn: true });
+      for (const token of [session.accessToken, apiKey])
+        expectResult(await fixture.caller(token).call('whoami'));
+      expect((await fixture.admin('GET', `/api/agents/${fresh.id}`)).json.mcpEnabled).toBe(true);
+    },
+  );
 
   test(
     'an OAuth session is bound to one agent',
     spec('Prefix svsess_. It is bound to an agent'),
-    async () => {
+    async ({ fixture }) => {
       const [agent, other] = await fixture.agents(2, 'github');
       await fixture.grant(other!, { serviceName: 'of-the-other' });
       const { accessToken, clientId } = await fixture.session(agent!);
@@ -220,31 +214,35 @@ describe.each(ERAS)('in revision %s', (era) => {
     },
   );
 
-  test('an OAuth session is refreshed by its refresh token', spec('and auto-refreshed.'), async () => {
-    const agent = await fixture.agent('github');
-    let session = await fixture.session(agent);
-    for (let hours = 0; hours < 3; hours++) {
-      expectResult(await fixture.caller(session.accessToken).call('whoami'));
-      fixture.wait(HOUR_MS);
-      expectHttpRefusal(await fixture.caller(session.accessToken).call('whoami'), 401, 'INVALID_KEY');
-      // Without a person, and each time with a new pair of the same prefixes.
-      const next = await refreshed(fixture, session);
-      expect([next.accessToken, next.refreshToken]).toEqual([
-        expect.stringMatching(/^svsess_/),
-        expect.stringMatching(/^svsessr_/),
-      ]);
-      expect(next.accessToken).not.toBe(session.accessToken);
-      session = next;
-    }
-    expect(expectResult(await fixture.caller(session.accessToken).call('whoami')).structured.id).toBe(
-      agent.id,
-    );
-  });
+  test(
+    'an OAuth session is refreshed by its refresh token',
+    spec('and auto-refreshed.'),
+    async ({ fixture }) => {
+      const agent = await fixture.agent('github');
+      let session = await fixture.session(agent);
+      for (let hours = 0; hours < 3; hours++) {
+        expectResult(await fixture.caller(session.accessToken).call('whoami'));
+        fixture.wait(HOUR_MS);
+        expectHttpRefusal(await fixture.caller(session.accessToken).call('whoami'), 401, 'INVALID_KEY');
+        // Without a person, and each time with a new pair of the same prefixes.
+        const next = await refreshed(fixture, session);
+        expect([next.accessToken, next.refreshToken]).toEqual([
+          expect.stringMatching(/^svsess_/),
+          expect.stringMatching(/^svsessr_/),
+        ]);
+        expect(next.accessToken).not.toBe(session.accessToken);
+        session = next;
+      }
+      expect(expectResult(await fixture.caller(session.accessToken).call('whoami')).structured.id).toBe(
+        agent.id,
+      );
+    },
+  );
 
   test(
     'every refresh of an OAuth session checks the status of the agent',
     spec("Every refresh re-checks the agent's status."),
-    async () => {
+    async ({ fixture }) => {
       const [agent, gone] = await fixture.agents(2, 'github');
       let session = await fixture.session(agent!);
       const change = (verb: 'suspend' | 'resume') =>

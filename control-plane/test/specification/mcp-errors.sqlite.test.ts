@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ERAS } from '../mcp-steps.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, toolsCall } from './eras.ts';
-import { BLOCKING_RULES, type Fixture, startFixture } from './fixture.ts';
+import { BLOCKING_RULES, startFixture } from './fixture.ts';
 import { expectLimited, expectResult, expectToolError } from './mcp-answers.ts';
-import { type McpCaller, type McpFixture, mcpFixture, useFloorByCalls } from './mcp-fixture.ts';
+import { type McpCaller, mcpFixture, useFloorByCalls, mcpTest } from './mcp-fixture.ts';
 import { spec } from './spec.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,18 +15,8 @@ const ABOUT_A_SERVICE = ['get_credential', 'show_credential', 'credential_histor
 const get = (mcp: McpCaller, service: string) => mcp.call('get_credential', { service });
 const show = (mcp: McpCaller, service: string) => mcp.call('show_credential', { service });
 
-let pair: Fixture;
-beforeAll(async () => {
-  pair = await startFixture();
-});
-afterAll(() => pair.close());
-beforeEach(() => pair.clear());
-
 describe.each(ERAS)('in revision %s', (era) => {
-  let fixture: McpFixture;
-  beforeAll(() => {
-    fixture = mcpFixture(pair, era);
-  });
+  const test = mcpTest(era);
 
   test(
     'a denial by limiter or penalty box is a JSON-RPC -32029 with HTTP 429 and the id of the request',
@@ -37,7 +27,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       'error.message is a string.',
       'error.data is {code: RATE_LIMITED, retryAfter}.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       await useFloorByCalls(agent);
       // The floor first, then the penalty box; `expectLimited` looks at every member, and at the header.
@@ -59,7 +49,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'data.code of a -32029 is RATE_LIMITED, and a policy denial is a tool result',
     spec('On this endpoint data.code is always RATE_LIMITED. A policy denial is a tool result instead.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       const rule = { type: 'rate_limit', limit: 1, windowSeconds: 3_000 };
       await fixture.policy(rule, { targetType: 'agent', targetId: agent.id });
@@ -82,7 +72,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       'Tool errors (HTTP 200, isError: true, structuredContent.code):',
       'The text of a tool error has the form Error [<code>]: <message>.',
     ),
-    async () => {
+    async ({ fixture }) => {
       // `expectToolError` compares the text with the code and the message.
       const { mcp } = await fixture.agent('github');
       expectToolError(await get(mcp, 'nothing'), 'NO_GRANT');
@@ -96,7 +86,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'a missing grant and an unknown service are the same NO_GRANT',
     spec('NO_GRANT | No grant, or the service does not exist (deliberately indistinguishable).'),
-    async () => {
+    async ({ fixture }) => {
       const [agent, other] = await fixture.agents(2);
       await fixture.grant(other!, { serviceName: 'elsewhere' });
       await fixture.admin('POST', '/api/tokens', { body: { serviceName: 'known', tokenType: 'PlainText' } });
@@ -114,7 +104,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'an expired grant is GRANT_EXPIRED and is deleted',
     spec('GRANT_EXPIRED | Grant lapsed (deleted on this call).'),
-    async () => {
+    async ({ fixture }) => {
       for (const ask of [get, show]) {
         const agent = await fixture.agent();
         await fixture.grant(agent, { serviceName: 'hourly', expiresInSeconds: 3_600 });
@@ -132,7 +122,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'a policy denial is POLICY_DENIED, with retryAfter for a rate_limit rule alone',
     spec('POLICY_DENIED | An ABAC rule blocked the call. retryAfter appears only for a rate_limit rule.'),
-    async () => {
+    async ({ fixture }) => {
       for (const rule of BLOCKING_RULES) {
         const agent = await fixture.agent('github');
         await fixture.policy(rule, { targetType: 'agent', targetId: agent.id });
@@ -156,7 +146,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'past the missing-grant limit a call is RATE_LIMITED with retryAfter',
     spec('RATE_LIMITED | Over the no-grant miss limit. retryAfter is present.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       // One count of misses, whichever tool, and whichever door.
       for (let n = 0; n < 3; n++) {
@@ -178,7 +168,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     },
   );
 
-  test('a locked vault is VAULT_LOCKED', spec('VAULT_LOCKED | Vault locked.'), async () => {
+  test('a locked vault is VAULT_LOCKED', spec('VAULT_LOCKED | Vault locked.'), async ({ fixture }) => {
     const agent = await fixture.agent('github');
     await fixture.admin('POST', '/api/vault/lock');
     for (const service of ['github', 'nothing'])
@@ -214,7 +204,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'INVALID_ARGUMENT | get_credential, show_credential or credential_history called without service, or with a non-string or /-containing one.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const unfit = [
         undefined,
         {},

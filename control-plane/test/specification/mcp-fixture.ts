@@ -5,7 +5,7 @@ import { type PairSession, sessionOn } from '../pair-sessions.ts';
 import { type Message, posted, toolsCall } from './eras.ts';
 import { limitedFor } from './mcp-answers.ts';
 import { pipeline } from './pipeline.ts';
-import type { Fixture } from './fixture.ts';
+import { type Fixture, fixtureTest } from './fixture.ts';
 
 /** A caller of the MCP endpoint. */
 export interface McpCaller {
@@ -89,3 +89,6 @@ export const useFloorByCalls = ({ mcp }: McpAgent): Promise<void> =>
 /** For windows: the seconds that a call is limited for, undefined where it is let through. */
 export const hintOf = async (answer: Promise<Answer>, id?: Message['id']): Promise<number | undefined> =>
   limitedFor(await answer, id);
+
+/** `test` with a fixture whose MCP callers speak one revision of the protocol. */
+export const mcpTest = (era: Era) => fixtureTest.extend('fixture', ({ cleared }) => mcpFixture(cleared, era));

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ERAS } from '../mcp-steps.ts';
 import { pathFor } from '../pair-agents.ts';
-import { type Fixture, startFixture } from './fixture.ts';
 import { type ToolResult, expectResult, expectToolError } from './mcp-answers.ts';
-import { type McpAgent, type McpFixture, mcpFixture } from './mcp-fixture.ts';
+import { type McpAgent, type McpFixture, mcpTest } from './mcp-fixture.ts';
 import { pipeline } from './pipeline.ts';
 import { spec } from './spec.ts';
 
@@ -39,18 +38,8 @@ async function access(
   fixture.wait(MINUTE_MS);
 }
 
-let pair: Fixture;
-beforeAll(async () => {
-  pair = await startFixture();
-});
-afterAll(() => pair.close());
-beforeEach(() => pair.clear());
-
 describe.each(ERAS)('in revision %s', (era) => {
-  let fixture: McpFixture;
-  beforeAll(() => {
-    fixture = mcpFixture(pair, era);
-  });
+  const test = mcpTest(era);
 
   test(
     'credential_history returns type, time and outcome of each event',
@@ -58,7 +47,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       'credential_history | service (string, required);',
       '| {history: [ {eventType, timestamp, outcome} ], nextCursor}.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const [agent, other] = await fixture.agents(2, 'github');
       await agent!.ask('github');
       await other!.ask('github');
@@ -89,7 +78,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       'credential_history |',
       'limit (integer 1 to 50, default 20, optional); cursor (string, optional, opaque, taken from a previous nextCursor)',
     ),
-    async () => {
+    async ({ fixture }) => {
       const [agent, other] = await fixture.agents(2, 'github', 'second');
       for (const each of [agent!, other!]) await access(fixture, each, 'github', 55);
       expect(entriesOf(await history(agent!, 'github'))).toHaveLength(20);
@@ -117,7 +106,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'credential_history has no nextCursor where nothing is left',
     spec('nextCursor is absent when nothing is left.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       await access(fixture, agent, 'github', 19);
       const all = await history(agent, 'github');
@@ -135,7 +124,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       'credential_history paging rules:',
       'Each call reads one page of at most 100 activity rows for the agent, then filters that page to the requested service.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('busy', 'quiet');
       await access(fixture, agent, 'quiet', 3);
       await access(fixture, agent, 'busy', 50);
@@ -156,7 +145,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'credential_history may return fewer rows than asked for while more are left',
     spec('A call can return fewer than limit rows, even zero, while more history exists.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('busy', 'quiet');
       await access(fixture, agent, 'quiet', 5);
       await access(fixture, agent, 'busy', 50);
@@ -180,7 +169,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'credential_history returns each row once to a caller that follows the cursor',
     spec('The caller keeps passing nextCursor as cursor.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('busy', 'quiet');
       for (let n = 0; n < 6; n++) {
         await access(fixture, agent, 'quiet', 2);

@@ -1,12 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ERAS } from '../mcp-steps.ts';
 import { pathFor } from '../pair-agents.ts';
 import { storedState } from '../stored-state.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, inFull, toolsCall } from './eras.ts';
-import { type Fixture, startFixture } from './fixture.ts';
+import { startFixture } from './fixture.ts';
 import { expectLimited, expectResult, expectToolError } from './mcp-answers.ts';
-import { type McpAgent, type McpFixture, hintOf, mcpFixture, useFloorByCalls } from './mcp-fixture.ts';
+import {
+  type McpAgent,
+  type McpFixture,
+  hintOf,
+  mcpFixture,
+  useFloorByCalls,
+  mcpTest,
+} from './mcp-fixture.ts';
 import { pipeline } from './pipeline.ts';
 import { spec } from './spec.ts';
 import { expectWindow, perMinute } from './windows.ts';
@@ -22,18 +29,8 @@ const lockouts = async ({ admin }: McpFixture): Promise<unknown[]> =>
 
 const history = ({ mcp }: McpAgent, id?: string) => mcp.call('credential_history', { service: 'github' }, id);
 
-let pair: Fixture;
-beforeAll(async () => {
-  pair = await startFixture();
-});
-afterAll(() => pair.close());
-beforeEach(() => pair.clear());
-
 describe.each(ERAS)('in revision %s', (era) => {
-  let fixture: McpFixture;
-  beforeAll(() => {
-    fixture = mcpFixture(pair, era);
-  });
+  const test = mcpTest(era);
 
   test(
     'a caller that waits as long as a -32029 error says is served',
@@ -41,7 +38,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       'All rate-limit responses carry a retry hint:',
       'or the -32029 error on MCP. Clients wait the indicated number of seconds.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const [floor, greeting, reading] = await fixture.agents(3, 'github');
       await floor!.mcp.spend(FLOOR, WHOAMI);
       await greeting!.mcp.spend(HANDSHAKE, LIST);
@@ -67,7 +64,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       'agent_credentials | 60 per minute per agent |',
       'and MCP tools/call (shared counter and shared lockout).',
     ),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       // Every tool counts, and what is none; REST as well.
       const calls = [
@@ -95,7 +92,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'an agent may send 120 handshake messages a minute',
     spec('mcp_handshake | 120 per minute per agent', '| initialize, tools/list, notifications/*.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent();
       let n = 0;
       const messages = HANDSHAKES[fixture.era];
@@ -120,7 +117,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'credential_history | 20 per minute per agent | An extra cap on top of agent_credentials for credential_history.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { limit } = perMinute(20);
       const agent = await fixture.agent('github');
       await expectWindow(fixture.pair.clock, perMinute(20), () => hintOf(history(agent)));
@@ -162,7 +159,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'the penalty box denies every message and every service',
     spec('Penalty box.', 'on both REST and MCP.'),
-    async () => {
+    async ({ fixture }) => {
       const [agent, other] = await fixture.agents(2, 'github');
       await fixture.spend([agent!], FLOOR);
       expectRefusal(await agent!.list(), '429 RATE_LIMITED');
@@ -182,7 +179,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'REST, MCP and OAuth sessions of an agent share one floor and one penalty box',
     spec('The REST and MCP endpoints share the same floor counter and penalty box.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       const { accessToken } = await fixture.session(agent);
       const session = fixture.caller(accessToken);
@@ -209,7 +206,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'initialize, tools/list and notifications/* skip the floor, the aggregate and the strikes. They count against mcp_handshake.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       for (const message of HANDSHAKES[fixture.era]) await agent.mcp.spend(HANDSHAKE / 3, message);
       for (let n = 0; n < 30; n++) expectLimited(await agent.mcp.send(LIST), 60);
@@ -226,7 +223,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'handshake messages count against the account ceiling, without a strike',
     spec('They still count against the account aggregate ceiling, with no strike.'),
-    async () => {
+    async ({ fixture }) => {
       const [last, ...crowd] = await fixture.agents(6, 'github');
       for (const { mcp } of crowd) await mcp.spend(HANDSHAKE, LIST);
       // 600 of 600: nothing is left for anybody of the account.
@@ -244,7 +241,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'A JSON-RPC batch counts as one unit. It counts against mcp_handshake only if every message in it is exempt. Otherwise the whole batch counts against the floor.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { era } = fixture;
       // In a batch the messages that the specification names are exempt, in either revision.
       const exempt = HANDSHAKES['2025-11-25'].map((message) => inFull(era, message).body);
@@ -284,7 +281,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'credential_history returns at most 50 rows of at most 100 that it reads',
     spec('credential_history page size is at most 50 (default 20). It reads at most 100 log rows per page.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('busy', 'quiet');
       const { apiKey } = agent;
       const fetchOften = async (service: string, count: number): Promise<void> => {

@@ -1,11 +1,10 @@
 import { newKey } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { clientOf } from '../management-service.ts';
 import { ERAS, MCP } from '../mcp-steps.ts';
 import { HANDSHAKES, type Message, inFull, posted, toolsCall } from './eras.ts';
-import { type Fixture, startFixture } from './fixture.ts';
 import { expectHttpRefusal, expectResult, expectToolError } from './mcp-answers.ts';
-import { type McpFixture, mcpFixture } from './mcp-fixture.ts';
+import { mcpTest } from './mcp-fixture.ts';
 import { spec } from './spec.ts';
 
 /** Every method that the endpoint answers, and some that it does not know. */
@@ -19,23 +18,13 @@ const METHODS: readonly Message[] = [
   { method: 'notifications/anything', id: null },
 ];
 
-let pair: Fixture;
-beforeAll(async () => {
-  pair = await startFixture();
-});
-afterAll(() => pair.close());
-beforeEach(() => pair.clear());
-
 describe.each(ERAS)('in revision %s', (era) => {
-  let fixture: McpFixture;
-  beforeAll(() => {
-    fixture = mcpFixture(pair, era);
-  });
+  const test = mcpTest(era);
 
   test(
     'the endpoint speaks JSON-RPC over Streamable HTTP, without a stream or session of its own',
     spec('JSON-RPC 2.0 over Streamable HTTP.'),
-    async () => {
+    async ({ fixture }) => {
       const { era, pair, caller } = fixture;
       const { apiKey, mcp } = await fixture.agent();
       // Streamable HTTP: one JSON document for a request, 202 and nothing for what wants no answer.
@@ -67,7 +56,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'initialize, tools/list, tools/call and notifications are answered, and others are -32601',
     spec('Methods used: initialize, tools/list, tools/call, notifications/*.'),
-    async () => {
+    async ({ fixture }) => {
       const { mcp } = await fixture.agent('github');
       const { era } = fixture;
       const [hello] = HANDSHAKES[era];
@@ -105,7 +94,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'every method takes a key, before the body is read',
     spec('Auth is required on every method, including initialize.'),
-    async () => {
+    async ({ fixture }) => {
       for (const message of METHODS)
         expectHttpRefusal(await fixture.caller().send(message), 401, 'MISSING_KEY');
       for (const message of METHODS)
@@ -121,7 +110,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'A request body that is a JSON array (batch) gets a single JSON-RPC error, code -32600, message Batch requests are not supported, id null.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { era } = fixture;
       const { mcp } = await fixture.agent('github');
       const one = inFull(era, { method: 'tools/list' }).body;
@@ -146,7 +135,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'tools/call takes a known name and an object of arguments',
     spec('tools/call takes params.name and params.arguments.'),
-    async () => {
+    async ({ fixture }) => {
       const { mcp } = await fixture.agent('github');
       expect(expectResult(await mcp.call('show_credential', { service: 'github' })).structured).toMatchObject(
         {
@@ -183,7 +172,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'A tools/call denial comes back as HTTP 200 with a result carrying isError: true, a text content item and structuredContent {code, message, retryAfter?} (see Errors).',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { mcp, id: agentId } = await fixture.agent('github');
       const rule = { type: 'rate_limit', limit: 1, windowSeconds: 30 };
       await fixture.policy(rule, { targetType: 'agent', targetId: agentId });

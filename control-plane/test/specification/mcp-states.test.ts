@@ -1,30 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ERAS } from '../mcp-steps.ts';
 import { postOauth, refresh } from '../oauth-steps.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, toolsCall } from './eras.ts';
-import { type Fixture, startFixture } from './fixture.ts';
 import { expectHttpRefusal, expectResult } from './mcp-answers.ts';
-import { type McpFixture, mcpFixture } from './mcp-fixture.ts';
+import { mcpTest } from './mcp-fixture.ts';
 import { spec } from './spec.ts';
 
-let pair: Fixture;
-beforeAll(async () => {
-  pair = await startFixture();
-});
-afterAll(() => pair.close());
-beforeEach(() => pair.clear());
-
 describe.each(ERAS)('in revision %s', (era) => {
-  let fixture: McpFixture;
-  beforeAll(() => {
-    fixture = mcpFixture(pair, era);
-  });
+  const test = mcpTest(era);
 
   test(
     'a suspended agent is denied every message, by key and by session',
     spec('Agent | active | suspend', 'Both REST and MCP are blocked.'),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       const { accessToken } = await fixture.session(agent);
       const callers = [agent.mcp, fixture.caller(accessToken)];
@@ -53,7 +42,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'OAuth session | active | POST /api/mcp-oauth/revoke | none | revoked | The session is killed immediately.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const agent = await fixture.agent('github');
       const [kept, ...sessions] = [
         await fixture.session(agent),

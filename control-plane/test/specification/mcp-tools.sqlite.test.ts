@@ -1,10 +1,9 @@
 import type { StoreTicket } from '@svault/compose/admin-client';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ERAS } from '../mcp-steps.ts';
 import { putBypassingRecorder, take } from '../pair-agents.ts';
-import { type Fixture, startFixture } from './fixture.ts';
 import { expectResult, expectToolError } from './mcp-answers.ts';
-import { type McpAgent, type McpFixture, mcpFixture } from './mcp-fixture.ts';
+import { type McpAgent, type McpFixture, mcpTest } from './mcp-fixture.ts';
 import { spec } from './spec.ts';
 
 const HOUR_MS = 3_600_000;
@@ -64,25 +63,15 @@ const all = async ({ mcp }: McpAgent, ...services: string[]): Promise<readonly s
   return texts;
 };
 
-let pair: Fixture;
-beforeAll(async () => {
-  pair = await startFixture();
-});
-afterAll(() => pair.close());
-beforeEach(() => pair.clear());
-
 describe.each(ERAS)('in revision %s', (era) => {
-  let fixture: McpFixture;
-  beforeAll(() => {
-    fixture = mcpFixture(pair, era);
-  });
+  const test = mcpTest(era);
 
   test(
     'list_credentials returns the grants with the metadata of their credentials',
     spec(
       'list_credentials | none | {grants: [ {serviceName, grantExpiresAt, refreshPolicy, description, displayName, tags, tokenType, expiryTime, hasRefreshToken} ]}.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const jwt = await storedJwt(fixture);
       const { mcp, ...agent } = await fixture.agent(jwt.serviceName);
       await fixture.grant(
@@ -122,7 +111,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'list_credentials returns nothing secret',
     spec('list_credentials | none |', 'No credential material.'),
-    async () => {
+    async ({ fixture }) => {
       const { serviceName, secrets } = await storedJwt(fixture);
       const { mcp } = await fixture.agent(serviceName);
       const { text } = await mcp.call('list_credentials');
@@ -136,7 +125,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'The list_credentials text result is a human-readable summary listing, per service, the expiry (or Never) and the refresh policy.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { mcp, ...agent } = await fixture.agent('forever');
       await fixture.grant(
         { ...agent },
@@ -156,7 +145,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       "get_credential | service (string, required) | A signed, short-lived, one-time credential URL pointing at the webhook's /v1/credential.",
     ),
-    async () => {
+    async ({ fixture }) => {
       const { pair } = fixture;
       const { serviceName, secrets } = await storedJwt(fixture);
       const { mcp } = await fixture.agent(serviceName);
@@ -191,7 +180,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'get_credential returns no byte of the credential',
     spec('The result carries no credential bytes.'),
-    async () => {
+    async ({ fixture }) => {
       const { serviceName, secrets } = await storedJwt(fixture);
       const agent = await fixture.agent(serviceName);
       // Whatever it asks, with a ticket used in between, nothing that the webhook holds is in an answer of this server.
@@ -209,7 +198,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'The get_credential text result is the access token, token type, scope and grant expiry when the service returns the credential itself. When a webhook is bound, get_credential returns the signed URL.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { serviceName, secrets } = await storedJwt(fixture);
       const { mcp } = await fixture.agent(serviceName);
       const { text, structured } = expectResult(await mcp.call('get_credential', { service: serviceName }));
@@ -231,7 +220,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'whoami | none (inputSchema is an empty object) | {id, name, status, ownerId, grants: [ {serviceName, grantExpiresAt, refreshPolicy} ], policies: [ {name, ruleTypes: [string]} ]}.',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { mcp, ...agent } = await fixture.agent('github');
       await fixture.grant({ ...agent }, { serviceName: 'hourly', expiresInSeconds: 3_600 });
       await fixture.policy(
@@ -266,7 +255,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'whoami returns neither the e-mail of the owner nor the settings of a rule',
     spec("It never returns the owner's e-mail or a policy's rule configuration."),
-    async () => {
+    async ({ fixture }) => {
       const { mcp, id: targetId } = await fixture.agent('github');
       const settings = [
         { type: 'ip_allowlist', cidrs: ['203.0.113.64/28'] },
@@ -305,7 +294,7 @@ describe.each(ERAS)('in revision %s', (era) => {
     spec(
       'show_credential | service (string, required) | {serviceName, grantExpiresAt, refreshPolicy, displayName, tokenType, hasRefreshToken} (metadata only).',
     ),
-    async () => {
+    async ({ fixture }) => {
       const { serviceName, secrets } = await storedJwt(fixture);
       const { mcp, ...agent } = await fixture.agent(serviceName);
       await fixture.grant(
@@ -340,7 +329,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'show_credential of a service without a grant says what get_credential says',
     spec('An ungranted service gives the same ambiguous NO_GRANT error as get_credential.'),
-    async () => {
+    async ({ fixture }) => {
       const { serviceName } = await storedJwt(fixture);
       const [agent, other] = await fixture.agents(2);
       await fixture.grant(other!, { serviceName: 'elsewhere' });
@@ -358,7 +347,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'description, display name and tags of an entry are those of the control plane',
     spec('description, displayName, tags | Metadata owned by the service.'),
-    async () => {
+    async ({ fixture }) => {
       const serviceName = fresh('described');
       const { mcp } = await fixture.agent(serviceName);
       const entry = async () => expectResult(await mcp.call('list_credentials')).structured.grants[0];
@@ -377,7 +366,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'type, expiry and refresh token of an entry are those of the webhook',
     spec("tokenType, expiryTime, hasRefreshToken | Taken best-effort from the webhook's own list response."),
-    async () => {
+    async ({ fixture }) => {
       const serviceName = fresh('its-own');
       const { mcp } = await fixture.agent(serviceName);
       const body = { serviceName, tokenType: 'JWT' };
@@ -395,7 +384,7 @@ describe.each(ERAS)('in revision %s', (era) => {
   test(
     'an entry leaves out what an offline webhook would say',
     spec('If the webhook lookup fails, they are silently omitted.'),
-    async () => {
+    async ({ fixture }) => {
       const { serviceName } = await storedJwt(fixture);
       const { mcp } = await fixture.agent(serviceName);
       const entry = async () => expectResult(await mcp.call('list_credentials')).structured.grants[0];

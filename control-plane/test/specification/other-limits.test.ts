@@ -1,27 +1,20 @@
 import { parseRegistrationLink } from '@svault/compose/binding';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { expectRefusal } from './answers.ts';
-import { type Fixture, startFixture, times } from './fixture.ts';
+import { startFixture, times, test } from './fixture.ts';
 import { spec } from './spec.ts';
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 const CODE_LIFETIME_MS = 5 * 60_000;
 
-let fixture: Fixture;
-beforeAll(async () => {
-  fixture = await startFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a rate_limit rule is a ceiling on top of the floor, and its denial names the policy',
   spec(
     'An ABAC rate_limit rule adds its own ceiling on top of all of the above. Its denial is 429 and names the policy.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const [agent, other] = await fixture.agents(2, 'github');
     const rule = { type: 'rate_limit', limit: 3, windowSeconds: 20 };
     const name = await fixture.policy(rule, { targetType: 'agent', targetId: agent!.id }, 'at most three');
@@ -41,7 +34,7 @@ test(
 test(
   'a grant lasts 1 hour to 30 days, or until it is revoked',
   spec('Grant duration: 1 hour to 30 days, or until revoked.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     const ask = async (body: object): Promise<number> =>
       (await fixture.admin('POST', `/api/agents/${agent.id}/grants`, { body })).status;

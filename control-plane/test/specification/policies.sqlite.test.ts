@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import { codeOf } from '../proxy-steps.ts';
 import { gist } from './answers.ts';
-import { type ProxyFixture, startProxyFixture } from './proxy-fixture.ts';
+import { type ProxyFixture, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 const RULES = [
@@ -35,17 +35,10 @@ async function refusals(fixture: ProxyFixture, rule: { readonly type: string }):
   return said;
 }
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a policy has a name and at least one rule',
   spec('A policy has a name and one or more rules.'),
-  async () => {
+  async ({ fixture }) => {
     const made = await make(fixture, { name: 'all of them', rules: RULES });
     expect([made.status, made.json.name]).toEqual([201, 'all of them']);
     const types = (made.json.rules as { type: string }[]).map(({ type }) => type);
@@ -65,7 +58,7 @@ test(
   spec(
     'Rule types: time_window, ip_allowlist, geo_restrict, rate_limit, max_usage (lifetime usage cap), manual_approval.',
   ),
-  async () => {
+  async ({ fixture }) => {
     for (const rule of RULES)
       expect((await make(fixture, { name: rule.type, rules: [rule] })).status).toBe(201);
     for (const type of ['Time_window', 'approval', ''])
@@ -82,7 +75,7 @@ test(
 test(
   'manual_approval denies every request of what it is attached to',
   spec('manual_approval is currently unavailable. It denies every request the policy is attached to.'),
-  async () => {
+  async ({ fixture }) => {
     const denied = '403 POLICY_DENIED';
     expect(await refusals(fixture, { type: 'manual_approval' })).toEqual([
       ['agent', denied, '200 ', '200 ', '200 '],
@@ -95,7 +88,7 @@ test(
 test(
   'a policy attaches to an agent, a proxy or a credential, and to nothing else',
   spec('A policy attaches to an agent, a proxy, or a token.'),
-  async () => {
+  async ({ fixture }) => {
     const { id } = (await make(fixture, { name: 'p', rules: [{ type: 'max_usage', limit: 5 }] })).json;
     const [agent, proxy] = [await fixture.agent(), await fixture.proxyTo()];
     const attach = async (targetType: string, targetId: string): Promise<number> => {

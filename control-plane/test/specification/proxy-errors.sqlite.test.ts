@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import type { TestProxy } from '../proxy-steps.ts';
 import { expectRefusal } from './answers.ts';
-import { type ProxyFixture, expectRpcDenial, startProxyFixture } from './proxy-fixture.ts';
+import { expectRpcDenial, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 const FLOOR = 300;
@@ -18,19 +18,12 @@ function expectPolicyDenial(answer: Answer, status: 403 | 429, said: { policy: s
   expect(answer.json).toMatchObject(said);
 }
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a policy denial of GET, DELETE and OPTIONS is plain: 403, or 429 for rate_limit',
   spec(
     'On GET, DELETE and OPTIONS (no JSON-RPC body), policy denials use the plain POLICY_DENIED body: 403 for most rules, 429 for rate_limit.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const [slowed, other] = [await fixture.proxyTo(), await fixture.proxyTo()];
     const slow = { policy: await fixture.policy(SLOW, onProxy(slowed)), rule: 'rate_limit' };
     for (const method of WITHOUT_BODY) {
@@ -59,7 +52,7 @@ test(
   spec(
     'On POST, a rate_limit denial, a limiter denial or a penalty-box denial uses the JSON-RPC -32029 shape (429, Retry-After).',
   ),
-  async () => {
+  async ({ fixture }) => {
     const slowed = await fixture.proxyTo();
     await fixture.policy(SLOW, onProxy(slowed));
     expect((await slowed.send('tools/call')).status).toBe(200);
@@ -85,7 +78,7 @@ test(
 test(
   'a denial of POST by any other rule is a plain 403',
   spec('Any other rule denies with the plain 403 body.'),
-  async () => {
+  async ({ fixture }) => {
     const rules = [
       { type: 'manual_approval' },
       { type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] },
@@ -106,7 +99,7 @@ test(
 test(
   'a rate_limit denial of any POST is -32029 with data.code POLICY_DENIED',
   spec('On /api/proxy/mcp, -32029 may carry data.code POLICY_DENIED.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     await fixture.policy(SLOW, onToken);
     expect((await proxy.send('tools/call')).status).toBe(200);
@@ -130,7 +123,7 @@ test(
     'When the webhook is offline,',
     'and proxy requests then return 503.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     expect((await proxy.send('tools/call')).status).toBe(200);
     await fixture.pair.stop('webhook');

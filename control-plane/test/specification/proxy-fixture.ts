@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
-import { expect } from 'vitest';
+import { expect, test as base } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import { storeOn } from '../pair-agents.ts';
 import { startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
@@ -134,3 +134,16 @@ export function sentTo({ passed }: Pick<ProxyFixture, 'passed'>, path: string): 
       return body.split('HTTP/1.1 ')[0] ?? '';
     });
 }
+
+/** As `test` of fixture.ts, with proxies. */
+export const proxyTest = base
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads from it which fixtures this one uses
+  .extend('shared', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const fixture = await startProxyFixture();
+    onCleanup(fixture.close);
+    return fixture;
+  })
+  .extend('fixture', async ({ shared }) => {
+    await shared.clear();
+    return shared;
+  });

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import { type TestProxy, message } from '../proxy-steps.ts';
 import { expectRefusal } from './answers.ts';
-import { type ProxyFixture, expectRpcDenial, startProxyFixture } from './proxy-fixture.ts';
+import { type ProxyFixture, expectRpcDenial, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 import { expectWindow, perMinute } from './windows.ts';
 
@@ -29,17 +29,10 @@ const post = (body: object) => ({ method: 'POST', body }) as const;
 const batch = async (proxy: TestProxy, body: object): Promise<number | undefined> =>
   hintOf(await proxy.call('POST', { body }), null);
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'a proxy may forward 300 requests a minute',
   spec('proxy_mcp | 300 per minute per proxy | MCP proxy traffic.'),
-  async () => {
+  async ({ fixture }) => {
     const [proxy, other] = [await fixture.proxyTo(), await fixture.proxyTo()];
     const call = async (): Promise<number | undefined> => hintOf(await proxy.send('tools/call'));
     await expectWindow(fixture.pair.clock, perMinute(300), call, (count) => fixture.spend(proxy, count));
@@ -50,7 +43,7 @@ test(
 test(
   'a proxy may forward 120 handshake messages a minute',
   spec('mcp_handshake | 120 per minute per', 'or proxy | initialize, tools/list, notifications/*.'),
-  async () => {
+  async ({ fixture }) => {
     const [proxy, other] = [await fixture.proxyTo(), await fixture.proxyTo()];
     let n = 0;
     const greet = async (): Promise<number | undefined> => {
@@ -70,7 +63,7 @@ test(
 test(
   'the SSE probe counts against the floor of the proxy',
   spec('On the proxy, the SSE GET probe always counts against the full floor.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     // The handshake's room is used up, and takes nothing from the probe's.
     await fixture.spend(proxy, HANDSHAKE, post(LIST));
@@ -85,7 +78,7 @@ test(
 test(
   'a batch counts once against the proxy, as a handshake only where every message is one',
   spec('A JSON-RPC batch counts as one unit.', 'Otherwise the whole batch counts against the floor.'),
-  async () => {
+  async ({ fixture }) => {
     const call = message('tools/call', {}, 2);
     const greeting = await fixture.proxyTo();
     await fixture.spend(greeting, HANDSHAKE - 1, post(LIST));

@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
 import { postOauth } from '../oauth-steps.ts';
 import { sessionSettings } from '../proxy-steps.ts';
 import { expectHttpRefusal } from './mcp-answers.ts';
-import { type ProxyFixture, SECRET, shown, startProxyFixture } from './proxy-fixture.ts';
+import { SECRET, shown, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 const HOUR_MS = 3_600_000;
 const SESSION = /^Bearer svsess_[\w-]{43}$/;
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'the auth type of an upstream is Token, or sv_session',
   spec('Upstream auth type: Token (default) or sv_session.'),
-  async () => {
+  async ({ fixture }) => {
     const typeOf = async (id: string): Promise<unknown> =>
       (await fixture.admin('GET', `/api/proxies/${id}`)).json.upstreamAuthType;
     const [token, session] = [await fixture.proxyTo(), await fixture.sessionProxyTo()];
@@ -38,7 +31,7 @@ test(
   spec(
     'With upstream auth type sv_session, the service itself injects Authorization: Bearer svsess_... and calls the upstream directly, with no webhook hop.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.sessionProxyTo();
     await fixture.pair.stop('webhook');
     fixture.passed();
@@ -61,7 +54,7 @@ test(
 test(
   'an upstream validates the session token by introspection',
   spec('The upstream validates the session through the introspection endpoint.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     const proxy = await fixture.proxyTo(sessionSettings(agent.id, fixture.upstream.url));
     const introspect = async (authorization = ''): Promise<Answer['json']> =>

@@ -2,11 +2,11 @@ import { formatTime, newKey } from '@svault/shared';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, request } from 'node:http';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { byHand } from '../http-by-hand.ts';
 import { PROXY, codeOf } from '../proxy-steps.ts';
 import { expectHttpRefusal } from './mcp-answers.ts';
-import { type ProxyFixture, SECRET, shown, startProxyFixture } from './proxy-fixture.ts';
+import { SECRET, shown, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 const METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS'] as const;
@@ -15,17 +15,10 @@ const METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS'] as const;
 const claimsOf = (ticket = ''): Record<string, unknown> =>
   JSON.parse(Buffer.from(ticket.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'the key of a proxy is shown once and can be revoked',
   spec('Key prefix mcp_. The key is shown once at creation and can be revoked.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     expect(proxy.key).toMatch(/^mcp_/);
     for (const path of ['/api/proxies', `/api/proxies/${proxy.id}`])
@@ -41,7 +34,7 @@ test(
   spec(
     'Header templates may contain the substitution marker ${TOKEN}, which the webhook replaces with the real credential.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const [bearer, once_, twice] = [
       undefined,
       { 'x-api-key': '${TOKEN}', 'x-fixed': 'as it is' },
@@ -57,7 +50,7 @@ test(
   },
 );
 
-test('the proxy endpoint takes proxy keys alone', spec('Auth: proxy key mcp_....'), async () => {
+test('the proxy endpoint takes proxy keys alone', spec('Auth: proxy key mcp_....'), async ({ fixture }) => {
   const { apiKey } = await fixture.agent('github');
   for (const method of METHODS) {
     expectHttpRefusal(await fixture.anyone(method, PROXY), 401, 'MISSING_KEY');
@@ -74,7 +67,7 @@ test('the proxy endpoint takes proxy keys alone', spec('Auth: proxy key mcp_....
 test(
   'policies of the proxy and of its credential are evaluated before anything is forwarded',
   spec('The service authenticates the key,', 'evaluates ABAC policies,'),
-  async () => {
+  async ({ fixture }) => {
     const [proxy, other] = [await fixture.proxyTo(), await fixture.proxyTo()];
     const rule = { type: 'manual_approval' };
     await fixture.policy(rule, { targetType: 'proxy', targetId: proxy.id });
@@ -92,7 +85,7 @@ test(
     'The service authenticates the key,',
     'and forwards the request to {webhook_url}/v1/proxy with a signed ticket.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     fixture.passed();
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } };
@@ -117,7 +110,7 @@ test(
 test(
   'the webhook injects the credential into the headers of the upstream request',
   spec('The webhook injects the real credential, substituting ${TOKEN} in the header templates.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     await proxy.call('POST', {
       body: {},
@@ -134,7 +127,7 @@ test(
 test(
   'the response of the upstream is streamed back',
   spec('It calls the upstream service, and the service streams the response back.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     const begun = new Promise<ServerResponse>((resolve) => {
       fixture.upstream.answer = (_call, res) => {
@@ -161,7 +154,7 @@ test(
 test(
   'a redirect of the upstream is not followed',
   spec('Upstream 3xx responses are not followed.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     const session = await fixture.sessionProxyTo();
     for (const status of [301, 302, 303, 307, 308])
@@ -183,7 +176,7 @@ test(
 test(
   'the webhook refreshes an expired credential before the upstream call',
   spec('Expired stored credentials are refreshed by the webhook before the upstream call.'),
-  async () => {
+  async ({ fixture }) => {
     const { provider, pair } = fixture;
     provider.register({ id: 'c', method: 'none' });
     const { accessToken, refreshToken } = provider.grant('c');
@@ -209,7 +202,7 @@ test(
 test(
   'GET, DELETE and OPTIONS are forwarded',
   spec('Methods GET, DELETE and OPTIONS are also handled. A GET is the SSE transport probe.'),
-  async () => {
+  async ({ fixture }) => {
     for (const proxy of [await fixture.proxyTo(), await fixture.sessionProxyTo()]) {
       fixture.upstream.seen.length = 0;
       for (const method of ['GET', 'DELETE', 'OPTIONS']) expect((await proxy.call(method)).status).toBe(200);
@@ -232,7 +225,7 @@ test(
 test(
   'a batch is forwarded as it is',
   spec('A JSON-RPC batch body is passed through as it stands.'),
-  async () => {
+  async ({ fixture }) => {
     const rawBody = '[ {"jsonrpc":"2.0","id":1 ,"method":"tools/list"},\r\n{"b":"\\u00e4ä","a":1e2}, [] ]\n';
     for (const proxy of [await fixture.proxyTo(), await fixture.sessionProxyTo()]) {
       fixture.upstream.answer = ({ body }, res) => res.writeHead(200, { 'x-kind': 'batch' }).end(body);
@@ -246,7 +239,7 @@ test(
 test(
   'the Authorization header precedes x-mcp-key',
   spec('1 | Authorization header | Bearer mcp_<key>', '2 | x-mcp-key header | mcp_<key>'),
-  async () => {
+  async ({ fixture }) => {
     const [proxy, other] = [await fixture.proxyTo(), newKey('mcp')];
     const asked = [
       [{ authorization: `Bearer ${proxy.key}` }, 200],

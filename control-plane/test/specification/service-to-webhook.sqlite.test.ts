@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { browserOn } from '../browser.ts';
 import { byHand } from '../http-by-hand.ts';
 import { CLIENT, beginAt, pathOf, startProvider } from '../identity-provider.ts';
 import { type Answer, startService } from '../management-service.ts';
 import { mcpClientOf } from '../mcp-steps.ts';
 import { stepsOn } from '../service-steps.ts';
-import { type ProxyFixture, startProxyFixture } from './proxy-fixture.ts';
+import { type ProxyFixture, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 /** `/v1/exchange` reads its code first: that is its key (protocol section 5.1). */
@@ -38,17 +38,10 @@ async function said(
   return [status, (JSON.parse(text) as { code?: string }).code];
 }
 
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'every request to the webhook is signed by HMAC-SHA256 with the exchanged secret',
   spec('HMAC-SHA256 request signing, with a secret established through the one-time /v1/exchange code.'),
-  async () => {
+  async ({ fixture }) => {
     fixture.passed();
     await fixture.admin('GET', '/api/tokens/github');
     const { headers } = overheard(fixture);
@@ -69,7 +62,7 @@ test(
 test(
   'an agent is sent to the webhook with a ticket signed by HMAC-SHA256',
   spec('Agent to webhook: a signed credential ticket (HMAC-SHA256) in the redirect or signed URL.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     await fixture.admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled: true } });
     const { anyone } = fixture;
@@ -90,7 +83,7 @@ test(
 test(
   'the webhook processes no request whose signature it has not verified',
   spec('The webhook must verify every signature before processing a request.'),
-  async () => {
+  async ({ fixture }) => {
     fixture.passed();
     await fixture.admin('GET', '/api/tokens/github');
     const signed = overheard(fixture);
@@ -115,7 +108,7 @@ test(
 test(
   'revealing a key is audited and limited for each agent and proxy',
   spec('Key-reveal (an audited action) is limited per agent or proxy (see Limits).'),
-  async () => {
+  async ({ fixture }) => {
     const [agent, proxy] = [await fixture.agent(), await fixture.proxyTo()];
     const { log } = stepsOn(fixture.pair.controlPlaneUrl(), fixture.admin);
     for (const path of [`/api/agents/${agent.id}`, `/api/proxies/${proxy.id}`]) {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { type Call, clientOf } from '../management-service.ts';
 import { storeOn } from '../pair-agents.ts';
 import { expectRefusal } from './answers.ts';
-import { type Fixture, startFixture, times, useFloor } from './fixture.ts';
+import { type Fixture, times, useFloor, test } from './fixture.ts';
 import { spec } from './spec.ts';
 
 const HOUR_MS = 3_600_000;
@@ -31,19 +31,12 @@ async function someMember({ pair, admin, anyone }: Fixture): Promise<Call> {
   return clientOf(pair.controlPlaneUrl(), { cookie, origin: link.origin });
 }
 
-let fixture: Fixture;
-beforeAll(async () => {
-  fixture = await startFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
-
 test(
   'an agent is created active, with an API key that is shown once',
   spec(
     'Agent | (new) | create agent | a name is supplied | active | An API key is generated and shown once.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const github = await stored(fixture, 'github');
     expect((await fixture.admin('POST', '/api/agents', { body: {} })).status).toBe(422);
     const { status, json } = await fixture.admin('POST', '/api/agents', { body: { name: 'builder' } });
@@ -63,7 +56,7 @@ test(
   spec(
     'Agent | active | suspend (dashboard or CLI suspend) | none stated | suspended | All requests with its key get 403 AGENT_INACTIVE. Both REST',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     expect((await post(fixture, `/api/agents/${agent.id}/suspend`)).status).toBe(200);
     expect(await statusOf(fixture, agent.id)).toBe('suspended');
@@ -76,7 +69,7 @@ test(
 test(
   'a resumed agent is served again',
   spec('Agent | suspended | resume (CLI resume) | none stated | active | none stated'),
-  async () => {
+  async ({ fixture }) => {
     const github = await stored(fixture, 'github');
     const agent = await fixture.agent(github);
     await post(fixture, `/api/agents/${agent.id}/suspend`);
@@ -89,7 +82,7 @@ test(
 test(
   'a deleted agent is denied every request and stays deleted',
   spec('Agent | active or suspended | delete | none stated | deleted | Requests get 403 AGENT_INACTIVE.'),
-  async () => {
+  async ({ fixture }) => {
     for (const state of ['active', 'suspended']) {
       const agent = await fixture.agent('github');
       if (state === 'suspended') await post(fixture, `/api/agents/${agent.id}/suspend`);
@@ -110,7 +103,7 @@ test(
   spec(
     'Grant | (none) | grant created | a vault token is selected | active | No check that the webhook holds the credential.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     const body = { serviceName: 'never-stored' };
     const { status, json } = await fixture.admin('POST', `/api/agents/${agent.id}/grants`, { body });
@@ -128,7 +121,7 @@ test(
   spec(
     'Grant | active | expiry time passes | grantExpiresAt is reached | expired | Expired grants are omitted from list mode.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     await fixture.grant(agent, { serviceName: 'hourly', expiresInSeconds: 3_600 });
     fixture.wait(HOUR_MS - 1);
@@ -146,7 +139,7 @@ test(
   spec(
     'Grant | expired | next credential request for that service | none | deleted | The request answers 403 GRANT_EXPIRED.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent();
     await fixture.grant(agent, { serviceName: 'hourly', expiresInSeconds: 3_600 });
     fixture.wait(HOUR_MS);
@@ -167,7 +160,7 @@ test(
   spec(
     "Grant | active | revoke (dashboard, CLI gr rm) | none | removed | The agent's next request gets an error (NO_GRANT).",
   ),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github', 'other');
     expect((await agent.ask('github')).status).toBe(307);
     expect((await fixture.admin('DELETE', `/api/agents/${agent.id}/grants/github`)).status).toBe(204);
@@ -181,7 +174,7 @@ test(
   spec(
     'Vault | unlocked | lock | none | locked | Mutating operations are blocked. Agent credential requests answer 423 VAULT_LOCKED.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const github = await stored(fixture, 'github');
     const agent = await fixture.agent(github);
     expect((await post(fixture, '/api/vault/lock')).json).toMatchObject({ locked: true });
@@ -201,7 +194,7 @@ test(
 test(
   'only an admin unlocks the vault',
   spec('Vault | locked | unlock | admin only | unlocked | none stated'),
-  async () => {
+  async ({ fixture }) => {
     const github = await stored(fixture, 'github');
     const agent = await fixture.agent(github);
     const member = await someMember(fixture);
@@ -219,7 +212,7 @@ test(
   spec(
     'Penalty box | clear | floor limit exceeded | see Limits | locked out | Lockout length doubles with each strike.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const [agent, clear] = await fixture.agents(2);
     const boxed = async () => (await fixture.admin('GET', '/api/limits/lockouts')).json.items;
     expect(await boxed()).toEqual([]);

@@ -1,14 +1,14 @@
 import { parseRegistrationLink } from '@svault/compose/binding';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { startLinkedService } from '../linked-service.ts';
 import { type Answer, clientOf } from '../management-service.ts';
 import { take } from '../pair-agents.ts';
 import { PAIR_BASE_URL } from '../pair-sessions.ts';
 import { refreshableRecord } from '../refreshable-record.ts';
 import { startFixture } from './fixture.ts';
-import { type ProxyFixture, SECRET, shown, sentTo, startProxyFixture } from './proxy-fixture.ts';
+import { type ProxyFixture, SECRET, shown, sentTo, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 
 /** What the webhook says to somebody who has no key. */
@@ -33,13 +33,6 @@ async function refreshable(fixture: ProxyFixture, name: string, how: object): Pr
   if ('mediated' in how) expect((await fixture.admin('POST', '/api/providers', { body })).status).toBe(201);
   return [tokens.accessToken, tokens.refreshToken];
 }
-
-let fixture: ProxyFixture;
-beforeAll(async () => {
-  fixture = await startProxyFixture();
-});
-afterAll(() => fixture.close());
-beforeEach(() => fixture.clear());
 
 test(
   'POST /v1/exchange takes a code once and establishes the secret',
@@ -69,7 +62,7 @@ test(
 test(
   'GET /v1/health is open, and POST /v1/health takes a signature',
   spec('GET or POST /v1/health | service | GET is unauthenticated. POST is HMAC-signed.'),
-  async () => {
+  async ({ fixture }) => {
     const { pair, admin } = fixture;
     const anyone = clientOf(pair.bypassingRecorder(pair.webhookUrl));
     const { status, json } = await anyone('GET', '/v1/health');
@@ -86,7 +79,7 @@ test(
   spec(
     'POST /v1/storage | service, signed | Metadata operations: token listings, proxy configs, audit events, batch listing.',
   ),
-  async () => {
+  async ({ fixture }) => {
     fixture.passed();
     const { json } = await fixture.admin('GET', '/api/tokens/github');
     expect(json.webhook).toMatchObject({ serviceName: 'github', tokenType: 'PlainText', version: 1 });
@@ -109,7 +102,7 @@ test(
 test(
   'POST /v1/proxy injects the credential into the upstream request',
   spec('POST /v1/proxy | service, signed | Decrypt the credential, inject it into the upstream request.'),
-  async () => {
+  async ({ fixture }) => {
     const proxy = await fixture.proxyTo();
     fixture.passed();
     expect((await proxy.send('tools/call')).status).toBe(200);
@@ -125,7 +118,7 @@ test(
   spec(
     'POST /v1/refresh-notify | service, signed | Tells the webhook that a token needs refresh (notify-only refresh). The service sends provider hints (token URL, client id) and never the credential or client secret.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const { provider, admin } = fixture;
     const clientSecret = 'secret of the client of notified';
     const secrets = [...(await refreshable(fixture, 'notified', { clientSecret })), clientSecret];
@@ -150,7 +143,7 @@ test(
   spec(
     'POST /v1/refresh | service, signed | TV-mediated two-phase get/update refresh. Enabled only when the webhook reports the sv-refresh capability.',
   ),
-  async () => {
+  async ({ fixture }) => {
     const { provider, admin } = fixture;
     const tokens = await refreshable(fixture, 'mediated', { mediated: true });
     const before = provider.calls.length;
@@ -171,7 +164,7 @@ test(
 test(
   'GET /v1/credential delivers for a ticket once, and never for a forged one',
   spec('GET /v1/credential | agent, via 307 | Returns the credential after verifying the ticket signature.'),
-  async () => {
+  async ({ fixture }) => {
     const agent = await fixture.agent('github');
     const { status, headers } = await agent.ask('github');
     const location = headers.get('location') ?? '';
@@ -191,7 +184,7 @@ test(
 test(
   'POST /v1/store takes a credential from a browser with a ticket, past the control plane',
   spec('POST /v1/store | browser | Direct credential storage with a signed ticket issued by the service.'),
-  async () => {
+  async ({ fixture }) => {
     const body = { serviceName: 'by-browser', tokenType: 'PlainText' };
     const { store } = (await fixture.admin('POST', '/api/tokens', { body })).json;
     const page = clientOf(fixture.pair.bypassingRecorder(store.url), {
