@@ -8,40 +8,40 @@ const SECOND = 1_000;
 const since = formatTime(NOW - 86_400 * SECOND);
 const vaultId: Id<'vlt'> = newId('vlt');
 
-/** A log of accesses whose times, newest first, are what `timeOf` says; and how often it was looked at. */
+/** A log of accesses at the times of `timeOf`, newest first; it counts its scans. */
 const logOf = (length: number, timeOf: (age: number) => number) => {
   const times = Array.from({ length }, (_, age) => formatTime(timeOf(age)));
   const log = {
-    looks: 0,
-    tally: (async (_vaultId, { since, before, rows }) => {
-      log.looks++;
+    scans: 0,
+    countActivity: (async (_vaultId, { since, before, rows }) => {
+      log.scans++;
       const begin = before === undefined ? 0 : length - before + 1;
       const page = times.slice(begin, begin + rows);
       const sorted = page.toSorted();
       const accesses = page.filter((time) => time >= since).length;
       const [oldestAt = '', newestAt = ''] = [sorted[0], sorted.at(-1)];
       return {
-        tally: { accesses, denied: 0, rateLimited: 0, errors: 0 },
+        counts: { accesses, denied: 0, rateLimited: 0, errors: 0 },
         rows: page.length < rows ? undefined : { firstSeq: length - begin - rows + 1, oldestAt, newestAt },
       };
-    }) satisfies AuditStore['tally'],
+    }) satisfies AuditStore['countActivity'],
   };
   return log;
 };
 
-it('counts what happened since, and looks no further', async () => {
+it('readActivity counts the events since a time and stops there', async () => {
   const log = logOf(19_000, (age) => NOW - age * 30 * SECOND);
   expect(await readActivity(log, vaultId, since)).toMatchObject({ accesses: 2_881, since });
-  expect(log.looks).toBe(3);
+  expect(log.scans).toBe(3);
 });
 
-it('says from when on it counted where the log is too long', async () => {
+it('readActivity reports the time from which it counted a log that is too long', async () => {
   const log = logOf(60_000, (age) => NOW - age * SECOND);
   const from = formatTime(NOW - 19_999 * SECOND);
   expect(await readActivity(log, vaultId, since)).toMatchObject({ accesses: 20_000, since: from });
 });
 
-it('counts on behind an event of a clock that was wrong', async () => {
+it('readActivity counts on beyond an event whose clock was wrong', async () => {
   for (const wrong of [0, NOW + 365 * 86_400 * SECOND]) {
     const log = logOf(6_000, (age) => (age === 100 ? wrong : NOW - age * SECOND));
     const { accesses } = await readActivity(log, vaultId, since);

@@ -3,35 +3,34 @@ import type { Id } from '@svault/shared';
 import type { ActivityCounts, AuditStore } from '../core/audit-store.ts';
 
 export interface Activity extends ActivityCounts {
-  /** From when on was counted: as asked for, or later where the log is too long to be looked through that far. */
+  /** The time from which events were counted: the requested one, or a later one where the log is too long. */
   readonly since: string;
 }
 
-/** Rows per look, a millisecond or two, and looks: of a longer log the newest part is counted. */
-const ROWS_PER_LOOK = 2_000;
-const MAX_LOOKS = 10;
+/** Rows per scan, a millisecond or two, and scans: of a longer log the newest part is counted. */
+const ROWS_PER_SCAN = 2_000;
+const MAX_SCANS = 10;
 
-/** Counts the newest part of a vault's log. @param since in the written form */
+/** Counts the newest part of a vault's log. @param since `YYYY-MM-DDTHH:MM:SS.sssZ` */
 export async function readActivity(
-  log: Pick<AuditStore, 'tally'>,
+  log: Pick<AuditStore, 'countActivity'>,
   vaultId: Id<'vlt'>,
   since: string,
 ): Promise<Activity> {
   let sum: ActivityCounts = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
   let before: number | undefined;
-  for (let looks = 0; looks < MAX_LOOKS; looks++) {
-    if (looks > 0) await nextTurn();
-    const { tally, rows } = await log.tally(vaultId, { since, before, rows: ROWS_PER_LOOK });
+  for (let scans = 1; ; scans++) {
+    const { counts, rows } = await log.countActivity(vaultId, { since, before, rows: ROWS_PER_SCAN });
     sum = {
-      accesses: sum.accesses + tally.accesses,
-      denied: sum.denied + tally.denied,
-      rateLimited: sum.rateLimited + tally.rateLimited,
-      errors: sum.errors + tally.errors,
+      accesses: sum.accesses + counts.accesses,
+      denied: sum.denied + counts.denied,
+      rateLimited: sum.rateLimited + counts.rateLimited,
+      errors: sum.errors + counts.errors,
     };
-    // One event of a clock that was wrong must not pass for the end of the time that is asked for.
+    // By the newest of the rows: one event whose clock was behind does not end the count.
     if (rows === undefined || rows.newestAt < since) return { ...sum, since };
-    if (looks === MAX_LOOKS - 1) return { ...sum, since: rows.oldestAt > since ? rows.oldestAt : since };
+    if (scans === MAX_SCANS) return { ...sum, since: rows.oldestAt > since ? rows.oldestAt : since };
     before = rows.firstSeq;
+    await nextTurn();
   }
-  return { ...sum, since };
 }

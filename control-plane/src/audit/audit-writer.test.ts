@@ -22,12 +22,12 @@ function writerOn(write: (entry: AuditEntry) => Promise<boolean>) {
   return { writer: createAuditWriter({ log: { write }, logger }), lines };
 }
 
-it('tells whether an event was written', async () => {
+it('record resolves to whether the event was written', async () => {
   const { writer } = writerOn(({ event: { serviceName } }) => Promise.resolve(serviceName === 'a'));
   expect(await Promise.all([writer.record(event('a')), writer.record(event('b'))])).toEqual([true, false]);
 });
 
-it('refuses what could not be written, and says once what failed for many', async () => {
+it('record throws AUDIT_UNAVAILABLE for each event of a failed write, and logs the failure once', async () => {
   const full = new Error('disk full');
   const { writer, lines } = writerOn(() => Promise.reject(full));
   const records = [writer.record(event('a')), writer.record(event('b'))];

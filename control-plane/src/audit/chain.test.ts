@@ -21,8 +21,8 @@ function chainOf(length: number, of: NewAuditEvent = event) {
   });
 }
 
-describe('the chain', () => {
-  it('holds as it was written, whole or page by page', () => {
+describe('a chain', () => {
+  it('verifies as it was written, whole or page by page', () => {
     const events = chainOf(10);
     const head = { seq: 10, hash: events[9]!.hash };
     expect(followChain(EMPTY_CHAIN, events)).toEqual(head);
@@ -31,7 +31,7 @@ describe('the chain', () => {
     expect('hash' in half && followChain(half, events.slice(5))).toEqual(head);
   });
 
-  it('holds from where older events were removed', () => {
+  it('verifies from the point up to which events were removed', () => {
     const events = chainOf(10);
     const start = { seq: 4, hash: events[3]!.hash };
     expect(followChain(start, events.slice(4))).toMatchObject({ seq: 10 });
@@ -49,18 +49,18 @@ describe('the chain', () => {
     ['count', 2],
     ['detail', { code: 'x' }],
     ['userId', 'agt_1'],
-  ])('shows a changed %s', (member, value) => {
+  ])('is broken by a changed %s', (member, value) => {
     const events = chainOf(3).map((linked) => (linked.seq === 2 ? { ...linked, [member]: value } : linked));
     expect(followChain(EMPTY_CHAIN, events)).toEqual({ seq: 2, problem: 'changed' });
   });
 
-  it('shows an event that is missing or out of place', () => {
+  it('is broken by an event that is missing or out of order', () => {
     const [first, second, third] = chainOf(3);
     expect(followChain(EMPTY_CHAIN, [first!, third!])).toEqual({ seq: 2, problem: 'missing' });
     expect(followChain(EMPTY_CHAIN, [second!, first!, third!])).toEqual({ seq: 1, problem: 'missing' });
   });
 
-  it("does not depend on the order of an event's details, nor on their way through JSON", () => {
+  it("does not depend on the order of an event's details, or on their JSON round trip", () => {
     const value = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.string()));
     fc.assert(
       fc.property(
@@ -82,12 +82,12 @@ describe('the chain', () => {
 });
 
 describe('an event', () => {
-  it('cannot be written with a detail named like a secret', () => {
+  it('cannot have a detail named like a secret', () => {
     for (const name of ['secret', 'accessToken', 'PASSWORD'])
       expect(() => stampEvent({ ...event, detail: { [name]: 'x' } }, 0)).toThrow(TypeError);
   });
 
-  it('gives up details that a webhook might not take: lists, ends of long texts, or all', () => {
+  it('loses details that exceed the size that a webhook takes: lists first, then long texts, then all', () => {
     const stamped = (detail: AuditDetail) => stampEvent({ ...event, detail }, 0).detail;
     const members = Array.from({ length: 200 }, (_, index) => `member ${index}`);
     expect(stamped({ webhookId: 'whk_1', url: 'x'.repeat(5000), members, count: 3 })).toEqual({
@@ -100,16 +100,19 @@ describe('an event', () => {
     expect(stamped(many)).toEqual({ truncated: true });
   });
 
-  it.each(['\ud800', 'a\udc00b', '\0', 'x\0\ud83d'])('has no text that cannot be kept: %j', (text) => {
-    const { detail } = stampEvent(
-      { ...event, detail: { name: text, tags: ['\\ud800 is fine', text], n: 1 } },
-      0,
-    );
-    expect(detail).toMatchObject({ name: text.replaceAll(/[\0\ud800-\udfff]/g, '\ufffd'), n: 1 });
-    expect(detail?.['tags']).toEqual(['\\ud800 is fine', detail?.['name']]);
-  });
+  it.each(['\ud800', 'a\udc00b', '\0', 'x\0\ud83d'])(
+    'replaces characters that a database cannot store: %j',
+    (text) => {
+      const { detail } = stampEvent(
+        { ...event, detail: { name: text, tags: ['\\ud800 is fine', text], n: 1 } },
+        0,
+      );
+      expect(detail).toMatchObject({ name: text.replaceAll(/[\0\ud800-\udfff]/g, '\ufffd'), n: 1 });
+      expect(detail?.['tags']).toEqual(['\\ud800 is fine', detail?.['name']]);
+    },
+  );
 
-  it('has no half of a character where a text was cut', () => {
+  it('is truncated between characters', () => {
     const { detail } = stampEvent({ ...event, detail: { name: `x${'😀'.repeat(2000)}` } }, 0);
     expect(JSON.stringify(detail)).not.toContain('\\ud');
     expect(detail?.['name']).toMatch(/^x😀+.…$/u);

@@ -5,10 +5,8 @@ import type { AuditEvent, ChainHead, StampedAuditEvent } from '../core/audit-eve
 export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: CHAIN_START };
 
 /**
- * Puts an event behind the head of its vault's chain.
- *
- * What is hashed is every member of the event, its number and its vault, so that a row cannot be changed, moved,
- * left out or carried into another vault without a later hash disagreeing.
+ * Appends an event to its vault's chain. The hash covers every member of the event, its number and its vault: a row that
+ * is changed, moved, removed or copied into another vault breaks the chain.
  */
 export function linkEvent(head: ChainHead, event: StampedAuditEvent): AuditEvent {
   const numbered = { ...event, seq: head.seq + 1 };
@@ -16,8 +14,8 @@ export function linkEvent(head: ChainHead, event: StampedAuditEvent): AuditEvent
 }
 
 /**
- * SHA-256 over the former hash and the event's members in a fixed order, absent ones as null: a form that is the same
- * each time by construction, and a tenth of the cost of sorting members by name on the path of every request.
+ * SHA-256 over the previous hash and the event's members in a fixed order, absent ones as null: a tenth of the cost of
+ * sorting members by name, on the path of every request.
  *
  * @returns 64 lower-case hex digits
  */
@@ -27,8 +25,8 @@ function hashOf(previous: string, event: Omit<AuditEvent, 'hash'>): string {
 }
 
 /**
- * What is hashed of an event, around the number that it gets: a JSON array. PostgreSQL hashes it where it gives the
- * number, and reads the event's columns out of it (migrations/112-record-events.ts).
+ * The hashed text, a JSON array, around the event's number. PostgreSQL assigns the number and hashes the text, and reads
+ * the event's columns out of it (migrations/112-record-events.ts).
  */
 export function hashedText(event: Omit<AuditEvent, 'hash' | 'seq'>): {
   readonly beforeNumber: string;
@@ -52,17 +50,17 @@ export function hashedText(event: Omit<AuditEvent, 'hash' | 'seq'>): {
   };
 }
 
-/** Why a chain does not hold, and at which event. */
+/** The first event at which a chain is broken. */
 export interface ChainBreak {
   readonly seq: number;
-  /** `cut`: nothing is there up to the head; `added`: before the chain's start or behind its head. */
+  /** `cut`: no event is left from here to the head; `added`: an event precedes the chain's start or follows its head. */
   readonly problem: 'missing' | 'changed' | 'cut' | 'added';
 }
 
 /**
- * Checks events in ascending order against the hash of each, page by page.
+ * Verifies events in ascending order, a page at a time.
  *
- * @param start what the first event follows: {@link EMPTY_CHAIN}, or the point up to which events were removed
+ * @param start the link before the first event: {@link EMPTY_CHAIN}, or the last link that retention removed
  * @returns the head after these events, or the first break
  */
 export function followChain(start: ChainHead, events: readonly AuditEvent[]): ChainHead | ChainBreak {

@@ -16,7 +16,7 @@ const vaultId = newId('vlt');
 const agentId = newId('agt');
 const github: HistorySubject = { vaultId, agentId, serviceName: 'github' };
 
-/** A log in memory that says which pages were read of it. */
+/** A log in memory that counts the rows of each page it gave. */
 class Log {
   readonly events: AuditEvent[] = [];
   readonly pages: number[] = [];
@@ -41,7 +41,7 @@ class Log {
     return own.map(({ timestamp }) => timestamp).toReversed();
   }
 
-  look = async (
+  scan = async (
     _vaultId: Id<'vlt'>,
     filter: AuditFilter,
     page: { limit: number; before?: number | undefined },
@@ -57,7 +57,7 @@ class Log {
 
 async function call(log: Log, request: { limit?: number; cursor?: string } = {}, subject = github) {
   const answer = await readCredentialHistory({ log, keys }, subject, request);
-  if (!answer.valid) throw new Error(`refused: ${answer.argument}`);
+  if (!answer.valid) throw new Error(`invalid: ${answer.argument}`);
   return { times: answer.history.map(({ timestamp }) => timestamp), nextCursor: answer.nextCursor };
 }
 
@@ -75,8 +75,8 @@ async function walk(log: Log, limit: number, between: () => void = () => undefin
 
 const rows = (count: number, serviceName = 'github') => Array.from({ length: count }, () => serviceName);
 
-describe('specification, credential_history paging rules', () => {
-  it('shows type, time and outcome, newest first, 20 by default', async () => {
+describe('readCredentialHistory', () => {
+  it('gives type, time and outcome, newest first, 20 by default', async () => {
     const log = new Log().write(rows(30));
     const answer = await readCredentialHistory({ log, keys }, github);
     expect(answer).toMatchObject({ valid: true, nextCursor: expect.any(String) });
@@ -88,14 +88,13 @@ describe('specification, credential_history paging rules', () => {
     });
   });
 
-  it('reads one page of 100 rows a call, filters it, and can return nothing while more is left', async () => {
+  it('reads one page of 100 rows a call, and may give no row and a cursor', async () => {
     const log = new Log().write(['github', ...rows(250, 'other')]);
     expect(await walk(log, 50)).toEqual([[], [], log.timesOf('github')]);
-    // One row more tells whether anything is left.
     expect(log.pages).toEqual([101, 101, 51]);
   });
 
-  it('counts the 100th row to the page and the 101st to the next', async () => {
+  it('has the 100th row on the page and the 101st on the next', async () => {
     for (const [behind, pages] of [
       [99, 1],
       [100, 2],
@@ -106,7 +105,7 @@ describe('specification, credential_history paging rules', () => {
   });
 
   it.each([0, 1, 20, 50, 99, 100, 101, 200, 201])(
-    'has no cursor when nothing is left: %i rows',
+    'gives no cursor with the last of %i rows',
     async (count) => {
       const log = new Log().write(rows(count));
       const pages = await walk(log, 50);
@@ -115,19 +114,19 @@ describe('specification, credential_history paging rules', () => {
     },
   );
 
-  it('goes on right behind the last row it gave, where a page holds more than asked for', async () => {
+  it('continues after the last row that it gave, where more rows matched than the limit', async () => {
     const log = new Log().write(rows(100));
     const pages = await walk(log, 7);
     expect(pages.slice(0, -1).every(({ length }) => length === 7)).toBe(true);
     expect(pages.flat()).toEqual(log.timesOf('github'));
   });
 
-  it("shows no other agent's rows", async () => {
+  it("gives no other agent's rows", async () => {
     const log = new Log().write([undefined, 'github', undefined]);
     expect((await walk(log, 50)).flat()).toEqual(log.timesOf('github'));
   });
 
-  it('walking the cursor gives exactly the filtered log, also while rows are written', async () => {
+  it('gives each row once over all cursors, also while rows are written', async () => {
     const row = fc.constantFrom('github', 'github', 'other', undefined);
     await fc.assert(
       fc.asyncProperty(
@@ -147,8 +146,8 @@ describe('specification, credential_history paging rules', () => {
   });
 });
 
-describe('what does not fit', () => {
-  it.each([0, 51, -1, 1.5, Number.NaN, Infinity])('is refused: limit %d', async (limit) => {
+describe('the arguments of readCredentialHistory', () => {
+  it.each([0, 51, -1, 1.5, Number.NaN, Infinity])('do not allow limit %d', async (limit) => {
     const log = new Log().write(rows(3));
     expect(await readCredentialHistory({ log, keys }, github, { limit })).toEqual({
       valid: false,
@@ -157,41 +156,41 @@ describe('what does not fit', () => {
     expect(log.pages).toEqual([]);
   });
 
-  it.each([1, 50])('is taken: limit %d', async (limit) => {
+  it.each([1, 50])('allow limit %d', async (limit) => {
     expect(await readCredentialHistory({ log: new Log(), keys }, github, { limit })).toEqual({
       valid: true,
       history: [],
     });
   });
 
-  const refused = async (cursor: string, subject = github): Promise<boolean> => {
+  const isInvalid = async (cursor: string, subject = github): Promise<boolean> => {
     const log = new Log().write(rows(3));
     const answer = await readCredentialHistory({ log, keys }, subject, { cursor });
     return !answer.valid && answer.argument === 'cursor' && log.pages.length === 0;
   };
 
-  it('a cursor fits the agent and the service that it was given for, and nobody else', async () => {
+  it('allow a cursor only with its own agent and service', async () => {
     const { nextCursor = '' } = await call(new Log().write(rows(60)), { limit: 50 });
-    expect(await refused(nextCursor)).toBe(false);
-    expect(await refused(nextCursor, { ...github, serviceName: 'gitlab' })).toBe(true);
-    expect(await refused(nextCursor, { ...github, agentId: newId('agt') })).toBe(true);
-    // Neither may one be made to fit by moving the border between the two names.
-    expect(await refused(nextCursor, { ...github, serviceName: ':github' })).toBe(true);
+    expect(await isInvalid(nextCursor)).toBe(false);
+    expect(await isInvalid(nextCursor, { ...github, serviceName: 'gitlab' })).toBe(true);
+    expect(await isInvalid(nextCursor, { ...github, agentId: newId('agt') })).toBe(true);
+    // Both names are bound, not their concatenation.
+    expect(await isInvalid(nextCursor, { ...github, serviceName: ':github' })).toBe(true);
   });
 
-  it('a cursor is opaque, and refused when one bit of it is changed', async () => {
+  it('do not allow a cursor with one bit changed', async () => {
     const { nextCursor = '' } = await call(new Log().write(rows(60)), { limit: 50 });
     const bytes = fromBase64url(nextCursor) ?? new Uint8Array();
     expect(Buffer.from(bytes).includes('11')).toBe(false);
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Uint8Array.from(bytes);
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      expect([bit, await refused(toBase64url(changed))]).toEqual([bit, true]);
+      expect([bit, await isInvalid(toBase64url(changed))]).toEqual([bit, true]);
     }
   });
 
   it.each(['', 'x', '!!!', 'MQ', toBase64url(randomBytes(48)), 'A'.repeat(10_000)])(
-    'is no cursor: %s',
-    async (cursor) => expect(await refused(cursor)).toBe(true),
+    'do not allow the cursor %s',
+    async (cursor) => expect(await isInvalid(cursor)).toBe(true),
   );
 });

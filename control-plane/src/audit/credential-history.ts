@@ -10,7 +10,7 @@ const PAGE_ROWS = 100;
 const MAX_ENTRIES = 50;
 const DEFAULT_ENTRIES = 20;
 
-/** Specification, "credential_history": one line of what an agent did with a service. */
+/** Specification, "credential_history". */
 export interface HistoryEntry {
   readonly eventType: AuditEventType;
   readonly timestamp: string;
@@ -25,10 +25,9 @@ export type CredentialHistory =
       /** Opaque; absent when nothing is left. */
       readonly nextCursor?: string;
     }
-  /** INVALID_ARGUMENT: which argument does not fit. */
+  /** INVALID_ARGUMENT */
   | { readonly valid: false; readonly argument: 'limit' | 'cursor' };
 
-/** Whose history of what. */
 export interface HistorySubject {
   readonly vaultId: Id<'vlt'>;
   readonly agentId: Id<'agt'>;
@@ -36,15 +35,14 @@ export interface HistorySubject {
 }
 
 /**
- * One call's part of an agent's history with a service: one page of at most 100 of the agent's own rows is read, newest
- * first, and filtered to the service. Whoever keeps passing `nextCursor` sees each row once, those written meanwhile
- * aside.
+ * A page of an agent's history with a service: it reads at most 100 of the agent's rows, newest first, and filters them by
+ * the service. A caller that follows `nextCursor` sees each row once, except those written meanwhile.
  *
- * @param options.keys seal the cursor, so that it fits this agent and service only and tells nothing of the account's log
+ * @param options.keys encrypt the cursor: it is valid for this agent and service only and reveals nothing of the account's log
  * @param request.limit 1 to 50, default 20
  */
 export async function readCredentialHistory(
-  options: { readonly log: Pick<AuditStore, 'look'>; readonly keys: Pick<MasterKeys, 'wrap' | 'unwrap'> },
+  options: { readonly log: Pick<AuditStore, 'scan'>; readonly keys: Pick<MasterKeys, 'wrap' | 'unwrap'> },
   subject: HistorySubject,
   request: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
 ): Promise<CredentialHistory> {
@@ -56,8 +54,8 @@ export async function readCredentialHistory(
   if (cursor !== undefined && before === undefined) return { valid: false, argument: 'cursor' };
 
   const { vaultId, agentId, serviceName } = subject;
-  // The row behind the page is only asked for, so that a cursor is given exactly where something is left.
-  const { events } = await log.look(vaultId, { agentId }, { limit: PAGE_ROWS + 1, before });
+  // One row more than a page, so that there is a cursor exactly where a row is left.
+  const { events } = await log.scan(vaultId, { agentId }, { limit: PAGE_ROWS + 1, before });
   const page = events.slice(0, PAGE_ROWS);
   const fitting = page.filter((event) => event.serviceName === serviceName);
   const given = fitting.slice(0, limit);
@@ -75,7 +73,7 @@ const toEntry = ({ eventType, timestamp, outcome }: AuditEvent): HistoryEntry =>
   outcome,
 });
 
-/** The sealed form of an event's number has this many base64url characters at most. */
+/** An encrypted event number is shorter. */
 const MAX_CURSOR_CHARACTERS = 128;
 
 const purposeOf = ({ agentId, serviceName }: HistorySubject): string =>
@@ -84,7 +82,7 @@ const purposeOf = ({ agentId, serviceName }: HistorySubject): string =>
 const sealCursor = (keys: Pick<MasterKeys, 'wrap'>, subject: HistorySubject, seq: number): string =>
   toBase64url(keys.wrap(utf8(String(seq)), purposeOf(subject)));
 
-/** @returns the number that the page ends before; undefined for a cursor that is damaged, or another subject's */
+/** @returns the event number below which the page begins; undefined for a damaged cursor or that of another subject */
 function openCursor(
   keys: Pick<MasterKeys, 'unwrap'>,
   subject: HistorySubject,

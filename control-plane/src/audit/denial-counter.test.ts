@@ -30,8 +30,8 @@ beforeEach(() => {
 
 const summary = () => written.map(({ agentId, count, detail }) => [agentId, detail?.['code'], count]);
 
-describe('counted denials', () => {
-  it('become one event per agent, code and minute, once the minute is over', async () => {
+describe('a denial counter', () => {
+  it('writes one event per agent, code and minute after the minute has ended', async () => {
     for (let times = 0; times < 3; times++) counter.count(denial('a'));
     counter.count(denial('b'));
     counter.count(denial('a', 'AGENT_INACTIVE'));
@@ -48,14 +48,14 @@ describe('counted denials', () => {
     expect(written[0]?.detail?.['since']).toBe('2026-11-20T12:00:00.000Z');
   });
 
-  it('are all written at the end', async () => {
+  it('writes every event when it flushes everything', async () => {
     counter.count(denial('a'));
     await counter.flush(true);
     await counter.flush(true);
     expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
   });
 
-  it('leave out the first of a minute where the caller writes that itself', async () => {
+  it('does not count the first repeatable denial of a minute, which its caller writes', async () => {
     expect(counter.countRepeat(denial('a'))).toBe(false);
     await counter.flush(true);
     expect(written).toEqual([]);
@@ -67,7 +67,7 @@ describe('counted denials', () => {
     expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
   });
 
-  it('are kept while they cannot be written', async () => {
+  it('keeps denials that cannot be written', async () => {
     counter.count(denial('a'));
     failing = true;
     await expect(counter.flush(true)).rejects.toThrow('disk full');
@@ -76,7 +76,7 @@ describe('counted denials', () => {
     expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
   });
 
-  it('become one event for all the minutes in which the log takes nothing, and none gets lost', async () => {
+  it('writes one event for all minutes of an outage of the log, and loses no denial', async () => {
     failing = true;
     for (let minute = 0; minute < 5; minute++) {
       counter.count(denial('a'));
@@ -94,14 +94,14 @@ describe('counted denials', () => {
     expect(summary().at(-1)).toEqual(['agt_a', 'RATE_LIMITED', 1]);
   });
 
-  it('do not wait for a minute that the clock was set back from', async () => {
+  it('writes the minutes that a clock set back has yet to reach again', async () => {
     counter.count(denial('a'));
     clock.jump(-24 * 60 * 60_000);
     await counter.flush();
     expect(summary()).toEqual([['agt_a', 'RATE_LIMITED', 1]]);
   });
 
-  it('are of each proxy for itself', async () => {
+  it('counts each proxy separately', async () => {
     const { agentId: _none, ...event } = denial('a');
     for (const proxy of ['one', 'other', 'one'])
       counter.count({ ...event, proxyId: `prx_${proxy}` as Id<'prx'> });

@@ -3,22 +3,22 @@ import type { AuditWriter } from './audit-writer.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 
 /**
- * Denials that a caller can cause without limit, as one event per caller, code and minute with `count`: whoever
- * floods the service fills neither the log nor the disk (contract.md, "Events").
+ * Coalesces denials that a caller can cause without limit into one event per caller, code and minute, with `count`: a
+ * flood of requests fills neither the log nor the disk.
  */
 export interface DenialCounter {
   /** Counts a denial into its minute's event. */
   count(event: NewAuditEvent): void;
 
   /**
-   * For a denial whose first occurrence in a minute is written at once, by the caller.
-   * @returns whether it is a further one; that one is counted
+   * Counts a denial unless it is the first of its minute, which the caller of this function writes at once.
+   * @returns whether it was counted
    */
   countRepeat(event: NewAuditEvent): boolean;
 
   /**
-   * Writes the events of minutes that are over, and of those that a clock set back has not reached again; of all when
-   * `everything`. What cannot be written is kept, as one event for all minutes that this lasts.
+   * Writes the events of every minute but the present one; with `everything`, of that one too. Denials that cannot be
+   * written are kept, as one event for the whole outage of the log.
    */
   flush(everything?: boolean): Promise<void>;
 }
@@ -32,8 +32,8 @@ interface Bucket {
   count: number;
 }
 
-/** No minute of any clock. */
-const LONG_AGO = -1;
+/** Not a minute of any clock, so that the next flush takes it. */
+const ANY_MINUTE = -1;
 
 const callerAndCode = ({ agentId, proxyId, userId, detail }: NewAuditEvent): string =>
   `${agentId ?? proxyId ?? userId} ${String(detail?.['code'])}`;
@@ -45,7 +45,6 @@ export function createDenialCounter(options: {
   const { audit, clock } = options;
   const buckets = new Map<string, Bucket>();
 
-  /** @returns the minute's bucket, and whether it was there before */
   const bucketOf = (event: NewAuditEvent): { readonly bucket: Bucket; readonly known: boolean } => {
     const nowMs = clock.now();
     const minute = Math.floor(nowMs / MINUTE_MS);
@@ -67,11 +66,11 @@ export function createDenialCounter(options: {
     });
   };
 
-  /** One for all minutes in which the log took nothing, so that no outage of it fills the memory. */
+  /** One bucket per caller and code for all minutes of an outage of the log, so that an outage does not fill the memory. */
   const putBack = (bucket: Bucket): void => {
     const key = `${callerAndCode(bucket.event)} late`;
     const late = buckets.get(key);
-    if (late === undefined) buckets.set(key, { ...bucket, minute: LONG_AGO });
+    if (late === undefined) buckets.set(key, { ...bucket, minute: ANY_MINUTE });
     else {
       late.count += bucket.count;
       late.since = late.since < bucket.since ? late.since : bucket.since;

@@ -14,9 +14,9 @@ for (let seq = 1; seq <= 1_000; seq++) {
   events.push(linkEvent(events.at(-1) ?? EMPTY_CHAIN, event));
 }
 
-/** A log that looks at ten rows at a time. */
+/** A log that scans ten rows at a time. */
 const log = {
-  look: async (
+  scan: async (
     _vaultId: string,
     { serviceName }: AuditFilter,
     page: { limit: number; before?: number | undefined },
@@ -43,13 +43,13 @@ const walk = async (filter: AuditFilter, limit: number): Promise<{ seqs: number[
   }
 };
 
-it('finds every event once, newest first, over as many looks as it takes', async () => {
+it('findEvents finds every event once, newest first, over several scans', async () => {
   const { seqs } = await walk({ serviceName: 'rare' }, 3);
   expect(seqs).toEqual([901, 801, 701, 601, 501, 401, 301, 201, 101, 1]);
   expect((await walk({}, 100)).seqs).toEqual(events.map(({ seq }) => seq).toReversed());
 });
 
-it('ends a page after a bounded number of looks, with a cursor and perhaps no events', async () => {
+it('findEvents ends a page after a bounded number of scans, with a cursor and possibly no events', async () => {
   expect(await findEvents(log, vaultId, { serviceName: 'none' }, { limit: 50, before: undefined })).toEqual({
     items: [],
     nextCursor: expect.any(String),

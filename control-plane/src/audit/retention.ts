@@ -6,11 +6,11 @@ import type { AuditEvent } from '../core/audit-event.ts';
 import type { AuditChain, AuditStore } from '../core/audit-store.ts';
 import { followChain } from './chain.ts';
 
-/** Keeps the log to its age: what is older than the operator wants leaves each vault's chain at its old end. */
+/** Removes events that are older than the operator's retention from the old end of each vault's chain. */
 export interface AuditRetention {
-  /** Removes everything that is due now, in short transactions; what a stop leaves is taken by the next run. */
+  /** Removes all events that are due, in short transactions. After a stop the next run continues. */
   run(): Promise<void>;
-  /** Ends a run behind the transaction in hand. */
+  /** Ends a run after its present transaction. */
   stop(): void;
 }
 
@@ -20,8 +20,8 @@ const EVENTS_PER_STEP = 250;
 const VAULTS_PER_PAGE = 100;
 
 /**
- * @param options.days events older than this go, with two exceptions: the newest one of a vault, which the next follows,
- *   and where a webhook is bound those that it has not acknowledged
+ * @param options.days the age in days from which events are removed, with two exceptions: a vault's newest event, which the
+ *   next one is linked to, and where a webhook is bound, events that it has not acknowledged
  */
 export function createAuditRetention(options: {
   readonly log: Pick<AuditStore, 'oldest'>;
@@ -33,17 +33,20 @@ export function createAuditRetention(options: {
   const { log, unitOfWork, days, clock, logger } = options;
   let stopped = false;
 
-  /** @returns how many events went, none where nothing is due or the chain does not hold */
+  /** @returns how many events were removed: 0 where none is due, or where the chain is broken */
   const step = (vaultId: Id<'vlt'>, before: string): Promise<number> =>
     unitOfWork.run(vaultId, async ({ audit, webhookLinks }) => {
       const chain = await audit.chainOf(vaultId);
       const bound = (await webhookLinks.find(vaultId)) !== undefined;
       const events = await audit.after(vaultId, chain.start.seq, EVENTS_PER_STEP);
       const due = dueEvents(events, { before, upTo: lastRemovable(chain, bound) });
-      // A chain that was tampered with is kept as it is: to cut it behind the break would hide it.
+      // A broken chain is kept as it is: to cut it after the break would hide the break.
       const reached = followChain(chain.start, due);
       if ('problem' in reached) {
-        logger.error({ vaultId, ...reached }, 'the audit log does not hold, so nothing is removed from it');
+        logger.error(
+          { vaultId, ...reached },
+          'the audit log does not verify, so no event is removed from it',
+        );
         return 0;
       }
       return due.length > 0 && (await audit.cutStart(vaultId, chain.start, reached)) ? due.length : 0;
@@ -68,7 +71,7 @@ export function createAuditRetention(options: {
         const page = await log.oldest({ after, limit: VAULTS_PER_PAGE });
         for (const { vaultId, oldestAt } of page)
           if (oldestAt !== undefined && oldestAt < before && !stopped)
-            // One account's trouble must not keep the others' logs growing.
+            // A failure in one account must not stop the retention of the others.
             await trim(vaultId, before).catch((error: unknown) =>
               logger.error(
                 { err: error, vaultId },
@@ -89,7 +92,7 @@ function lastRemovable({ head, shippedSeq }: AuditChain, bound: boolean): number
   return bound ? Math.min(head.seq - 1, shippedSeq) : head.seq - 1;
 }
 
-/** From the oldest on, as far as all are due: an event whose clock was behind waits for those before it. */
+/** The oldest events up to the first that is not due: an event whose clock was behind waits for those before it. */
 function dueEvents(
   events: readonly AuditEvent[],
   { before, upTo }: { readonly before: string; readonly upTo: number },

@@ -16,13 +16,13 @@ function chainOf(length: number): readonly AuditEvent[] {
   return events;
 }
 
-/** A store that answers within the turn, as SQLite in the process does. */
+/** A store that answers within the turn, as SQLite does. */
 const logOf = (events: readonly AuditEvent[]) => ({
   after: async (_vaultId: Id<'vlt'>, seq: number, limit: number) => events.slice(seq, seq + limit),
   chainOf: async () => ({ start: EMPTY_CHAIN, head: events.at(-1) ?? EMPTY_CHAIN, shippedSeq: 0 }),
 });
 
-it('follows a chain over many pages to its head, and serves others in between', async () => {
+it('verifyLog verifies a chain of many pages and lets other work run in between', async () => {
   const events = chainOf(2_000);
   let turns = 0;
   let done = false;
@@ -35,13 +35,13 @@ it('follows a chain over many pages to its head, and serves others in between', 
   expect(turns).toBeGreaterThanOrEqual(4);
 });
 
-it('finds an event that is missing beyond the first page', async () => {
+it('verifyLog finds an event that is missing after the first page', async () => {
   const events = chainOf(1_200);
   const log = { ...logOf(events.toSpliced(900, 1)), chainOf: logOf(events).chainOf };
   expect(await verifyLog(log, vaultId)).toEqual({ intact: false, seq: 901, problem: 'missing' });
 });
 
-describe('a vault that is verified again and again', () => {
+describe('createLogVerification', () => {
   const counting = (events: readonly AuditEvent[]) => {
     const log = logOf(events);
     const runs = { begun: 0, atOnce: 0, most: 0 };
@@ -61,7 +61,7 @@ describe('a vault that is verified again and again', () => {
     };
   };
 
-  it('has one run at a time, and one for all who asked during it', async () => {
+  it('runs once at a time, and once more for all calls during a run', async () => {
     const log = counting(chainOf(1_100));
     const verify = createLogVerification(log);
     const first = verify(vaultId);
@@ -73,7 +73,7 @@ describe('a vault that is verified again and again', () => {
     expect(log.runs).toMatchObject({ begun: 3, most: 1 });
   });
 
-  it('waits for no other vault, and not for a run that failed', async () => {
+  it('does not wait for another vault, or for a failed run', async () => {
     const log = counting(chainOf(600));
     let failing = true;
     const verify = createLogVerification({
@@ -91,8 +91,8 @@ describe('a vault that is verified again and again', () => {
   });
 });
 
-describe('while retention removes what is old', () => {
-  /** A log whose old end moves before the page that `beforePage` counts is read. */
+describe('verifyLog, while retention removes events', () => {
+  /** A log whose first `to` events are removed before the page number `beforePage` is read. */
   const trimmed = (events: readonly AuditEvent[], to: number, beforePage: number) => {
     let pages = 0;
     let kept = events;
@@ -110,14 +110,14 @@ describe('while retention removes what is old', () => {
   };
 
   it.each([
-    ['behind what is being looked at', 1_400],
-    ['up to the last one', 1_999],
-    ['within what was looked at already', 300],
-  ])('it goes on: removed %s', async (_where, to) => {
+    ['events ahead of the verified page', 1_400],
+    ['all but the last event', 1_999],
+    ['events that are verified already', 300],
+  ])('continues where retention removed %s', async (_where, to) => {
     expect(await verifyLog(trimmed(chainOf(2_000), to, 2), vaultId)).toMatchObject({ intact: true });
   });
 
-  it('finds what is changed behind the new start', async () => {
+  it('finds a changed event after the new start', async () => {
     const events = chainOf(2_000);
     const tampered = events.map((event) =>
       event.seq === 1_800 ? ({ ...event, outcome: 'denied' } as const) : event,

@@ -12,9 +12,8 @@ export type LogVerdict =
 const PAGE = 500;
 
 /**
- * Follows a vault's chain from its oldest kept event to the head that stands beside it, and says where it breaks; before
- * the one and behind the other there is nothing. Events that are written meanwhile are not looked at; those that
- * retention removes meanwhile are not missed.
+ * Verifies a vault's chain from its start to its head, and that no event precedes the start or follows the head. It ignores
+ * events that are written meanwhile, and tolerates that retention removes events meanwhile.
  */
 export async function verifyLog(
   log: Pick<AuditStore, 'after' | 'chainOf'>,
@@ -30,27 +29,27 @@ export async function verifyLog(
     const reached = page.length === 0 ? cutBehind(at) : followChain(at, page);
     if ('problem' in reached) {
       const movedTo = (await log.chainOf(vaultId)).start;
-      // What begins no later than where the break was seen did not cause it.
+      // Retention that has not passed the break did not cause it.
       if (movedTo.seq <= at.seq) return { intact: false, ...reached };
       at = movedTo;
     } else {
       events += page.length;
       at = reached;
     }
-    // The database answers within the turn, so without this nobody else would be served before the end of the chain.
+    // SQLite answers within the turn, so without this no other request would be served until the end of the chain.
     await nextTurn();
   }
   if (at.seq === head.seq && at.hash !== head.hash)
     return { intact: false, seq: head.seq, problem: 'changed' };
   const [next] = await log.after(vaultId, head.seq, 1);
-  // Written in one transaction with the head that was moved to it, or by nobody of us.
+  // The control plane writes an event and the new head in one transaction.
   if (next !== undefined && next.seq > (await log.chainOf(vaultId)).head.seq) return added(next);
   return { intact: true, events, head };
 }
 
 /**
- * Verifies each vault's log one run at a time: whoever asks while a run is under way shares the next one, which begins
- * behind it. However often an account asks, it costs the others one run.
+ * Verifies each vault's log in one run at a time: calls during a run share the next one. However often an account asks, it
+ * costs the other accounts one run.
  */
 export function createLogVerification(
   log: Pick<AuditStore, 'after' | 'chainOf'>,

@@ -3,7 +3,7 @@ import { verifyLog } from '../audit/verify.ts';
 import { controlPlaneConfig } from '../config/config.ts';
 import { withDatabase } from './with-stores.ts';
 
-/** Exit code 1 when a chain does not hold: for a timer that should raise an alarm. */
+/** Exit code 1 when a chain does not verify, so that a timer can raise an alarm. */
 export const auditVerify: Subcommand = {
   summary: 'follow the hash chain of every account and say where one breaks',
   operands: 0,

@@ -16,7 +16,7 @@ export interface Actor {
 }
 
 /** The event that says that this actor made a change. */
-export function changeBy(
+export function eventBy(
   actor: Actor,
   eventType: AuditEventType,
   facts: Pick<NewAuditEvent, 'agentId' | 'proxyId' | 'serviceName' | 'detail'> = {},

@@ -48,7 +48,7 @@ export interface AuditStore {
    * @param before only events with a lower number
    * @returns the events, at most `limit`, and the number down to which was looked; undefined where nothing is left
    */
-  look(
+  scan(
     vaultId: Id<'vlt'>,
     filter: AuditFilter,
     page: { readonly limit: number; readonly before?: number | undefined },
@@ -61,11 +61,11 @@ export interface AuditStore {
    * @returns the counts, and of which rows; undefined where there were fewer than `rows`. Their times are in no order
    *   where the clock was set
    */
-  tally(
+  countActivity(
     vaultId: Id<'vlt'>,
     request: { readonly since: string; readonly before: number | undefined; readonly rows: number },
   ): Promise<{
-    readonly tally: ActivityCounts;
+    readonly counts: ActivityCounts;
     readonly rows:
       { readonly firstSeq: number; readonly oldestAt: string; readonly newestAt: string } | undefined;
   }>;

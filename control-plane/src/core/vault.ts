@@ -1,5 +1,5 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
-import { type Actor, changeBy } from './actor.ts';
+import { type Actor, eventBy } from './actor.ts';
 import { notFound, refusal } from './errors.ts';
 import type { AuditStore } from './audit-store.ts';
 
@@ -26,7 +26,7 @@ interface VaultStores {
 }
 
 /** @throws AppError VAULT_LOCKED while the vault is locked (specification, "Vault states") */
-export async function refuseWhileLocked(stores: VaultStores, vaultId: Id<'vlt'>): Promise<void> {
+export async function requireUnlocked(stores: VaultStores, vaultId: Id<'vlt'>): Promise<void> {
   const vault = await stores.vaults.get(vaultId);
   if (vault?.lockedAt !== undefined)
     throw refusal('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
@@ -42,7 +42,7 @@ export async function lockVault(
   if (vault.lockedAt !== undefined) return vault;
   const lockedAt = formatTime(clock.now());
   await stores.vaults.setLockedAt(vault.id, lockedAt);
-  await stores.audit.append(changeBy(actor, 'VAULT_LOCKED'));
+  await stores.audit.append(eventBy(actor, 'VAULT_LOCKED'));
   return { ...vault, lockedAt };
 }
 
@@ -54,7 +54,7 @@ export async function unlockVault(
   const vault = await ownVault(stores, actor);
   if (vault.lockedAt === undefined) return vault;
   await stores.vaults.setLockedAt(vault.id, undefined);
-  await stores.audit.append(changeBy(actor, 'VAULT_UNLOCKED'));
+  await stores.audit.append(eventBy(actor, 'VAULT_UNLOCKED'));
   return { ...vault, lockedAt: undefined };
 }
 

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import { refusal } from '../core/errors.ts';
-import { refuseWhileLocked } from '../core/vault.ts';
+import { requireUnlocked } from '../core/vault.ts';
 import type { Proxy } from '../core/proxy.ts';
 import type { Stores } from '../core/stores.ts';
 import type { WebhookUse } from './exchange.ts';
@@ -14,7 +14,7 @@ export async function standingProxy(
   stores: Pick<Stores, 'agents' | 'proxies' | 'vaults'>,
   { vaultId, proxyId }: { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> },
 ): Promise<Proxy> {
-  await refuseWhileLocked(stores, vaultId);
+  await requireUnlocked(stores, vaultId);
   const proxy = await stores.proxies.get(vaultId, proxyId);
   if (proxy?.status !== 'active') throw refusal('INVALID_KEY', 'This key is not valid.');
   const { agentId } = proxy;

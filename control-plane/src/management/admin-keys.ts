@@ -1,7 +1,7 @@
 import { type Clock, type Id, formatTime, hashKey, keyDisplayPrefix, newId, newKey } from '@svault/shared';
 import { notFound } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import type { AdminKey } from '../core/admin-key.ts';
 import { noteUse } from '../sign-in/sessions.ts';
 
@@ -42,7 +42,7 @@ export async function createAdminKey(
   };
   await stores.adminKeys.add({ ...adminKey, keyHash: hashKey(key) });
   await stores.audit.append(
-    changeBy(actor, 'ADMIN_KEY_CREATED', { detail: { adminKeyId: adminKey.id, name } }),
+    eventBy(actor, 'ADMIN_KEY_CREATED', { detail: { adminKeyId: adminKey.id, name } }),
   );
   return { adminKey, key };
 }
@@ -55,5 +55,5 @@ export async function deleteAdminKey(
 ): Promise<void> {
   const removed = await stores.adminKeys.remove(actor.vaultId, id as Id<'adk'>);
   if (!removed) throw notFound();
-  await stores.audit.append(changeBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId: id } }));
+  await stores.audit.append(eventBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId: id } }));
 }

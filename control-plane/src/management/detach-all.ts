@@ -1,4 +1,4 @@
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { Stores } from '../core/stores.ts';
 import type { PolicyTarget } from '../core/policy.ts';
@@ -15,7 +15,7 @@ export function attachmentEvent(
     proxy: { proxyId: id },
     token: { serviceName: id },
   }[type] as Pick<NewAuditEvent, 'agentId' | 'proxyId' | 'serviceName'>;
-  return changeBy(actor, eventType, { ...target, detail: { policyId, targetType: type } });
+  return eventBy(actor, eventType, { ...target, detail: { policyId, targetType: type } });
 }
 
 /** Takes all policies off a target that is about to go, and forgets what they counted there. */

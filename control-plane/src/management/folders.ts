@@ -1,5 +1,5 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { invalidArgument, notFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Folder, type FolderChanges, MAX_FOLDERS } from '../core/folder.ts';
@@ -29,7 +29,7 @@ export async function createFolder(
   const id = newId('fld');
   await stores.folders.add({ id, vaultId, name, serviceNames, createdAt: now, updatedAt: now });
   const detail = { folderId: id, name, tokens: serviceNames.length };
-  await stores.audit.append(changeBy(actor, 'FOLDER_CREATED', { detail }));
+  await stores.audit.append(eventBy(actor, 'FOLDER_CREATED', { detail }));
   return folderOf(stores, actor, id);
 }
 
@@ -48,7 +48,7 @@ export async function updateFolder(
   await stores.folders.update(actor.vaultId, folder.id, changes, formatTime(clock.now()));
   const updated = await folderOf(stores, actor, id);
   const detail = { folderId: folder.id, members, tokens: updated.serviceNames.length };
-  await stores.audit.append(changeBy(actor, 'FOLDER_UPDATED', { detail }));
+  await stores.audit.append(eventBy(actor, 'FOLDER_UPDATED', { detail }));
   return updated;
 }
 
@@ -60,7 +60,7 @@ export async function deleteFolder(
 ): Promise<void> {
   const { id: folderId, name } = await folderOf(stores, actor, id);
   await stores.folders.remove(actor.vaultId, folderId);
-  await stores.audit.append(changeBy(actor, 'FOLDER_DELETED', { detail: { folderId, name } }));
+  await stores.audit.append(eventBy(actor, 'FOLDER_DELETED', { detail: { folderId, name } }));
 }
 
 /** @throws AppError NOT_FOUND */

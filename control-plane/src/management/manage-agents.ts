@@ -1,6 +1,6 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { notFound, refusal } from '../core/errors.ts';
 import { detachAll } from './detach-all.ts';
 import type { Stores } from '../core/stores.ts';
@@ -39,7 +39,7 @@ export async function createAgent(
     lastUsedAt: undefined,
   };
   await stores.agents.add({ ...agent, ...stored });
-  await stores.audit.append(changeBy(actor, 'AGENT_CREATED', { agentId: id, detail: { name: input.name } }));
+  await stores.audit.append(eventBy(actor, 'AGENT_CREATED', { agentId: id, detail: { name: input.name } }));
   return { agent, apiKey };
 }
 
@@ -53,7 +53,7 @@ export async function updateAgent(
   const members = Object.keys(changes);
   if (members.length > 0) {
     await stores.agents.update(actor.vaultId, agentId, changes);
-    await stores.audit.append(changeBy(actor, 'AGENT_UPDATED', { agentId, detail: { members } }));
+    await stores.audit.append(eventBy(actor, 'AGENT_UPDATED', { agentId, detail: { members } }));
   }
   return agentOf(stores, actor, agentId);
 }
@@ -72,7 +72,7 @@ export async function setAgentStatus(
   if (agent.status === status) return agent;
   await stores.agents.setStatus(actor.vaultId, agent.id, status);
   const eventType = status === 'active' ? 'AGENT_RESUMED' : 'AGENT_SUSPENDED';
-  await stores.audit.append(changeBy(actor, eventType, { agentId: agent.id }));
+  await stores.audit.append(eventBy(actor, eventType, { agentId: agent.id }));
   return { ...agent, status };
 }
 
@@ -90,7 +90,7 @@ export async function deleteAgent(
   const grants = await stores.grants.removeOfAgent(actor.vaultId, agent.id);
   await detachAll(stores, actor, { type: 'agent', id: agent.id });
   await stores.agents.markDeleted(actor.vaultId, agent.id);
-  await stores.audit.append(changeBy(actor, 'AGENT_DELETED', { agentId: agent.id, detail: { grants } }));
+  await stores.audit.append(eventBy(actor, 'AGENT_DELETED', { agentId: agent.id, detail: { grants } }));
 }
 
 /** The agent's key once more; an audited action. */
@@ -104,7 +104,7 @@ export async function revealAgentKey(
   const wrapped = await stores.agents.wrappedKey(actor.vaultId, agentId);
   if (wrapped === undefined) throw notFound();
   const apiKey = openAgentKey(agentId, wrapped, masterKeys);
-  await stores.audit.append(changeBy(actor, 'KEY_REVEALED', { agentId }));
+  await stores.audit.append(eventBy(actor, 'KEY_REVEALED', { agentId }));
   return apiKey;
 }
 
@@ -118,7 +118,7 @@ export async function rotateAgentKey(
   const agent = await agentToChange(stores, actor, id);
   const { apiKey, stored } = makeAgentKey(agent.id, masterKeys);
   await stores.agents.setKey(actor.vaultId, agent.id, stored);
-  await stores.audit.append(changeBy(actor, 'KEY_ROTATED', { agentId: agent.id }));
+  await stores.audit.append(eventBy(actor, 'KEY_ROTATED', { agentId: agent.id }));
   return { agent: { ...agent, keyPrefix: stored.keyPrefix }, apiKey };
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { agentOf, agentToChange } from './manage-agents.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import { notFound, refusal } from '../core/errors.ts';
@@ -83,7 +83,7 @@ export async function revokeGrant(
   if (grant === undefined) throw notFound();
   await stores.grants.remove(actor.vaultId, grant.id);
   await stores.audit.append(
-    changeBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: grant.id } }),
+    eventBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: grant.id } }),
   );
 }
 
@@ -122,7 +122,7 @@ async function replace(
   );
   await stores.grants.addAll(grants);
   const ends = expired.map(({ id, agentId, serviceName }) =>
-    changeBy(actor, 'GRANT_EXPIRED', { agentId, serviceName, detail: { grantId: id } }),
+    eventBy(actor, 'GRANT_EXPIRED', { agentId, serviceName, detail: { grantId: id } }),
   );
   await stores.audit.appendAll([...ends, ...grants.map((grant) => grantCreated(actor, grant))]);
 }
@@ -135,5 +135,5 @@ function grantCreated(actor: Actor, grant: Grant): NewAuditEvent {
     refreshPolicy,
     ...(sourceGroupId !== undefined && { sourceGroupId }),
   };
-  return changeBy(actor, 'GRANT_CREATED', { agentId, serviceName, detail });
+  return eventBy(actor, 'GRANT_CREATED', { agentId, serviceName, detail });
 }

@@ -1,5 +1,5 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { notFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { attachmentEvent } from './detach-all.ts';
@@ -46,7 +46,7 @@ export async function createPolicy(
     updatedAt: now,
   };
   await stores.policies.add(policy);
-  await stores.audit.append(changeBy(actor, 'POLICY_CREATED', { detail: { policyId: policy.id, name } }));
+  await stores.audit.append(eventBy(actor, 'POLICY_CREATED', { detail: { policyId: policy.id, name } }));
   return policy;
 }
 
@@ -70,7 +70,7 @@ export async function updatePolicy(
   };
   await stores.policies.update(before, after);
   await stores.audit.append(
-    changeBy(actor, 'POLICY_UPDATED', { detail: { policyId: before.id, name: after.name, members } }),
+    eventBy(actor, 'POLICY_UPDATED', { detail: { policyId: before.id, name: after.name, members } }),
   );
   return after;
 }
@@ -80,7 +80,7 @@ export async function deletePolicy(stores: PolicyStores, actor: Actor, id: strin
   const policy = await policyOf(stores, actor, id);
   const attachments = await stores.policies.remove(policy);
   await stores.audit.append(
-    changeBy(actor, 'POLICY_DELETED', { detail: { policyId: policy.id, name: policy.name, attachments } }),
+    eventBy(actor, 'POLICY_DELETED', { detail: { policyId: policy.id, name: policy.name, attachments } }),
   );
 }
 

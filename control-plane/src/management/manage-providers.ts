@@ -1,6 +1,6 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { type ArgumentIssue, invalidArgument, notFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { MAX_PROVIDERS, type Provider, type StoredProvider } from '../core/provider.ts';
@@ -33,7 +33,7 @@ export async function createProvider(
   const stored = { ...provider, secretWrapped: wrapProviderSecret(provider, secret, masterKeys) };
   if (!(await stores.providers.add(stored))) throw takenAlready();
   const { id: providerId, name } = provider;
-  await stores.audit.append(changeBy(actor, 'PROVIDER_CREATED', { detail: { providerId, name } }));
+  await stores.audit.append(eventBy(actor, 'PROVIDER_CREATED', { detail: { providerId, name } }));
   return provider;
 }
 
@@ -70,7 +70,7 @@ export async function updateProvider(
   if (other !== undefined && other.id !== former.id) throw takenAlready();
   await stores.providers.replace(provider);
   const detail = { providerId: former.id, members };
-  await stores.audit.append(changeBy(actor, 'PROVIDER_UPDATED', { detail }));
+  await stores.audit.append(eventBy(actor, 'PROVIDER_UPDATED', { detail }));
   return provider;
 }
 
@@ -94,7 +94,7 @@ function withFormerSecret(target: StoredProvider, former: StoredProvider): Store
 export async function deleteProvider(stores: ProviderStores, actor: Actor, id: string): Promise<void> {
   const { id: providerId, name } = await providerOf(stores, actor, id);
   await stores.providers.remove(actor.vaultId, providerId);
-  await stores.audit.append(changeBy(actor, 'PROVIDER_DELETED', { detail: { providerId, name } }));
+  await stores.audit.append(eventBy(actor, 'PROVIDER_DELETED', { detail: { providerId, name } }));
 }
 
 async function providerOf(

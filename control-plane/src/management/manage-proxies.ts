@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, formatTime, newId } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { invalidArgument, notFound, refusal } from '../core/errors.ts';
 import { detachAll } from './detach-all.ts';
 import type { Stores } from '../core/stores.ts';
@@ -55,7 +55,7 @@ export async function createProxy(
   await stores.proxies.add({ ...proxy, ...stored });
   const { name, upstreamAuthType, agentId, serviceName, upstreamUrl } = settings;
   const detail = { name, upstreamAuthType, upstream: originOf(upstreamUrl), ...(agentId && { agentId }) };
-  await stores.audit.append(changeBy(actor, 'PROXY_CREATED', { proxyId: id, serviceName, detail }));
+  await stores.audit.append(eventBy(actor, 'PROXY_CREATED', { proxyId: id, serviceName, detail }));
   return { proxy, key };
 }
 
@@ -80,7 +80,7 @@ export async function updateProxy(
   const { serviceName } = proxy;
   const upstream = members.includes('upstreamUrl') && { upstream: originOf(proxy.upstreamUrl) };
   const detail = { members, ...upstream };
-  await stores.audit.append(changeBy(actor, 'PROXY_UPDATED', { proxyId: proxy.id, serviceName, detail }));
+  await stores.audit.append(eventBy(actor, 'PROXY_UPDATED', { proxyId: proxy.id, serviceName, detail }));
   return proxy;
 }
 
@@ -97,7 +97,7 @@ export async function revokeProxy(
   await endUse(stores, actor, proxy, revokedAt);
   await stores.proxies.markRevoked(actor.vaultId, proxy.id, revokedAt);
   const { id: proxyId, serviceName } = proxy;
-  await stores.audit.append(changeBy(actor, 'KEY_REVOKED', { proxyId, serviceName }));
+  await stores.audit.append(eventBy(actor, 'KEY_REVOKED', { proxyId, serviceName }));
   return { ...proxy, status: 'revoked', revokedAt };
 }
 
@@ -114,7 +114,7 @@ export async function deleteProxy(
   await stores.proxies.remove(actor.vaultId, proxy.id);
   const { serviceName, name } = proxy;
   const facts = { proxyId: proxy.id, serviceName, detail: { name } };
-  await stores.audit.append(changeBy(actor, 'PROXY_DELETED', facts));
+  await stores.audit.append(eventBy(actor, 'PROXY_DELETED', facts));
 }
 
 /** The proxy's key once more; an audited action. @throws AppError CONFLICT for a revoked one */
@@ -128,7 +128,7 @@ export async function revealProxyKey(
   const wrapped = await stores.proxies.wrappedKey(actor.vaultId, proxyId);
   if (wrapped === undefined) throw notFound();
   const key = openProxyKey(proxyId, wrapped, masterKeys);
-  await stores.audit.append(changeBy(actor, 'KEY_REVEALED', { proxyId, serviceName }));
+  await stores.audit.append(eventBy(actor, 'KEY_REVEALED', { proxyId, serviceName }));
   return key;
 }
 

@@ -1,7 +1,7 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
 import { notFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
-import { type Actor, type Role, changeBy } from '../core/actor.ts';
+import { type Actor, type Role, eventBy } from '../core/actor.ts';
 import { PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../core/user.ts';
 import { INVITATION_LIFETIME_MS, type MadeLink, makeLoginLink } from '../sign-in/login-link.ts';
 import { SIGN_IN_KINDS, endApprovedSessions } from '../sign-in/sessions.ts';
@@ -30,7 +30,7 @@ export async function addMember(
     createdAt,
   };
   await stores.users.add(member);
-  await stores.audit.append(changeBy(actor, 'MEMBER_CREATED', { detail: { memberId: member.id, role } }));
+  await stores.audit.append(eventBy(actor, 'MEMBER_CREATED', { detail: { memberId: member.id, role } }));
   return member;
 }
 
@@ -50,7 +50,7 @@ export async function inviteMember(
   await stores.loginLinks.removeOfUser(member.id);
   const link = await makeLoginLink(stores, member, { ...options, lifetimeMs: INVITATION_LIFETIME_MS });
   await stores.audit.append(
-    changeBy(actor, 'MEMBER_UPDATED', { detail: { memberId: member.id, change: 'link' } }),
+    eventBy(actor, 'MEMBER_UPDATED', { detail: { memberId: member.id, change: 'link' } }),
   );
   return link;
 }
@@ -73,7 +73,7 @@ export async function changeRole(
   await stores.users.setRole(member.vaultId, member.id, role);
   if (role === 'member') await revokeAdminKeys(stores, actor, member.id);
   const detail = { memberId: member.id, role };
-  await stores.audit.append(changeBy(actor, 'MEMBER_UPDATED', { detail }));
+  await stores.audit.append(eventBy(actor, 'MEMBER_UPDATED', { detail }));
   return { ...member, role };
 }
 
@@ -109,7 +109,7 @@ export async function removeMember(
   await stores.passwords.remove(member.id);
   await stores.identities.removeOfUser(member.id);
   await stores.users.markDeleted(member.vaultId, member.id, formatTime(clock.now()));
-  await stores.audit.append(changeBy(actor, 'MEMBER_DELETED', { detail: { memberId: member.id } }));
+  await stores.audit.append(eventBy(actor, 'MEMBER_DELETED', { detail: { memberId: member.id } }));
 }
 
 async function memberOf(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
@@ -135,6 +135,6 @@ async function revokeAdminKeys(
 ): Promise<void> {
   for (const adminKeyId of await stores.adminKeys.idsOfUser(userId)) {
     await stores.adminKeys.remove(actor.vaultId, adminKeyId);
-    await stores.audit.append(changeBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId } }));
+    await stores.audit.append(eventBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId } }));
   }
 }

@@ -58,7 +58,7 @@ const EVENTS_OF_A_SETUP = 500;
  */
 async function hasAccessed(audit: GuideStores['audit'], vaultId: Id<'vlt'>): Promise<boolean> {
   const access = { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' } as const;
-  const { events } = await audit.look(vaultId, access, { limit: 1 });
+  const { events } = await audit.scan(vaultId, access, { limit: 1 });
   if (events.length > 0) return true;
   const oldest = await audit.after(vaultId, 0, EVENTS_OF_A_SETUP);
   return oldest.some((event) => event.eventType === access.eventType && event.outcome === access.outcome);

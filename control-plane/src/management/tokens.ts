@@ -1,6 +1,6 @@
 import { type Clock, formatTime } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { notFound, refusal } from '../core/errors.ts';
 import { detachAll } from './detach-all.ts';
 import type { Stores } from '../core/stores.ts';
@@ -38,7 +38,7 @@ export async function createToken(
       'CONFLICT',
       'There is a token of this name already. Choose another name, or replace its secret with a store ticket.',
     );
-  await stores.audit.append(changeBy(actor, 'TOKEN_CREATED', { serviceName, detail: { tokenType } }));
+  await stores.audit.append(eventBy(actor, 'TOKEN_CREATED', { serviceName, detail: { tokenType } }));
   return token;
 }
 
@@ -53,7 +53,7 @@ export async function updateToken(
   const members = Object.keys(changes);
   if (members.length > 0) {
     await stores.tokens.update(actor.vaultId, serviceName, changes, formatTime(clock.now()));
-    await stores.audit.append(changeBy(actor, 'TOKEN_UPDATED', { serviceName, detail: { members } }));
+    await stores.audit.append(eventBy(actor, 'TOKEN_UPDATED', { serviceName, detail: { members } }));
   }
   return tokenOf(stores, actor, serviceName);
 }
@@ -74,10 +74,10 @@ export async function removeToken(
   const grants = await stores.grants.removeOfService(actor.vaultId, serviceName);
   await detachAll(stores, actor, { type: 'token', id: serviceName });
   const revoked = grants.map(({ id, agentId }) =>
-    changeBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: id } }),
+    eventBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: id } }),
   );
   const detail = { grants: grants.length, folders };
-  await stores.audit.appendAll([...revoked, changeBy(actor, 'TOKEN_DELETED', { serviceName, detail })]);
+  await stores.audit.appendAll([...revoked, eventBy(actor, 'TOKEN_DELETED', { serviceName, detail })]);
   return true;
 }
 

@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import { refusal } from '../core/errors.ts';
 import type { Stores, Transaction, UnitOfWork } from '../core/stores.ts';
-import { refuseWhileLocked } from '../core/vault.ts';
+import { requireUnlocked } from '../core/vault.ts';
 import { type Actor, ROLES, type Role } from '../core/actor.ts';
 
 /**
@@ -24,7 +24,7 @@ export function transactionAs(
   return (work) =>
     unitOfWork.run(actor.vaultId, async (inside) => {
       requireRole((await currentRole(inside, actor)) ?? gone(), actor.role);
-      if (whenLocked === 'refused') await refuseWhileLocked(inside, actor.vaultId);
+      if (whenLocked === 'refused') await requireUnlocked(inside, actor.vaultId);
       return work(inside);
     });
 }

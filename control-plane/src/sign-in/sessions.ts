@@ -1,5 +1,5 @@
 import { type Clock, type Id, formatTime, hashKey, newId, parseTime, randomToken } from '@svault/shared';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { Session, SessionKind, SignInMethod } from '../core/session.ts';
 import type { Stores } from '../core/stores.ts';
@@ -198,5 +198,5 @@ export async function endApprovedSessions(
 function sessionRevoked(actor: Actor, { id, userId, kind, agentId }: Session): NewAuditEvent {
   const detail = { sessionId: id, memberId: userId };
   const eventType = kind === 'oauth' ? 'OAUTH_SESSION_REVOKED' : 'SESSION_REVOKED';
-  return changeBy(actor, eventType, { agentId, detail });
+  return eventBy(actor, eventType, { agentId, detail });
 }

@@ -2,7 +2,7 @@ import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
 import { invalidArgument, refusal } from '../core/errors.ts';
 import type { Stores, Transaction } from '../core/stores.ts';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { type Passwords, normalizePassword, problemOfPassword } from './passwords.ts';
 import type { Session } from '../core/session.ts';
 import { SIGN_IN_KINDS } from './sessions.ts';
@@ -84,7 +84,7 @@ export function createPasswordSetting(options: {
         await inside.loginLinks.removeOfUser(actor.userId);
         await inside.cliLogins.removeOfUser(actor.userId);
         const detail = { memberId: actor.userId, change: 'password' };
-        await inside.audit.append(changeBy(actor, 'MEMBER_UPDATED', { detail }));
+        await inside.audit.append(eventBy(actor, 'MEMBER_UPDATED', { detail }));
       });
     },
   };

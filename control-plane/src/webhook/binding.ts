@@ -8,7 +8,7 @@ import {
   utf8,
 } from '@svault/shared';
 import { exchangeAnswerSchema, signedHealthSchema } from '@svault/shared/schemas';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { invalidArgument, refusal } from '../core/errors.ts';
 import type { Transaction } from '../core/stores.ts';
 import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
@@ -100,14 +100,14 @@ export function createWebhookBinder(options: {
         const link = await exchange(actor, offer).catch(explain);
         await transaction(async (stores) => {
           if (!(await stores.webhookLinks.insert(link))) throw conflict();
-          await stores.audit.append(changeBy(actor, 'WEBHOOK_BOUND', { detail: detailOf(link) }));
+          await stores.audit.append(eventBy(actor, 'WEBHOOK_BOUND', { detail: detailOf(link) }));
         });
         return await confirm(link).catch(async (error: unknown) => {
           if (error instanceof WebhookCallFailed && error.failure === 'unreachable')
             return { link, reachable: false };
           await transaction(async (stores) => {
             await stores.webhookLinks.delete(link.vaultId);
-            await stores.audit.append(changeBy(actor, 'WEBHOOK_UNBOUND', { detail: detailOf(link) }));
+            await stores.audit.append(eventBy(actor, 'WEBHOOK_UNBOUND', { detail: detailOf(link) }));
           });
           return explain(error);
         });

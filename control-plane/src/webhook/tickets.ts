@@ -8,7 +8,7 @@ import {
   timeOrderedToken,
 } from '@svault/shared';
 import type { AgentSubject, BoundWebhook } from '../access/subject.ts';
-import { type Actor, changeBy } from '../core/actor.ts';
+import { type Actor, eventBy } from '../core/actor.ts';
 import { refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
@@ -160,7 +160,7 @@ export function createStoreTickets(tickets: Pick<Tickets, 'store'>): StoreTicket
       const link = await boundWebhookOf(stores, actor.vaultId);
       const detail = replaces === undefined ? undefined : { replaces };
       await stores.audit.append(
-        changeBy(actor, 'TOKEN_STORE_TICKET', { serviceName, ...(detail && { detail }) }),
+        eventBy(actor, 'TOKEN_STORE_TICKET', { serviceName, ...(detail && { detail }) }),
       );
       return tickets.store(link, actor.userId, serviceName, replaces);
     },

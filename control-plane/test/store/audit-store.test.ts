@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const look = async (filter: AuditFilter, limit: number, before?: number) => {
   const { audit } = database.stores;
-  const { events, reached } = await audit.look(vaultId, filter, { limit, before });
+  const { events, reached } = await audit.scan(vaultId, filter, { limit, before });
   return { seqs: events.map(({ seq }) => seq), reached };
 };
 
@@ -55,15 +55,15 @@ it('stops at the limit', async () => {
   expect(await look({}, 10, 3)).toEqual({ seqs: [2, 1], reached: undefined });
 });
 
-it('counts among so many of the newest rows, and says which those were', async () => {
+it('countActivity counts the newest rows and names their range', async () => {
   const at = '2026-11-20T00:00:00.000Z';
-  const tally = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
+  const counts = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
   const count = (before: number | undefined, rows: number) =>
-    database.stores.audit.tally(vaultId, { since: at, before, rows });
+    database.stores.audit.countActivity(vaultId, { since: at, before, rows });
   expect(await count(undefined, 2_000)).toEqual({
-    tally,
+    counts,
     rows: { firstSeq: 2_501, oldestAt: at, newestAt: at },
   });
-  expect(await count(11, 10)).toEqual({ tally, rows: { firstSeq: 1, oldestAt: at, newestAt: at } });
-  expect(await count(10, 10)).toEqual({ tally, rows: undefined });
+  expect(await count(11, 10)).toEqual({ counts, rows: { firstSeq: 1, oldestAt: at, newestAt: at } });
+  expect(await count(10, 10)).toEqual({ counts, rows: undefined });
 });

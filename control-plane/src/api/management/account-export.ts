@@ -1,6 +1,6 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { z } from 'zod';
-import { ROLES, changeBy } from '../../core/actor.ts';
+import { ROLES, eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import { type Page, type PageRequest, pagesOf } from '../../core/paging.ts';
 import type { Proxy } from '../../core/proxy.ts';
@@ -237,7 +237,7 @@ export function createAccountExportRoutes({
       answer: { status: 200, streams: accountExportSchema },
       handle: async ({ actor, transaction, exchange }) => {
         const now = formatTime(clock.now());
-        await transaction((inside) => inside.audit.append(changeBy(actor, 'ACCOUNT_EXPORTED')));
+        await transaction((inside) => inside.audit.append(eventBy(actor, 'ACCOUNT_EXPORTED')));
         exchange.setHeader('Content-Disposition', 'attachment; filename="svault-account.json"');
         return exportText(
           await headOf(stores, actor.vaultId, now),

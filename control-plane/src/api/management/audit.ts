@@ -100,7 +100,7 @@ export function toAuditView({
 export function createAuditRoutes({
   log,
 }: {
-  readonly log: Pick<AuditStore, 'look' | 'after' | 'chainOf'>;
+  readonly log: Pick<AuditStore, 'scan' | 'after' | 'chainOf'>;
 }): readonly ManagementRoute[] {
   const verify = createLogVerification(log);
   const shared = { tag: 'Audit', method: 'get', role: 'member', whenLocked: 'answers', audit: [] } as const;

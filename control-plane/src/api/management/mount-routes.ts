@@ -8,7 +8,7 @@ import { requireRole, transactionAs } from '../../sign-in/current-actor.ts';
 import { MAKES, type QuotaNoun } from '../../core/quotas.ts';
 import { isAddressScope } from '../../limits/scopes.ts';
 import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
-import { refuseWhileLocked } from '../../core/vault.ts';
+import { requireUnlocked } from '../../core/vault.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { BODY_OF, parseInput, parsePath, readJsonBody } from './parse-input.ts';
@@ -78,7 +78,7 @@ async function answer(
   requireRole(actor.role, route.role);
   const body = await readJsonBody(req, BODY_OF.signedIn);
   const { whenLocked } = route;
-  if (whenLocked === 'refused') await refuseWhileLocked(stores, actor.vaultId);
+  if (whenLocked === 'refused') await requireUnlocked(stores, actor.vaultId);
   const gone = (): never => unauthenticated(exchange);
   const transaction = withinQuota(
     MAKES[route.operation],

@@ -1,6 +1,6 @@
 import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
-import { type Actor, changeBy } from '../../core/actor.ts';
+import { type Actor, eventBy } from '../../core/actor.ts';
 import { refusal } from '../../core/errors.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { tokenOf } from '../../management/tokens.ts';
@@ -67,7 +67,7 @@ export function createTokenTicketRoutes({
         transaction(async (stores) => {
           await tokenOf(stores, actor, serviceName);
           const link = await boundWebhookOf(stores, actor.vaultId);
-          await stores.audit.append(changeBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
+          await stores.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
           return tickets.ownerCredentialUrl(link, actor.userId, serviceName, jkt);
         }),
     }),

@@ -2,7 +2,7 @@ import { type Clock, isServiceName } from '@svault/shared';
 import { TOKEN_TYPES, tokenMetadataSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
-import { type Actor, changeBy } from '../../core/actor.ts';
+import { type Actor, eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Stores } from '../../core/stores.ts';
 import type { TokenMetadata } from '../../core/token.ts';
@@ -237,7 +237,7 @@ export function createTokenRoutes({
         const webhook = await records.remove(actor.vaultId, serviceName);
         if (!removed && webhook !== 'deleted') throw notFound();
         if (!removed)
-          await transaction(({ audit }) => audit.append(changeBy(actor, 'TOKEN_DELETED', { serviceName })));
+          await transaction(({ audit }) => audit.append(eventBy(actor, 'TOKEN_DELETED', { serviceName })));
         return { serviceName, webhook };
       },
     }),

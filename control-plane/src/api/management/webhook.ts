@@ -1,7 +1,7 @@
 import type { Clock } from '@svault/shared';
 import { bindCodeSchema, hmacHashSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
-import { changeBy } from '../../core/actor.ts';
+import { eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Stores } from '../../core/stores.ts';
 import { SET_ASIDE_REASONS } from '../../core/webhook-link.ts';
@@ -132,7 +132,7 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
           const link = await webhookLinks.find(actor.vaultId);
           if (link === undefined || !(await webhookLinks.delete(actor.vaultId))) throw notFound();
           const detail = { webhookId: link.webhookId, url: link.url };
-          await audit.append(changeBy(actor, 'WEBHOOK_UNBOUND', { detail }));
+          await audit.append(eventBy(actor, 'WEBHOOK_UNBOUND', { detail }));
         }),
     }),
     defineRoute({

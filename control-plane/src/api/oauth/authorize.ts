@@ -18,7 +18,7 @@ import type { ClientDocuments } from '../../authorization-server/client-metadata
 import { noteClientAsked, noteClientUse } from '../../authorization-server/clients.ts';
 import { issueCode } from '../../management/approve-oauth-client.ts';
 import type { Stores } from '../../core/stores.ts';
-import { refuseWhileLocked } from '../../core/vault.ts';
+import { requireUnlocked } from '../../core/vault.ts';
 import { consentPage, lockedPage, noAgentsPage } from './consent-page-html.ts';
 import { OAUTH_PATHS, resourceOf } from './oauth-paths.ts';
 import { errorPage, signInFirstPage } from './error-page-html.ts';
@@ -113,7 +113,7 @@ export function createAuthorizePage(options: {
     const parameters = parametersOf(query);
     const outcome = await validate(req, parameters);
     if (outcome.kind !== 'valid') return answerWithoutAsking(res, outcome, query);
-    await refuseWhileLocked(stores, outcome.actor.vaultId);
+    await requireUnlocked(stores, outcome.actor.vaultId);
     await noteClientAsked(stores, outcome.client.id, clock);
     await ask(res, outcome, parameters);
   };

@@ -5,7 +5,7 @@ import { readFormBody } from './form-body.ts';
 import type { Actor } from '../../core/actor.ts';
 import type { PageSession } from './page-session.ts';
 import type { Stores } from '../../core/stores.ts';
-import { refuseWhileLocked } from '../../core/vault.ts';
+import { requireUnlocked } from '../../core/vault.ts';
 import { type BindOffer, decodeWebhookUrl, readOffer } from '../../webhook/registration-link.ts';
 import type { WebhookBinder } from '../../webhook/binding.ts';
 import { bindOfferCookie } from './bind-offer-cookie.ts';
@@ -71,7 +71,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     if (actor === undefined) return;
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, html.noOfferPage);
-    await refuseWhileLocked(stores, actor.vaultId);
+    await requireUnlocked(stores, actor.vaultId);
     await binder.bind(actor, offer, pageSession.transactionAs(actor, 'refused'));
     res.setHeader('Set-Cookie', cookie.clear());
     res.redirect(303, PATH);

@@ -35,7 +35,7 @@ export function createAuditStore(
 
     appendAll,
 
-    look: async (vaultId, filter, { limit, before }) => {
+    scan: async (vaultId, filter, { limit, before }) => {
       const inOrder = newestFirst(db, vaultId, filter.agentId, before);
       const conditions = conditionsBeyondTheIndex(filter);
       if (conditions.length === 0) return seen(await inOrder.selectAll().limit(limit).execute(), limit);
@@ -51,7 +51,7 @@ export function createAuditStore(
       return { ...found, reached: found.reached ?? lookedAt };
     },
 
-    tally: async (vaultId, { since, before, rows }) => {
+    countActivity: async (vaultId, { since, before, rows }) => {
       const newest = newestFirst(db, vaultId, undefined, before)
         .select(['seq', 'occurred_at', 'event_type', 'outcome', 'event_count'])
         .limit(rows);
@@ -73,7 +73,7 @@ export function createAuditStore(
           fn.max('occurred_at').as('newest_at'),
         ])
         .executeTakeFirstOrThrow();
-      const tally = {
+      const counts = {
         accesses: Number(row.accesses),
         denied: Number(row.denied),
         rateLimited: Number(row.rate_limited),
@@ -81,7 +81,7 @@ export function createAuditStore(
       };
       const { oldest_seq: firstSeq, oldest_at: oldestAt, newest_at: newestAt } = row;
       const all = { firstSeq: Number(firstSeq), oldestAt, newestAt };
-      return { tally, rows: Number(row.rows) < rows ? undefined : all };
+      return { counts, rows: Number(row.rows) < rows ? undefined : all };
     },
 
     after: async (vaultId, seq, limit) => {
