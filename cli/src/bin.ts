@@ -1,7 +1,13 @@
 #!/usr/bin/env node
-import { keepCompiledCode } from './compiled-code.ts';
+import { enableCompileCache } from 'node:module';
+import { privateCacheFolder } from './private-cache-folder.ts';
 
-keepCompiledCode(process.env);
-// Only now, so that what it loads is kept.
+// Node keeps the code that it compiles of this program, which makes every later start faster. Code in that folder runs as
+// this user, so it is one that no other user may write, never Node's default below /tmp; without one, a start takes longer.
+if (process.env['NODE_COMPILE_CACHE'] === undefined) {
+  const folder = privateCacheFolder(process.env, 'compiled');
+  if (folder !== undefined) enableCompileCache(folder);
+}
+// Loaded after that, so that its code is kept.
 const { main } = await import('./main.ts');
 await main();

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 
-export const FORMATS = ['json', 'table', 'wide', 'name'] as const;
+const FORMATS = ['json', 'table', 'wide', 'name'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Flags that every command takes, before or after its name (specification, "Command-line client"). */

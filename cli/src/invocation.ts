@@ -1,5 +1,5 @@
+import type { Readable } from 'node:stream';
 import type { GlobalFlags } from './global-flags.ts';
-import type { Terminal } from './terminal.ts';
 
 /** What surrounds one run of a command. */
 export interface Invocation {
@@ -23,3 +23,14 @@ export type Run<Operands extends readonly unknown[] = readonly unknown[], Option
   operands: Operands,
   options: Options,
 ) => Promise<void>;
+
+/** Where a command reads and writes. Data goes to `out` and everything else to `err`, so that a pipe gets data alone. */
+interface Terminal {
+  out(text: string | Uint8Array): void;
+  err(text: string): void;
+  readonly stdin: Readable;
+  /** Whether a person sits at the stream. */
+  readonly interactive: { readonly in: boolean; readonly out: boolean; readonly err: boolean };
+  /** Width of stdout in columns; undefined where it is no terminal, and nothing has to fit. */
+  readonly columns: number | undefined;
+}

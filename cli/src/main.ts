@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import { EXIT_CODES } from './exit-codes.ts';
+import { EXIT_CODES } from './failure.ts';
 import { run, told } from './run.ts';
 
 /** Runs the command line of this process; the only place that knows of one. */

@@ -1,7 +1,5 @@
-import type { ExitName } from './exit-codes.ts';
-import { Failure, failureLine } from './failure.ts';
+import { type ExitName, Failure, Interrupted, failureLine } from './failure.ts';
 import { DryRunDone } from './http/dry-run.ts';
-import { Interrupted } from './interrupted.ts';
 import type { Invocation } from './invocation.ts';
 import { say } from './output/say.ts';
 

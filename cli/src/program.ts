@@ -1,20 +1,28 @@
-import { Command } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
-import { agentsCommand } from './commands/agent-commands.ts';
-import { contextCommands } from './commands/context-commands.ts';
-import { examples } from './commands/examples.ts';
-import { grantsCommand } from './commands/grant-commands.ts';
-import { helpCommand } from './commands/help-command.ts';
-import { localCommands } from './commands/local-commands.ts';
-import { shortcutCommands } from './commands/shortcut-commands.ts';
-import { tokensCommand } from './commands/token-commands.ts';
-import { vaultCommand } from './commands/vault-commands.ts';
-import { webhookCommand } from './commands/webhook-commands.ts';
-import { exitCodeTable } from './exit-codes.ts';
+import { Command } from 'commander';
+import { agentsCommand } from './commands/agents/commands.ts';
+import { contextCommands } from './commands/contexts/commands.ts';
+import { type Action, type Surroundings, examples, lazily } from './commands/declare.ts';
+import { addGrants, grantsCommand } from './commands/grants/commands.ts';
+import { completionCommand } from './commands/completion/commands.ts';
+import { execCommand } from './commands/exec/commands.ts';
+import { explainCommand } from './commands/explain/commands.ts';
+import { loginCommands } from './commands/login/commands.ts';
+import {
+  createToken,
+  getToken,
+  listTokens,
+  removeTokens,
+  setToken,
+  showToken,
+  tokensCommand,
+} from './commands/tokens/commands.ts';
+import { vaultCommand } from './commands/vault/commands.ts';
+import { webhookCommand } from './commands/webhook/commands.ts';
+import { exitCodeTable } from './failure.ts';
 import { addGlobalFlags } from './global-flags.ts';
-import { lazily, type Surroundings } from './lazily.ts';
+import { plainLine } from './output/plain-line.ts';
 import { wantsColor } from './output/wants-color.ts';
-import { wrongCommandLine } from './wrong-command-line.ts';
 
 /** The whole command line, as the specification's section "Command-line client" has it. */
 export function createProgram(surroundings: Surroundings): Command {
@@ -45,14 +53,22 @@ export function createProgram(surroundings: Surroundings): Command {
   addGlobalFlags(program);
   leadingOn(program);
   const groups: readonly [string, readonly Command[]][] = [
-    ['Sign-in:', contextCommands(action)],
+    ['Sign-in:', [...loginCommands(action), ...contextCommands(action)]],
     ['Shortcuts:', shortcutCommands(action)],
     [
       'Management:',
       [tokensCommand(action), agentsCommand(action), grantsCommand(action), vaultCommand(action)],
     ],
     ['Webhook:', [webhookCommand(action)]],
-    ['Here:', [...localCommands(action), helpCommand(program)]],
+    [
+      'Here:',
+      [
+        execCommand(action),
+        completionCommand(program, surroundings),
+        explainCommand(action),
+        helpCommand(program),
+      ],
+    ],
   ];
   for (const [heading, commands] of groups) {
     program.commandsGroup(heading);
@@ -72,3 +88,50 @@ const leadingOn = (command: Command): Command =>
   command.configureOutput({
     outputError: (said, write) => write(`${wrongCommandLine(said, command)}\n`),
   });
+
+/**
+ * What a person reads of a command line that commander does not take: one line, which leads on. What stood in the place of an
+ * operand or behind a flag is not repeated: it may be a secret that was typed there, and logs keep stderr.
+ *
+ * @param said by commander; a suggestion stands on a line of its own there
+ * @param command whose flags and operands they would have been
+ */
+function wrongCommandLine(said: string, command: Command): string {
+  const shown = plainLine(
+    said
+      .trimEnd()
+      .replace(/^(error: too many arguments.*? but got \d+): .*$/s, '$1')
+      .replace(/^(error: unknown option '-[^'=]*)=.*?'($|\n)/s, "$1'$2"),
+  );
+  if (/\(Did you mean |Allowed choices/.test(shown)) return shown;
+  const dash = shown.startsWith('error: unknown option') && command.registeredArguments.length > 0;
+  return `${shown}: ${wordsOf(command)} --help${dash ? '; what begins with - and is no flag stands behind --' : ''}`;
+}
+
+const wordsOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
+
+/** `help`, for who types that first: the same as `--help` behind a command. */
+const helpCommand = (program: Command): Command =>
+  new Command('help')
+    .description('print what svault does, or what a command of it does')
+    .argument('[command...]', 'its words, such as tokens get')
+    .action((words: readonly string[]) => commandAt(program, words).help());
+
+/** @throws CommanderError where a word is no command */
+function commandAt(from: Command, [word, ...others]: readonly string[]): Command {
+  if (word === undefined) return from;
+  const next = from.commands.find((each) => each.name() === word || each.aliases().includes(word));
+  return next === undefined ? from.error(`error: unknown command '${word}'`) : commandAt(next, others);
+}
+
+/** Shortcuts for the `tokens` and `grants` commands. */
+const shortcutCommands = (action: Action): readonly Command[] => [
+  listTokens(action, 'ls').summary('list tokens: tokens list'),
+  getToken(action).summary('print a credential: tokens get'),
+  createToken(action, 'add').summary('name a token and store its secret: tokens create'),
+  setToken(action).summary('replace a secret: tokens set'),
+  showToken(action).summary('show what is known of a token: tokens show'),
+  removeTokens(action).summary('delete tokens: tokens rm'),
+  addGrants(action, 'grant').summary('let an agent have credentials: grants add'),
+];

@@ -1,10 +1,7 @@
 import { CommanderError } from 'commander';
-import { CommandEnded } from './exec/command-ended.ts';
-import { EXIT_CODES } from './exit-codes.ts';
-import { Failure, failureLine } from './failure.ts';
+import { CommandEnded, EXIT_CODES, Failure, Interrupted, failureLine } from './failure.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import { DryRunDone } from './http/dry-run.ts';
-import { Interrupted } from './interrupted.ts';
 import type { Invocation } from './invocation.ts';
 import { plainLine, plainLines } from './output/plain-line.ts';
 import { createProgram } from './program.ts';

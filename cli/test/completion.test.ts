@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SHELLS, type Shell } from '../src/completion/shells.ts';
+import { SHELLS, type Shell } from '../src/commands/completion/commands.ts';
 import { commandLine } from './command-line.ts';
 
 /** Shows its arguments, and keeps three logins; the last is none that svault would keep. */

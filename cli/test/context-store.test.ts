@@ -16,9 +16,8 @@ import { geteuid } from 'node:process';
 import { newKey } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Context, ContextSecrets, SessionSecrets } from '../src/contexts/context.ts';
-import type { ContextStore, KeptContext } from '../src/contexts/context-store.ts';
-import { localContextStore } from '../src/contexts/local-context-store.ts';
+import type { Context, ContextSecrets, KeptContext, SessionSecrets } from '../src/contexts/context.ts';
+import { type ContextStore, localContextStore } from '../src/contexts/context-store.ts';
 
 let dir: ReturnType<typeof tempDir>;
 let folder: string;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ExplainedCode } from '../src/explain/explanation.ts';
+import type { ExplainedCode } from '../src/commands/explain/explanation.ts';
 import { type CommandLine, commandLine } from './command-line.ts';
 
 let person: CommandLine;

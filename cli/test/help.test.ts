@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exitCodeTable } from '../src/exit-codes.ts';
+import { exitCodeTable } from '../src/failure.ts';
 import { type CommandLine, commandLine } from './command-line.ts';
 import { programToLookAt } from './program.ts';
 

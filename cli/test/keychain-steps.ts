@@ -1,7 +1,6 @@
 import { argv, env, stdout } from 'node:process';
-import type { Context, ContextSecrets } from '../src/contexts/context.ts';
-import type { KeptContext } from '../src/contexts/context-store.ts';
-import { localContextStore } from '../src/contexts/local-context-store.ts';
+import type { Context, ContextSecrets, KeptContext } from '../src/contexts/context.ts';
+import { localContextStore } from '../src/contexts/context-store.ts';
 
 // Runs on a bus of its own, for keychain.test.ts; prints what came of each step.
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Context, ContextSecrets } from '../src/contexts/context.ts';
-import { localContextStore } from '../src/contexts/local-context-store.ts';
+import { localContextStore } from '../src/contexts/context-store.ts';
 
 // A real keychain: Secret Service, on a bus of the test's own.
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { EXIT_CODES } from '../src/exit-codes.ts';
+import { EXIT_CODES } from '../src/failure.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 

@@ -6,8 +6,8 @@ import { json } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loopbackAnswer } from '../src/login/loopback-answer.ts';
-import { isAnswerOf, isPageOf } from '../src/login/service-identity.ts';
+import { loopbackAnswer } from '../src/commands/login/loopback-listener.ts';
+import { isAnswerOf, isPageOf } from '../src/commands/login/browser-login.ts';
 import { type CommandLine, commandLine } from './command-line.ts';
 
 // A service that means harm passes a sign-in of its own on to another one, where the same person is signed in: what they allow

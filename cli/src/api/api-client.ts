@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import type { ActingLogin } from '../contexts/acting-login.ts';
-import { actingLogin } from '../contexts/acting-login.ts';
+import { type ActingLogin, actingLogin } from '../contexts/acting-login.ts';
 import { Failure } from '../failure.ts';
 import { DryRunDone, showInstead } from '../http/dry-run.ts';
-import type { IncomingAnswer, OutgoingRequest } from '../http/outgoing-request.ts';
-import { refusalOf } from '../http/refusal.ts';
+import type { IncomingAnswer, OutgoingRequest } from '../http/send.ts';
+import { refusalOf, understood } from '../http/refusal.ts';
 import { sendPatiently } from '../http/send-patiently.ts';
-import { understood } from '../http/understood.ts';
 import type { Invocation } from '../invocation.ts';
 
 /** The service, as somebody who is signed in. Every call throws Failure for whatever is no success. */
@@ -24,7 +22,7 @@ export interface ApiClient {
   change<T>(change: Change<T>): Promise<T>;
 }
 
-export interface Change<T> {
+interface Change<T> {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;

@@ -1,7 +1,9 @@
-import { Failure } from '../failure.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { Failure, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
-import { type Ended, runProgram } from './run-program.ts';
 
 /** Docker's compose, as it is on this machine, for the project in one folder. */
 export interface ComposeEngine {
@@ -72,3 +74,63 @@ const composeEnv = (env: Invocation['env']): Record<string, string> =>
       (entry): entry is [string, string] => entry[1] !== undefined && !NOT_FOR_COMPOSE.test(entry[0]),
     ),
   );
+
+/** @throws Failure usage for a project that compose does not take; it has said why */
+export async function mustBeWhole(compose: ComposeEngine, folder: string): Promise<void> {
+  const { code } = await compose.show('config', '--quiet');
+  if (code !== 0) throw usage(`the project in ${folder} is not complete; what compose misses stands above`);
+}
+
+/** @throws Failure unavailable where no engine does */
+export async function mustAnswer(compose: ComposeEngine): Promise<void> {
+  const { code, lastLine } = await compose.try('ps');
+  if (code === 0) return;
+  throw new Failure(
+    'unavailable',
+    `no container engine answers; is Docker started, and may you use it? (${plainLine(lastLine).trim()})`,
+  );
+}
+
+/** How a program ended; 128 and more for a signal. */
+interface Ended {
+  readonly code: number;
+}
+
+interface RunOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Gets the lines of stderr, and those of stdout where nobody else gets them. */
+  readonly onLine: (line: string) => void;
+  readonly onOut?: (line: string) => void;
+}
+
+const KILLED = 128;
+
+/**
+ * Runs a program without a shell and without input; Ctrl-C ends it.
+ * @returns undefined where there is no such program
+ * @throws the abort's reason after Ctrl-C
+ */
+export async function runProgram(
+  [program, ...args]: readonly [string, ...string[]],
+  { cwd, env, signal, onLine, onOut = onLine }: RunOptions,
+): Promise<Ended | undefined> {
+  signal.throwIfAborted();
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    signal,
+    killSignal: 'SIGINT',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  createInterface({ input: child.stdout }).on('line', onOut);
+  createInterface({ input: child.stderr }).on('line', onLine);
+  try {
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code: code ?? KILLED };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

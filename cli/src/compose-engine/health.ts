@@ -8,7 +8,7 @@ export const PATIENCE_MS = 120_000;
 const PATIENCE_WITH_STOPPED_MS = 20_000;
 const PAUSE_MS = 1_000;
 
-export type ServiceState = 'healthy' | 'starting' | 'unhealthy' | 'stopped';
+type ServiceState = 'healthy' | 'starting' | 'unhealthy' | 'stopped';
 
 /**
  * The state of a service as `ps` of either version of compose shows it, such as `Up 10 seconds (healthy)`. A service that

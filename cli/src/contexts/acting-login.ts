@@ -1,9 +1,12 @@
+import { Failure, usage } from '../failure.ts';
+import { parseBaseUrl } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
-import { chosenContext, nobodySignedIn } from './chosen-context.ts';
-import type { Context, KeySecrets } from './context.ts';
-import { environmentLogin } from './environment-login.ts';
-import { keptLogin } from './kept-login.ts';
-import { localContextStore } from './local-context-store.ts';
+import { say } from '../output/say.ts';
+import { ENVIRONMENT_NAME } from './context-name.ts';
+import { type ContextStore, localContextStore, unknownContext } from './context-store.ts';
+import type { Context, ContextSecrets, KeptContext, KeySecrets, SessionSecrets } from './context.ts';
+import { KEY_FORMS, kindOfKey, shownKey } from './key-form.ts';
+import { endsSoon, renewSession } from './session-renewal.ts';
 
 /** The login that a command acts with. */
 export interface ActingLogin {
@@ -30,4 +33,117 @@ export async function actingLogin(invocation: Invocation): Promise<ActingLogin> 
   const context = await chosenContext(invocation, store);
   if (context === undefined) throw await nobodySignedIn(store);
   return keptLogin(invocation, store, context);
+}
+
+/**
+ * The login that is kept and meant: by `--context`, else by SVAULT_CONTEXT, else the current one.
+ * @returns undefined where none is the current one
+ * @throws Failure usage for a name that there is not
+ */
+export async function chosenContext(
+  invocation: Pick<Invocation, 'flags' | 'env'>,
+  store: Pick<ContextStore, 'list'>,
+): Promise<KeptContext | undefined> {
+  const { contexts, current } = await store.list();
+  const named = chosenName(invocation);
+  const found = contexts.find(({ name }) => name === (named ?? current));
+  if (found === undefined && named !== undefined) throw unknownContext(named, contexts);
+  return found;
+}
+
+/** The name that `--context` or SVAULT_CONTEXT says. */
+export function chosenName({ flags, env }: Pick<Invocation, 'flags' | 'env'>): string | undefined {
+  const { SVAULT_CONTEXT: fromEnvironment = '' } = env;
+  return flags.ctx ?? (fromEnvironment === '' ? undefined : fromEnvironment);
+}
+
+/** Where nobody is meant. */
+export async function nobodySignedIn(store: Pick<ContextStore, 'list'>): Promise<Failure> {
+  const { contexts } = await store.list();
+  return new Failure(
+    'denied',
+    contexts.length === 0
+      ? 'nobody is signed in: svault login'
+      : `no login is the current one: svault use NAME (${contexts.map(({ name }) => name).join(', ')})`,
+  );
+}
+
+/**
+ * The login of a machine: SVAULT_KEY with SVAULT_BASE_URL. Neither is kept.
+ *
+ * @returns undefined without SVAULT_KEY
+ * @throws Failure usage where one of the two is missing or malformed; an empty key too, since going on as somebody else is not
+ *   what a script meant whose key did not arrive
+ */
+export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin | undefined {
+  const { SVAULT_KEY: key, SVAULT_BASE_URL: address } = env;
+  if (key === undefined) return undefined;
+  const kind = kindOfKey(key);
+  if (kind === undefined) throw usage(`SVAULT_KEY is no key: ${KEY_FORMS}; unset it to act with a login`);
+  if (address === undefined || address === '')
+    throw usage('SVAULT_KEY needs SVAULT_BASE_URL beside it: the service that the key is of');
+  const common = { name: ENVIRONMENT_NAME, baseUrl: parseBaseUrl(address) };
+  const context: Context =
+    kind === 'agent' ? { ...common, kind, keyPrefix: shownKey(key) } : { ...common, kind, email: '' };
+  return {
+    context,
+    rememberedAs: () => nameOfKey(key),
+    authorization: async () => `Bearer ${key}`,
+    renewed: async () => undefined,
+    sealingKey: async () => undefined,
+  };
+}
+
+/**
+ * One name per key, since another key at the same service may be of another account, with another webhook. The service cannot
+ * choose it, as it could an account's id. A key has 256 random bits, so its hash gives nothing away.
+ */
+async function nameOfKey(key: string): Promise<string> {
+  const { hash } = await import('node:crypto');
+  return `${ENVIRONMENT_NAME}:${hash('sha256', `svault key ${key}`, 'base64url')}`;
+}
+
+/** A login that is kept on this machine. Its secrets are read when they are needed first. */
+export function keptLogin(
+  invocation: Invocation,
+  store: Pick<ContextStore, 'secretsOf' | 'replaceSecrets'>,
+  context: KeptContext,
+): ActingLogin {
+  let known: ContextSecrets | undefined;
+  const secrets = async (): Promise<ContextSecrets> => (known ??= await store.secretsOf(context));
+  /** Renews once, however many ask: whoever comes second finds what the first got. */
+  const renewWhere = async (isNeeded: (session: SessionSecrets) => boolean): Promise<ContextSecrets> =>
+    (known = await store.replaceSecrets(context, async (present) =>
+      present.kind === 'session' && isNeeded(present) ? renewSession(invocation, context, present) : present,
+    ));
+
+  return {
+    context,
+    rememberedAs: async () => context.name,
+    authorization: async () => {
+      const present = await secrets();
+      const isOver = (session: SessionSecrets): boolean => endsSoon(session, Date.now());
+      return bearer(present.kind === 'session' && isOver(present) ? await renewWhere(isOver) : present);
+    },
+    renewed: async () => {
+      const refused = await secrets();
+      if (refused.kind !== 'session') return undefined;
+      return bearer(await renewWhere(({ accessToken }) => accessToken === refused.accessToken));
+    },
+    sealingKey: async () => {
+      const present = await secrets();
+      return present.kind === 'key' ? present.sealingKey : undefined;
+    },
+  };
+}
+
+const bearer = (secrets: ContextSecrets): string =>
+  `Bearer ${secrets.kind === 'session' ? secrets.accessToken : secrets.key}`;
+
+/** Says that commands will not act with the login that was just chosen, where the environment says otherwise. */
+export function sayWhatGoesBefore(invocation: Invocation, name: string): void {
+  const { SVAULT_KEY: key, SVAULT_CONTEXT: chosen = '' } = invocation.env;
+  if (key !== undefined) say(invocation, 'SVAULT_KEY is set: commands act with it until it is unset');
+  else if (chosen !== '' && chosen !== name)
+    say(invocation, `SVAULT_CONTEXT is set: commands act with ${chosen} until it is unset`);
 }

@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { geteuid } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { systemCode, systemReason } from '../system-reason.ts';
@@ -56,5 +57,50 @@ export async function makeFolder(path: string): Promise<void> {
     throw new Failure('failed', `${path} cannot be made: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, {
       cause: error,
     });
+  }
+}
+
+/** A process that ended without letting go holds nobody up for longer; one that works says so in between. */
+const STALE_AFTER_MS = 10_000;
+/** Longer than a service is waited for. */
+const PATIENCE_MS = 90_000;
+const PAUSE_MS = 40;
+
+/**
+ * Runs an action that no other process of this user runs meanwhile.
+ * @param options.folder that is there
+ * @param options.name of what is locked
+ * @throws Failure where nothing can be written there, or somebody else goes on for too long
+ */
+export async function whileLocked<T>(
+  { folder, name, signal }: { readonly folder: string; readonly name: string; readonly signal: AbortSignal },
+  action: () => Promise<T>,
+): Promise<T> {
+  const release = await acquire(folder, name, signal);
+  try {
+    return await action();
+  } finally {
+    // Somebody took it over while this process stood still; what was written by then is whole all the same.
+    await release().catch(() => undefined);
+  }
+}
+
+async function acquire(folder: string, name: string, signal: AbortSignal): Promise<() => Promise<void>> {
+  const { lock } = await import('proper-lockfile');
+  const lockfilePath = join(folder, `.${name}.lock`);
+  const options = { realpath: false, lockfilePath, stale: STALE_AFTER_MS, onCompromised: () => undefined };
+  for (const until = Date.now() + PATIENCE_MS; ;) {
+    try {
+      return await lock(join(folder, name), options);
+    } catch (error) {
+      if (systemCode(error) !== 'ELOCKED')
+        throw new Failure('failed', `${folder} cannot be written: ${systemReason(error)}`, { cause: error });
+      if (Date.now() > until)
+        throw new Failure(
+          'failed',
+          `another svault is still writing (${lockfilePath}); try again when it has ended`,
+        );
+    }
+    await sleep(PAUSE_MS * (0.5 + Math.random()), undefined, { signal });
   }
 }

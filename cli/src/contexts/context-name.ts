@@ -1,6 +1,8 @@
 import { usage } from '../failure.ts';
 import type { Context } from './context.ts';
-import { ENVIRONMENT_NAME } from './environment-login.ts';
+
+/** What the login of SVAULT_KEY is called; no login that is kept is called so. */
+export const ENVIRONMENT_NAME = 'env';
 
 const MAX_CHARACTERS = 64;
 const FORM = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** A login that is kept under a name: where, and as whom. Holds no secret. */
 export type Context = AdminContext | AgentContext;
 
@@ -38,3 +40,30 @@ export interface KeySecrets {
   /** Private JWK that sealed credentials are opened with; of agents. */
   readonly sealingKey?: Readonly<Record<string, string>> | undefined;
 }
+
+/** As they are kept, in a file or a keychain. */
+export const contextSecretsSchema: z.ZodType<ContextSecrets> = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('session'),
+    accessToken: z.string(),
+    accessExpiresAt: z.string(),
+    refreshToken: z.string(),
+  }),
+  z.object({
+    kind: z.literal('key'),
+    key: z.string(),
+    sealingKey: z.record(z.string(), z.string()).optional(),
+  }),
+]);
+
+/** Where the secrets of a login are: in the system's keychain, or in a file that its user alone can read. */
+type SecretsHome = 'keychain' | 'file';
+
+/** A login that is kept, and where its secrets are. */
+export type KeptContext = Context & {
+  readonly secrets: {
+    readonly home: SecretsHome;
+    /** New with each sign-in, so that no secret is ever taken for that of another service or person. */
+    readonly id: string;
+  };
+};

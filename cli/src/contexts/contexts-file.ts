@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { safeAddress } from '../http/service-address.ts';
 import { isContextName } from './context-name.ts';
-import type { KeptContext } from './context-store.ts';
-import { type KeptDocument, keptDocument } from './kept-document.ts';
+import type { KeptContext } from './context.ts';
+import { type KeptDocument, keptDocument } from './private-file.ts';
 
 const common = {
   // A file that was changed by hand must not lead a key to where it would be read on the way.
@@ -28,7 +28,7 @@ export interface KeptContexts {
 }
 
 /** `contexts.json` of a folder. */
-export interface ContextsFile {
+interface ContextsFile {
   read(): Promise<KeptContexts>;
   write(kept: KeptContexts): Promise<void>;
 }

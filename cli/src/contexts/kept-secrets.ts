@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { z } from 'zod';
 import { Failure } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
-import { contextSecretsSchema } from './context-secrets-schema.ts';
-import type { KeptContext } from './context-store.ts';
-import type { ContextSecrets } from './context.ts';
+import { type ContextSecrets, type KeptContext, contextSecretsSchema } from './context.ts';
 import { type Keychain, KeychainAway } from './keychain.ts';
-import type { SecretsFile } from './secrets-file.ts';
+import { keptDocument, rehearsePrivateFile } from './private-file.ts';
 
 const ID_BYTES = 12;
 
 /** Where secrets of new logins go, and those of each login are found: in the keychain, else in the file. */
-export interface KeptSecrets {
+interface KeptSecrets {
   /** Puts them where they are kept from now on; those for the file only once {@link writeFile} says so. */
   add(name: string, secrets: ContextSecrets): Promise<KeptContext['secrets'] & { readonly note: string }>;
   /** @throws Failure */
@@ -103,4 +103,34 @@ async function reached<T>({ name }: KeptContext, action: () => Promise<T>): Prom
       { cause: error },
     );
   }
+}
+
+const documentSchema = z.object({ secrets: z.record(z.string(), contextSecretsSchema) });
+
+/** `secrets.json` of a folder, for where there is no keychain. */
+interface SecretsFile {
+  readonly path: string;
+  read(id: string): Promise<ContextSecrets | undefined>;
+  /** @throws Failure where nothing could be written now */
+  rehearse(): Promise<void>;
+  /** Changes it, and forgets whatever is not in use any more. Only under the folder's lock. */
+  write(changed: ReadonlyMap<string, ContextSecrets>, inUse: ReadonlySet<string>): Promise<void>;
+}
+
+export function secretsFile(folder: string): SecretsFile {
+  const file = keptDocument(join(folder, 'secrets.json'), documentSchema);
+  return {
+    path: file.path,
+    read: async (id) => {
+      const { secrets = {} } = (await file.read()) ?? {};
+      return Object.hasOwn(secrets, id) ? secrets[id] : undefined;
+    },
+    rehearse: () => rehearsePrivateFile(file.path),
+    write: async (changed, inUse) => {
+      const present = Object.entries((await file.read())?.secrets ?? {});
+      const kept = [...present, ...changed].filter(([id]) => inUse.has(id));
+      if (kept.length === 0 && present.length === 0) return;
+      await file.write({ secrets: Object.fromEntries(kept) });
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** Who a key makes of its holder. */
-export type KeyKind = 'admin' | 'agent';
+type KeyKind = 'admin' | 'agent';
 
 /**
  * Form of a key, as `isWellFormedKey` of `@svault/shared` has it, which takes longer to load than a command should wait; a test

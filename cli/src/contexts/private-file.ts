@@ -3,7 +3,9 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { geteuid } from 'node:process';
+import type { z } from 'zod';
 import { Failure } from '../failure.ts';
+import { jsonIn } from '../json-in.ts';
 import { systemCode, systemReason } from '../system-reason.ts';
 import { checkFolder } from './config-folder.ts';
 
@@ -17,7 +19,7 @@ const OTHERS = 0o077;
  * @returns undefined where there is none
  * @throws Failure for a file that others may read or write, that is somebody else's, too large, or no file
  */
-export async function readPrivateFile(path: string): Promise<string | undefined> {
+async function readPrivateFile(path: string): Promise<string | undefined> {
   if (!(await checkFolder(dirname(path)))) return undefined;
   try {
     // Opened first and looked at then, so that nothing can take its place in between; a pipe does not make it wait.
@@ -77,7 +79,7 @@ export async function rehearsePrivateFile(path: string): Promise<void> {
  * Writes a file for this user alone, whole or not at all, whenever the power fails.
  * @throws Failure where it cannot be written
  */
-export async function writePrivateFile(path: string, text: string): Promise<void> {
+async function writePrivateFile(path: string, text: string): Promise<void> {
   const folder = dirname(path);
   const next = besides(path);
   try {
@@ -118,3 +120,40 @@ async function removeLeftovers(path: string): Promise<void> {
 
 const cannotBeWritten = (path: string, error: unknown): Failure =>
   new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });
+
+/** Of what is kept; a later one may mean something else. */
+const VERSION = 1;
+
+/** A JSON file of this user's, with a version. */
+export interface KeptDocument<T> {
+  readonly path: string;
+  /** @returns undefined where there is none. @throws Failure */
+  read(): Promise<T | undefined>;
+  /** @throws Failure */
+  write(document: T): Promise<void>;
+}
+
+/** @param schema without the version */
+export function keptDocument<T extends object>(path: string, schema: z.ZodType<T>): KeptDocument<T> {
+  const damaged = (): Failure =>
+    new Failure('failed', `${path} is damaged: repair it, or delete it and sign in again`);
+  return {
+    path,
+    read: async () => {
+      const text = await readPrivateFile(path);
+      if (text === undefined) return undefined;
+      const document = jsonIn(text);
+      if (typeof document !== 'object' || document === null || !('version' in document)) throw damaged();
+      if (typeof document.version === 'number' && document.version > VERSION)
+        throw new Failure(
+          'failed',
+          `${path} was written by a newer svault: use that one, or another SVAULT_CONFIG_DIR`,
+        );
+      const parsed = schema.safeParse(document);
+      if (document.version !== VERSION || !parsed.success) throw damaged();
+      return parsed.data;
+    },
+    write: (document) =>
+      writePrivateFile(path, `${JSON.stringify({ version: VERSION, ...document }, null, 2)}\n`),
+  };
+}

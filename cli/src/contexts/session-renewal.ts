@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { Failure } from '../failure.ts';
-import type { IncomingAnswer, OutgoingRequest } from '../http/outgoing-request.ts';
-import { send } from '../http/send.ts';
-import { understood } from '../http/understood.ts';
+import { type IncomingAnswer, type OutgoingRequest, send } from '../http/send.ts';
+import { understood } from '../http/refusal.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Context, SessionSecrets } from './context.ts';
 

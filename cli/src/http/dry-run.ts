@@ -1,6 +1,5 @@
 import type { Invocation } from '../invocation.ts';
-import type { OutgoingRequest } from './outgoing-request.ts';
-import { shownBody, shownUrl } from './shown-request.ts';
+import { type OutgoingRequest, shownBody, shownUrl } from './send.ts';
 
 /** Nothing is left to show under `--dry-run`; ends a command with exit code 0. */
 export class DryRunDone extends Error {

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import type { ExitName } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import { type ExitName, Failure } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { plainLine } from '../output/plain-line.ts';
-import type { IncomingAnswer } from './outgoing-request.ts';
+import type { IncomingAnswer } from './send.ts';
 
 const bodySchema = z.object({
   error: z.string(),
@@ -63,3 +62,17 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
 
 const secondsIn = (header: string | undefined): number | undefined =>
   header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
+
+/**
+ * What an answer says.
+ * @param from who answered
+ * @throws Failure for a refusal, and for what no svault answers
+ */
+export function understood<T>(answer: IncomingAnswer, from: URL, schema: z.ZodType<T>): T {
+  if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, from);
+  const read = schema.safeParse(answer.text === '' ? undefined : jsonIn(answer.text));
+  if (read.success) return read.data;
+  throw new Failure('failed', `${from.host} does not answer as a svault does; is the address right?`, {
+    cause: read.error,
+  });
+}

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Invocation } from '../invocation.ts';
-import type { IncomingAnswer, OutgoingRequest } from './outgoing-request.ts';
-import { send } from './send.ts';
+import { type IncomingAnswer, type OutgoingRequest, send } from './send.ts';
 
 /** Tries of a GET in all. */
 const TRIES = 4;

@@ -1,9 +1,6 @@
 import type { IncomingMessage, request as requestOf } from 'node:http';
 import { Failure } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { networkFailure } from './network-failure.ts';
-import type { IncomingAnswer, OutgoingRequest } from './outgoing-request.ts';
-import { shownUrl } from './shown-request.ts';
 
 /** Longer than the service waits for a webhook. */
 const PATIENCE_MS = 60_000;
@@ -70,4 +67,97 @@ async function readWhole(answer: IncomingMessage, url: URL): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** Of Node's TLS, beside those that begin with CERT_ and ERR_TLS_. */
+const CERTIFICATE_CODES = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+];
+
+/** Why there is no answer, in one line. @param error of the request or of its answer */
+export function networkFailure(error: unknown, { host }: URL): Failure {
+  const code = codeOf(error);
+  const said = (exit: 'failed' | 'unavailable', message: string): Failure =>
+    new Failure(exit, message, { cause: error });
+  if (code.startsWith('CERT_') || code.startsWith('ERR_TLS_') || CERTIFICATE_CODES.includes(code))
+    return said(
+      'failed',
+      `the certificate of ${host} does not verify (${code}); for an authority of your own, set NODE_EXTRA_CA_CERTS to its file`,
+    );
+  if (/^(?:ERR_SSL_|EPROTO$|HPE_(?!HEADER_OVERFLOW))/.test(code))
+    return said('failed', `${host} does not speak what its address says (${code}); is the address right?`);
+  switch (code) {
+    case 'ECONNREFUSED':
+      return said('unavailable', `nothing listens at ${host}`);
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return said('unavailable', `there is no address for ${host}; are you online?`);
+    case 'HPE_HEADER_OVERFLOW':
+      return said('failed', `${host} answers more than a svault would`);
+    case 'TimeoutError':
+      return said('unavailable', `${host} did not answer in time`);
+    default:
+      return said('unavailable', `${host} cannot be reached (${code})`);
+  }
+}
+
+/** The innermost: an address family that failed stands in an AggregateError. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return error.name;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  return error.cause === undefined ? error.message : codeOf(error.cause);
+}
+
+/** A request that a command sends. */
+export interface OutgoingRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly url: URL;
+  /** The whole value of `Authorization`; shown nowhere. */
+  readonly authorization?: string | undefined;
+  /** To be sent as JSON. */
+  readonly body?: object | undefined;
+  /** Members of the body whose values are shown nowhere; true: none of its values is. */
+  readonly secretMembers?: readonly string[] | true | undefined;
+}
+
+/** What came back, whole. */
+export interface IncomingAnswer {
+  readonly status: number;
+  /** By their names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+  /** What `text` was read from, for whom it matters that it is UTF-8. */
+  readonly bytes: Uint8Array;
+}
+
+const HIDDEN = '…';
+/** Query parameters that are as good as a credential. */
+const SECRET_PARAMETERS = ['ticket', 'token', 'code', 'key'];
+
+/** An address without what must not be shown. */
+export function shownUrl(url: URL): string {
+  const shown = new URL(url);
+  for (const name of SECRET_PARAMETERS)
+    if (shown.searchParams.has(name)) shown.searchParams.set(name, HIDDEN);
+  return shown.href.replaceAll(encodeURIComponent(HIDDEN), HIDDEN);
+}
+
+/** A body without what must not be shown; its members stay, so that a reader sees what would be sent. */
+export function shownBody({
+  body,
+  secretMembers = [],
+}: Pick<OutgoingRequest, 'body' | 'secretMembers'>): object | undefined {
+  if (body === undefined) return undefined;
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]: [string, unknown]) => [
+      name,
+      secretMembers === true || secretMembers.includes(name) ? HIDDEN : value,
+    ]),
+  );
 }

@@ -3,12 +3,10 @@ import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import type { Format } from '../global-flags.ts';
 import type { Invocation } from '../invocation.ts';
-import { cut } from './cut.ts';
-import { fit } from './fit.ts';
+import { cut, fit } from './table.ts';
 import { jsonText } from './json-text.ts';
 import { exactLine, plainLine } from './plain-line.ts';
-import { printDone, printList, printOne, type Shape } from './print.ts';
-import { distance, timeAndDistance } from './shown-time.ts';
+import { type Shape, distance, printDone, printList, printOne, timeAndDistance } from './print.ts';
 
 interface Star {
   readonly name: string;

@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import type { Invocation } from '../invocation.ts';
 import { jsonText } from './json-text.ts';
 import { exactLine, plainLine, plainLines } from './plain-line.ts';
-import { distance, timeAndDistance } from './shown-time.ts';
 import { say } from './say.ts';
 import { renderTable } from './table.ts';
 
@@ -87,7 +86,7 @@ export function printOne<T>(invocation: Invocation, item: T, shape: Shape<T>): v
 }
 
 /** A change that is made. */
-export interface Done {
+interface Done {
   /** For a person. */
   readonly said: string;
   /** What the service answered; printed with `--format json`. */
@@ -123,3 +122,33 @@ const toned = (text: string, tone: Tone | undefined): string =>
 /** A command behind a pipe gets the name as it is: without its invisible characters it could be the name of another thing. */
 const nameLine = ({ terminal }: Invocation, name: string): string =>
   `${terminal.interactive.out ? plainLine(name) : exactLine(name)}\n`;
+
+const MINUTE_MS = 60_000;
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+] as const;
+/** Beyond it a date says more than a number of days. */
+const MAX_MS = 60 * 86_400_000;
+
+/**
+ * A time as people read it in a table: `now`, `5 min ago`, `in 29 d`; a date for one that is far away.
+ * @param time ISO 8601; a text that is none comes back as it is
+ */
+export function distance(time: string, nowMs: number): string {
+  const atMs = Date.parse(time);
+  if (Number.isNaN(atMs)) return time;
+  const apartMs = Math.abs(atMs - nowMs);
+  if (apartMs > MAX_MS) return new Date(atMs).toISOString().slice(0, 10);
+  if (apartMs < MINUTE_MS) return 'now';
+  // One day and 23 hours are no day: a larger unit begins with two of it.
+  const [name, ms] = UNITS.find(([, unitMs]) => apartMs >= 2 * unitMs) ?? ['min', MINUTE_MS];
+  const count = `${Math.floor(apartMs / ms)} ${name}`;
+  return atMs > nowMs ? `in ${count}` : `${count} ago`;
+}
+
+/** A time by itself: as the service said it, and how far away that is. */
+export function timeAndDistance(time: string, nowMs: number): string {
+  const far = distance(time, nowMs);
+  return time.startsWith(far) ? time : `${time} (${far})`;
+}

@@ -1,7 +1,5 @@
-import { styleText } from 'node:util';
 import stringWidth from 'string-width';
-import { cut } from './cut.ts';
-import { fit } from './fit.ts';
+import { styleText } from 'node:util';
 
 type TextStyle = Parameters<typeof styleText>[0];
 
@@ -11,7 +9,7 @@ interface Cell {
   readonly tone?: TextStyle | undefined;
 }
 
-export interface Table {
+interface Table {
   /** In the order of their importance. @see fit */
   readonly columns: readonly { readonly title: string; readonly whole?: boolean | undefined }[];
   readonly rows: readonly (readonly Cell[])[];
@@ -60,4 +58,62 @@ function line(cells: readonly Cell[], widths: readonly number[], color: boolean)
     owed += width - stringWidth(fitting) + GAP;
   }
   return shown;
+}
+
+/** What a column needs of a terminal's width, in columns of the terminal. */
+interface ColumnNeed {
+  /** Of its widest cell. */
+  readonly natural: number;
+  /** With less it says nothing any more; at most `natural`. */
+  readonly least: number;
+}
+
+/**
+ * Shares a width among columns. Those that need little get what they need; the others share the rest evenly. Where one would
+ * get less than its least, columns are left out from the last on; the first always stays.
+ *
+ * @param needs in the order of their importance
+ * @param gap between two columns
+ * @returns a width for each column that stays; shorter than `needs` where columns are left out
+ */
+export function fit(needs: readonly ColumnNeed[], width: number, gap: number): number[] {
+  for (let count = needs.length; count > 1; count -= 1) {
+    const kept = needs.slice(0, count);
+    const available = width - gap * (count - 1);
+    if (sum(kept.map(({ least }) => least)) <= available) return shared(kept, available);
+  }
+  const [first] = needs;
+  return first === undefined ? [] : [Math.max(1, Math.min(first.natural, width))];
+}
+
+/** Under the highest cap that they all fit under; what is left then goes to the first that can use it. */
+function shared(needs: readonly ColumnNeed[], available: number): number[] {
+  const under = (cap: number): number[] =>
+    needs.map(({ natural, least }) => Math.min(natural, Math.max(least, cap)));
+  let cap = 0;
+  for (let step = 2 ** 20; step >= 1; step /= 2) if (sum(under(cap + step)) <= available) cap += step;
+  let left = available - sum(under(cap));
+  return under(cap).map((width, index) => {
+    const more = Math.min(left, 1, (needs[index]?.natural ?? 0) - width);
+    left -= more;
+    return width + more;
+  });
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+const segmenter = new Intl.Segmenter();
+const MARK = '…';
+
+/** The text within a width in columns of a terminal; one that is longer ends in `…`. Nothing that shows as one is halved. */
+export function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width - 1) break;
+    kept += segment;
+  }
+  return kept.trimEnd() + MARK;
 }

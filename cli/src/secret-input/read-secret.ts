@@ -5,7 +5,7 @@ import { promptSecret } from './prompt-secret.ts';
 import { readFileBounded, readStreamBounded } from './read-bounded.ts';
 
 /** Where a secret may come from. */
-export interface SecretSource {
+interface SecretSource {
   /** What is asked for, such as "Secret of github". */
   readonly question: string;
   /** `-`: stdin. */

@@ -1,16 +1,15 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
-import type { ActingLogin } from '../contexts/acting-login.ts';
-import { configFolder, makeFolder } from '../contexts/config-folder.ts';
-import { ENVIRONMENT_NAME } from '../contexts/environment-login.ts';
-import { whileLocked } from '../contexts/folder-lock.ts';
-import { type KeptDocument, keptDocument } from '../contexts/kept-document.ts';
+import { type ActingLogin } from '../contexts/acting-login.ts';
+import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
+import { configFolder, makeFolder, whileLocked } from '../contexts/config-folder.ts';
+import { type KeptDocument, keptDocument } from '../contexts/private-file.ts';
 import { Failure, usage } from '../failure.ts';
 import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
-import { webhookOf } from './webhook-of.ts';
+import { webhookOf, webhookSchema } from './webhook-view.ts';
 
 /** By login and address of its service: where its webhook is. Two logins at one service may be of two vaults. */
 const documentSchema = z.object({ webhooks: z.record(z.string(), z.string()) });
@@ -165,7 +164,6 @@ function mustBeSaid(said: string, webhookUrl: string, undone: string): void {
 
 /** @returns undefined where none is bound, and to a member, who is not told */
 async function boundWebhook(client: ApiClient): Promise<string | undefined> {
-  const { webhookSchema } = await import('../webhook/webhook-view.ts');
   try {
     const { url } = await client.read('/api/webhook', webhookSchema);
     const address = url === undefined ? undefined : safeAddress(`${url}/v1/store`);
@@ -194,7 +192,7 @@ async function askAbout(
       `${found}. ${undone}. If that is your webhook, say so once: export SVAULT_WEBHOOK_URL=${webhookUrl}`,
     );
   say(invocation, found);
-  const { confirm } = await import('../secret-input/confirm.ts');
+  const { confirm } = await import('../secret-input/ask.ts');
   const question =
     known === undefined ? 'Is that your webhook?' : 'Did you move it, and is that where it is?';
   await confirm(invocation, question, {});

@@ -3,15 +3,14 @@ import { z } from 'zod';
 import type { ActingLogin } from '../contexts/acting-login.ts';
 import { Failure } from '../failure.ts';
 import { DryRunDone, SOME_WEBHOOK, showInstead } from '../http/dry-run.ts';
-import type { OutgoingRequest } from '../http/outgoing-request.ts';
-import { send } from '../http/send.ts';
+import { type OutgoingRequest, send } from '../http/send.ts';
 import { safeAddress } from '../http/service-address.ts';
-import { understood } from '../http/understood.ts';
+import { understood } from '../http/refusal.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { say } from '../output/say.ts';
 import { mustBeKnown } from './known-webhook.ts';
-import { webhookOf } from './webhook-of.ts';
+import { webhookOf } from './webhook-view.ts';
 
 /** Where a secret goes: straight to the webhook, with a ticket of the service, which never sees it (protocol 5.5). */
 export const storeAddressSchema = z.looseObject({
@@ -41,7 +40,7 @@ const SHOWN_MEMBERS = [
 ];
 
 /** A store address that the login's secrets may be sent to. */
-export interface StoreDestination {
+interface StoreDestination {
   readonly url: URL;
   readonly ticket: string;
 }

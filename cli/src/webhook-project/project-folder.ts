@@ -1,11 +1,11 @@
+import { COMPOSE_FILE, ENV_FILE } from '@svault/compose/webhook-project/compose-project';
+import { readEnvFile } from '@svault/compose/webhook-project/env-file';
+import { TUNNEL_METHODS, type TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
+import type { Stats } from 'node:fs';
 import { lstat, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getegid, geteuid } from 'node:process';
 import { usage } from '../failure.ts';
-import { COMPOSE_FILE, ENV_FILE } from '@svault/compose/webhook-project/compose-project';
-import { readEnvFile } from '@svault/compose/webhook-project/env-file';
-import { mustNotBeOfOthers } from './not-of-others.ts';
-import { TUNNEL_METHODS, type TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
 
 /** A project that `init` wrote. */
 export interface Project {
@@ -57,4 +57,19 @@ export async function requireProject(folder: string): Promise<Project> {
   throw usage(
     `there is no webhook project in ${folder}: name the folder that has one, or write one with svault webhook init`,
   );
+}
+
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * What compose runs may do anything on this machine: so nobody but this user and root may have put it there, or change it.
+ * @throws Failure usage that says what is wrong with it
+ */
+export function mustNotBeOfOthers(path: string, { uid, mode }: Pick<Stats, 'uid' | 'mode'>): void {
+  const me = geteuid?.() ?? 0;
+  const isOfOthers = uid !== me && uid !== 0 && me !== 0;
+  if (isOfOthers || (mode & WRITABLE_BY_OTHERS) !== 0)
+    throw usage(
+      `${path} belongs to somebody else or can be changed by others${isOfOthers ? '' : ` (chmod go-w ${path})`}; it is not used`,
+    );
 }

@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 import { Failure, usage } from '../failure.ts';
-import { mustNotBeOfOthers } from './not-of-others.ts';
+import { mustNotBeOfOthers } from './project-folder.ts';
 import type { ProjectFile, SecretFile } from '@svault/compose/webhook-project/project-file';
 
 export interface WholeProject {

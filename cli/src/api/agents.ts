@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { Failure, usage } from '../failure.ts';
+import { unique } from '../one-by-one.ts';
+import { plainLine } from '../output/plain-line.ts';
+import type { ApiClient } from './api-client.ts';
+
+/** An agent, as the service describes it (contract, "Management routes"). */
+export const agentSchema = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  status: z.string(),
+  mcpEnabled: z.boolean(),
+  sealingKeyThumbprint: z.string().optional(),
+  createdAt: z.string(),
+  lastUsedAt: z.string().nullable(),
+  keyPrefix: z.string(),
+});
+export type Agent = z.infer<typeof agentSchema>;
+
+/** @param id of an agent */
+export const agentPath = (id: string): string => `/api/agents/${encodeURIComponent(id)}`;
+
+const namedSchema = z.looseObject({ id: z.string(), name: z.string() });
+
+/** Which agent is meant, and what it is called. */
+export interface AgentReference {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * The id of the agent that is meant (contract, "CLI").
+ * @param reference an id or a name; under `--dry-run` nothing is asked, and a name stands for its id
+ * @throws Failure usage for a name that several have, with their ids; notFound
+ */
+export const agentId = async (client: ApiClient, reference: string): Promise<string> =>
+  (await agentReferred(client, reference)).id;
+
+/**
+ * As `agentId`, with the agent's name. An id goes before a name, so that no agent can be called by another's id; a deleted
+ * agent has its id alone, since its name may be another's by now.
+ */
+export async function agentReferred(client: ApiClient, reference: string): Promise<AgentReference> {
+  if (reference.trim() === '') throw usage('an empty text names no agent; give its name or its id');
+  if (client.dryRun) return { id: reference, name: reference };
+  return (await agentWithId(client, reference)) ?? agentCalled(client, reference);
+}
+
+async function agentWithId(client: ApiClient, reference: string): Promise<AgentReference | undefined> {
+  if (!/^agt_[\w-]+$/.test(reference)) return undefined;
+  try {
+    return await client.read(`/api/agents/${reference}`, namedSchema);
+  } catch (error) {
+    if (error instanceof Failure && error.exit === 'notFound') return undefined;
+    throw error;
+  }
+}
+
+/** Two texts that look the same are the same name, in whatever form a terminal typed them. */
+async function agentCalled(client: ApiClient, reference: string): Promise<AgentReference> {
+  const wanted = reference.normalize();
+  const agents = await client.readAll('/api/agents', namedSchema);
+  const [first, ...others] = agents.filter(({ name }) => name.normalize() === wanted);
+  if (first !== undefined && others.length === 0) return first;
+  if (first !== undefined)
+    throw usage(
+      `${1 + others.length} agents are called ${reference}; give the id of the one that is meant: ${listed([first, ...others].map(({ id }) => id))}`,
+    );
+  const alike = unique(agents.map(({ name }) => name).filter((name) => looksLike(name, reference)));
+  throw new Failure(
+    'notFound',
+    alike.length === 0
+      ? `there is no agent ${reference}; svault agents list shows those there are`
+      : `there is no agent ${reference}; like it: ${listed(alike)}`,
+  );
+}
+
+const SHOWN = 10;
+
+const listed = (items: readonly string[]): string =>
+  [...items.slice(0, SHOWN), ...(items.length > SHOWN ? ['…'] : [])].map(plainLine).join(', ');
+
+function looksLike(name: string, reference: string): boolean {
+  const [one, other] = [name.toLowerCase(), reference.toLowerCase()];
+  return one.startsWith(other) || other.startsWith(one);
+}

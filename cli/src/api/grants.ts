@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { agentPath } from './agents.ts';
+
+/** A grant, as the service describes it (contract, "Management routes"). */
+export const grantSchema = z.looseObject({
+  id: z.string(),
+  serviceName: z.string(),
+  status: z.string(),
+  /** Null: until revoked. */
+  grantExpiresAt: z.string().nullable(),
+  refreshPolicy: z.string(),
+  sourceGroupId: z.string().nullable(),
+  createdAt: z.string(),
+});
+export type Grant = z.infer<typeof grantSchema>;
+
+/** @param agentId of the agent that has them */
+export const grantsPath = (agentId: string): string => `${agentPath(agentId)}/grants`;

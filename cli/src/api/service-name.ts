@@ -1,0 +1,36 @@
+import { isServiceName } from '@svault/shared';
+import { Failure, usage } from '../failure.ts';
+import { plainLine } from '../output/plain-line.ts';
+
+/**
+ * A service name as somebody typed it (protocol section 5). Terminals spell an umlaut in one way or another: the name has it
+ * in one.
+ * @throws Failure usage
+ */
+export function serviceNameFrom(text: string): string {
+  const name = text.normalize();
+  if (isServiceName(name)) return name;
+  throw usage(
+    `“${plainLine(text).slice(0, 150)}” is no name of a token: 1 to 128 characters, no “/”, no control characters, no spaces around it`,
+  );
+}
+
+/** @param name as `serviceNameFrom` gives it */
+export const tokenPath = (name: string): string => `/api/tokens/${encodeURIComponent(name)}`;
+
+/**
+ * Has a call of the service that is about a token, and says more where there is none: the service says the same of whatever is
+ * not there.
+ * @throws Failure
+ */
+export async function aboutToken<T>(name: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'NOT_FOUND') throw error;
+    throw new Failure('notFound', `there is no token ${name}; svault ls lists those there are`, {
+      code: error.code,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,255 @@
+import { z } from 'zod';
+import { type Agent, agentId, agentPath, agentReferred, agentSchema } from '../../api/agents.ts';
+import { apiClient, nothingSchema } from '../../api/api-client.ts';
+import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
+import { serviceNameFrom } from '../../api/service-name.ts';
+import { usage } from '../../failure.ts';
+import { grantServices } from '../grants/grant-services.ts';
+import type { Invocation, Run } from '../../invocation.ts';
+import { unique } from '../../one-by-one.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { plainLine } from '../../output/plain-line.ts';
+import {
+  type Column,
+  type Shape,
+  type Tone,
+  type View,
+  printDone,
+  printList,
+  printOne,
+} from '../../output/print.ts';
+import { say } from '../../output/say.ts';
+import { publicJwk } from '../../public-jwk.ts';
+import { confirm } from '../../secret-input/ask.ts';
+
+/** `agents list` */
+export const listAgents: Run = async (invocation) => {
+  const client = await apiClient(invocation);
+  const agents = await client.readAll('/api/agents', agentSchema);
+  printList(invocation, agents, agentsShape(agents));
+};
+
+const TONES: Readonly<Record<string, Tone>> = { suspended: 'yellow', deleted: 'red' };
+
+/**
+ * How agents are printed. By name, or by id where the name stands for several.
+ * @param agents among which a name has to be one agent's
+ */
+function agentsShape(agents: readonly Agent[]): Shape<Agent> {
+  const taken = new Set(agents.map(({ id }) => id));
+  const ambiguous = new Set<string>();
+  for (const { name } of agents) {
+    const form = name.normalize();
+    if (taken.has(form)) ambiguous.add(form);
+    taken.add(form);
+  }
+  return {
+    columns: [
+      { title: 'name', of: ({ name }) => name },
+      { title: 'status', of: ({ status }) => status, tone: ({ status }) => TONES[status], whole: true },
+      { title: 'mcp', of: ({ mcpEnabled }) => (mcpEnabled ? 'on' : 'off'), whole: true },
+      {
+        title: 'last used',
+        of: ({ lastUsedAt }, { time }) => (lastUsedAt === null ? 'never' : time(lastUsedAt)),
+        whole: true,
+      },
+      { title: 'id', of: ({ id }) => id, whole: true },
+      { title: 'description', of: ({ description }) => description, wide: true },
+      { title: 'key', of: ({ keyPrefix }) => keyPrefix, wide: true },
+      { title: 'sealing key', of: ({ sealingKeyThumbprint = '' }) => sealingKeyThumbprint, wide: true },
+      { title: 'created', of: ({ createdAt }, { time }) => time(createdAt), wide: true },
+    ],
+    name: ({ id, name }) => (ambiguous.has(name.normalize()) ? id : name),
+    none: 'there are no agents yet: svault agents create --name NAME',
+  };
+}
+
+type AgentWithGrants = Agent & { readonly grants: readonly Grant[] };
+
+/** `agents show AGENT`: the agent and what it is granted. */
+export const showAgent: Run<[agent: string]> = async (invocation, [reference]) => {
+  const client = await apiClient(invocation);
+  const id = await agentId(client, reference);
+  const [agent, grants] = await Promise.all([
+    client.read(agentPath(id), agentSchema),
+    client.readAll(grantsPath(id), grantSchema),
+  ]);
+  const { columns } = agentsShape([agent]);
+  printOne(invocation, { ...agent, grants }, { columns: [...columns, GRANTS], name: () => reference });
+};
+
+const GRANTS: Column<AgentWithGrants> = {
+  title: 'grants',
+  of: ({ grants }, view) =>
+    grants.length === 0 ? 'none' : grants.map((grant) => grantLine(grant, view)).join('\n'),
+};
+
+function grantLine({ serviceName, status, grantExpiresAt }: Grant, { time }: View): string {
+  const end = grantExpiresAt === null ? 'until revoked' : `until ${time(grantExpiresAt)}`;
+  return `${plainLine(serviceName)}: ${status === 'expired' ? 'expired, ' : ''}${end}`;
+}
+
+interface CreateOptions {
+  readonly name?: string;
+  readonly grants?: string;
+  readonly description?: string;
+  readonly mcp?: true;
+  readonly sealingKey?: string;
+}
+
+const madeSchema = z.looseObject({ agent: agentSchema, apiKey: z.string().regex(/^svagent_[!-~]+$/) });
+type Made = z.infer<typeof madeSchema>;
+
+/** `agents create`: the key, once, on stdout, whatever becomes of the grants that follow. */
+export const createAgent: Run<[], CreateOptions> = async (invocation, _, options) => {
+  const { name, grants, description, mcp, sealingKey } = options;
+  if (name === undefined || name.trim() === '') throw usage('an agent needs a name: --name');
+  const services = grants === undefined ? [] : servicesIn(grants);
+  const body = {
+    name,
+    ...(description !== undefined && { description }),
+    ...(mcp !== undefined && { mcpEnabled: mcp }),
+    ...(sealingKey !== undefined && { sealingKeyThumbprint: await sealingKeyThumbprint(sealingKey) }),
+  };
+  const client = await apiClient(invocation);
+  const made = await client.change({
+    method: 'POST',
+    path: '/api/agents',
+    body,
+    schema: madeSchema,
+    dryAnswer: imagined(name),
+  });
+  if (client.dryRun) return void (await grantServices(invocation, client, made.agent, { services }));
+  sayMade(invocation, made);
+  let granted: readonly Grant[] = [];
+  try {
+    const { done, failure } = await grantServices(invocation, client, made.agent, { services });
+    granted = done;
+    if (failure !== undefined) throw failure;
+  } finally {
+    if (invocation.flags.format === 'json') invocation.terminal.out(jsonText({ ...made, grants: granted }));
+  }
+};
+
+/** @throws Failure usage before anything is made */
+function servicesIn(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return unique(names.filter((name) => name !== '').map(serviceNameFrom));
+}
+
+/** JSON is printed whole in the end. */
+function sayMade(invocation: Invocation, { agent: { id, name }, apiKey }: Made): void {
+  const { flags, terminal } = invocation;
+  const said = `${name} (${id}) is made`;
+  switch (flags.format) {
+    case 'json':
+      return say(invocation, said);
+    case 'name':
+      return printDone(invocation, { said: `${said}; this format leaves its key out`, name });
+    case 'table':
+    case 'wide':
+      say(invocation, `${said}; its key, which is shown this once:`);
+      return terminal.out(`${apiKey}\n`);
+  }
+}
+
+/** What stands for the answer where nothing is sent. */
+const imagined = (name: string): Made => ({
+  agent: {
+    id: 'ID',
+    name,
+    description: '',
+    status: 'active',
+    mcpEnabled: false,
+    createdAt: '',
+    lastUsedAt: null,
+    keyPrefix: '',
+  },
+  apiKey: '',
+});
+
+interface EditOptions {
+  readonly name?: string;
+  readonly description?: string;
+  readonly mcp?: boolean;
+  readonly sealingKey?: string;
+}
+
+/** `agents edit AGENT` */
+export const editAgent: Run<[agent: string], EditOptions> = async (invocation, [reference], options) => {
+  const { name, description, mcp, sealingKey } = options;
+  const body = {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(mcp !== undefined && { mcpEnabled: mcp }),
+    ...(sealingKey !== undefined && {
+      sealingKeyThumbprint: sealingKey === 'none' ? null : await sealingKeyThumbprint(sealingKey),
+    }),
+  };
+  if (Object.keys(body).length === 0)
+    throw usage('nothing to change: give --name, --description, --mcp, --no-mcp or --sealing-key');
+  const client = await apiClient(invocation);
+  const agent = await agentReferred(client, reference);
+  const answer = await client.change({
+    method: 'PATCH',
+    path: agentPath(agent.id),
+    body,
+    schema: agentSchema,
+  });
+  const called = answer.name === agent.name ? agent.name : `${agent.name}, now ${answer.name},`;
+  const isRenamed = name !== undefined && reference !== agent.id;
+  printDone(invocation, { said: `${called} is changed`, answer, name: isRenamed ? answer.name : reference });
+};
+
+/**
+ * The RFC 7638 thumbprint of the public key that sealed credentials are for.
+ * @param text as `publicJwk` takes it
+ * @throws Failure usage
+ */
+async function sealingKeyThumbprint(text: string): Promise<string> {
+  const { jwkThumbprint } = await import('@svault/shared/sealed');
+  return jwkThumbprint(await publicJwk(text));
+}
+
+/** `agents rm AGENT` */
+export const removeAgent: Run<[agent: string], { readonly yes?: true }> = async (
+  invocation,
+  [reference],
+  options,
+) => {
+  const client = await apiClient(invocation);
+  const { id, name } = await agentReferred(client, reference);
+  await confirm(invocation, `Delete the agent ${name} (${id}), its key and its grants, for good?`, options);
+  await client.change({ method: 'DELETE', path: agentPath(id), schema: nothingSchema });
+  const said = `${name} (${id}) is deleted, with its key and its grants`;
+  printDone(invocation, { said, answer: { id, name, status: 'deleted' }, name: reference });
+};
+
+/** `agents suspend AGENT` */
+export const suspendAgent: Run<[agent: string]> = (invocation, [reference]) =>
+  setAgentStatus(invocation, reference, 'suspend');
+
+/** `agents resume AGENT` */
+export const resumeAgent: Run<[agent: string]> = (invocation, [reference]) =>
+  setAgentStatus(invocation, reference, 'resume');
+
+/** `agents suspend` and `agents resume`; what is so already stays, and is said in the same words. */
+async function setAgentStatus(
+  invocation: Invocation,
+  reference: string,
+  verb: 'suspend' | 'resume',
+): Promise<void> {
+  const client = await apiClient(invocation);
+  const { id, name } = await agentReferred(client, reference);
+  const answer = await client.change({
+    method: 'POST',
+    path: `${agentPath(id)}/${verb}`,
+    schema: agentSchema,
+  });
+  const said =
+    verb === 'suspend'
+      ? `${name} is suspended: all its requests are refused until svault agents resume ${reference}`
+      : `${name} is active: it gets what it is granted`;
+  // As it was given: the name may be several agents'.
+  printDone(invocation, { said, answer, name: reference });
+}

@@ -1,0 +1,73 @@
+import { Command } from 'commander';
+import { type Action, examples } from '../declare.ts';
+
+/** `agents` and all below it. An agent is named by its id or its name. */
+export function agentsCommand(action: Action): Command {
+  const agents = new Command('agents')
+    .alias('ag')
+    .summary('agents: who may ask for credentials')
+    .description('Agents: who may ask for credentials. Each has a key, which it asks with, and grants.');
+  agents
+    .command('list')
+    .description('list the agents')
+    .action(action(() => import('./actions.ts'), 'listAgents'));
+  agents
+    .command('show')
+    .description('show an agent, with its grants')
+    .argument('<agent>', AGENT)
+    .action(action(() => import('./actions.ts'), 'showAgent'));
+  agents
+    .command('create')
+    .summary('make an agent; its key is shown once')
+    .description('Make an agent. Its key is printed on stdout, this once; all else is said on stderr.')
+    .option('--name <name>', 'what it is called (needed)')
+    .option('--grants <services>', 'what it is granted at once, separated by commas')
+    .option('--description <text>', 'what it is for')
+    .option('--mcp', 'let it use the MCP endpoint')
+    .option('--sealing-key <jwk>', SEALING_KEY)
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents create --name ci --grants github,npm',
+        'svault agents create --name ci | ssh build svault login --key - --base-url https://svault.example.com',
+        'svault agents create --name ci --format json',
+      ),
+    )
+    .action(action(() => import('./actions.ts'), 'createAgent'));
+  agents
+    .command('edit')
+    .description('change an agent; what is not given stays')
+    .argument('<agent>', AGENT)
+    .option('--name <name>', 'what it is called from now on')
+    .option('--description <text>', 'what it is for')
+    .option('--mcp', 'let it use the MCP endpoint')
+    .option('--no-mcp', 'do not let it use the MCP endpoint')
+    .option('--sealing-key <jwk>', `${SEALING_KEY}; none: forget it`)
+    .addHelpText(
+      'after',
+      examples('svault agents edit ci --mcp', 'svault agents edit ci --sealing-key @ci.jwk'),
+    )
+    .action(action(() => import('./actions.ts'), 'editAgent'));
+  agents
+    .command('rm')
+    .description('delete an agent, with its key and its grants, for good')
+    .argument('<agent>', AGENT)
+    .option('-y, --yes', 'do not ask')
+    .action(action(() => import('./actions.ts'), 'removeAgent'));
+  agents
+    .command('suspend')
+    .alias('off')
+    .description('refuse all requests of an agent until it is resumed')
+    .argument('<agent>', AGENT)
+    .action(action(() => import('./actions.ts'), 'suspendAgent'));
+  agents
+    .command('resume')
+    .alias('on')
+    .description('let a suspended agent ask again')
+    .argument('<agent>', AGENT)
+    .action(action(() => import('./actions.ts'), 'resumeAgent'));
+  return agents;
+}
+
+const AGENT = 'its name or its id';
+const SEALING_KEY = 'the public key (JWK) that its sealed credentials are for, or @FILE';

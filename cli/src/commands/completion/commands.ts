@@ -1,0 +1,35 @@
+import { Argument, Command } from 'commander';
+import { examples, type Surroundings } from '../declare.ts';
+
+const SCRIPTS = {
+  bash: () => import('./bash-script.ts'),
+  zsh: () => import('./zsh-script.ts'),
+  fish: () => import('./fish-script.ts'),
+} as const;
+export type Shell = keyof typeof SCRIPTS;
+
+/** Shells that there is a completion for. */
+export const SHELLS = Object.keys(SCRIPTS) as Shell[];
+
+/** `completion SHELL`: a script made from the commands of `program`, which completes them without running svault. */
+export const completionCommand = (program: Command, { terminal }: Surroundings): Command =>
+  new Command('completion')
+    .summary('print what makes a shell complete svault’s commands')
+    .description('Print what makes a shell complete svault’s commands, flags, and names of logins.')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .addHelpText(
+      'after',
+      examples(
+        'svault completion bash > ~/.local/share/bash-completion/completions/svault',
+        'svault completion zsh > "${fpath[1]}/_svault"',
+        'svault completion fish > ~/.config/fish/completions/svault.fish',
+        'eval "$(svault completion bash)"   # in this shell alone; zsh as well, after compinit',
+      ),
+    )
+    .action(async (shell: Shell) => {
+      const [{ commandTree }, { script }] = await Promise.all([
+        import('./command-tree.ts'),
+        SCRIPTS[shell](),
+      ]);
+      terminal.out(script(commandTree(program)));
+    });

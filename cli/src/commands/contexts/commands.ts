@@ -1,0 +1,36 @@
+import { Command } from 'commander';
+import type { Action } from '../declare.ts';
+
+/** `use`, and `context` with all below it. */
+export const contextCommands = (action: Action): readonly Command[] => [use(action), contexts(action)];
+
+const use = (action: Action): Command =>
+  new Command('use')
+    .description('make a login the current one')
+    .argument('<name>', LOGIN)
+    .action(action(() => import('./actions.ts'), 'useContext'));
+
+function contexts(action: Action): Command {
+  const context = new Command('context')
+    .alias('ctx')
+    .summary('logins that are kept')
+    .description('Contexts: logins that are kept on this machine under a name, of an admin or an agent.');
+  context
+    .command('list')
+    .alias('ls')
+    .description('list the logins that are kept')
+    .action(action(() => import('./actions.ts'), 'listContexts'));
+  context.addCommand(use(action));
+  context
+    .command('current')
+    .description('print the name of the current login')
+    .action(action(() => import('./actions.ts'), 'showCurrentContext'));
+  context
+    .command('rm')
+    .description('forget a login here; at the service it goes on until it ends (see logout)')
+    .argument('<name>', LOGIN)
+    .action(action(() => import('./actions.ts'), 'removeContext'));
+  return context;
+}
+
+const LOGIN = 'of a login that is kept; svault context list shows them';

@@ -1,0 +1,52 @@
+import { Command, Option } from 'commander';
+import { type Action, examples } from '../declare.ts';
+
+/** `grants` and all below it. */
+export function grantsCommand(action: Action): Command {
+  const grants = new Command('grants')
+    .alias('gr')
+    .summary('grants: which agent may have which credential')
+    .description(
+      'Grants: which agent may have which credential. Nobody checks that the credential is there, since the webhook alone knows.',
+    );
+  grants
+    .command('list')
+    .description('list what an agent is granted, expired grants too')
+    .argument('<agent>', AGENT)
+    .action(action(() => import('./actions.ts'), 'listGrants'));
+  grants.addCommand(addGrants(action));
+  grants
+    .command('rm')
+    .description('revoke grants of an agent; its next request is refused')
+    .argument('<agent>', AGENT)
+    .argument('<service...>', SERVICES)
+    .addHelpText('after', examples('svault grants rm ci github npm'))
+    .action(action(() => import('./actions.ts'), 'removeGrants'));
+  return grants;
+}
+
+/** `grants add`, and its shortcut `grant`. */
+export const addGrants = (action: Action, name = 'add'): Command =>
+  new Command(name)
+    .description('let an agent have credentials')
+    .argument('<agent>', AGENT)
+    .argument('<service...>', SERVICES)
+    .option('--expires <duration>', 'for how long, from 1h to 30d (default: until it is revoked)')
+    .addOption(
+      new Option(
+        '--refresh-policy <policy>',
+        'auto: the agent gets no refresh token, and the service sees to refreshing (default: none)',
+      ).choices(['none', 'auto']),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'svault grant ci github npm',
+        'svault grant ci github --expires 1d12h',
+        'svault grant ci crm --refresh-policy auto',
+      ),
+    )
+    .action(action(() => import('./actions.ts'), 'addGrants'));
+
+const AGENT = 'name or id of the agent';
+const SERVICES = 'what the credentials are called';

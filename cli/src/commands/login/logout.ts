@@ -1,0 +1,32 @@
+import { chosenContext, environmentLogin, keptLogin, nobodySignedIn } from '../../contexts/acting-login.ts';
+import { localContextStore } from '../../contexts/context-store.ts';
+import { Failure, usage } from '../../failure.ts';
+import type { Run } from '../../invocation.ts';
+import { say } from '../../output/say.ts';
+import { endSession, forget } from './end-login.ts';
+
+/** `logout` */
+export const logout: Run = async (invocation) => {
+  if (invocation.flags.ctx === undefined && environmentLogin(invocation) !== undefined)
+    throw usage('SVAULT_KEY acts here, and is kept by nobody: unset it, or name a login by --context');
+  const store = await localContextStore(invocation);
+  const context = await chosenContext(invocation, store);
+  if (context === undefined) throw await nobodySignedIn(store);
+  const isSession = await store.secretsOf(context).then(
+    ({ kind }) => kind === 'session',
+    (error: unknown) => {
+      // Those that are gone, or cannot be reached, end nothing; the login is forgotten all the same.
+      if (error instanceof Failure) return false;
+      throw error;
+    },
+  );
+  const left = isSession ? await endSession(invocation, keptLogin(invocation, store, context)) : undefined;
+  await forget(invocation, store, context);
+  const { host } = new URL(context.baseUrl);
+  if (left !== undefined)
+    say(
+      invocation,
+      `its session at ${host} could not be ended and goes on until it ends by itself (${left})`,
+    );
+  else if (!isSession) say(invocation, `its key is still good at ${host}, until an admin revokes it`);
+};

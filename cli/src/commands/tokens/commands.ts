@@ -1,0 +1,135 @@
+import { Command, Option } from 'commander';
+import { type Action, examples } from '../declare.ts';
+import { TOKEN_TYPES, addSecretOptions } from './options.ts';
+
+/** `tokens` and all below it. Those of its commands that have a shortcut are made by a function each. */
+export function tokensCommand(action: Action): Command {
+  const tokens = new Command('tokens')
+    .alias('tk')
+    .summary('tokens: what credentials are called, and their secrets')
+    .description(
+      'Tokens: what credentials are called and how they are described, which the service knows; and their secrets, which the webhook alone has.',
+    );
+  for (const command of [
+    listTokens(action),
+    getToken(action),
+    showToken(action).alias('info'),
+    createToken(action).alias('new'),
+    setToken(action).alias('up'),
+    editToken(action),
+    removeTokens(action),
+    refreshToken(action),
+    tokenHistory(action),
+    storeTicket(action),
+  ])
+    tokens.addCommand(command);
+  return tokens;
+}
+
+export const listTokens = (action: Action, name = 'list'): Command =>
+  new Command(name)
+    .description('list the tokens; as an agent, what it is granted')
+    .action(action(() => import('./list-and-show.ts'), 'listTokens'));
+
+export const getToken = (action: Action, name = 'get'): Command =>
+  new Command(name)
+    .description('print a credential: the value alone, with no newline added where stdout is no terminal')
+    .argument('<service>', SERVICE)
+    .option('--check', 'print no secret; exit 0 when there is a value and 6 when it is empty')
+    .option('--field <name>', 'print another field of it, such as refreshToken, privateKey or expiryTime')
+    .option('--credential-process', 'print it as AWS tools read it from a credential_process')
+    .addHelpText(
+      'after',
+      examples(
+        'svault get github | gh auth login --with-token',
+        'svault get tls --field privateKey > key.pem',
+        'svault get deploy --check || svault set deploy',
+      ),
+    )
+    .action(action(() => import('./get.ts'), 'getToken'));
+
+export const showToken = (action: Action, name = 'show'): Command =>
+  new Command(name)
+    .description('show how a token is described and what the webhook says of it; never the secret')
+    .argument('<service>', SERVICE)
+    .action(action(() => import('./list-and-show.ts'), 'showToken'));
+
+export const createToken = (action: Action, name = 'create'): Command =>
+  addDescription(
+    addSecretOptions(
+      new Command(name)
+        .description('name a token and store its secret at the webhook; asks for the secret, or reads it')
+        .argument('<service>', SERVICE)
+        .addOption(new Option('--type <type>', 'what it is (default: PlainText)').choices(TOKEN_TYPES)),
+    )
+      .option('--empty', 'name it only; its secret comes later, by set')
+      .addHelpText(
+        'after',
+        examples(
+          'svault add github                                    # asks for the secret',
+          'svault add shop --type SSHKey --from-file id_ed25519',
+          'svault add login --type TOTP < otpauth-address.txt',
+          'svault add tls --type Certificate --from-file chain.pem --field privateKey=@key.pem',
+          'svault add aws --type RawCredential --field minter.type=aws-sts --field minter.accessKeyId=AKIA…',
+          'svault add api --allow-host api.example.org          # a proxy may send it there',
+        ),
+      ),
+  ).action(action(() => import('./create.ts'), 'createToken'));
+
+export const setToken = (action: Action, name = 'set'): Command =>
+  addSecretOptions(
+    new Command(name)
+      .description(
+        'replace the secret of a token at the webhook (admin); what the old one was stored with is not carried over',
+      )
+      .argument('<service>', SERVICE)
+      .addOption(new Option('--type <type>', 'what it is (default: as it was)').choices(TOKEN_TYPES)),
+  )
+    .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
+    .action(action(() => import('./set.ts'), 'setToken'));
+
+const editToken = (action: Action): Command =>
+  addDescription(
+    new Command('edit')
+      .description('change how a token is described (admin); what is not given stays')
+      .argument('<service>', SERVICE),
+  ).action(action(() => import('./actions.ts'), 'editToken'));
+
+export const removeTokens = (action: Action, name = 'rm'): Command =>
+  new Command(name)
+    .description('delete tokens, every grant for them, and their records at the webhook (admin)')
+    .argument('<service...>', SERVICE)
+    .option('-y, --yes', 'do not ask')
+    .action(action(() => import('./actions.ts'), 'removeTokens'));
+
+const refreshToken = (action: Action): Command =>
+  new Command('refresh')
+    .description('have the webhook refresh a token at its provider (admin)')
+    .argument('<service>', SERVICE)
+    .action(action(() => import('./actions.ts'), 'refreshToken'));
+
+const tokenHistory = (action: Action): Command =>
+  new Command('history')
+    .description('list what happened with a token, newest first')
+    .argument('<service>', SERVICE)
+    .option('--limit <count>', 'how many', '50')
+    .action(action(() => import('./actions.ts'), 'tokenHistory'));
+
+const storeTicket = (action: Action): Command =>
+  new Command('store-ticket')
+    .description(
+      'print an address and a ticket with which the secret of a token can be stored once, by whoever has them',
+    )
+    .argument('<service>', SERVICE)
+    .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
+    .action(action(() => import('./actions.ts'), 'storeTicket'));
+
+/** How a token is described. */
+const addDescription = (command: Command): Command =>
+  command
+    .option('--name <name>', 'what people call it')
+    .option('--description <text>', 'what it is for; agents see it')
+    .option('--notes <text>', 'what else is to be known')
+    .option('--tags <tags>', 'separated by commas; an empty text: none');
+
+const SERVICE = 'what the token is called';

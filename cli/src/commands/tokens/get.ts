@@ -1,0 +1,81 @@
+import { apiClient } from '../../api/api-client.ts';
+import { serviceNameFrom } from '../../api/service-name.ts';
+import { Failure, usage } from '../../failure.ts';
+import type { Invocation, Run } from '../../invocation.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { plainLine } from '../../output/plain-line.ts';
+import { say } from '../../output/say.ts';
+import { fetchCredential } from '../../webhook-direct/fetch-credential.ts';
+import type { DeliveredToken } from '../../webhook-direct/open-delivery.ts';
+
+interface Options {
+  readonly check?: true;
+  readonly field?: string;
+  readonly credentialProcess?: true;
+}
+
+/** `tokens get SERVICE`. What the flags need is loaded with them: without, it is to start at once. */
+export const getToken: Run<[string], Options> = async (invocation, [service], options) => {
+  const { check, field, credentialProcess } = options;
+  if ([check, field, credentialProcess].filter((each) => each !== undefined).length > 1)
+    throw usage('--check, --field and --credential-process each print something else: give one of them');
+  const name = serviceNameFrom(service);
+  const client = await apiClient(invocation, 'anybody');
+  if (check === true) return (await import('./check.ts')).checkToken(invocation, client, name);
+  const token = await fetchCredential(invocation, client, name);
+  if (credentialProcess === true) return printForAws(invocation, token);
+  print(invocation, token, field);
+};
+
+function print(invocation: Invocation, token: DeliveredToken, field: string | undefined): void {
+  const { flags, terminal } = invocation;
+  if (flags.format === 'name') return terminal.out(`${token.serviceName}\n`);
+  if (flags.format === 'json')
+    return terminal.out(jsonText(field === undefined ? token : valueOf(token, field)));
+  const value = valueOf(token, field ?? 'accessToken');
+  printValue(invocation, typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+function valueOf(token: DeliveredToken, field: string): unknown {
+  const fields = Object.entries(token);
+  const found = fields.find(([name]) => name === field);
+  if (found !== undefined) return found[1];
+  const names = fields.map(([name]) => plainLine(name)).join(', ');
+  throw new Failure('notFound', `${token.serviceName} comes without ${plainLine(field)}; it has ${names}`);
+}
+
+async function printForAws(
+  { terminal }: Invocation,
+  { accessToken, serviceName }: DeliveredToken,
+): Promise<void> {
+  const { credentialProcessLine } = await import('./credential-process.ts');
+  const line = credentialProcessLine(accessToken);
+  if (line === undefined)
+    throw new Failure(
+      'failed',
+      `${serviceName} holds no AWS credentials: JSON with Version 1, AccessKeyId and SecretAccessKey, as a RawCredential with the minter aws-sts gives it`,
+    );
+  terminal.out(line);
+}
+
+/** What a terminal acts on instead of showing it, or nobody sees; line ends and tabs are harmless. */
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}]|[^\P{Cf}\u200c\u200d]/gu;
+
+/**
+ * Prints a secret to stdout: byte for byte, and nothing added, unless that is a terminal. There it ends with a line break, and
+ * characters that would move the cursor or hide are shown as escapes, which is said on stderr.
+ */
+export function printValue(invocation: Invocation, value: string): void {
+  const { terminal } = invocation;
+  if (!terminal.interactive.out) return terminal.out(value);
+  const text = value.replaceAll('\r\n', '\n');
+  const shown = text.replaceAll(UNSEEN, escaped);
+  terminal.out(shown.endsWith('\n') ? shown : `${shown}\n`);
+  if (shown !== text)
+    say(
+      invocation,
+      'it has characters that a terminal does not show: they stand as \\u{…} here; a pipe or a file gets them as they are',
+    );
+}
+
+const escaped = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;

@@ -1,0 +1,139 @@
+import { parseWireObject } from '@svault/shared';
+import { withoutHttps } from '@svault/shared/schemas';
+import { usage } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { say } from '../../output/say.ts';
+import { publicJwk } from '../../public-jwk.ts';
+import { readFileBounded, readStreamBounded } from '../../secret-input/read-bounded.ts';
+import { readSecret } from '../../secret-input/read-secret.ts';
+import type { NeededSecret } from './needed-secret.ts';
+import { type Members, fieldArgument, fieldValue, isSecretField, withMember } from './record-members.ts';
+import type { SecretOptions } from './options.ts';
+
+/** Protocol section 2: of a body. */
+const MAX_BODY_BYTES = 1_024 * 1_024;
+/** Protocol 5.5: of one secret field; the schema looks at it more closely. */
+const MAX_FIELD_BYTES = 64 * 1_024;
+const STDIN = '-';
+/** `--field provider=none`: there is to be none, and that is no oversight. */
+const NO_PROVIDER = 'provider=none';
+
+/** What the command line says of a record, all but the secret that is read last. */
+export interface GivenRecord {
+  readonly members: Members;
+  readonly withoutProvider: boolean;
+}
+
+/**
+ * Reads `--body`, `--field` and what a secret is sealed with.
+ * @throws Failure usage, for a member that is said twice too
+ */
+export async function givenRecord(invocation: Invocation, options: SecretOptions): Promise<GivenRecord> {
+  let members = options.body === undefined ? {} : await bodyFrom(invocation, options.body);
+  for (const [name, value] of Object.entries(await restrictionsFrom(options)))
+    members = withMember(members, [name], value);
+  const fields = (options.field ?? []).filter((argument) => argument !== NO_PROVIDER);
+  for (const argument of fields) {
+    const field = fieldArgument(argument);
+    const { path, file, text = '' } = field;
+    if (file === undefined && isSecretField(field)) warnOfArguments(invocation, `--field ${path.join('.')}`);
+    const read = file === undefined ? text : await textFrom(file);
+    members = withMember(members, path, fieldValue(field, read));
+  }
+  const { allowedHosts } = members;
+  if (Array.isArray(allowedHosts) && allowedHosts.includes('*'))
+    say(invocation, 'warning: with * a proxy may send this credential to any host on the internet');
+  return { members, withoutProvider: fields.length < (options.field ?? []).length };
+}
+
+/**
+ * Reads the secret that a record lacks, from where the command line says, and puts it in.
+ * @param missing undefined where it lacks none
+ * @throws Failure usage; interrupted
+ */
+export async function withMissingSecret(
+  invocation: Invocation,
+  options: SecretOptions,
+  { name, members, missing }: { name: string; members: Members; missing: NeededSecret | undefined },
+): Promise<Members> {
+  const { value, fromFile, body } = options;
+  if (missing === undefined) {
+    if (value === undefined && fromFile === undefined) return members;
+    throw usage(
+      `${value === undefined ? '--from-file' : '--value'} is one secret too many: ${name} has its own already`,
+    );
+  }
+  if (body === STDIN && value === undefined && (fromFile === undefined || fromFile === STDIN))
+    throw usage(`what came from stdin for --body has no ${missing.path.join('.')}`);
+  const question = `${missing.called[0]?.toUpperCase()}${missing.called.slice(1)} of ${name}`;
+  const secret = await readSecret(invocation, { question, argument: value, file: fromFile });
+  return withMember(members, ...placeOf(missing, secret));
+}
+
+function placeOf({ path, endsLine }: NeededSecret, secret: string): [NeededSecret['path'], string] {
+  if (path[0] === 'secret' && /^otpauth:/i.test(secret)) return [['otpauthUri'], secret];
+  return [path, endsLine === true ? `${secret}\n` : secret];
+}
+
+async function bodyFrom(invocation: Invocation, file: string): Promise<Members> {
+  const { stdin, interactive } = invocation.terminal;
+  if (file === STDIN && interactive.in)
+    throw usage('--body - reads stdin, and stdin is this terminal; give a file');
+  const bytes =
+    file === STDIN
+      ? await readStreamBounded(stdin, MAX_BODY_BYTES, invocation.signal)
+      : await readFileBounded(file, MAX_BODY_BYTES);
+  try {
+    return parseWireObject(bytes);
+  } catch {
+    // The reason could quote what is in it.
+    throw usage(`${file === STDIN ? 'stdin' : file} is no JSON object in UTF-8, or says something twice`);
+  }
+}
+
+async function textFrom(file: string): Promise<string> {
+  const bytes = await readFileBounded(file, MAX_FIELD_BYTES);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw usage(`${file} is no UTF-8 text; put it into base64 first`);
+  }
+}
+
+const warnOfArguments = (invocation: Invocation, flag: string): void =>
+  say(
+    invocation,
+    `warning: other users of this machine can see what ${flag} has on the command line, and your shell keeps it; =@FILE keeps it to yourself`,
+  );
+
+/** For `--allow-host` and `--allow-header`: an empty list, said out loud. */
+const NONE = 'none';
+
+type RestrictionOptions = Pick<
+  SecretOptions,
+  'delivery' | 'allowHost' | 'allowHeader' | 'allowShortSecret' | 'recipient' | 'expiresAt'
+>;
+
+/**
+ * What is sealed with a secret, from the command line. Recipients alone mean sealed delivery.
+ * @throws Failure usage
+ */
+async function restrictionsFrom(options: RestrictionOptions): Promise<Members> {
+  const { allowHost, allowHeader, allowShortSecret, expiresAt } = options;
+  const recipients = await Promise.all((options.recipient ?? []).map(publicJwk));
+  const delivery = options.delivery ?? (recipients.length > 0 ? 'sealed' : undefined);
+  return {
+    ...(delivery !== undefined && { delivery }),
+    ...(recipients.length > 0 && { recipients }),
+    ...(allowHost !== undefined && { allowedHosts: listed('--allow-host', allowHost).map(withoutHttps) }),
+    ...(allowHeader !== undefined && { allowedHeaders: listed('--allow-header', allowHeader) }),
+    ...(allowShortSecret === true && { allowShortSecret }),
+    ...(expiresAt !== undefined && { expiryTime: expiresAt }),
+  };
+}
+
+function listed(flag: string, values: readonly string[]): readonly string[] {
+  if (!values.includes(NONE)) return values;
+  if (values.length === 1) return [];
+  throw usage(`${flag} none stands alone`);
+}

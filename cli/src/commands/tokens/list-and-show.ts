@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { type ApiClient, apiClient } from '../../api/api-client.ts';
+import { serviceNameFrom } from '../../api/service-name.ts';
+import { Failure } from '../../failure.ts';
+import type { Invocation, Run } from '../../invocation.ts';
+import { type Shape, printList, printOne } from '../../output/print.ts';
+import { say } from '../../output/say.ts';
+import { type Token, tokenOf, tokenSchema } from './token.ts';
+
+/** `tokens list`; as an agent, what it is granted */
+export const listTokens: Run = async (invocation) => {
+  const client = await apiClient(invocation, 'anybody');
+  if (client.login.context.kind === 'agent')
+    return printList(invocation, await ownGrants(client), OWN_GRANTS);
+  const tokens = await client.readAll('/api/tokens', tokenSchema);
+  printList(invocation, tokens, TOKENS);
+  if (tokens.length > 0 && tokens.every(({ webhook }) => webhook === undefined))
+    say(invocation, 'the webhook said nothing of them: it holds none, or is away (svault webhook status)');
+  // Protocol 5.5: shown as a warning wherever tokens are listed.
+  const anywhere = tokens.filter(isForAnyHost).map(({ serviceName }) => serviceName);
+  if (anywhere.length > 0)
+    say(invocation, `warning: proxies may send these to any host on the internet: ${anywhere.join(', ')}`);
+};
+
+/** `tokens show SERVICE`; as an agent, its grant */
+export const showToken: Run<[string]> = async (invocation, [service]) => {
+  const name = serviceNameFrom(service);
+  const client = await apiClient(invocation, 'anybody');
+  if (client.login.context.kind === 'agent') return showGrant(invocation, client, name);
+  const token = await tokenOf(client, name);
+  printOne(invocation, token, TOKEN);
+  if (token.webhook === undefined)
+    say(invocation, 'the webhook said nothing of it: it holds none, or is away (svault webhook status)');
+  if (isForAnyHost(token)) say(invocation, 'warning: proxies may send it to any host on the internet');
+};
+
+async function showGrant(invocation: Invocation, client: ApiClient, name: string): Promise<void> {
+  const grant = (await ownGrants(client)).find(({ serviceName }) => serviceName === name);
+  if (grant === undefined)
+    throw new Failure('notFound', `this agent has no grant for ${name}; svault ls lists those it has`);
+  printOne(invocation, grant, OWN_GRANTS);
+}
+
+/** A grant as its agent is told of it (specification, "GET /api/agents/credentials"). */
+const ownGrantSchema = z.looseObject({
+  serviceName: z.string(),
+  /** Null: until revoked. */
+  grantExpiresAt: z.string().nullable(),
+  refreshPolicy: z.string(),
+  sourceGroupId: z.string().nullable(),
+});
+type OwnGrant = z.infer<typeof ownGrantSchema>;
+
+const PATH = '/api/agents/credentials';
+const grantsSchema = z.looseObject({ grants: z.array(ownGrantSchema) });
+
+/** What the agent that acts may have. @throws Failure */
+async function ownGrants(client: ApiClient): Promise<readonly OwnGrant[]> {
+  return (await client.read(PATH, grantsSchema)).grants;
+}
+
+const OWN_GRANTS: Shape<OwnGrant> = {
+  columns: [
+    { title: 'name', of: ({ serviceName }) => serviceName },
+    {
+      title: 'granted',
+      of: ({ grantExpiresAt }, { time }) =>
+        grantExpiresAt === null ? 'until revoked' : time(grantExpiresAt),
+      whole: true,
+    },
+    { title: 'refresh', of: ({ refreshPolicy }) => refreshPolicy, whole: true },
+    { title: 'folder', of: ({ sourceGroupId }) => sourceGroupId ?? '', wide: true },
+  ],
+  name: ({ serviceName }) => serviceName,
+  none: 'nothing is granted to this agent',
+};
+
+/** Whether the webhook has a secret for it, in a word; '' where the webhook says nothing. */
+function stateOf({ webhook, upstreamRejectedAt }: Token): string {
+  if (webhook === undefined) return '';
+  if (webhook.reauthNeeded === true) return 'authorise anew';
+  if (webhook.empty) return 'empty';
+  if (upstreamRejectedAt !== undefined) return 'rejected by an upstream';
+  return isExpired(webhook.expiryTime) && webhook.provider === undefined ? 'expired' : 'stored';
+}
+
+const isExpired = (time: string | undefined): boolean => time !== undefined && Date.parse(time) < Date.now();
+
+/** Where a proxy may send it; `*` is any host. */
+const hostsOf = ({ webhook }: Token): string =>
+  (webhook?.allowedHosts ?? []).map((host) => (host === '*' ? '* (any host)' : host)).join(', ');
+
+const isForAnyHost = ({ webhook }: Token): boolean => webhook?.allowedHosts.includes('*') ?? false;
+
+const NAME = { title: 'name', of: ({ serviceName }: Token) => serviceName };
+const TYPE = { title: 'type', of: ({ tokenType }: Token) => tokenType, whole: true } as const;
+const SECRET: Shape<Token>['columns'][number] = {
+  title: 'secret',
+  of: stateOf,
+  tone: (token) => (stateOf(token) === 'stored' ? undefined : 'yellow'),
+  whole: true,
+};
+const EXPIRES: Shape<Token>['columns'][number] = {
+  title: 'expires',
+  of: ({ webhook }, { time }) => time(webhook?.expiryTime),
+  whole: true,
+};
+const DELIVERY = {
+  title: 'delivery',
+  of: ({ webhook }: Token) => webhook?.delivery ?? '',
+  whole: true,
+} as const;
+const HOSTS: Shape<Token>['columns'][number] = {
+  title: 'proxies to',
+  of: hostsOf,
+  tone: (token) => (isForAnyHost(token) ? 'red' : undefined),
+};
+const TAGS = { title: 'tags', of: ({ tags }: Token) => tags.join(', ') };
+const DISPLAY_NAME = {
+  title: 'called',
+  of: ({ displayName, serviceName }: Token) => (displayName === serviceName ? '' : displayName),
+};
+
+/** Tokens in a list. */
+const TOKENS: Shape<Token> = {
+  columns: [
+    NAME,
+    TYPE,
+    SECRET,
+    EXPIRES,
+    DELIVERY,
+    HOSTS,
+    TAGS,
+    { ...DISPLAY_NAME, wide: true },
+    { title: 'version', of: ({ webhook }) => String(webhook?.version ?? ''), wide: true },
+    { title: 'stored', of: ({ webhook }, { time }) => time(webhook?.updatedAt), wide: true },
+    { title: 'described', of: ({ updatedAt }, { time }) => time(updatedAt), wide: true },
+  ],
+  name: ({ serviceName }) => serviceName,
+  none: 'there are no tokens: svault add NAME makes one',
+};
+
+/** One token, with all that is known of it. */
+const TOKEN: Shape<Token> = {
+  columns: [
+    NAME,
+    DISPLAY_NAME,
+    TYPE,
+    { title: 'description', of: ({ description }) => description },
+    { title: 'notes', of: ({ notes }) => notes },
+    TAGS,
+    SECRET,
+    { title: 'version', of: ({ webhook }) => String(webhook?.version ?? '') },
+    { title: 'stored', of: ({ webhook }, { time }) => time(webhook?.updatedAt) },
+    EXPIRES,
+    DELIVERY,
+    HOSTS,
+    {
+      title: 'in headers',
+      of: ({ webhook }) =>
+        webhook === undefined || webhook.allowedHosts.length === 0 ? '' : webhook.allowedHeaders.join(', '),
+    },
+    { title: 'refreshed at', of: ({ webhook }) => webhook?.provider?.tokenUrl ?? '' },
+    { title: 'as client', of: ({ webhook }) => webhook?.provider?.clientId ?? '' },
+    {
+      title: 'refresh token',
+      of: ({ webhook }) => (webhook?.hasRefreshToken === true ? 'there is one' : ''),
+    },
+    { title: 'made', of: ({ createdAt }, { time }) => time(createdAt) },
+    { title: 'described', of: ({ updatedAt }, { time }) => time(updatedAt) },
+  ],
+  name: ({ serviceName }) => serviceName,
+};

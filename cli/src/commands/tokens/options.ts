@@ -1,0 +1,99 @@
+import { type Command, Option } from 'commander';
+import { usage } from '../../failure.ts';
+import { collect } from '../declare.ts';
+
+/** What `create` and `set` take: where the secret comes from, and what it is sealed with at the webhook (protocol 5.5). */
+export interface SecretOptions {
+  readonly fromFile?: string;
+  readonly value?: string;
+  readonly body?: string;
+  /** `NAME=@FILE` or `NAME=TEXT`, once for each. */
+  readonly field?: readonly string[];
+  readonly delivery?: (typeof DELIVERIES)[number];
+  readonly allowHost?: readonly string[];
+  readonly allowHeader?: readonly string[];
+  readonly allowShortSecret?: true;
+  /** Public JWKs, as text or `@FILE`. */
+  readonly recipient?: readonly string[];
+  readonly expiresAt?: string;
+}
+
+export const addSecretOptions = (command: Command): Command =>
+  command
+    .option(
+      '--from-file <file>',
+      'read the secret from a file, without a line break at its end; - is stdin, as is a stdin that is no terminal',
+    )
+    .option(
+      '--value <secret>',
+      'the secret itself: other users of this machine can see it, and your shell keeps it',
+    )
+    .option(
+      '--body <file>',
+      'read all of what the webhook stores from a JSON file (protocol 5.5); - is stdin',
+    )
+    .option(
+      '--field <name=value>',
+      'a field of the type, such as privateKey=@key.pem or minter.type=aws-sts; @ reads a file',
+      collect,
+    )
+    .addOption(new Option('--delivery <how>', 'how it may be handed out').choices(DELIVERIES))
+    .option(
+      '--allow-host <host>',
+      'a host that a proxy may send it to: HOST or HOST:PORT by https, http://HOST:PORT by plain http; may be repeated; none: no host',
+      collect,
+    )
+    .option(
+      '--allow-header <name>',
+      'a header that a proxy may put it in; may be repeated; none: no header',
+      collect,
+    )
+    .option(
+      '--allow-short-secret',
+      'let proxies inject it although it has less than 80 bits (codes, PINs, under 16 characters): who may use such a proxy may find it out',
+    )
+    .option(
+      '--recipient <jwk>',
+      'for sealed delivery: the public key (JWK) of whom it is for, or @FILE; may be repeated',
+      collect,
+    )
+    .option('--expires-at <time>', 'when it expires, as 2026-11-20T12:00:00Z');
+
+/** How a token is described, as flags. */
+export interface DescriptionOptions {
+  readonly name?: string;
+  readonly description?: string;
+  readonly notes?: string;
+  /** Separated by commas. */
+  readonly tags?: string;
+}
+
+/** Members of `POST` and `PATCH` of `/api/tokens`; what is not given is left out. */
+export function describedBy({ name, description, notes, tags }: DescriptionOptions): object {
+  return {
+    ...(name !== undefined && { displayName: name }),
+    ...(description !== undefined && { description }),
+    ...(notes !== undefined && { notes }),
+    ...(tags !== undefined && {
+      tags: tags
+        .split(',')
+        .map((tag) => tag.trim())
+        .filter((tag) => tag !== ''),
+    }),
+  };
+}
+
+/**
+ * Body of `POST …/store-ticket`: which version may be replaced.
+ * @param text of `--if-version`
+ * @throws Failure usage
+ */
+export function versionToReplace(text: string | undefined): { readonly ifv?: number } {
+  if (text === undefined) return {};
+  if (/^\d{1,15}$/.test(text)) return { ifv: Number(text) };
+  throw usage('--if-version takes the version that svault show tells, or 0 for none');
+}
+
+/** As `@svault/shared/schemas` has them, which takes longer to load than `--help` may; a test compares the two. */
+export const TOKEN_TYPES = ['JWT', 'PlainText', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'] as const;
+export const DELIVERIES = ['any', 'sealed', 'proxy-only'] as const;

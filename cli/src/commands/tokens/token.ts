@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { ApiClient } from '../../api/api-client.ts';
+import { aboutToken, tokenPath } from '../../api/service-name.ts';
+import { Failure } from '../../failure.ts';
+
+/** What the webhook says of a record (protocol 5.3), as far as the service passes it on. */
+const heldSchema = z.looseObject({
+  tokenType: z.string(),
+  version: z.number(),
+  empty: z.boolean(),
+  delivery: z.string(),
+  allowedHosts: z.array(z.string()),
+  allowedHeaders: z.array(z.string()),
+  hasRefreshToken: z.boolean(),
+  updatedAt: z.string(),
+  expiryTime: z.string().optional(),
+  reauthNeeded: z.boolean().optional(),
+  provider: z.looseObject({ tokenUrl: z.string(), clientId: z.string() }).optional(),
+});
+export type HeldRecord = z.infer<typeof heldSchema>;
+
+/** A token as the service shows it. `webhook` is absent where that holds none, or did not answer at once. */
+export const tokenSchema = z.looseObject({
+  serviceName: z.string(),
+  tokenType: z.string(),
+  displayName: z.string(),
+  description: z.string(),
+  notes: z.string(),
+  tags: z.array(z.string()),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  upstreamRejectedAt: z.string().optional(),
+  webhook: heldSchema.optional(),
+});
+export type Token = z.infer<typeof tokenSchema>;
+
+const webhookSchema = z.looseObject({ bound: z.boolean(), reachable: z.boolean().optional() });
+
+/**
+ * A token, with what the webhook says of it; without that only where the webhook holds nothing. The service asks it for half a
+ * second and no longer, so silence is not taken for an answer here.
+ *
+ * @throws Failure unavailable where no webhook is bound or it does not answer; notFound
+ */
+export async function readToken(client: ApiClient, name: string): Promise<Token> {
+  const first = await tokenOf(client, name);
+  if (first.webhook !== undefined) return first;
+  const { bound, reachable } = await webhookOf(client);
+  if (!bound) throw new Failure('unavailable', 'no webhook is bound: svault webhook bind');
+  if (reachable !== true)
+    throw new Failure('unavailable', `the webhook does not answer, so nobody can tell what ${name} holds`);
+  return tokenOf(client, name);
+}
+
+/** A member is not told how the webhook is: to them it is as if it did not answer. */
+async function webhookOf(client: ApiClient): Promise<z.infer<typeof webhookSchema>> {
+  try {
+    return await client.read('/api/webhook', webhookSchema);
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'FORBIDDEN') return { bound: true };
+    throw error;
+  }
+}
+
+/** A token, with what the webhook says of it at once. @throws Failure notFound */
+export const tokenOf = (client: ApiClient, name: string): Promise<Token> =>
+  aboutToken(name, () => client.read(tokenPath(name), tokenSchema));

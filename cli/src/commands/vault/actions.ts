@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { apiClient } from '../../api/api-client.ts';
+import type { Invocation, Run } from '../../invocation.ts';
+import { type Shape, printDone, printOne } from '../../output/print.ts';
+
+/** `vault status` */
+export const vaultStatus: Run = async (invocation) => {
+  const client = await apiClient(invocation);
+  printOne(invocation, await client.read('/api/vault', vaultSchema), VAULT);
+};
+
+/** `vault lock` */
+export const lockVault: Run = (invocation) => setLock(invocation, 'lock');
+
+/** `vault unlock` */
+export const unlockVault: Run = (invocation) => setLock(invocation, 'unlock');
+
+/** `vault lock` and `vault unlock`; what is so already stays, and is said in the same words. */
+async function setLock(invocation: Invocation, verb: 'lock' | 'unlock'): Promise<void> {
+  const client = await apiClient(invocation);
+  const answer = await client.change({ method: 'POST', path: `/api/vault/${verb}`, schema: vaultSchema });
+  const said = answer.locked
+    ? 'the vault is locked: no credential is given out and nothing can be changed, until svault vault unlock'
+    : 'the vault is unlocked: agents get what they are granted';
+  printDone(invocation, { said, answer, name: stateOf(answer) });
+}
+
+/** The vault, as the service describes it (contract, "Management routes"). */
+const vaultSchema = z.looseObject({
+  id: z.string(),
+  locked: z.boolean(),
+  lockedAt: z.string().nullable(),
+});
+type Vault = z.infer<typeof vaultSchema>;
+
+const stateOf = ({ locked }: Vault): string => (locked ? 'locked' : 'unlocked');
+
+const VAULT: Shape<Vault> = {
+  columns: [
+    { title: 'state', of: stateOf, tone: ({ locked }) => (locked ? 'yellow' : 'green') },
+    { title: 'since', of: ({ lockedAt }, { time }) => time(lockedAt) },
+    { title: 'id', of: ({ id }) => id },
+  ],
+  name: stateOf,
+};

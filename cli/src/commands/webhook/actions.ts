@@ -1,0 +1,63 @@
+import { resolve } from 'node:path';
+import { apiClient } from '../../api/api-client.ts';
+import { composeEngine, mustAnswer, mustBeWhole } from '../../compose-engine/compose-engine.ts';
+import { PATIENCE_MS, untilHealthy } from '../../compose-engine/health.ts';
+import { Failure } from '../../failure.ts';
+import type { Run } from '../../invocation.ts';
+import { plainLine } from '../../output/plain-line.ts';
+import { printOne } from '../../output/print.ts';
+import { say } from '../../output/say.ts';
+import { webhookSchema, webhookShape } from '../../webhook-direct/webhook-view.ts';
+import { requireProject } from '../../webhook-project/project-folder.ts';
+
+/** `webhook up`: starts a project and waits until all of it is healthy. */
+export const startWebhook: Run<[folder: string]> = async (invocation, [name]) => {
+  const { flags, signal } = invocation;
+  const folder = resolve(name);
+  const { values } = await requireProject(folder);
+  if (flags.dryRun === true) return say(invocation, `would run, in ${folder}: docker compose up --detach`);
+  const compose = await composeEngine(invocation, folder);
+  await mustBeWhole(compose, folder);
+  await mustAnswer(compose);
+  const { code } = await compose.show('up', '--detach', '--remove-orphans');
+  if (code !== 0)
+    throw new Failure(
+      'unavailable',
+      `not all of it starts; what compose says stands above (${compose.name} logs says more)`,
+    );
+  await untilHealthy(compose, { signal, patienceMs: PATIENCE_MS });
+  say(invocation, `the webhook runs, and is reached at ${values.get('SV_WEBHOOK_URL') ?? 'its address'}`);
+  say(invocation, 'next, unless it is bound: svault webhook bind, in that folder');
+};
+
+/** `webhook down`: the kill switch. The data stays. */
+export const stopWebhook: Run<[folder: string]> = async (invocation, [name]) => {
+  const folder = resolve(name);
+  await requireProject(folder);
+  if (invocation.flags.dryRun === true)
+    return say(invocation, `would run, in ${folder}: docker compose down`);
+  const compose = await composeEngine(invocation, folder);
+  await mustBeWhole(compose, folder);
+  await mustAnswer(compose);
+  const { code } = await compose.show('down', '--remove-orphans');
+  if (code !== 0)
+    throw new Failure(
+      'failed',
+      'not all of it stopped, so credentials may still be delivered; what compose says stands above',
+    );
+  say(invocation, 'the webhook is stopped: no credential can be delivered, stored or used now');
+  say(invocation, `its data stays; svault webhook up ${folder} starts it again`);
+};
+
+/** `webhook status`: exit 4 where none is bound, 5 where the one that is does not answer. */
+export const webhookStatus: Run<[]> = async (invocation) => {
+  const client = await apiClient(invocation);
+  const webhook = await client.read('/api/webhook', webhookSchema);
+  if (webhook.bound || invocation.flags.format === 'json') printOne(invocation, webhook, webhookShape);
+  if (!webhook.bound) throw new Failure('notFound', 'no webhook is bound: svault webhook init, up and bind');
+  if (webhook.reachable !== true)
+    throw new Failure(
+      'unavailable',
+      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the service: does it run, and its tunnel?`,
+    );
+};

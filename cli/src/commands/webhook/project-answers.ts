@@ -1,0 +1,138 @@
+import { moreSettings } from '@svault/compose/webhook-project/env-file';
+import type { SecretFile } from '@svault/compose/webhook-project/project-file';
+import { TUNNEL_METHODS, type TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
+import { TUNNELS } from '@svault/compose/webhook-project/tunnels/tunnels';
+import { actingLogin } from '../../contexts/acting-login.ts';
+import { Failure, usage } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { askLine } from '../../secret-input/ask.ts';
+import { readSecret } from '../../secret-input/read-secret.ts';
+import type { Project } from '../../webhook-project/project-folder.ts';
+import { readOther, readServiceUrl, readWebhookUrl } from '../../webhook-project/project-settings.ts';
+
+/** What `init` has to know before it writes. */
+interface Asked {
+  readonly method: TunnelMethod;
+  /** By `--set`. */
+  readonly given: ReadonlyMap<string, string>;
+  /** The project that is there, whose .env stays. */
+  readonly before: Project | undefined;
+  /** Files that are there. */
+  readonly there: ReadonlySet<string>;
+}
+
+interface Answers {
+  readonly webhookUrl: string;
+  readonly serviceUrl: string;
+  readonly more: Readonly<Record<string, string>>;
+}
+
+const canAsk = ({ terminal }: Invocation): boolean => terminal.interactive.in && terminal.interactive.err;
+
+/** @throws Failure usage where none is named and nobody can be asked */
+export async function chooseMethod(
+  invocation: Invocation,
+  named: TunnelMethod | undefined,
+): Promise<TunnelMethod> {
+  if (named !== undefined) return named;
+  const choices = TUNNEL_METHODS.map((method) => `${method} (${TUNNELS[method].title})`).join(', ');
+  if (!canAsk(invocation)) throw usage(`--method says how the service reaches the webhook: ${choices}`);
+  const answer = (await askLine(invocation, `How does the service reach it: ${choices}?`)).trim();
+  const method = TUNNEL_METHODS.find((each) => each === answer);
+  if (method === undefined) throw usage(`there is no way ${answer}; there are ${TUNNEL_METHODS.join(', ')}`);
+  return method;
+}
+
+/** All but secrets: of the project that is there; else of `--set`, of the login, or asked for. */
+export async function gatherAnswers(invocation: Invocation, asked: Asked): Promise<Answers> {
+  const { method, given, before } = asked;
+  if (before !== undefined) return answersOf(before, asked);
+  const login = given.has('SV_WEBHOOK_SERVICE_URL') ? undefined : await baseUrlOfLogin(invocation);
+  const known = new Map(given);
+  if (login !== undefined) known.set('SV_WEBHOOK_SERVICE_URL', login);
+  if (!canAsk(invocation)) nothingMissing(asked, known);
+  const valueOf = async (name: string, question: string): Promise<string> =>
+    known.get(name) ?? (await askLine(invocation, question));
+  const webhookUrl = readWebhookUrl(
+    method,
+    await valueOf('SV_WEBHOOK_URL', 'Address at which the webhook will be reached (https://…):'),
+  );
+  const serviceUrl = readServiceUrl(
+    await valueOf('SV_WEBHOOK_SERVICE_URL', 'Address of the service that may bind it (https://…):'),
+  );
+  const more = moreSettings(method).flatMap((name) => {
+    const text = given.get(name);
+    return text === undefined ? [] : [[name, readOther(name, text)] as const];
+  });
+  return { webhookUrl, serviceUrl, more: Object.fromEntries(more) };
+}
+
+function answersOf({ method, values, folder }: Project, { given }: Asked): Answers {
+  const { secret } = TUNNELS[method];
+  const changed = [...given.keys()].filter((name) => name !== secret?.name);
+  if (changed.length > 0) throw usage(`${folder}/.env stays as it is: change ${changed.join(', ')} there`);
+  return {
+    webhookUrl: readWebhookUrl(method, values.get('SV_WEBHOOK_URL') ?? ''),
+    serviceUrl: readServiceUrl(values.get('SV_WEBHOOK_SERVICE_URL') ?? ''),
+    more: {},
+  };
+}
+
+/** @throws Failure usage that names all that is missing at once */
+function nothingMissing({ method, given, there }: Asked, known: ReadonlyMap<string, string>): void {
+  const { secret } = TUNNELS[method];
+  const missing = ['SV_WEBHOOK_URL', 'SV_WEBHOOK_SERVICE_URL'].filter((name) => !known.has(name));
+  if (missing.length === 0) return;
+  const wanted = missing.map((name) => `--set ${name}=https://…`);
+  if (secret !== undefined && !given.has(secret.name) && !there.has(secret.path))
+    wanted.push(`--set ${secret.name}=@FILE (or on stdin)`);
+  throw usage(`missing: ${wanted.join(', ')}`);
+}
+
+/** @returns the tunnel's secret, where it takes one and has none yet */
+export async function gatherSecret(
+  invocation: Invocation,
+  { method, given, there }: Asked,
+): Promise<readonly SecretFile[]> {
+  const { secret } = TUNNELS[method];
+  if (secret === undefined) return [];
+  const { name, path, question, problem, fileText } = secret;
+  const value = given.get(name);
+  if (there.has(path)) {
+    if (value !== undefined)
+      throw usage(`${path} is there and is never written over: change that file itself`);
+    return [];
+  }
+  const source =
+    value === undefined ? {} : value.startsWith('@') ? { file: value.slice(1) } : { argument: value };
+  const text = (await secretText(invocation, { question, ...source }, name)).trim();
+  const refused = problem(text);
+  if (refused !== undefined) throw usage(`${name} ${refused}`);
+  return [{ path, secret: fileText(text) }];
+}
+
+async function secretText(
+  invocation: Invocation,
+  source: { readonly question: string; readonly file?: string; readonly argument?: string },
+  name: string,
+): Promise<string> {
+  try {
+    return await readSecret(invocation, source);
+  } catch (error) {
+    if (error instanceof Failure && error.exit === 'usage')
+      throw new Failure('usage', `${name}: ${error.message}; --set ${name}=@FILE names a file`, {
+        cause: error,
+      });
+    throw error;
+  }
+}
+
+/** Of whoever is signed in; a project can be made without a login too. */
+async function baseUrlOfLogin(invocation: Invocation): Promise<string | undefined> {
+  try {
+    return (await actingLogin(invocation)).context.baseUrl;
+  } catch (error) {
+    if (error instanceof Failure && error.exit === 'denied') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Interrupted, usage } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { plainLine } from '../output/plain-line.ts';
+import { say } from '../output/say.ts';
+
+/**
+ * Asks a person whether to go on; `--yes` answers for them, and so does `--dry-run`.
+ * @throws Failure usage where nobody can be asked; interrupted for no and for Ctrl-C
+ */
+export async function confirm(
+  invocation: Invocation,
+  question: string,
+  { yes }: { readonly yes?: boolean | undefined },
+): Promise<void> {
+  if (yes === true || invocation.flags.dryRun === true) return;
+  const shown = plainLine(question);
+  const { interactive } = invocation.terminal;
+  if (!interactive.in || !interactive.err)
+    throw usage(`“${shown}” has to be answered, and nobody sits here who could: --yes`);
+  const answer = await askLine(invocation, `${shown} [y/N]`);
+  if (/^y(es)?$/i.test(answer.trim())) return;
+  say(invocation, 'nothing was done');
+  throw new Interrupted();
+}
+
+/**
+ * Asks a person for a line; what they type is shown, on stderr as the question is. Only for where somebody sits there.
+ * @throws Failure interrupted for Ctrl-C, and for Ctrl-D or the end of the input
+ */
+export async function askLine({ terminal, signal }: Invocation, question: string): Promise<string> {
+  const output = new Writable({
+    write: (chunk: Buffer, _encoding, written) => {
+      terminal.err(chunk.toString());
+      written();
+    },
+  });
+  const lines = createInterface({
+    input: terminal.stdin,
+    output,
+    terminal: terminal.interactive.in,
+    historySize: 0,
+  });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const give = (): void => {
+        terminal.err('\n');
+        reject(new Interrupted());
+      };
+      lines.once('SIGINT', give).once('close', give);
+      signal.addEventListener('abort', give, { once: true });
+      lines.question(`${plainLine(question)} `, resolve);
+    });
+  } finally {
+    lines.removeAllListeners('close');
+    lines.close();
+  }
+}
