@@ -72,10 +72,48 @@ export const CONTROL_PLANE_ARROWS: Readonly<Record<string, readonly string[]>> =
   config: ['core', 'limits'],
 };
 
-const arrowsOf = (server: string, table: Readonly<Record<string, readonly string[]>>): readonly Arrow[] =>
+/** Files of `cli/src` that every folder may import. */
+const CLI_ROOT = [
+  'failure.ts',
+  'invocation.ts',
+  'json-in.ts',
+  'one-by-one.ts',
+  'public-jwk.ts',
+  'system-reason.ts',
+];
+
+/** Folder of `cli/src` → folders of it that its files may import, itself aside. Only the program imports `commands/`. */
+export const CLI_ARROWS: Readonly<Record<string, readonly string[]>> = {
+  output: [],
+  http: ['output'],
+  contexts: ['output', 'http'],
+  'secret-input': ['output'],
+  api: ['output', 'http', 'contexts'],
+  'compose-engine': ['output'],
+  'webhook-project': ['output', 'http'],
+  'webhook-direct': ['output', 'http', 'contexts', 'secret-input', 'api'],
+  commands: [
+    'output',
+    'http',
+    'contexts',
+    'secret-input',
+    'api',
+    'compose-engine',
+    'webhook-project',
+    'webhook-direct',
+    'global-flags.ts',
+  ],
+};
+
+/** @param root files of `src/` that every folder may import */
+const arrowsOf = (
+  workspace: string,
+  table: Readonly<Record<string, readonly string[]>>,
+  root: readonly string[] = [],
+): readonly Arrow[] =>
   Object.entries(table).map(([folder, allowed]) => ({
-    from: new RegExp(`^${server}/src/${folder}/`),
-    to: new RegExp(`^\\./${server}/src/(?!(${[folder, ...allowed].join('|')})(/|$))`),
+    from: new RegExp(`^${workspace}/src/${folder}/`),
+    to: new RegExp(`^\\./${workspace}/src/(?!(${[folder, ...allowed, ...root].join('|')})(/|$))`),
     why: `${folder}/ may import ${allowed.join(', ') || 'no other folder'}`,
   }));
 
@@ -96,6 +134,7 @@ const IN_A_PROGRAM = /^(shared\/src\/(?!egress\/)|(server-kit|webhook|control-pl
 
 export const ARROWS: readonly Arrow[] = [
   ...arrowsOf('control-plane', CONTROL_PLANE_ARROWS),
+  ...arrowsOf('cli', CLI_ARROWS, CLI_ROOT),
   {
     from: /^shared\/src\/(?!egress\/)/,
     to: /^(node:)?(fs|net|http|https|http2|tls|dns|dgram|child_process|cluster|worker_threads)(\/|$)/,

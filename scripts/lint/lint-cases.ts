@@ -1,4 +1,4 @@
-import { CONTROL_PLANE_ARROWS } from './arrows.ts';
+import { CLI_ARROWS, CONTROL_PLANE_ARROWS } from './arrows.ts';
 
 /** A file and what it imports: each of `refuses` must be refused by `svault(arrows)`, each of `allows` must pass. */
 export interface ImportCase {
@@ -167,22 +167,29 @@ const WEBHOOK: readonly ImportCase[] = [
   },
 ];
 
-/** Every arrow of the table, in both directions. */
-const CONTROL_PLANE: readonly ImportCase[] = Object.entries(CONTROL_PLANE_ARROWS).map(([folder, allowed]) => {
-  const folders = Object.keys(CONTROL_PLANE_ARROWS).filter((other) => other !== folder);
-  const path = (other: string): string => `../${other}/part.ts`;
-  return {
-    file: `control-plane/src/${folder}/arrows.ts`,
-    refuses: [
-      ...folders.filter((other) => !allowed.includes(other)).map(path),
-      '../context.ts',
-      '../commands/part.ts',
-    ],
-    allows: [...folders.filter((other) => allowed.includes(other)).map(path), './part.ts'],
-  };
-});
+/** Every arrow of a table, in both directions. */
+const tableCases = (
+  workspace: string,
+  table: Readonly<Record<string, readonly string[]>>,
+  above: readonly string[],
+): readonly ImportCase[] =>
+  Object.entries(table).map(([folder, allowed]) => {
+    const folders = Object.keys(table).filter((other) => other !== folder);
+    const path = (other: string): string => `../${other}/part.ts`;
+    return {
+      file: `${workspace}/src/${folder}/arrows.ts`,
+      refuses: [...folders.filter((other) => !allowed.includes(other)).map(path), ...above],
+      allows: [...folders.filter((other) => allowed.includes(other)).map(path), './part.ts'],
+    };
+  });
 
-export const IMPORT_CASES: readonly ImportCase[] = [...PACKAGES, ...LAYERS, ...WEBHOOK, ...CONTROL_PLANE];
+export const IMPORT_CASES: readonly ImportCase[] = [
+  ...PACKAGES,
+  ...LAYERS,
+  ...WEBHOOK,
+  ...tableCases('control-plane', CONTROL_PLANE_ARROWS, ['../context.ts', '../commands/part.ts']),
+  ...tableCases('cli', CLI_ARROWS, ['../program.ts', '../run.ts']),
+];
 
 const ARROWS = 'svault(arrows)';
 const SURFACE = 'svault(public-surface)';
@@ -247,6 +254,16 @@ export const CODE_CASES: readonly CodeCase[] = [
   {
     file: 'cli/src/cycle-b.ts',
     code: `import { a } from './cycle-a.ts';\nexport const b = (): number => a();`,
+    refusedBy: 'import(no-cycle)',
+  },
+  {
+    file: 'cli/src/type-cycle-a.ts',
+    code: `import type { B } from './type-cycle-b.ts';\nexport type A = B | undefined;`,
+    refusedBy: 'import(no-cycle)',
+  },
+  {
+    file: 'cli/src/type-cycle-b.ts',
+    code: `import type { A } from './type-cycle-a.ts';\nexport type B = { readonly a: A };`,
     refusedBy: 'import(no-cycle)',
   },
   { file: 'cli/src/long.ts', code: 'void 0;\n'.repeat(401), refusedBy: 'eslint(max-lines)' },

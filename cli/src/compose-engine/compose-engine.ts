@@ -112,7 +112,7 @@ const KILLED = 128;
  * @returns undefined where there is no such program
  * @throws the abort's reason after Ctrl-C
  */
-export async function runProgram(
+async function runProgram(
   [program, ...args]: readonly [string, ...string[]],
   { cwd, env, signal, onLine, onOut = onLine }: RunOptions,
 ): Promise<Ended | undefined> {

@@ -1,5 +1,38 @@
 import { z } from 'zod';
-import type { ContentTool, ToolResult } from './content.ts';
+
+/** What a tool of the upstreams may do beside answering, said without an SDK. */
+export interface ToolSurroundings {
+  readonly progressToken: string | number | undefined;
+  readonly signal: AbortSignal;
+  /** On the stream of the answer. */
+  notify(method: string, params: Record<string, unknown>): Promise<void>;
+  /** On the stream that the client opened by GET. */
+  announce(text: string): Promise<void>;
+  /** Asks the client and waits for what it posts. */
+  ask(question: string): Promise<string>;
+  /** Ends the answer's stream before the answer is there, so that the client comes again. */
+  endStream(): void;
+}
+
+/** A tool as both of the SDKs can have it. */
+export interface ContentTool {
+  readonly name: string;
+  readonly input: z.ZodRawShape;
+  readonly output?: z.ZodRawShape;
+  run(args: Record<string, unknown>, around: ToolSurroundings): Promise<ToolResult>;
+}
+
+export interface ToolResult {
+  readonly [key: string]: unknown;
+  readonly content: (
+    | { type: 'text'; text: string }
+    | { type: 'image' | 'audio'; data: string; mimeType: string }
+    | { type: 'resource_link'; uri: string; name: string }
+    | { type: 'resource'; resource: { uri: string; text: string; mimeType?: string } }
+  )[];
+  readonly structuredContent?: Record<string, unknown>;
+  readonly isError?: boolean;
+}
 
 type Block = ToolResult['content'][number];
 

@@ -1,45 +1,9 @@
-import type { Writable } from 'node:stream';
+import { type EgressStream, type HeadBounds, type TakeAnswer, transferAnswer } from './answer-transfer.ts';
 import { LRUCache } from 'lru-cache';
 import type { buildConnector } from 'undici';
-import { transferAnswer } from './answer-transfer.ts';
-import { createConnections } from './connections.ts';
-import type { Connections } from './connections.ts';
+import { type Connections, createConnections } from './connections.ts';
 import { startDeadline } from './deadline.ts';
 import { EgressFailed } from './egress-errors.ts';
-
-/** A call whose answer is handed on as it comes. */
-export interface EgressStream {
-  readonly method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
-  /** Absolute, `https` (or `http` to what the operator named), without userinfo. */
-  readonly url: string;
-  /** Without `host`, which comes from the URL, and without framing, which comes from the body. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
-  /** Until the head of the final answer is there; interim ones (1xx) do not count. */
-  readonly headTimeoutMs: number;
-  /** Between two pieces of the answer's body, while somebody takes them. */
-  readonly idleTimeoutMs: number;
-  /** Calls of different partitions never share a connection: an account, a proxy. */
-  readonly partition: string;
-  /** Ends the call, at any time. */
-  readonly signal?: AbortSignal;
-}
-
-/** The head of an answer; a redirect is an answer like any other. */
-export interface AnswerHead {
-  readonly status: number;
-  /** As received, in order: names in lower case, values as Latin-1 text. */
-  readonly fields: readonly (readonly [name: string, value: string])[];
-}
-
-/** What takes the body of an answer; told once, when its head is there. */
-export type TakeAnswer = (head: AnswerHead) => Writable;
-
-/** How much of an answer's head is read; more is no HTTP that anybody wants. */
-export interface HeadBounds {
-  readonly bytes: number;
-  readonly fields: number;
-}
 
 /** Partitions whose idle connections are kept. */
 const MAX_POOLS = 1_000;

@@ -1,16 +1,18 @@
-import { Agent, errors } from 'undici';
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher, errors } from 'undici';
 import { isIP } from 'node:net';
 import { admit, parseTarget } from './admission.ts';
 import { parseAllowList } from './allow-list.ts';
 import { parseConnectTo } from './connect-to.ts';
 import { createAnswerStreams } from './answer-stream.ts';
-import { MAX_INTERIM_ANSWERS } from './answer-transfer.ts';
-import type { EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
+import {
+  type EgressStream,
+  type HeadBounds,
+  MAX_INTERIM_ANSWERS,
+  type TakeAnswer,
+} from './answer-transfer.ts';
 import { startDeadline } from './deadline.ts';
 import { EgressFailed, EgressRefused, failureOf } from './egress-errors.ts';
-import { guardedConnector, systemResolve } from './guarded-connector.ts';
-import type { Resolve } from './guarded-connector.ts';
+import { type Resolve, guardedConnector, systemResolve } from './guarded-connector.ts';
 
 /** A call to make. */
 export interface EgressRequest {

@@ -4,7 +4,7 @@ export { addressVerdict } from './address-verdict.ts';
 export type { AddressVerdict } from './address-verdict.ts';
 export { parseAllowList } from './allow-list.ts';
 export type { AllowList } from './allow-list.ts';
-export type { AnswerHead, EgressStream, HeadBounds, TakeAnswer } from './answer-stream.ts';
+export type { AnswerHead, EgressStream, HeadBounds, TakeAnswer } from './answer-transfer.ts';
 export { parseConnectTo } from './connect-to.ts';
 export { EgressFailed, EgressRefused } from './egress-errors.ts';
 export type { EgressFailureKind, EgressRefusalReason } from './egress-errors.ts';

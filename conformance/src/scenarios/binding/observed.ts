@@ -43,7 +43,7 @@ export function claims(transcript: BindingTranscript, capability: string): boole
 export const expectUnsigned = (answer: Answer): void => expectRefusal(answer, 'SIGNATURE_INVALID');
 
 /** An exchange that is refused; a webhook may allow fewer wrong codes a minute than 30 (EXC-14). */
-export function expectWrongExchange(answer: Answer): void {
+function expectWrongExchange(answer: Answer): void {
   if (answer.status === 429) expectRefusal(answer, 'RATE_LIMITED');
   else expectUnsigned(answer);
 }

@@ -4,7 +4,7 @@ import { expectOk, expectThat } from '../../check/expect.ts';
 import { armed, calledOnce, expectUncalled, loaded, loadedWith, received } from '../../upstream/armed.ts';
 
 /** A fresh public EC P-256 key as a JWK, which nobody has the private half of. */
-export function sealedRecipient(): object {
+function sealedRecipient(): object {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
 }
 
