@@ -7,7 +7,7 @@ export const WEBHOOK_IMAGE = 'svault-webhook:0.1.0';
 
 const WRITER: Readonly<Record<ProjectKind, string>> = {
   init: '`svault webhook init --force` writes this file anew',
-  repository: 'compose/scripts/write-webhook-projects.ts writes this file',
+  repository: 'compose/scripts/write-projects.ts writes this file',
 };
 
 /** Where the sources are, it is built from them. */

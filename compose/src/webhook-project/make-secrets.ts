@@ -4,10 +4,10 @@ import { MIN_SECRET_CHARACTERS } from './tunnels/tunnel.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
 /**
- * How each make-secrets.sh of the repository begins. A secret appears under its name by `ln`, which replaces nothing: whole or
- * not at all, also where two runs meet or one is killed.
+ * The start of each make-secrets.sh. A secret appears under its name by `ln`, which replaces nothing: whole or not at all, also
+ * where two runs meet or one is killed.
  */
-export const MAKE_SECRETS_HEAD = `#!/bin/sh
+const HEAD = `#!/bin/sh
 # Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. What is there stays.
 set -eu
 umask 077
@@ -60,6 +60,31 @@ keep() {
 }
 `;
 
+/** make-secrets.sh of compose/scale: those of the control planes, the database and Valkey. */
+export const SCALE_SECRETS_SCRIPT = `${HEAD}
+value=$(random)
+keep master.key "$value"
+value=$(random)
+keep admin.key "svadmin_$value"
+
+# Each password stands in a file of its own, and in those that are made of it.
+value=$(random)
+keep postgres.password "$value"
+keep database.url "postgres://svault:$(cat secrets/postgres.password)@postgres:5432/svault"
+value=$(random)
+keep valkey.password "$value"
+password=$(cat secrets/valkey.password)
+keep redis.url "redis://:$password@valkey:6379"
+# Valkey reads it as a user of its own; the folder keeps all others out.
+keep valkey.conf "requirepass $password
+dir /data
+save \\"\\"
+appendonly yes
+appendfsync everysec
+maxmemory-policy noeviction
+" 644
+`;
+
 /** Of a word that stands in quotes in a shell's and in YAML's text alike. */
 const PLAIN = 'A-Za-z0-9+/=._-';
 
@@ -92,7 +117,7 @@ ${secret.fileText('$token')}END
   keep ${nameIn(secret.path)} "$text"
 fi
 `;
-  return `${MAKE_SECRETS_HEAD}
+  return `${HEAD}
 ${folders.map((name) => `folder ${name}\n`).join('')}
 ${made}${asked}`;
 }

@@ -120,7 +120,7 @@ svault webhook up
   }),
   repository: (webhookUrl) => ({
     origin: `
-Those addresses are examples: \`.env.example\` has them, and your \`.env\` your own. compose/scripts/write-webhook-projects.ts
+Those addresses are examples: \`.env.example\` has them, and your \`.env\` your own. compose/scripts/write-projects.ts
 writes all files here. \`svault webhook init\` writes the same for you, with your addresses filled in.
 `,
     start: `\`\`\`sh
