@@ -5,6 +5,8 @@ export interface Operation {
   readonly method: string;
   /** With an id of nothing in place of each parameter. */
   readonly path: string;
+  /** Of the paths that it answers. */
+  readonly pattern: RegExp;
   readonly isPublic: boolean;
   /** Members of the body it takes; undefined where it takes none. */
   readonly takesBody: boolean;
@@ -28,6 +30,7 @@ export async function operationsOf(anyone: Call): Promise<readonly Operation[]> 
       .map(([method, { security, requestBody }]) => ({
         method: method.toUpperCase(),
         path: path.replaceAll(/\{\w+\}/g, 'agt_AAAAAAAAAAAAAAAAAAAAAA'),
+        pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
         isPublic: security.length === 0,
         takesBody: requestBody !== undefined,
       })),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AUDIT_EVENT_TYPES, type AuditEventType } from '../src/core/audit-event.ts';
 import type { Database } from '../src/store/database.ts';
 import { CAUSES, type Cause, NEVER, type World, shipOnce } from './audit-causes.ts';
+import { operationsOf } from './api-operations.ts';
 import { openBeside } from './beside-the-service.ts';
 import { startLinkedService } from './linked-service.ts';
 import type { LoggedEvent } from './service-steps.ts';
@@ -14,10 +15,17 @@ import type { LoggedEvent } from './service-steps.ts';
  */
 
 let world: World;
+/** Method and path of every call. */
+const calls: (readonly [method: string | undefined, path: string])[] = [];
+const { fetch: send } = globalThis;
 /** The same database, as somebody beside the service has it. */
 let database: Database;
 
 beforeAll(async () => {
+  globalThis.fetch = (to, init) => {
+    if (typeof to === 'string') calls.push([init?.method, new URL(to).pathname]);
+    return send(to, init);
+  };
   const service = await startLinkedService();
   await service.bind();
   const { admin } = service;
@@ -29,6 +37,7 @@ beforeAll(async () => {
   database = await openBeside(service);
 });
 afterAll(async () => {
+  globalThis.fetch = send;
   await database.close();
   await world.service.stop();
 });
@@ -41,6 +50,38 @@ async function withoutLog<T>(work: () => Promise<T>): Promise<T> {
   } finally {
     await sql`alter table audit_events_away rename to audit_events`.execute(database.kysely);
   }
+}
+
+/** All that a decision about an access reads, except what accesses themselves write and tokens that are issued. */
+const DECISION_ROWS = {
+  vaults: 'SELECT id, locked_at FROM vaults',
+  agents: 'SELECT id, status, mcp_enabled, sealing_key_thumbprint, key_hash FROM agents',
+  grants: 'SELECT * FROM grants',
+  policies: 'SELECT * FROM policies',
+  attachments: 'SELECT * FROM policy_attachments',
+  proxies:
+    'SELECT id, status, agent_id, service_name, upstream_url, upstream_auth_type, header_templates, key_hash, revision FROM proxies',
+  webhooks: 'SELECT vault_id, webhook_id, url, key_id FROM webhook_links',
+} as const;
+/** Works, and expects that it raised the account's revision if it changed what decisions read. */
+async function raisingRevision<T>(work: () => Promise<T>): Promise<T> {
+  const { state } = world.service.place;
+  const read = async () => {
+    const rows: Record<string, readonly string[]> = {};
+    for (const [name, statement] of Object.entries(DECISION_ROWS))
+      rows[name] = (await state.rows(statement)).map((row) => JSON.stringify(row)).toSorted();
+    const sessions = await state.rows<{ readonly session_id: string }>(
+      'SELECT session_id FROM oauth_sessions',
+    );
+    return { rows, sessions: sessions.map((row) => row.session_id) };
+  };
+  const revision = async () => Number(await state.value('SELECT sum(revision) FROM vaults'));
+  const [before, revisionBefore] = [await read(), await revision()];
+  const result = await work();
+  const [after, revisionAfter] = [await read(), await revision()];
+  const ended = before.sessions.filter((id) => !after.sessions.includes(id));
+  if (revisionAfter === revisionBefore) expect([after.rows, ended]).toEqual([before.rows, []]);
+  return result;
 }
 
 type Event = LoggedEvent & { readonly userId?: string };
@@ -66,15 +107,17 @@ describe('an event of each type that can occur', () => {
       expect([await state(), await newestNumber()]).toEqual([before, seq]);
     }
 
-    const answer = await cause.by(world, of);
-    expect([answer.text, answer.status < 300 || cause.actor === 'agent']).toEqual([answer.text, true]);
-    await vi.waitFor(
-      async () => {
-        if (cause.later) await shipOnce(world.service);
-        expect(await eventsSince(seq, type)).not.toEqual([]);
-      },
-      { timeout: 15_000 },
-    );
+    await raisingRevision(async () => {
+      const answer = await cause.by(world, of);
+      expect([answer.text, answer.status < 300 || cause.actor === 'agent']).toEqual([answer.text, true]);
+      await vi.waitFor(
+        async () => {
+          if (cause.later) await shipOnce(world.service);
+          expect(await eventsSince(seq, type)).not.toEqual([]);
+        },
+        { timeout: 15_000 },
+      );
+    });
     const events = await eventsSince(seq, type);
     expect(events).toEqual([expect.objectContaining({ outcome: 'success', ...cause.says?.(world, of) })]);
     const userId = cause.actor === undefined ? world.ownerId : undefined;
@@ -99,4 +142,27 @@ describe('every type of the log', () => {
   test.each(Object.entries(NEVER))('%s: no route causes it', async (_type, [method, path]) => {
     expect((await world.admin(method, path, { body: {} })).status).toBe(405);
   });
+});
+
+/** Routes that cause no event above: they change sign-ins, or nothing. */
+const WITHOUT_DECISION_ROWS: readonly string[] = [
+  'POST /api/login',
+  'POST /api/logout',
+  'POST /api/cli/login/begin',
+  'POST /api/cli/login/exchange',
+  'POST /api/cli/login/refresh',
+  'POST /api/me/password',
+  'POST /api/members/{}/link',
+  'POST /api/setup/steps/{}',
+  'POST /api/policies/simulate',
+  'POST /api/proxies/{}/reveal-key',
+];
+
+test('every other management route that may change something was seen to raise the revision if it does', async () => {
+  const operations = (await operationsOf(world.service.anyone)).filter(({ method }) => method !== 'GET');
+  const unseen = operations.filter(
+    ({ method, pattern }) => !calls.some(([by, path]) => by === method && pattern.test(path)),
+  );
+  const names = unseen.map(({ method, path }) => `${method} ${path.replaceAll(/agt_A+/g, '{}')}`);
+  expect(names).toEqual(WITHOUT_DECISION_ROWS);
 });

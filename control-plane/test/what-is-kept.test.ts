@@ -181,7 +181,7 @@ test('there is no column that could hold a credential: this is all that the serv
       "setup_steps": "vault_id step state marked_at marked_by",
       "tokens": "vault_id service_name token_type display_name description notes tags created_at updated_at upstream_rejected_at",
       "users": "id vault_id email role is_owner created_at deleted_at",
-      "vaults": "id created_at locked_at policy_revision",
+      "vaults": "id created_at locked_at revision",
       "webhook_links": "vault_id webhook_id url key_id key_wrapped pending_key_id pending_key_wrapped capabilities bound_at bound_by last_seen_at latency_ms aside_until aside_reason aside_strikes",
       "webhook_log_heads": "vault_id webhook_id epoch seq hash seen_at",
     }

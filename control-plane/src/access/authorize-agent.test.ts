@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import type { LimiterVerdict } from '../limits/limiter.ts';
-import type { AccessRequest, Operation } from './decision.ts';
-import { type AgentCredential, agentKeyCredential, sessionCredential } from '../core/agent.ts';
-import { AccessStage, FREE, GITHUB, KEY, NO_NAME, NOW, OPEN, SESSION } from './staged-access.ts';
+import type { Operation } from './decision.ts';
+import { agentKeyCredential, sessionCredential } from '../core/agent.ts';
+import { AccessStage, FREE, GITHUB, NO_NAME, NOW, OPEN, SESSION } from './staged-access.ts';
 
 // What every question has to pass, and in which order.
 
@@ -84,23 +84,11 @@ describe('credentials', () => {
     expect([stage.asked, stage.events]).toEqual([['store'], []]);
   });
 
-  it.each<readonly [AccessRequest['channel'], AgentCredential]>([
-    ['rest', KEY],
-    ['mcp', KEY],
-    ['mcp', SESSION],
-  ])('at %s: what was shown must stand when the access is written down', async (channel, credential) => {
-    expect(await stage.said(GITHUB, { channel, credential })).toBe('ticket');
-    expect(stage.onlyIf).toEqual([
-      {
-        caller: 'agent',
-        credential,
-        withMcpOn: channel === 'mcp',
-        grantId: 'grt_1',
-        webhookId: 'whk_1',
-        policyRevision: 7,
-        uses: [],
-      },
-    ]);
+  it('requires the revision that the decision read, and an access token that has not expired', async () => {
+    const expiresAt = '2026-11-20T12:10:00.000Z';
+    stage.change({ credentialExpiresAt: expiresAt });
+    expect(await stage.said(GITHUB, { channel: 'mcp', credential: SESSION })).toBe('ticket');
+    expect(stage.preconditions).toEqual([{ accountRevision: 7, expiresAt, uses: [] }]);
   });
 });
 

@@ -49,7 +49,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
             case 'missing-grant':
               return denyMissingGrant(expiredGrants, denials, subject, result.serviceName);
             case 'access':
-              return issueTicket(dependencies, denials, subject, { credential, channel }, result);
+              return issueTicket(dependencies, denials, subject, channel, result);
           }
         },
       });

@@ -38,7 +38,7 @@ const SUBJECT: ProxySubject = {
   proxies: 1,
   policies: null,
   policyUsage: null,
-  policyRevision: 7,
+  accountRevision: 7,
   webhookId: 'whk_1',
   webhookUrl: 'https://vault.example.org',
   keyId: 'k1',
@@ -52,17 +52,17 @@ let policy: PolicyDecision;
 let meanwhile: (() => void) | undefined;
 let asked: string[];
 let admissions: Admission[];
-let onlyIf: AccessPrecondition[];
+let preconditions: AccessPrecondition[];
 let events: NewAuditEvent[];
 let access: ProxyAccess;
 
 beforeEach(() => {
   [subject, admit, policy, meanwhile] = [SUBJECT, OPEN, FREE, undefined];
-  [asked, admissions, onlyIf, events] = [[], [], [], []];
+  [asked, admissions, preconditions, events] = [[], [], [], []];
   const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
   const audit: Parameters<typeof createProxyAccess>[0]['audit'] = {
     record: async (event, options = {}) => {
-      if (options.onlyIf !== undefined) onlyIf.push(options.onlyIf);
+      if (options.onlyIf !== undefined) preconditions.push(options.onlyIf);
       const change = meanwhile;
       meanwhile = undefined;
       if (change !== undefined) return (change(), false);
@@ -100,7 +100,7 @@ const said = async (): Promise<unknown> => {
 };
 
 describe('a use', () => {
-  it('rests on all that it was decided about, and is written before it is given', async () => {
+  it('requires the revision that the decision read, and is written before it is given', async () => {
     const decision = await decide();
     expect(decision).toMatchObject({
       outcome: 'use',
@@ -110,8 +110,7 @@ describe('a use', () => {
         config: { serviceName: 'github', revision: 3 },
       },
     });
-    const rest = { revision: 3, agentId: null, webhookId: 'whk_1', policyRevision: 7, uses: [] };
-    expect(onlyIf).toEqual([{ caller: 'proxy', keyHash: 'hash', ...rest }]);
+    expect(preconditions).toEqual([{ accountRevision: 7, expiresAt: null, uses: [] }]);
     expect(events).toEqual([
       expect.objectContaining({ eventType: 'PROXY_CREDENTIAL_USE', outcome: 'success', proxyId: 'prx_1' }),
     ]);
@@ -119,18 +118,17 @@ describe('a use', () => {
     expect(admissions).toMatchObject([{ callerId: 'prx_1', traffic: 'mcp_handshake', extraCounters: [] }]);
   });
 
-  it('of sessions rests on no webhook, and asks for none', async () => {
+  it('of sessions needs no webhook, and asks for none', async () => {
     const ours = { upstreamAuthType: 'sv_session', serviceName: null, headerTemplates: null } as const;
     change({ ...ours, agentId: 'agt_1' as Id<'agt'>, agentStatus: 'active', webhookId: null });
     expect(await decide()).toMatchObject({ use: { kind: 'session', proxy: { agentId: 'agt_1' } } });
-    expect(onlyIf).toMatchObject([{ webhookId: null, agentId: 'agt_1' }]);
     expect(asked).not.toContain('offline');
   });
 
   it('takes a place, which comes back with its end', async () => {
     const first = await decide();
     expect(await said()).toEqual({ code: 'RATE_LIMITED', scope: 'open_streams', retryAfterSeconds: 1 });
-    expect(onlyIf).toHaveLength(1);
+    expect(preconditions).toHaveLength(1);
     if (first.outcome === 'use') first.stream.close();
     expect(await said()).toBe('use');
   });

@@ -52,10 +52,9 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
    */
   async function authorizeUse(
     subject: ProxySubject,
-    keyHash: string,
     uses: readonly LifetimeUse[],
   ): Promise<ProxyDecision | undefined> {
-    const { vaultId, revision, agentId, policyRevision } = subject;
+    const { vaultId, accountRevision } = subject;
     const deny = (denial: Denial) => denials.deny(subject, undefined, denial);
     const use = useOf(subject);
     if (use === undefined) return deny(plainDenial('WEBHOOK_NOT_CONFIGURED'));
@@ -65,10 +64,9 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
     let isRecorded = false;
     try {
-      const webhookId = use.kind === 'webhook' ? use.webhook.webhookId : null;
       isRecorded = await audit.record(proxyEvent(subject, { outcome: 'success' }), {
         touchCaller: isStale(subject, clock.now()),
-        onlyIf: { caller: 'proxy', keyHash, revision, agentId, webhookId, policyRevision, uses },
+        onlyIf: { accountRevision, expiresAt: null, uses },
       });
     } finally {
       if (!isRecorded) stream.close();
@@ -85,7 +83,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
         callerId: ({ proxyId }) => proxyId,
         evaluate: (subject, nowMs) =>
           evaluateProxyRequest(dependencies, subject, { fields, sourceAddress }, nowMs),
-        conclude: (subject, { uses }) => authorizeUse(subject, keyHash, uses),
+        conclude: (subject, { uses }) => authorizeUse(subject, uses),
       });
     },
     admit: async (keyHash, bytes) => {

@@ -58,7 +58,7 @@ describe('credential: policies', () => {
     stage.policy = COUNTED;
     expect(await stage.said(GITHUB)).toBe('ticket');
     expect(stage.admissions).toMatchObject([{ extraCounters: [RATE.counter] }]);
-    expect(stage.onlyIf).toMatchObject([{ uses: [USE] }]);
+    expect(stage.preconditions).toMatchObject([{ uses: [USE] }]);
   });
 
   it('tell when to come back where the rule is a rate, and count no lifetime use', async () => {
@@ -70,7 +70,7 @@ describe('credential: policies', () => {
       retryAfterSeconds: 5,
     });
     expect(stage.events).toMatchObject([{ outcome: 'rate_limited', detail: { policy: 'slow' } }]);
-    expect(stage.onlyIf).toEqual([]);
+    expect(stage.preconditions).toEqual([]);
   });
 
   it('are not named where the floor refuses, whatever rates there are', async () => {
@@ -86,7 +86,7 @@ describe('credential: policies', () => {
     stage.policy = COUNTED;
     await stage.ask(GITHUB);
     expect(stage.admissions).toMatchObject([{ extraCounters: [] }, { extraCounters: [] }]);
-    expect(stage.onlyIf).toEqual([]);
+    expect(stage.preconditions).toEqual([]);
   });
 });
 
@@ -144,7 +144,7 @@ describe('grant', () => {
     };
     expect(await stage.ask(SHOW)).toEqual({ outcome: 'grant', caller: CALLER, grant });
     expect(stage.asked).toEqual(['store', 'limiter']);
-    expect([stage.events, stage.onlyIf]).toEqual([[], []]);
+    expect([stage.events, stage.preconditions]).toEqual([[], []]);
   });
 
   it('asks for no policy, no webhook and no open vault', async () => {

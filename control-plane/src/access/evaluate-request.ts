@@ -1,4 +1,4 @@
-import { type Id, formatTime } from '@svault/shared';
+import { formatTime } from '@svault/shared';
 import type { LifetimeUse, PolicyInput } from '../core/policy.ts';
 import type { Counter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -33,7 +33,6 @@ export type AgentResult =
 /** A request that grant and policies allow. */
 export interface AllowedAccess {
   readonly serviceName: string;
-  readonly grantId: Id<'grt'>;
   /** Counted in the transaction that records the access. */
   readonly uses: readonly LifetimeUse[];
 }
@@ -58,8 +57,7 @@ export function evaluateAgentRequest(
     return answer({ outcome: 'admitted', caller }, [limits.counter('credential_history', agentId)]);
   if (kind === 'credential' && subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
 
-  const grantId = liveGrant(subject, nowMs);
-  if (grantId === undefined)
+  if (!hasLiveGrant(subject, nowMs))
     return {
       result: { kind: 'missing-grant', serviceName },
       extraCounters: [limits.counter('agent_no_grant', agentId)],
@@ -74,7 +72,7 @@ export function evaluateAgentRequest(
     nowMs,
   });
   if (evaluation.denial !== undefined) return evaluation;
-  return { ...evaluation, result: { kind: 'access', serviceName, grantId, ...evaluation.result } };
+  return { ...evaluation, result: { kind: 'access', serviceName, ...evaluation.result } };
 }
 
 /** The denials of a proxy's request after the limits, in the order of the specification's pipeline. */
@@ -122,11 +120,8 @@ const answer = (decision: Decision, extraCounters: readonly Counter[] = []): Eva
   rates: [],
 });
 
-/** @returns undefined where there is no grant, or an expired one */
-function liveGrant({ grantId, grantExpiresAt }: AgentSubject, nowMs: number): Id<'grt'> | undefined {
-  const isExpired = grantExpiresAt !== null && grantExpiresAt <= formatTime(nowMs);
-  return grantId === null || isExpired ? undefined : grantId;
-}
+const hasLiveGrant = ({ grantId, grantExpiresAt }: AgentSubject, nowMs: number): boolean =>
+  grantId !== null && (grantExpiresAt === null || grantExpiresAt > formatTime(nowMs));
 
 const toListed = (
   { grantExpiresAt, refreshPolicy, sourceGroupId }: AgentSubject,

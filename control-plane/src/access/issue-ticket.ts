@@ -1,6 +1,5 @@
 import type { Clock, Id } from '@svault/shared';
 import type { AuditWriter } from '../audit/audit-writer.ts';
-import type { AgentCredential } from '../core/agent.ts';
 import { type AccessRequest, type Decision, plainDenial } from './decision.ts';
 import type { AllowedAccess } from './evaluate-request.ts';
 import type { DenialRecorder } from './record-denial.ts';
@@ -28,10 +27,10 @@ export async function issueTicket(
   { audit, offlineForSeconds, issueCredentialUrl, clock }: TicketDependencies,
   { deny }: DenialRecorder<AgentSubject>,
   subject: AgentSubject,
-  { credential, channel }: Pick<AccessRequest, 'channel'> & { readonly credential: AgentCredential },
-  { serviceName, grantId, uses }: AllowedAccess,
+  channel: AccessRequest['channel'],
+  { serviceName, uses }: AllowedAccess,
 ): Promise<Decision | undefined> {
-  const { vaultId, agentId, policyRevision } = subject;
+  const { vaultId, agentId, accountRevision, credentialExpiresAt: expiresAt } = subject;
   const webhook = webhookOf(subject);
   if (webhook === undefined) return deny(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
   // The specification's list of MCP errors is closed and does not have this one.
@@ -39,13 +38,11 @@ export async function issueTicket(
   if (retryAfterSeconds > 0)
     return deny(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
 
-  const { webhookId } = webhook;
-  const withMcpOn = channel === 'mcp';
   const isRecorded = await audit.record(
     { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
     {
       touchCaller: isStale(subject, clock.now()),
-      onlyIf: { caller: 'agent', credential, withMcpOn, grantId, webhookId, policyRevision, uses },
+      onlyIf: { accountRevision, expiresAt, uses },
     },
   );
   return isRecorded ? { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName) } : undefined;

@@ -60,10 +60,10 @@ it('is counted as a miss only then, and limited as one', async () => {
   expect(stage.asked).toContain('take agt_1');
 });
 
-it('is decided anew where it was given again at once, and rests on the new grant', async () => {
-  stage.meanwhile = () => stage.change({ grantId: 'grt_2' as Id<'grt'> });
+it('is decided anew where it was given again at once', async () => {
+  stage.meanwhile = () => stage.change({ grantId: 'grt_2' as Id<'grt'>, accountRevision: 8 });
   expect(await stage.said(GITHUB)).toBe('ticket');
-  expect(stage.onlyIf.map(({ grantId }) => grantId)).toEqual(['grt_1', 'grt_2']);
+  expect(stage.preconditions.map(({ accountRevision }) => accountRevision)).toEqual([7, 8]);
   expect(stage.events).toMatchObject([{ outcome: 'success' }]);
   expect(stage.admissions).toHaveLength(1);
 });
@@ -90,7 +90,7 @@ it('is a denial of a rate that was attached meanwhile and is full', async () => 
 
 it('gives up where it keeps changing', async () => {
   const change = (): void => {
-    stage.change({ policyRevision: stage.subject.policyRevision + 1 });
+    stage.change({ accountRevision: stage.subject.accountRevision + 1 });
     stage.meanwhile = change;
   };
   stage.meanwhile = change;
@@ -99,5 +99,5 @@ it('gives up where it keeps changing', async () => {
     details: { retryAfter: 1 },
   });
   expect(stage.events).toEqual([]);
-  expect(stage.onlyIf).toHaveLength(3);
+  expect(stage.preconditions).toHaveLength(10);
 });

@@ -79,8 +79,8 @@ export async function identify<Subject extends CallerSubject>(
   return { outcome: 'identified', subject };
 }
 
-/** Each further one needs another change between a read and the write that follows it. */
-const MAX_ATTEMPTS = 3;
+/** Each further one needs another change of the account between a read and the write that follows it. */
+const MAX_ATTEMPTS = 10;
 
 /**
  * Decides again where the state changed before the decision was recorded, or where another request took the last use of a

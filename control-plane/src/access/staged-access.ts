@@ -1,6 +1,6 @@
 import { type Id, ManualClock } from '@svault/shared';
 import type { NewAuditEvent } from '../core/audit-event.ts';
-import type { AuditWriter, AgentPrecondition } from '../audit/audit-writer.ts';
+import type { AccessPrecondition, AuditWriter } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
 import type { Admission, LimiterVerdict } from '../limits/limiter.ts';
 import { createLimits } from '../limits/limits.ts';
@@ -25,13 +25,14 @@ const SUBJECT: AgentSubject = {
   status: 'active',
   mcpEnabled: 1,
   lastUsedAt: null,
+  credentialExpiresAt: null,
   sealingKeyThumbprint: null,
   vaultLockedAt: null,
   activeAgents: 1,
   proxies: 0,
   policies: null,
   policyUsage: null,
-  policyRevision: 7,
+  accountRevision: 7,
   grantId: 'grt_1' as Id<'grt'>,
   grantExpiresAt: null,
   refreshPolicy: 'auto',
@@ -65,14 +66,14 @@ export class AccessStage {
   /** Who was asked, in order. */
   readonly asked: string[] = [];
   readonly admissions: Admission[] = [];
-  /** What accesses were to rest on when they were written down. */
-  readonly onlyIf: AgentPrecondition[] = [];
+  /** Of the accesses that were to be written. */
+  readonly preconditions: AccessPrecondition[] = [];
   readonly events: NewAuditEvent[] = [];
 
   readonly #audit: AuditWriter = {
     record: async (event, { onlyIf } = {}) => {
-      if (onlyIf?.caller === 'agent') {
-        this.onlyIf.push(onlyIf);
+      if (onlyIf !== undefined) {
+        this.preconditions.push(onlyIf);
         const change = this.meanwhile;
         this.meanwhile = undefined;
         if (change !== undefined) return (change(), false);

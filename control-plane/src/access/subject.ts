@@ -17,8 +17,8 @@ export interface CallerSubject {
   readonly policies: string | null;
   /** Counts of their rules so far, as `PolicyInput.usage`; null where there are none. */
   readonly policyUsage: string | null;
-  /** Of the vault; every change of a policy or an attachment raises it. */
-  readonly policyRevision: number;
+  /** Of the account; each change that a decision may depend on raises it. */
+  readonly accountRevision: number;
 
   /**
    * The vault's webhook; all null where none is bound, or where it has not answered under its key yet: until then it
@@ -36,6 +36,8 @@ export interface AgentSubject extends CallerSubject {
   /** `active`, `suspended` or `deleted` */
   readonly status: string;
   readonly mcpEnabled: 0 | 1;
+  /** When the shown access token expires; null for a key. */
+  readonly credentialExpiresAt: string | null;
   /** RFC 7638 thumbprint of the key that sealed credentials are encrypted to. */
   readonly sealingKeyThumbprint: string | null;
 

@@ -1,6 +1,5 @@
 import type { Logger } from '@svault/server-kit/logger';
-import type { AppError, Id } from '@svault/shared';
-import type { AgentCredential } from '../core/agent.ts';
+import type { AppError } from '@svault/shared';
 import { type ErrorCode, refusal } from '../core/errors.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { LifetimeUse } from '../core/policy.ts';
@@ -14,37 +13,19 @@ export interface AuditEntry {
   readonly onlyIf: AccessPrecondition | undefined;
 }
 
-/** The state that an allowed access was decided on. */
-export type AccessPrecondition = AgentPrecondition | ProxyPrecondition;
-
-interface CommonPrecondition {
-  /** Of the vault, which is not locked: no policy or attachment has changed since the decision. */
-  readonly policyRevision: number;
+/** The state that an allowed access was decided on. Where it has changed, the access is not written, and decided anew. */
+export interface AccessPrecondition {
+  /** Of the account when the decision read it: each change that a decision may depend on raises it (`changesDecisions`). */
+  readonly accountRevision: number;
+  /** When the shown access token expires; null for a key. */
+  readonly expiresAt: string | null;
   /** Counted with the event, all or none; where one has no room left the precondition fails. */
   readonly uses: readonly LifetimeUse[];
 }
 
-export interface AgentPrecondition extends CommonPrecondition {
-  readonly caller: 'agent';
-  /** Still a credential of the agent, and the agent is active. */
-  readonly credential: AgentCredential;
-  /** The agent has MCP on. */
-  readonly withMcpOn: boolean;
-  readonly grantId: Id<'grt'>;
-  readonly webhookId: string;
-}
-
-export interface ProxyPrecondition extends CommonPrecondition {
-  readonly caller: 'proxy';
-  /** Still the key of an active proxy. */
-  readonly keyHash: string;
-  /** Of the proxy: its upstream and its token are unchanged. */
-  readonly revision: number;
-  /** The agent that the proxy acts for, active; null where it acts for none. */
-  readonly agentId: Id<'agt'> | null;
-  /** Null where the use needs none. */
-  readonly webhookId: string | null;
-}
+/** The part of a precondition that time alone decides. */
+export const isExpired = ({ onlyIf }: AuditEntry, now: string): boolean =>
+  onlyIf !== undefined && onlyIf.expiresAt !== null && onlyIf.expiresAt <= now;
 
 /** Makes entries durable. */
 export interface AuditCommit {

@@ -60,6 +60,26 @@ export const AUDIT_EVENT_TYPES = [
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
+/** Events of uses, sign-ins and reads: they report no change to what a decision about an access reads. */
+const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventType>([
+  'AGENT_CREDENTIAL_ACCESS',
+  'PROXY_CREDENTIAL_USE',
+  'OWNER_CREDENTIAL_ACCESS',
+  'KEY_REVEALED',
+  'TOKEN_STORE_TICKET',
+  'TOKEN_REFRESHED',
+  'WEBHOOK_LOG_CONTRADICTION',
+  'LOGIN',
+  'OAUTH_SESSION_CREATED',
+  'ACCOUNT_EXPORTED',
+]);
+
+/**
+ * Whether an event may report a change that decisions depend on. The transaction that appends such an event raises the
+ * account's revision, so that no access that was decided before the change is written after it (`AccessPrecondition`).
+ */
+export const changesDecisions = (eventType: AuditEventType): boolean => !EVENTS_WITHOUT_CHANGE.has(eventType);
+
 type DetailValue = string | number | boolean | readonly string[];
 
 /** Further facts of an event: flat, integers only, and never under a name that could hold a secret. */

@@ -13,6 +13,12 @@ export interface Engine {
    *
    * @param db a transaction, where it reports a change
    * @param events at least one
+   * @param raisesRevision of the account
    */
-  writeEvents(db: Kysely<Schema>, vaultId: Id<'vlt'>, events: readonly StampedAuditEvent[]): Promise<void>;
+  writeEvents(
+    db: Kysely<Schema>,
+    vaultId: Id<'vlt'>,
+    events: readonly StampedAuditEvent[],
+    raisesRevision: boolean,
+  ): Promise<void>;
 }

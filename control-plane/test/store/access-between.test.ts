@@ -25,8 +25,8 @@ let place: StorePlace;
 let database: Database;
 let stored: StoredAccess;
 let key: string;
-/** What happens between the next decision and its access; then nothing more. */
-let meanwhile: ((stores: Stores) => Promise<unknown>) | undefined;
+/** Happens once, between the next decision and the write of its access. */
+let meanwhile: (() => Promise<unknown>) | undefined;
 let counted: Counter[];
 
 beforeAll(async () => {
@@ -48,8 +48,13 @@ beforeEach(async () => {
   counted = [];
 });
 
-const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
-  database.unitOfWork.run(stored.vaultId, work);
+/** A change as the management API makes one: with its event. */
+const change = (work: (stores: Stores) => Promise<unknown>): Promise<void> =>
+  database.unitOfWork.run(stored.vaultId, async (stores) => {
+    await work(stores);
+    const { vaultId, userId } = stored;
+    await stores.audit.append({ vaultId, userId, eventType: 'AGENT_UPDATED', outcome: 'success' });
+  });
 
 function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
   const writer = createAuditWriter({ log: database.auditCommit, logger: silentLogger });
@@ -58,7 +63,7 @@ function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
       const work = options?.onlyIf === undefined ? undefined : meanwhile;
       if (work !== undefined) {
         meanwhile = undefined;
-        await change(work);
+        await work();
       }
       return writer.record(event, options);
     },
@@ -110,15 +115,18 @@ const attach =
     await policies.add(policy);
     await policies.attach(policy, { type: 'agent', id: stored.agentId });
   };
+const log = async () =>
+  (await database.stores.audit.after(stored.vaultId, 0, 100)).filter(
+    ({ eventType }) => eventType === 'AGENT_CREDENTIAL_ACCESS',
+  );
 const successes = async (): Promise<number> =>
-  (await database.stores.audit.after(stored.vaultId, 0, 100)).filter(({ outcome }) => outcome === 'success')
-    .length;
+  (await log()).filter(({ outcome }) => outcome === 'success').length;
 const denied = (rule: string) => expect.objectContaining({ code: 'POLICY_DENIED', policy: 'p', rule });
 const APPROVAL: RuleSettings = { type: 'manual_approval' };
 const ONCE: RuleSettings = { type: 'max_usage', limit: 1 };
 
 it('one that is attached denies the request that is on its way', async () => {
-  meanwhile = attach(policyOf(APPROVAL));
+  meanwhile = () => change(attach(policyOf(APPROVAL)));
   expect(said(await ask())).toEqual(denied('manual_approval'));
   expect(await successes()).toBe(0);
 });
@@ -126,11 +134,11 @@ it('one that is attached denies the request that is on its way', async () => {
 it('one that is changed or enabled denies it too', async () => {
   const policy = await attached({ type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] });
   const after: Policy = { ...policy, rules: policyOf(APPROVAL).rules };
-  meanwhile = ({ policies }) => policies.update(policy, after);
+  meanwhile = () => change(({ policies }) => policies.update(policy, after));
   expect(said(await ask())).toEqual(denied('manual_approval'));
   const disabled = { ...after, enabled: false };
   await change(({ policies }) => policies.update(after, disabled));
-  meanwhile = ({ policies }) => policies.update(disabled, after);
+  meanwhile = () => change(({ policies }) => policies.update(disabled, after));
   expect(said(await ask())).toEqual(denied('manual_approval'));
   expect(await successes()).toBe(0);
 });
@@ -138,7 +146,7 @@ it('one that is changed or enabled denies it too', async () => {
 it('one that is detached leaves no count behind', async () => {
   const policy = await attached(ONCE);
   const target = { type: 'agent', id: stored.agentId } as const;
-  meanwhile = ({ policies }) => policies.detach(policy, target);
+  meanwhile = () => change(({ policies }) => policies.detach(policy, target));
   expect(said(await ask())).toBe('ticket');
   await change(({ policies }) => policies.attach(policy, target));
   expect(said(await ask())).toBe('ticket');
@@ -148,7 +156,7 @@ it('one that is detached leaves no count behind', async () => {
 it('a change that denies nothing gives the ticket, written down once and counted once', async () => {
   const rate: RuleSettings = { type: 'rate_limit', limit: 5, windowSeconds: 60 };
   const policy = await attached(rate, { ...ONCE, limit: 2 });
-  meanwhile = ({ policies }) => policies.update(policy, { ...policy, name: 'renamed' });
+  meanwhile = () => change(({ policies }) => policies.update(policy, { ...policy, name: 'renamed' }));
   expect(said(await ask())).toBe('ticket');
   expect(await successes()).toBe(1);
   expect(counted).toHaveLength(1);
@@ -160,14 +168,16 @@ it('a lower cap holds at once', async () => {
   const policy = await attached({ ...ONCE, limit: 5 });
   expect(said(await ask())).toBe('ticket');
   const [rule] = policy.rules;
-  meanwhile = ({ policies }) =>
-    policies.update(policy, { ...policy, rules: rule === undefined ? [] : [{ ...rule, ...ONCE }] });
+  meanwhile = () =>
+    change(({ policies }) =>
+      policies.update(policy, { ...policy, rules: rule === undefined ? [] : [{ ...rule, ...ONCE }] }),
+    );
   expect(said(await ask())).toEqual(denied('max_usage'));
 });
 
 it('a rate that is attached counts the request that is on its way', async () => {
   const policy = policyOf({ type: 'rate_limit', limit: 5, windowSeconds: 60 });
-  meanwhile = attach(policy);
+  meanwhile = () => change(attach(policy));
   expect(said(await ask())).toBe('ticket');
   expect(counted).toEqual([
     {
@@ -187,13 +197,10 @@ it('a last use goes to one of two requests that were both let through', async ()
 });
 
 describe('at MCP', () => {
-  const log = async () =>
-    (await database.stores.audit.after(stored.vaultId, 0, 100)).map(({ detail }) => detail);
-
   it('a session that is revoked gives nothing more, and leaves no access in the log', async () => {
     const { credential, sessionId } = await storeSession(database, clock, stored);
     expect(said(await ask({ channel: 'mcp', credential }))).toBe('ticket');
-    meanwhile = ({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined);
+    meanwhile = () => change(({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined));
     expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
     expect(await successes()).toBe(1);
     expect(await log()).toHaveLength(1);
@@ -202,7 +209,7 @@ describe('at MCP', () => {
   it('a revoked session counts no lifetime use', async () => {
     await attached(ONCE);
     const { credential, sessionId } = await storeSession(database, clock, stored);
-    meanwhile = ({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined);
+    meanwhile = () => change(({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined));
     expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
     expect(said(await ask())).toBe('ticket');
   });
@@ -220,11 +227,11 @@ describe('at MCP', () => {
     const toggle = (mcpEnabled: boolean) => (stores: Stores) =>
       stores.agents.update(vaultId, agentId, { mcpEnabled });
     for (const how of [{ channel: 'mcp', credential }, { channel: 'mcp' }] as const) {
-      meanwhile = toggle(false);
+      meanwhile = () => change(toggle(false));
       expect(said(await ask(how))).toEqual({ code: 'MCP_DISABLED' });
       await change(toggle(true));
     }
-    meanwhile = toggle(false);
+    meanwhile = () => change(toggle(false));
     expect(said(await ask())).toBe('ticket');
     expect(await successes()).toBe(1);
   });

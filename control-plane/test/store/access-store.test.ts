@@ -1,4 +1,4 @@
-import { type Id, ManualClock, newId } from '@svault/shared';
+import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { AgentCredential } from '../../src/core/agent.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -39,7 +39,7 @@ const list = async (credential: AgentCredential, nowMs = clock.now()) =>
   database.accessStore.findWithGrants(credential, nowMs);
 
 it('by key: the agent, its vault, grant and webhook', async () => {
-  const { vaultId, agentId, onlyIf } = stored;
+  const { vaultId, agentId, grantId, webhookId } = stored;
   expect(await find(stored.credential)).toMatchObject({
     agentId,
     vaultId,
@@ -50,22 +50,24 @@ it('by key: the agent, its vault, grant and webhook', async () => {
     proxies: 0,
     policies: null,
     policyUsage: null,
-    policyRevision: 0,
-    grantId: onlyIf.grantId,
+    accountRevision: 0,
+    credentialExpiresAt: null,
+    grantId,
     grantExpiresAt: null,
     refreshPolicy: 'none',
     sourceGroupId: null,
-    webhookId: onlyIf.webhookId,
+    webhookId,
     webhookUrl: 'https://vault.example.org',
   });
   expect(await find(stored.credential, '')).toMatchObject({ agentId, grantId: null, refreshPolicy: null });
 });
 
-it('by session: the same', async () => {
+it('by session: the same, and when the access token expires', async () => {
   const { credential } = session;
-  expect(await find(credential)).toEqual(await find(stored.credential));
-  expect(await find(credential, '')).toEqual(await find(stored.credential, ''));
-  expect(await list(credential)).toEqual(await list(stored.credential));
+  const credentialExpiresAt = formatTime(clock.now() + HOUR_MS);
+  expect(await find(credential)).toEqual({ ...(await find(stored.credential)), credentialExpiresAt });
+  expect(await find(credential, '')).toEqual({ ...(await find(stored.credential, '')), credentialExpiresAt });
+  expect(await list(credential)).toEqual({ ...(await list(stored.credential)), credentialExpiresAt });
 });
 
 it('says that MCP is off, and from which folder a grant came', async () => {

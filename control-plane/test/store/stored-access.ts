@@ -1,7 +1,7 @@
 import { type Clock, type Id, formatTime, hashKey, newId, newKey } from '@svault/shared';
 import { type AgentCredential, sessionCredential } from '../../src/core/agent.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
-import type { AgentPrecondition } from '../../src/audit/audit-writer.ts';
+import type { AccessPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 
 export const AUDIENCE = 'https://service.example/api/agents/mcp';
@@ -13,7 +13,10 @@ export interface StoredAccess {
   readonly agentId: Id<'agt'>;
   /** The agent's key. */
   readonly credential: AgentCredential;
-  readonly onlyIf: AgentPrecondition;
+  readonly grantId: Id<'grt'>;
+  readonly webhookId: string;
+  /** Of an access that is decided before anything changes. */
+  readonly onlyIf: AccessPrecondition;
   event(serviceName: string): NewAuditEvent;
 }
 
@@ -70,15 +73,9 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
     userId,
     agentId,
     credential,
-    onlyIf: {
-      caller: 'agent',
-      credential,
-      withMcpOn: false,
-      grantId,
-      webhookId,
-      policyRevision: 0,
-      uses: [],
-    },
+    grantId,
+    webhookId,
+    onlyIf: { accountRevision: 0, expiresAt: null, uses: [] },
     event: (serviceName) => ({
       vaultId,
       agentId,

@@ -1,5 +1,4 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
-import type { ProxyPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 
@@ -7,14 +6,12 @@ import type { Database } from '../../src/store/database.ts';
 export interface StoredProxy {
   readonly proxyId: Id<'prx'>;
   readonly keyHash: string;
-  readonly onlyIf: ProxyPrecondition;
 }
 
-/** @param account with a webhook, if its proxies are to use one */
 export async function storeProxy(
   { unitOfWork }: Database,
   clock: Clock,
-  { vaultId, webhookId = null }: { readonly vaultId: Id<'vlt'>; readonly webhookId?: string | null },
+  vaultId: Id<'vlt'>,
   more: Partial<Proxy> = {},
 ): Promise<StoredProxy> {
   const proxyId = newId('prx');
@@ -41,10 +38,5 @@ export async function storeProxy(
       ...more,
     }),
   );
-  const { agentId = null } = more;
-  return {
-    proxyId,
-    keyHash,
-    onlyIf: { caller: 'proxy', keyHash, revision: 3, agentId, webhookId, policyRevision: 0, uses: [] },
-  };
+  return { proxyId, keyHash };
 }

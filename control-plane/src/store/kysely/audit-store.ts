@@ -5,6 +5,7 @@ import {
   type AuditEvent,
   type AuditEventType,
   type NewAuditEvent,
+  changesDecisions,
   stampEvent,
 } from '../../core/audit-event.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../../core/audit-store.ts';
@@ -25,7 +26,8 @@ export function createAuditStore(
     if (first === undefined) return;
     const nowMs = clock.now();
     const stamped = events.map((event) => stampEvent(event, nowMs));
-    await writeEvents(db, first.vaultId, stamped);
+    const raisesRevision = events.some(({ eventType }) => changesDecisions(eventType));
+    await writeEvents(db, first.vaultId, stamped, raisesRevision);
   };
 
   return {

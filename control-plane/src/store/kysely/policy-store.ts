@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { pageOf } from '../../core/paging.ts';
 import type { Policy, PolicyStore, PolicyTarget, Rule } from '../../core/policy.ts';
 import { afterKey } from './keyset.ts';
@@ -6,14 +6,6 @@ import { policyInput } from './policy-input.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
-  /** In the transaction of the change, so that both show at the same moment. */
-  const moveRevision = async (vaultId: Policy['vaultId']): Promise<void> => {
-    await db
-      .updateTable('vaults')
-      .set({ policy_revision: sql<number>`policy_revision + 1` })
-      .where('id', '=', vaultId)
-      .execute();
-  };
   const dropCounts = async (rules: readonly Rule[], target?: PolicyTarget): Promise<void> => {
     if (rules.length === 0) return;
     const counts = db.deleteFrom('policy_usage').where(
@@ -73,7 +65,6 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .where('id', '=', after.id)
         .execute();
       await dropCounts(before.rules.filter(({ id }) => !kept.has(id)));
-      await moveRevision(after.vaultId);
     },
     remove: async (policy) => {
       await dropCounts(policy.rules);
@@ -86,7 +77,6 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .where('vault_id', '=', policy.vaultId)
         .where('id', '=', policy.id)
         .execute();
-      await moveRevision(policy.vaultId);
       return Number(numDeletedRows);
     },
     attach: async ({ vaultId, id }, target) => {
@@ -96,7 +86,6 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirstOrThrow();
       if ((numInsertedOrUpdatedRows ?? 0n) === 0n) return false;
-      await moveRevision(vaultId);
       return true;
     },
     detach: async ({ vaultId, id, rules }, target) => {
@@ -109,7 +98,6 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .executeTakeFirstOrThrow();
       if (numDeletedRows === 0n) return false;
       await dropCounts(rules, target);
-      await moveRevision(vaultId);
       return true;
     },
     detachAll: async (vaultId, target) => {
@@ -127,7 +115,6 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .where('target_type', '=', target.type)
         .where('target_id', '=', target.id)
         .execute();
-      await moveRevision(vaultId);
       return rows.map(({ policy_id: id }) => id).toSorted();
     },
     attachments: async (policyId, page) => {

@@ -1,23 +1,21 @@
 import { sql } from 'kysely';
 import type { SchemaMigration } from './schema-migration.ts';
 
-/** So that a vault's lock is no other program's advisory lock in the same database. */
+/** Tells an account's lock apart from another program's advisory locks in the same database. */
 const VAULT_LOCKS = 7_385_216;
 
 /**
- * PostgreSQL: the lock that makes the changes of one account follow one another, whichever process makes them, and the
- * write of the credential path in one round trip. It is the same lock, so that there is no order of locks to keep: who
- * has it may read and write all of the account. An advisory lock, since those are given in the order in which they were
- * asked for.
+ * PostgreSQL only. `svault_hold` takes the lock that makes the changes of one account follow one another, whichever process
+ * makes them. An advisory lock, because the server grants those in the order of the requests.
  *
- * `svault_record` writes events behind the head of their vault's chain and says which it left out (by position, from 1).
- * Within it each statement sees what was committed by then, so what an access rests on is looked at behind the lock:
- * what was suspended, revoked or locked before the lock was given is seen.
+ * `svault_record` takes the same lock and appends events to the account's chain in one round trip. It returns the
+ * positions, from 1, of the events that it left out. Each statement in it sees what was committed before it got the lock.
  *
- * - `behind`: of each event what is hashed behind its number (audit/chain.ts), from which its columns are read
- * - `provided`: of each event what it rests on, or null: key hash, grant, webhook, policy revision, and uses as
- *   `[target type, target id, rule id, limit]`, counted all or none
- * - `touched`: agents whose last use is `used_at`; one whose row somebody has locked is skipped, not waited for
+ * - `behind`: of each event the text that is hashed after its number (`audit/chain.ts`); the columns are read from it
+ * - `raises`: an event reports a change that decisions depend on, so the account's revision grows
+ * - `revisions`: of each event the account's revision that it requires, or null
+ * - `uses`: of each event `[target type, target id, rule id, limit]` of each use that is counted with it, all or none
+ * - `touched`: agents and proxies whose last use is `used_at`; a row that another transaction has locked is skipped
  *
  * SQLite needs neither: its write transactions follow one another, and the process computes the chain.
  */
@@ -32,13 +30,15 @@ export const recordEvents: SchemaMigration = {
       $body$`.execute(db);
     await sql`
       CREATE FUNCTION svault_record(
-        _vault text, _before_number text, _behind text[],
-        _provided text[] DEFAULT NULL, _touched text[] DEFAULT NULL, _used_at text DEFAULT NULL
+        _vault text, _before_number text, _behind text[], _raises boolean DEFAULT false,
+        _revisions bigint[] DEFAULT NULL, _uses text[] DEFAULT NULL,
+        _touched text[] DEFAULT NULL, _used_at text DEFAULT NULL
       ) RETURNS integer[] LANGUAGE plpgsql VOLATILE AS $body$
       DECLARE
         _seq_now bigint;
         _hash_now text;
-        _rests_on jsonb;
+        _revision_now bigint;
+        _uses_now jsonb;
         _left_out integer[] := '{}';
         _seqs bigint[] := '{}';
         _hashes text[] := '{}';
@@ -53,35 +53,32 @@ export const recordEvents: SchemaMigration = {
           INSERT INTO audit_chains (vault_id, head_seq, head_hash, start_seq, start_hash, shipped_seq)
             VALUES (_vault, _seq_now, _hash_now, _seq_now, _hash_now, 0);
         END IF;
+        IF _raises THEN
+          UPDATE vaults SET revision = revision + 1 WHERE id = _vault;
+        END IF;
+        IF _revisions IS NOT NULL THEN
+          SELECT revision INTO _revision_now FROM vaults WHERE id = _vault;
+        END IF;
 
         FOR _place IN 1 .. cardinality(_behind) LOOP
-          _rests_on := _provided[_place];
-          IF _rests_on IS NOT NULL THEN
-            PERFORM 1 FROM agents a
-              JOIN vaults v ON v.id = a.vault_id
-              JOIN grants g ON g.id = _rests_on ->> 'grantId' AND g.agent_id = a.id
-              JOIN webhook_links w ON w.vault_id = a.vault_id
-              WHERE a.key_hash = _rests_on ->> 'keyHash' AND a.vault_id = _vault AND a.status = 'active'
-                AND v.locked_at IS NULL AND v.policy_revision = (_rests_on ->> 'policyRevision')::bigint
-                AND w.webhook_id = _rests_on ->> 'webhookId';
-            IF NOT FOUND THEN
+          IF _revisions[_place] IS NOT NULL AND _revisions[_place] IS DISTINCT FROM _revision_now THEN
+            _left_out := _left_out || _place;
+            CONTINUE;
+          END IF;
+          _uses_now := _uses[_place];
+          IF _uses_now IS NOT NULL THEN
+            PERFORM 1 FROM jsonb_array_elements(_uses_now) AS asked(use)
+              JOIN policy_usage u ON u.vault_id = _vault AND u.target_type = asked.use ->> 0
+                AND u.target_id = asked.use ->> 1 AND u.rule_id = asked.use ->> 2
+              WHERE u.used >= (asked.use ->> 3)::bigint;
+            IF FOUND THEN
               _left_out := _left_out || _place;
               CONTINUE;
             END IF;
-            IF _rests_on -> 'uses' IS NOT NULL THEN
-              PERFORM 1 FROM jsonb_array_elements(_rests_on -> 'uses') AS asked(use)
-                LEFT JOIN policy_usage u ON u.vault_id = _vault AND u.target_type = asked.use ->> 0
-                  AND u.target_id = asked.use ->> 1 AND u.rule_id = asked.use ->> 2
-                WHERE coalesce(u.used, 0) >= (asked.use ->> 3)::bigint;
-              IF FOUND THEN
-                _left_out := _left_out || _place;
-                CONTINUE;
-              END IF;
-              INSERT INTO policy_usage AS u (vault_id, target_type, target_id, rule_id, used)
-                SELECT _vault, asked.use ->> 0, asked.use ->> 1, asked.use ->> 2, 1
-                FROM jsonb_array_elements(_rests_on -> 'uses') AS asked(use)
-                ON CONFLICT (vault_id, target_type, target_id, rule_id) DO UPDATE SET used = u.used + 1;
-            END IF;
+            INSERT INTO policy_usage AS u (vault_id, target_type, target_id, rule_id, used)
+              SELECT _vault, asked.use ->> 0, asked.use ->> 1, asked.use ->> 2, 1
+              FROM jsonb_array_elements(_uses_now) AS asked(use)
+              ON CONFLICT (vault_id, target_type, target_id, rule_id) DO UPDATE SET used = u.used + 1;
           END IF;
           _seq_now := _seq_now + 1;
           _hash_now := encode(
@@ -104,6 +101,8 @@ export const recordEvents: SchemaMigration = {
         IF _touched IS NOT NULL THEN
           UPDATE agents SET last_used_at = _used_at WHERE id IN (
             SELECT id FROM agents WHERE id = ANY (_touched) AND vault_id = _vault FOR NO KEY UPDATE SKIP LOCKED);
+          UPDATE proxies SET last_used_at = _used_at WHERE id IN (
+            SELECT id FROM proxies WHERE id = ANY (_touched) AND vault_id = _vault FOR NO KEY UPDATE SKIP LOCKED);
         END IF;
         RETURN _left_out;
       END

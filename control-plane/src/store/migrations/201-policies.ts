@@ -3,9 +3,6 @@ import type { SchemaMigration } from './schema-migration.ts';
 /**
  * Policies, what they are attached to, and how often each rule with a lifetime limit was used there. A target is an
  * agent's id, a proxy's id, or a token's service name.
- *
- * `vaults.policy_revision` moves with every change of a policy or an attachment: an access that was decided at another
- * revision than the one it is written down at is decided anew.
  */
 export const policies: SchemaMigration = {
   id: 201,
@@ -56,10 +53,5 @@ export const policies: SchemaMigration = {
       .addPrimaryKeyConstraint('policy_usage_primary', ['vault_id', 'target_type', 'target_id', 'rule_id'])
       .execute();
     await db.schema.createIndex('policy_usage_by_rule').on('policy_usage').column('rule_id').execute();
-
-    await db.schema
-      .alterTable('vaults')
-      .addColumn('policy_revision', 'integer', (column) => column.notNull().defaultTo(0))
-      .execute();
   },
 };

@@ -15,12 +15,10 @@ import { backgroundClaims } from './113-background-claims.ts';
 import { policies } from './201-policies.ts';
 import { proxies } from './202-proxies.ts';
 import { oauth } from './301-oauth.ts';
-import { recordOfSessions } from './302-record-of-sessions.ts';
 import { proxyDelivery } from './401-proxy-delivery.ts';
 import { providers } from './402-providers.ts';
 import { refreshAttempts } from './403-refresh-attempts.ts';
 import { proxyUpkeep } from './404-proxy-upkeep.ts';
-import { recordOfProxies } from './405-record-of-proxies.ts';
 import { webhookConduct } from './501-webhook-conduct.ts';
 import { waitingRows } from './601-waiting-rows.ts';
 import { rejectedCredentials } from './701-rejected-credentials.ts';
@@ -43,12 +41,10 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   policies,
   proxies,
   oauth,
-  recordOfSessions,
   proxyDelivery,
   providers,
   refreshAttempts,
   proxyUpkeep,
-  recordOfProxies,
   webhookConduct,
   waitingRows,
   rejectedCredentials,

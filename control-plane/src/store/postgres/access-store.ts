@@ -19,6 +19,12 @@ interface Asked {
 /** What a statement is told of each question, in the order of its parameters. */
 type Columns = readonly Exclude<keyof Asked, 'kind'>[];
 
+/** How the agent of a question is found, and when what it shows expires. */
+interface Caller {
+  readonly join: string;
+  readonly expiresAt: string;
+}
+
 interface Read {
   readonly statement: NamedStatement;
   readonly columns: Columns;
@@ -28,11 +34,10 @@ interface Read {
  * All that decisions look at, for several at a time. A limit of one changes no answer; with it the planner takes the whole
  * index, and not an agent's grants one by one.
  *
- * @param caller how the agent of a question is found
  * @param service whose grant to join
  */
-const subjects = (columns: Columns, caller: string, service: string, more = ''): string =>
-  `SELECT asked.place, caller.id AS "agentId", caller.vault_id AS "vaultId", caller.status,
+const subjects = (columns: Columns, caller: Caller, service: string, more = ''): string =>
+  `SELECT asked.place, ${caller.expiresAt} AS "credentialExpiresAt", caller.id AS "agentId", caller.vault_id AS "vaultId", caller.status,
       caller.mcp_enabled AS "mcpEnabled", caller.last_used_at AS "lastUsedAt",
       caller.sealing_key_thumbprint AS "sealingKeyThumbprint",
       v.locked_at AS "vaultLockedAt", ${callerColumns('agent', 'g.service_name')},
@@ -41,13 +46,13 @@ const subjects = (columns: Columns, caller: string, service: string, more = ''):
       w.webhook_id AS "webhookId", w.url AS "webhookUrl", w.key_id AS "keyId", w.key_wrapped AS "keyWrapped"${more}
     FROM unnest(${columns.map((_, at) => `$${at + 1}::text[]`).join(', ')}) WITH ORDINALITY
       AS asked(${columns.join(', ')}, place)
-    ${caller}
+    ${caller.join}
     JOIN vaults v ON v.id = caller.vault_id
     LEFT JOIN LATERAL (SELECT * FROM grants WHERE agent_id = caller.id AND service_name = ${service} LIMIT 1) g
       ON true
     LEFT JOIN webhook_links w ON w.vault_id = caller.vault_id AND w.last_seen_at IS NOT NULL`;
 
-const find = (name: string, columns: Columns, caller: string): Read => ({
+const find = (name: string, columns: Columns, caller: Caller): Read => ({
   statement: { name, text: subjects(columns, caller, 'asked.service'), onlyReads: true },
   columns,
 });
@@ -58,16 +63,22 @@ const GRANTS = `,
         FROM grants l
         WHERE l.agent_id = caller.id AND (l.grant_expires_at IS NULL OR l.grant_expires_at > asked.time)), '[]') AS grants`;
 
-const list = (name: string, columns: Columns, caller: string): Read => ({
+const list = (name: string, columns: Columns, caller: Caller): Read => ({
   statement: { name, text: subjects(columns, caller, "''", GRANTS), onlyReads: true },
   columns,
 });
 
-const BY_KEY = 'JOIN agents caller ON caller.key_hash = asked.hash';
-const BY_SESSION = `CROSS JOIN LATERAL (
-      SELECT s.agent_id FROM oauth_access_tokens t JOIN oauth_sessions s ON s.session_id = t.session_id
+const BY_KEY: Caller = {
+  join: 'JOIN agents caller ON caller.key_hash = asked.hash',
+  expiresAt: 'NULL::text',
+};
+const BY_SESSION: Caller = {
+  join: `CROSS JOIN LATERAL (
+      SELECT s.agent_id, t.expires_at FROM oauth_access_tokens t JOIN oauth_sessions s ON s.session_id = t.session_id
       WHERE t.token_hash = asked.hash AND t.expires_at > asked.time AND s.audience = asked.audience LIMIT 1) shown
-    JOIN agents caller ON caller.id = shown.agent_id`;
+    JOIN agents caller ON caller.id = shown.agent_id`,
+  expiresAt: 'shown.expires_at',
+};
 
 /** Statements of their own, so that who shows a key pays nothing for sessions. */
 type Reads = Readonly<Record<AgentCredential['kind'], Read>>;

@@ -2,22 +2,16 @@ import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Clock } from '@svault/shared';
 import { formatTime } from '@svault/shared';
 import { stampEvent } from '../../core/audit-event.ts';
-import type {
-  AuditCommit,
-  AuditEntry,
-  AccessPrecondition,
-  AgentPrecondition,
-  ProxyPrecondition,
-} from '../../audit/audit-writer.ts';
+import { type AuditCommit, type AuditEntry, isExpired } from '../../audit/audit-writer.ts';
 import { hashedText } from '../../audit/chain.ts';
 import { createBatcher } from './batcher.ts';
 import { cameBetween } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
-/** migrations/112-record-events.ts, 302-record-of-sessions.ts, 405-record-of-proxies.ts */
+/** migrations/112-record-events.ts */
 const RECORD = {
   name: 'svault_record',
-  text: 'SELECT svault_record($1, $2, $3, $4, $5, $6) AS "leftOut"',
+  text: 'SELECT svault_record($1, $2, $3, false, $4, $5, $6, $7) AS "leftOut"',
 };
 
 /** Events of one write: a few milliseconds, in which the account's other writers wait. */
@@ -50,22 +44,26 @@ export function createAuditCommit(options: {
     }
   };
 
-  const write = async (vaultId: string, entries: readonly AuditEntry[]): Promise<boolean[]> => {
+  const write = async (vaultId: string, asked: readonly AuditEntry[]): Promise<boolean[]> => {
     const nowMs = clock.now();
+    const now = formatTime(nowMs);
+    const entries = asked.filter((entry) => !isExpired(entry, now));
     const texts = entries.map(({ event }) => hashedText(stampEvent(event, nowMs)));
     const touched = entries.flatMap(({ event, touchCaller }) =>
       touchCaller ? [event.agentId ?? event.proxyId ?? ''] : [],
     );
     const [row] = await record([
       vaultId,
-      texts[0]?.beforeNumber,
+      texts[0]?.beforeNumber ?? '',
       texts.map(({ behindNumber }) => behindNumber),
-      entries.map(({ onlyIf }) => onlyIf && restingOn(onlyIf)),
+      entries.map(({ onlyIf }) => onlyIf?.accountRevision ?? null),
+      usesOf(entries),
       touched.length === 0 ? null : touched,
-      formatTime(nowMs),
+      now,
     ]);
     const leftOut = new Set(row?.leftOut);
-    return entries.map((_, index) => !leftOut.has(index + 1));
+    const written = new Set(entries.filter((_, index) => !leftOut.has(index + 1)));
+    return asked.map((entry) => written.has(entry));
   };
 
   const batcher = createBatcher<AuditEntry, boolean>({
@@ -79,29 +77,14 @@ export function createAuditCommit(options: {
   return { write: (entry) => batcher.add(entry.event.vaultId, entry) };
 }
 
-function restingOn(access: AccessPrecondition): string {
-  const { policyRevision, uses } = access;
-  return JSON.stringify({
-    ...(access.caller === 'agent' ? ofAgent(access) : ofProxy(access)),
-    policyRevision,
-    ...(uses.length > 0 && {
-      uses: uses.map(({ targetType, targetId, ruleId, limit }) => [targetType, targetId, ruleId, limit]),
-    }),
-  });
+/** Null where no event counts a use, as for most batches. */
+function usesOf(entries: readonly AuditEntry[]): readonly (string | null)[] | null {
+  if (entries.every(({ onlyIf }) => onlyIf === undefined || onlyIf.uses.length === 0)) return null;
+  return entries.map(({ onlyIf }) =>
+    onlyIf === undefined || onlyIf.uses.length === 0
+      ? null
+      : JSON.stringify(
+          onlyIf.uses.map(({ targetType, targetId, ruleId, limit }) => [targetType, targetId, ruleId, limit]),
+        ),
+  );
 }
-
-const ofAgent = ({ credential, withMcpOn, grantId, webhookId }: AgentPrecondition): object => ({
-  ...(credential.kind === 'key'
-    ? { keyHash: credential.hash }
-    : { tokenHash: credential.hash, audience: credential.audience }),
-  ...(withMcpOn && { mcp: true }),
-  grantId,
-  webhookId,
-});
-
-const ofProxy = ({ keyHash, revision, agentId, webhookId }: ProxyPrecondition): object => ({
-  proxyKeyHash: keyHash,
-  revision,
-  ...(agentId !== null && { agentId }),
-  ...(webhookId !== null && { webhookId }),
-});

@@ -8,9 +8,11 @@ export const postgresEngine: Engine = {
     await sql`SELECT svault_hold(${vaultId})`.execute(db);
   },
 
-  writeEvents: async (db, vaultId, events) => {
+  writeEvents: async (db, vaultId, events, raisesRevision) => {
     const texts = events.map(hashedText);
     const behind = texts.map(({ behindNumber }) => behindNumber);
-    await sql`SELECT svault_record(${vaultId}, ${texts[0]?.beforeNumber}, ${behind}::text[])`.execute(db);
+    await sql`SELECT svault_record(${vaultId}, ${texts[0]?.beforeNumber}, ${behind}::text[], ${raisesRevision})`.execute(
+      db,
+    );
   },
 };

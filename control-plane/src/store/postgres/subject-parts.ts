@@ -24,5 +24,5 @@ export const callerColumns = (type: 'agent' | 'proxy', serviceName: string): str
    (SELECT '{' || string_agg('"' || t.target_type || ' ' || t.rule_id || '":' || t.used, ',') || '}'
      FROM ${targets}
      ${ofTarget('policy_usage')}) AS "policyUsage",
-   v.policy_revision AS "policyRevision"`;
+   v.revision AS "accountRevision"`;
 };

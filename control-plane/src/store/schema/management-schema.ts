@@ -16,8 +16,8 @@ interface VaultRow {
   id: Id<'vlt'>;
   created_at: TimeText;
   locked_at: TimeText | null;
-  /** Moves with every change of a policy or an attachment. */
-  policy_revision: Generated<number>;
+  /** Grows with each change that a decision may depend on (`changesDecisions`). */
+  revision: Generated<number>;
 }
 
 interface UserRow {

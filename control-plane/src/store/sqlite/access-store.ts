@@ -3,9 +3,14 @@ import { formatTime } from '@svault/shared';
 import type { AccessStore, AgentSubject, ListedGrant } from '../../access/subject.ts';
 import { callerColumns } from './subject-parts.ts';
 
-/** All that decisions look at. @param caller where the agent is found */
-const subjectOf = (caller: { readonly from: string; readonly where: string }): string =>
+/** All that decisions look at. @param caller where the agent is found, and when what it shows expires */
+const subjectOf = (caller: {
+  readonly from: string;
+  readonly where: string;
+  readonly expiresAt: string;
+}): string =>
   `SELECT caller.id AS agentId, caller.vault_id AS vaultId, caller.status, caller.mcp_enabled AS mcpEnabled,
+     ${caller.expiresAt} AS credentialExpiresAt,
      caller.last_used_at AS lastUsedAt, caller.sealing_key_thumbprint AS sealingKeyThumbprint,
      v.locked_at AS vaultLockedAt, ${callerColumns('agent', 'g.service_name')},
      g.id AS grantId, g.grant_expires_at AS grantExpiresAt, g.refresh_policy AS refreshPolicy,
@@ -25,7 +30,7 @@ const subjectOf = (caller: { readonly from: string; readonly where: string }): s
  */
 export function createAccessStore(db: SqliteDatabase): AccessStore {
   const byKey = db.prepare<[string, string], AgentSubject>(
-    subjectOf({ from: 'agents caller', where: 'caller.key_hash = (SELECT ?)' }),
+    subjectOf({ from: 'agents caller', where: 'caller.key_hash = (SELECT ?)', expiresAt: 'NULL' }),
   );
   const bySession = db.prepare<[string, string, string, string], AgentSubject>(
     subjectOf({
@@ -33,6 +38,7 @@ export function createAccessStore(db: SqliteDatabase): AccessStore {
    JOIN oauth_sessions s ON s.session_id = t.session_id
    JOIN agents caller ON caller.id = s.agent_id`,
       where: 't.token_hash = (SELECT ?) AND s.audience = (SELECT ?) AND t.expires_at > (SELECT ?)',
+      expiresAt: 't.expires_at',
     }),
   );
   const list = db.prepare<[string, string], ListedGrant>(

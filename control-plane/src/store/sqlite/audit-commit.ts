@@ -1,13 +1,12 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
-import type { Clock, Id } from '@svault/shared';
+import { type Clock, type Id, formatTime } from '@svault/shared';
 import { type ChainHead, stampEvent } from '../../core/audit-event.ts';
-import type { AuditCommit, AuditEntry } from '../../audit/audit-writer.ts';
+import { type AuditCommit, type AuditEntry, isExpired } from '../../audit/audit-writer.ts';
 import { EMPTY_CHAIN, linkEvent } from '../../audit/chain.ts';
+import type { LifetimeUse } from '../../core/policy.ts';
 import type { AuditEventRow } from '../schema/decision-schema.ts';
 import { AUDIT_COLUMNS, toAuditRow } from '../kysely/audit-rows.ts';
-import { createStandingCheck } from './standing-access.ts';
-import { createUseCount } from './use-count.ts';
 
 /** The hot path's log: prepared statements, one read and one write of a chain's head per vault and transaction. */
 export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, clock: Clock): AuditCommit {
@@ -30,20 +29,25 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     'UPDATE proxies SET last_used_at = ? WHERE vault_id = ? AND id = ?',
   );
 
-  const stands = createStandingCheck(db);
+  const revisionOf = db
+    .prepare<[string], number>('SELECT revision FROM vaults WHERE id = (SELECT ?)')
+    .pluck();
   const countUses = createUseCount(db);
-  const holds = ({ event, onlyIf }: AuditEntry): boolean => {
+  const holds = (entry: AuditEntry, now: string): boolean => {
+    const { event, onlyIf } = entry;
     if (onlyIf === undefined) return true;
-    return stands(onlyIf, clock.now()) && countUses(event.vaultId, onlyIf.uses);
+    if (isExpired(entry, now) || revisionOf.get(event.vaultId) !== onlyIf.accountRevision) return false;
+    return countUses(event.vaultId, onlyIf.uses);
   };
 
-  /** @returns the entries that do not hold any more */
+  /** @returns the entries whose precondition no longer holds */
   const write = (entries: readonly AuditEntry[]): ReadonlySet<AuditEntry> => {
     const leftOut = new Set<AuditEntry>();
     const nowMs = clock.now();
+    const now = formatTime(nowMs);
     const heads = new Map<Id<'vlt'>, ChainHead>();
     for (const entry of entries) {
-      if (!holds(entry)) {
+      if (!holds(entry, now)) {
         leftOut.add(entry);
         continue;
       }
@@ -87,5 +91,32 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
       open.entries.push(entry);
       return !(await open.leftOut).has(entry);
     },
+  };
+}
+
+/**
+ * Counts uses of `max_usage` rules: all of them, or none where one has no room left.
+ *
+ * Exact only within a write transaction, which no other one overlaps: what is read is still true when it is counted.
+ */
+function createUseCount(db: SqliteDatabase): (vaultId: Id<'vlt'>, uses: readonly LifetimeUse[]) => boolean {
+  const used = db
+    .prepare<[string, string, string, string], number>(
+      `SELECT used FROM policy_usage
+       WHERE vault_id = (SELECT ?) AND target_type = (SELECT ?) AND target_id = (SELECT ?) AND rule_id = (SELECT ?)`,
+    )
+    .pluck();
+  const count = db.prepare<[string, string, string, string]>(
+    `INSERT INTO policy_usage (vault_id, target_type, target_id, rule_id, used) VALUES (?, ?, ?, ?, 1)
+     ON CONFLICT (vault_id, target_type, target_id, rule_id) DO UPDATE SET used = used + 1`,
+  );
+  return (vaultId, uses) => {
+    const hasRoom = uses.every(
+      ({ targetType, targetId, ruleId, limit }) =>
+        (used.get(vaultId, targetType, targetId, ruleId) ?? 0) < limit,
+    );
+    if (!hasRoom) return false;
+    for (const { targetType, targetId, ruleId } of uses) count.run(vaultId, targetType, targetId, ruleId);
+    return true;
   };
 }

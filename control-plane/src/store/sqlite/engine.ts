@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { linkEvent } from '../../audit/chain.ts';
 import { chainOf } from '../kysely/audit-store.ts';
 import { toAuditRow } from '../kysely/audit-rows.ts';
@@ -8,7 +9,7 @@ import type { Engine } from '../engine.ts';
 export const sqliteEngine: Engine = {
   lockForUpdate: () => Promise.resolve(),
 
-  writeEvents: async (db, vaultId, events) => {
+  writeEvents: async (db, vaultId, events, raisesRevision) => {
     const { head, start } = await chainOf(db, vaultId);
     let last = head;
     const linked = events.map((event) => (last = linkEvent(last, event)));
@@ -20,6 +21,12 @@ export const sqliteEngine: Engine = {
       .insertInto('audit_chains')
       .values({ vault_id: vaultId, ...ends })
       .onConflict((conflict) => conflict.column('vault_id').doUpdateSet(moved))
+      .execute();
+    if (!raisesRevision) return;
+    await db
+      .updateTable('vaults')
+      .set({ revision: sql<number>`revision + 1` })
+      .where('id', '=', vaultId)
       .execute();
   },
 };

@@ -23,7 +23,7 @@ export const callerColumns = (type: 'agent' | 'proxy', serviceName: string): str
    (SELECT '{' || group_concat('"' || t.target_type || ' ' || t.rule_id || '":' || t.used) || '}'
      FROM ${targets(type, serviceName)}
      CROSS JOIN policy_usage t ${ofTarget}) AS policyUsage,
-   v.policy_revision AS policyRevision`;
+   v.revision AS accountRevision`;
 
 const targets = (type: 'agent' | 'proxy', serviceName: string): string =>
   `(SELECT '${type}' AS type, caller.id AS id UNION ALL SELECT 'token', ${serviceName}) AS target`;
