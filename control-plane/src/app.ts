@@ -45,11 +45,11 @@ import { createRevokeEndpoint } from './api/oauth/revoke-endpoint.ts';
 import { createTokenEndpoint } from './api/oauth/token-endpoint.ts';
 import { createTools } from './api/mcp/all-tools.ts';
 import { MCP_PATH, createMcpHandler } from './api/mcp/mcp-handler.ts';
-import { createTokenUrlRule } from './management/token-url.ts';
+import { createTokenUrlRule } from './management/providers.ts';
 import { createProxyHandler } from './api/mcp-proxy/proxy-handler.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './api/credentials/handler.ts';
 import { PROXY_PATH } from './core/proxy.ts';
-import { type OfferConfig, createOfferConfig } from './management/offer-config.ts';
+import { type OfferConfig, createOfferConfig } from './management/proxies.ts';
 import { createDescribeGrants } from './api/mcp/describe-grants.ts';
 
 /**

@@ -11,7 +11,7 @@ import {
   pendingCliLogin,
 } from '../src/sign-in/cli/login.ts';
 import { createCliSessions, openCliSession } from '../src/sign-in/cli/sessions.ts';
-import { createAgent } from '../src/management/manage-agents.ts';
+import { createAgent } from '../src/management/agents.ts';
 import { introspectToken } from '../src/authorization-server/introspection.ts';
 import { issueCode } from '../src/management/approve-oauth-client.ts';
 import { type IssuedTokens, openOauthSession } from '../src/authorization-server/oauth-session.ts';

@@ -71,3 +71,9 @@ export function invalidArgument(issues: readonly ArgumentIssue[]): AppError<Erro
 export function notFound(): AppError<ErrorCode> {
   return refusal('NOT_FOUND', 'There is nothing here by that name.');
 }
+
+/** @returns `found` @throws AppError NOT_FOUND where it is undefined */
+export function orNotFound<T>(found: T | undefined): T {
+  if (found === undefined) throw notFound();
+  return found;
+}

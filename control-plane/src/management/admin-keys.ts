@@ -6,7 +6,7 @@ import type { AdminKey } from '../core/admin-key.ts';
 import { noteUse } from '../sign-in/sessions.ts';
 
 export interface AdminKeys {
-  /** Who a bearer value stands for; undefined for one that is unknown or revoked. */
+  /** Authenticates a key; undefined for one that is unknown or revoked. */
   resolve(key: string): Promise<Actor | undefined>;
 }
 
@@ -22,7 +22,7 @@ export function createAdminKeys(stores: Pick<Stores, 'adminKeys'>, clock: Clock)
   };
 }
 
-/** Makes a key in the actor's name; it is in the answer and nowhere else. */
+/** Creates an admin key of the actor; only its hash is stored. */
 export async function createAdminKey(
   stores: Pick<Stores, 'adminKeys' | 'audit'>,
   actor: Actor,
@@ -47,7 +47,7 @@ export async function createAdminKey(
   return { adminKey, key };
 }
 
-/** Revokes a key, at once and for good. */
+/** Revokes an admin key at once. @throws AppError NOT_FOUND */
 export async function deleteAdminKey(
   stores: Pick<Stores, 'adminKeys' | 'audit'>,
   actor: Actor,

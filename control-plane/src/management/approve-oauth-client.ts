@@ -1,29 +1,28 @@
 import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
 import type { Actor } from '../core/actor.ts';
-import { updateAgent } from './manage-agents.ts';
+import { updateAgent } from './agents.ts';
 import type { Stores } from '../core/stores.ts';
 import type { OauthCode } from '../core/oauth-session.ts';
 
-/** How long a code waits for its client; a program fetches it at once (RFC 6749 section 4.1.2: 10 minutes at most). */
+/** A client exchanges its code at once (RFC 6749 section 4.1.2 recommends 10 minutes at most). */
 const CODE_LIFETIME_MS = 60_000;
 const CODE_BYTES = 32;
 
-/** Which client asked for what, and where it wants the answer. */
 type Asked = 'clientId' | 'clientName' | 'redirectUri' | 'codeChallenge' | 'audience';
 
-/** What a person let a client do. */
-export interface Approval extends Pick<OauthCode, Asked> {
-  /** As the page's form brought it. */
+/** What a user consented to. */
+interface Approval extends Pick<OauthCode, Asked> {
+  /** As the page's form sent it. */
   readonly agentId: string;
-  /** Lets the agent use MCP from now on, where it does not yet (specification, "Agent"). */
+  /** Switches MCP on for the agent, where it is off. */
   readonly switchMcpOn: boolean;
 }
 
 /**
- * Lets a client act as one of the account's agents, for {@link CODE_LIFETIME_MS} until it comes for its tokens. Within the
- * transaction of a change, so that an agent whose MCP is switched on here and the code are there together.
+ * Issues an authorization code (RFC 6749 section 4.1.2) that lets a client act as one of the account's agents, and switches
+ * the agent's MCP on in the same transaction.
  *
- * @returns the code, of which only the hash is kept; with a refusal nothing is written
+ * @returns the code, which is stored as a hash; with a refusal nothing is written
  */
 export async function issueCode(
   stores: Pick<Stores, 'agents' | 'audit' | 'oauthCodes'>,

@@ -1,20 +1,17 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { invalidArgument, notFound, refusal } from '../core/errors.ts';
+import { invalidArgument, orNotFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Folder, type FolderChanges, MAX_FOLDERS } from '../core/folder.ts';
 
 type FolderStores = Pick<Stores, 'audit' | 'folders' | 'tokens'>;
 
-export interface NewFolder {
+interface NewFolder {
   readonly name: string;
   readonly serviceNames?: readonly string[] | undefined;
 }
 
-/**
- * @throws AppError INVALID_ARGUMENT with the place of every name that is no token of the account; CONFLICT where the
- *   account has as many folders as it may
- */
+/** @throws AppError INVALID_ARGUMENT for names that are no tokens of the account; CONFLICT where it has as many folders as it may */
 export async function createFolder(
   stores: FolderStores,
   actor: Actor,
@@ -24,7 +21,7 @@ export async function createFolder(
   const { vaultId } = actor;
   if ((await stores.folders.count(vaultId, MAX_FOLDERS)) >= MAX_FOLDERS)
     throw refusal('CONFLICT', `An account has at most ${MAX_FOLDERS} folders. Delete one to make another.`);
-  await refuseUnknownTokens(stores, actor, serviceNames);
+  await rejectUnknownTokens(stores, actor, serviceNames);
   const now = formatTime(clock.now());
   const id = newId('fld');
   await stores.folders.add({ id, vaultId, name, serviceNames, createdAt: now, updatedAt: now });
@@ -33,7 +30,7 @@ export async function createFolder(
   return folderOf(stores, actor, id);
 }
 
-/** Grants that were made from it stay as they are. @throws AppError NOT_FOUND, INVALID_ARGUMENT */
+/** Changes a folder; grants that were created from it stay. @throws AppError NOT_FOUND, INVALID_ARGUMENT */
 export async function updateFolder(
   stores: FolderStores,
   actor: Actor,
@@ -44,7 +41,7 @@ export async function updateFolder(
   const folder = await folderOf(stores, actor, id);
   const members = Object.keys(changes);
   if (members.length === 0) return folder;
-  await refuseUnknownTokens(stores, actor, changes.serviceNames ?? []);
+  await rejectUnknownTokens(stores, actor, changes.serviceNames ?? []);
   await stores.folders.update(actor.vaultId, folder.id, changes, formatTime(clock.now()));
   const updated = await folderOf(stores, actor, id);
   const detail = { folderId: folder.id, members, tokens: updated.serviceNames.length };
@@ -52,7 +49,7 @@ export async function updateFolder(
   return updated;
 }
 
-/** The tokens stay, and so do the grants that were made from it (contract.md, "Grants"). */
+/** Deletes a folder; its tokens and the grants that were created from it stay. */
 export async function deleteFolder(
   stores: Pick<Stores, 'audit' | 'folders'>,
   actor: Actor,
@@ -64,13 +61,10 @@ export async function deleteFolder(
 }
 
 /** @throws AppError NOT_FOUND */
-export async function folderOf(stores: Pick<Stores, 'folders'>, actor: Actor, id: string): Promise<Folder> {
-  const folder = await stores.folders.get(actor.vaultId, id);
-  if (folder === undefined) throw notFound();
-  return folder;
-}
+export const folderOf = async (stores: Pick<Stores, 'folders'>, actor: Actor, id: string): Promise<Folder> =>
+  orNotFound(await stores.folders.get(actor.vaultId, id));
 
-async function refuseUnknownTokens(
+async function rejectUnknownTokens(
   stores: Pick<Stores, 'tokens'>,
   actor: Actor,
   serviceNames: readonly string[],

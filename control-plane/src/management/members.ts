@@ -1,5 +1,5 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
-import { notFound, refusal } from '../core/errors.ts';
+import { orNotFound, refusal } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Actor, type Role, eventBy } from '../core/actor.ts';
 import { PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../core/user.ts';
@@ -7,9 +7,9 @@ import { INVITATION_LIFETIME_MS, type MadeLink, makeLoginLink } from '../sign-in
 import { SIGN_IN_KINDS, endApprovedSessions } from '../sign-in/sessions.ts';
 
 /**
- * Adds a person to the actor's account.
+ * Adds a member to the actor's account.
  *
- * @throws AppError CONFLICT for an address that is taken, whether here or in another account: the answer is the same
+ * @throws AppError CONFLICT for an address that is in use, with the same message whichever account uses it
  */
 export async function addMember(
   stores: Pick<Stores, 'audit' | 'users'>,
@@ -35,10 +35,10 @@ export async function addMember(
 }
 
 /**
- * Makes a link that signs a member in once, and takes the former ones out of use. For the owner there is none: whoever
- * held it would be the owner, and the operator can make one.
+ * Makes a link that signs a member in once, and voids the previous ones. Only the operator can make one for the owner, since
+ * its holder becomes the owner.
  *
- * @throws AppError NOT_FOUND, CONFLICT
+ * @throws AppError NOT_FOUND; CONFLICT for the owner
  */
 export async function inviteMember(
   stores: Pick<Stores, 'audit' | 'loginLinks' | 'users'>,
@@ -46,7 +46,7 @@ export async function inviteMember(
   id: string,
   options: { readonly baseUrl: string; readonly clock: Clock },
 ): Promise<MadeLink> {
-  const member = await memberToChange(stores, actor, id);
+  const member = await changeableMemberOf(stores, actor, id);
   await stores.loginLinks.removeOfUser(member.id);
   const link = await makeLoginLink(stores, member, { ...options, lifetimeMs: INVITATION_LIFETIME_MS });
   await stores.audit.append(
@@ -56,10 +56,10 @@ export async function inviteMember(
 }
 
 /**
- * Gives a member another role, which their sessions have from the next request on. A member has no admin keys: one that loses
- * the role loses them in the same transaction.
+ * Changes a member's role, from the next request of their sessions on. An admin who becomes a member loses their admin keys in
+ * the same transaction.
  *
- * @throws AppError NOT_FOUND; CONFLICT for the owner, who stays an admin, so that an account is never without one
+ * @throws AppError NOT_FOUND; CONFLICT for the owner, so that an account always has an admin
  */
 export async function changeRole(
   stores: Pick<Stores, 'adminKeys' | 'audit' | 'users'>,
@@ -69,7 +69,7 @@ export async function changeRole(
 ): Promise<User> {
   const member = await memberOf(stores, actor, id);
   if (role === undefined || role === member.role) return member;
-  refuseOwner(member);
+  rejectOwner(member);
   await stores.users.setRole(member.vaultId, member.id, role);
   if (role === 'member') await revokeAdminKeys(stores, actor, member.id);
   const detail = { memberId: member.id, role };
@@ -78,8 +78,8 @@ export async function changeRole(
 }
 
 /**
- * Takes a person out of the account, with everything that could bring them back in: sessions of every kind, also those that
- * they let MCP clients have, admin keys, unused links, password and identity. What they made stays.
+ * Removes a member, with everything that authenticates them: sessions of every kind, those of MCP clients included, admin keys,
+ * unused links, password and identity. What they created stays.
  *
  * @throws AppError NOT_FOUND; CONFLICT for the owner
  */
@@ -100,7 +100,7 @@ export async function removeMember(
   id: string,
   clock: Clock,
 ): Promise<void> {
-  const member = await memberToChange(stores, actor, id);
+  const member = await changeableMemberOf(stores, actor, id);
   await stores.sessions.removeOfUser(member.id, { kinds: SIGN_IN_KINDS, but: undefined });
   await endApprovedSessions(stores, actor, member.id);
   await revokeAdminKeys(stores, actor, member.id);
@@ -112,19 +112,17 @@ export async function removeMember(
   await stores.audit.append(eventBy(actor, 'MEMBER_DELETED', { detail: { memberId: member.id } }));
 }
 
-async function memberOf(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
-  const member = await stores.users.get(actor.vaultId, id as Id<'usr'>);
-  if (member === undefined) throw notFound();
-  return member;
-}
+const memberOf = async (stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> =>
+  orNotFound(await stores.users.get(actor.vaultId, id as Id<'usr'>));
 
-async function memberToChange(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
+/** @throws AppError NOT_FOUND; CONFLICT for the owner */
+async function changeableMemberOf(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
   const member = await memberOf(stores, actor, id);
-  refuseOwner(member);
+  rejectOwner(member);
   return member;
 }
 
-function refuseOwner({ isOwner }: User): void {
+function rejectOwner({ isOwner }: User): void {
   if (isOwner) throw refusal('CONFLICT', 'The owner of an account stays, and stays an admin.');
 }
 

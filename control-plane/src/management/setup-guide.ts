@@ -4,7 +4,7 @@ import { notFound } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { SETUP_STEPS, type SetupState, type SetupStep, isSetupStep } from '../core/setup.ts';
 
-/** A step of the guide as it is shown. */
+/** A step of the guide, as it is shown. */
 export interface GuideStep {
   readonly step: SetupStep;
   readonly state: SetupState;
@@ -12,10 +12,7 @@ export interface GuideStep {
 
 type GuideStores = Pick<Stores, 'audit' | 'overview' | 'setup' | 'webhookLinks'>;
 
-/**
- * Where an account stands. What it has done shows by itself; what the service cannot see, or what somebody does not
- * want to do, is as it was marked.
- */
+/** Reads the state of each step. A step that the service sees done is done; the others are as they were marked. */
 export async function readGuide(
   stores: GuideStores,
   vaultId: Id<'vlt'>,
@@ -29,9 +26,7 @@ export async function readGuide(
   }));
 }
 
-/**
- * That a token is named counts as stored: what the webhook holds is asked of nobody here.
- */
+/** A token's metadata count as a stored credential; the webhook is not called for this. */
 async function stepsSeen(
   { audit, overview, webhookLinks }: GuideStores,
   vaultId: Id<'vlt'>,
@@ -49,13 +44,10 @@ async function stepsSeen(
   return new Set(seen.filter(([, is]) => is).map(([step]) => step));
 }
 
-/** So many of the oldest events hold what an account did when it was set up. */
+/** The oldest events, which contain the account's set-up. */
 const EVENTS_OF_A_SETUP = 500;
 
-/**
- * Looked for among the newest events, which at the time of a guide are all, and later among the oldest: what was seen once
- * is not to be open again because much else has happened.
- */
+/** Looks among the newest events, and then among the oldest, so that a done step does not reopen as the log grows. */
 async function hasAccessed(audit: GuideStores['audit'], vaultId: Id<'vlt'>): Promise<boolean> {
   const access = { eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' } as const;
   const { events } = await audit.scan(vaultId, access, { limit: 1 });
@@ -64,7 +56,7 @@ async function hasAccessed(audit: GuideStores['audit'], vaultId: Id<'vlt'>): Pro
   return oldest.some((event) => event.eventType === access.eventType && event.outcome === access.outcome);
 }
 
-/** @throws AppError NOT_FOUND for a step that the guide does not have */
+/** @throws AppError NOT_FOUND for an unknown step */
 export async function markStep(
   stores: GuideStores,
   actor: Actor,

@@ -1,19 +1,19 @@
 import { type Clock, formatTime } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { notFound, refusal } from '../core/errors.ts';
-import { detachAll } from './detach-all.ts';
+import { orNotFound, refusal } from '../core/errors.ts';
+import { detachAll } from './policy-attachments.ts';
 import type { Stores } from '../core/stores.ts';
 import type { TokenChanges, TokenMetadata } from '../core/token.ts';
 
 type TokenStores = Pick<Stores, 'audit' | 'tokens'>;
 
-export interface NewToken extends TokenChanges {
+interface NewToken extends TokenChanges {
   readonly serviceName: string;
   readonly tokenType: TokenType;
 }
 
-/** @throws AppError CONFLICT where there is one of that name */
+/** @throws AppError CONFLICT where the account has a token of this name */
 export async function createToken(
   stores: TokenStores,
   actor: Actor,
@@ -59,8 +59,8 @@ export async function updateToken(
 }
 
 /**
- * Forgets a token's metadata, takes it out of its folders, and takes away its policies and every grant for it, so that
- * no agent has access to a later token of the same name.
+ * Deletes a token's metadata and removes it from its folders, with its policies and every grant for it, so that no agent has
+ * access to a later token of the same name.
  *
  * @returns false where there was none
  */
@@ -82,12 +82,8 @@ export async function removeToken(
 }
 
 /** @throws AppError NOT_FOUND */
-export async function tokenOf(
+export const tokenOf = async (
   stores: Pick<Stores, 'tokens'>,
   actor: Actor,
   serviceName: string,
-): Promise<TokenMetadata> {
-  const token = await stores.tokens.get(actor.vaultId, serviceName);
-  if (token === undefined) throw notFound();
-  return token;
-}
+): Promise<TokenMetadata> => orNotFound(await stores.tokens.get(actor.vaultId, serviceName));

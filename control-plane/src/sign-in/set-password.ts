@@ -11,7 +11,7 @@ import { wrongPassword } from './sign-in-by-password.ts';
 /** A sign-in by one-time link replaces the current password for this long, since that one may be forgotten. */
 const LINK_COUNTS_FOR_MS = 10 * 60_000;
 
-export interface NewPassword {
+interface NewPassword {
   readonly currentPassword: string | undefined;
   readonly newPassword: string;
 }

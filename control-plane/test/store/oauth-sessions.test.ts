@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureOwner } from '../../src/sign-in/bootstrap.ts';
 import { addSession } from '../../src/sign-in/sessions.ts';
 import type { User } from '../../src/core/user.ts';
-import { createAgent } from '../../src/management/manage-agents.ts';
+import { createAgent } from '../../src/management/agents.ts';
 import type { AccessToken, OauthCode, OauthSession } from '../../src/core/oauth-session.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';

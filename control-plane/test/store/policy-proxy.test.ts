@@ -2,8 +2,13 @@ import { ManualClock, newId } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Actor } from '../../src/core/actor.ts';
 import { createPolicyEvaluator } from '../../src/policies/evaluate.ts';
-import { attachPolicy, createPolicy, detachPolicy } from '../../src/management/manage-policies.ts';
-import { type Simulation, simulate } from '../../src/management/simulate.ts';
+import {
+  type Simulation,
+  attachPolicy,
+  createPolicy,
+  detachPolicy,
+  simulate,
+} from '../../src/management/policies.ts';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';

@@ -6,14 +6,14 @@ import { AGENT_STATUSES, type Agent } from '../../core/agent.ts';
 import type { Stores } from '../../core/stores.ts';
 import {
   agentOf,
-  agentToChange,
   createAgent,
   deleteAgent,
+  existingAgentOf,
   revealAgentKey,
   rotateAgentKey,
   setAgentStatus,
   updateAgent,
-} from '../../management/manage-agents.ts';
+} from '../../management/agents.ts';
 import {
   idParams,
   lineSchema,
@@ -184,7 +184,7 @@ export function createAgentRoutes({
       audit: ['KEY_REVEALED'],
       limit: {
         scope: 'key_reveal',
-        target: async ({ actor, params }) => (await agentToChange(stores, actor, params.id)).id,
+        target: async ({ actor, params }) => (await existingAgentOf(stores, actor, params.id)).id,
       },
       answer: { status: 200, schema: apiKeySchema },
       refusals: ['CONFLICT'],

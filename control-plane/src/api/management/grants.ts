@@ -2,9 +2,14 @@ import { type Clock, formatTime } from '@svault/shared';
 import { z } from 'zod';
 import { type Grant, REFRESH_POLICIES, isExpired } from '../../core/grant.ts';
 import type { Stores } from '../../core/stores.ts';
-import { MAX_GRANT_SECONDS, MIN_GRANT_SECONDS } from '../../management/expiry.ts';
-import { agentOf } from '../../management/manage-agents.ts';
-import { createGrant, createGrantsFromFolder, revokeGrant } from '../../management/manage-grants.ts';
+import {
+  MAX_GRANT_SECONDS,
+  MIN_GRANT_SECONDS,
+  createGrant,
+  createGrantsFromFolder,
+  revokeGrant,
+} from '../../management/grants.ts';
+import { agentOf } from '../../management/agents.ts';
 import {
   idParams,
   isTime,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type {} from 'zod-openapi';
 import type { Stores } from '../../core/stores.ts';
 import type { Limiter } from '../../limits/limiter.ts';
-import { type NamedLockout, namedLockouts } from '../../management/named-lockouts.ts';
+import { type NamedLockout, namedLockouts } from '../../management/overview.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 const lockoutSchema = z

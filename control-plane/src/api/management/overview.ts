@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SETUP_STATES, SETUP_STEPS } from '../../core/setup.ts';
 import type { Stores } from '../../core/stores.ts';
 import type { Limiter } from '../../limits/limiter.ts';
-import { COUNTED_UP_TO, type Overview, readOverview } from '../../management/read-overview.ts';
+import { COUNTED_UP_TO, type Overview, readOverview } from '../../management/overview.ts';
 import { type GuideStep, markStep, readGuide } from '../../management/setup-guide.ts';
 import type { OnlineStatus } from '../../webhook/outages.ts';
 import { timeSchema } from './fields.ts';

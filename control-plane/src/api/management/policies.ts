@@ -8,9 +8,9 @@ import {
   deletePolicy,
   detachPolicy,
   policyOf,
+  simulate,
   updatePolicy,
-} from '../../management/manage-policies.ts';
-import { simulate } from '../../management/simulate.ts';
+} from '../../management/policies.ts';
 import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
 import { idParams, lineSchema, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
 import { ruleSchema, rulesSchema } from './policy-rules.ts';

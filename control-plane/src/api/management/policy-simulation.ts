@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RULE_TYPES, TARGET_TYPES } from '../../core/policy.ts';
-import type { ImaginedRequest, Simulation } from '../../management/simulate.ts';
+import type { SimulatedRequest, Simulation } from '../../management/policies.ts';
 import { isAddress } from '../../policies/ip-allowlist.ts';
 import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
 
@@ -67,5 +67,5 @@ export function toSimulationView(
 export const toCaller = ({
   agentId,
   proxyId,
-}: z.output<typeof imaginedRequestSchema>): ImaginedRequest['caller'] =>
+}: z.output<typeof imaginedRequestSchema>): SimulatedRequest['caller'] =>
   proxyId === undefined ? { type: 'agent', id: agentId ?? '' } : { type: 'proxy', id: proxyId };

@@ -4,9 +4,15 @@ import { outgoingUrlSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ASSERTION_ALGORITHMS, CLIENT_AUTH_METHODS, type Provider } from '../../core/provider.ts';
 import type { Stores } from '../../core/stores.ts';
-import { createProvider, deleteProvider, updateProvider } from '../../management/manage-providers.ts';
-import { checkNewSecret, checkSecret, checkTokenUrl } from '../../management/provider-input.ts';
-import type { TokenUrlRule } from '../../management/token-url.ts';
+import {
+  type TokenUrlRule,
+  checkNewSecret,
+  checkSecret,
+  checkTokenUrl,
+  createProvider,
+  deleteProvider,
+  updateProvider,
+} from '../../management/providers.ts';
 import { idParams, lineSchema, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 

@@ -7,18 +7,17 @@ import type { Proxy } from '../../core/proxy.ts';
 import type { Stores } from '../../core/stores.ts';
 import type { WebhookLink } from '../../core/webhook-link.ts';
 import { deliveryMark } from '../../forwarding/proxy-config-sync.ts';
+import type { NewProxy, UpstreamRules } from '../../management/proxy-settings.ts';
 import {
-  type NewProxy,
+  type OfferConfig,
+  activeProxyOf,
   createProxy,
   deleteProxy,
   proxyOf,
-  proxyToChange,
   revealProxyKey,
   revokeProxy,
   updateProxy,
-} from '../../management/manage-proxies.ts';
-import type { OfferConfig } from '../../management/offer-config.ts';
-import type { UpstreamRules } from '../../management/proxy-rules.ts';
+} from '../../management/proxies.ts';
 import {
   idParams,
   lineSchema,
@@ -244,7 +243,7 @@ export function createProxyRoutes({
       audit: ['KEY_REVEALED'],
       limit: {
         scope: 'key_reveal',
-        target: async ({ actor, params }) => (await proxyToChange(stores, actor, params.id)).id,
+        target: async ({ actor, params }) => (await activeProxyOf(stores, actor, params.id)).id,
       },
       answer: { status: 200, schema: proxyKeySchema },
       refusals: ['CONFLICT'],

@@ -4,7 +4,7 @@ import { AppError } from '@svault/shared';
 import { readFormBody } from '../pages/form-body.ts';
 
 /** Error codes of the OAuth endpoints: RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2. */
-export type OauthErrorCode =
+type OauthErrorCode =
   | 'invalid_client'
   | 'invalid_client_metadata'
   | 'invalid_grant'

@@ -33,7 +33,7 @@ export type Validation =
   /** The error is sent to the client. */
   | { readonly kind: 'invalid'; readonly to: Addressee; readonly error: AuthorizationError };
 
-export type ValidateRequest = (req: IncomingMessage, parameters: RequestParameters) => Promise<Validation>;
+type ValidateRequest = (req: IncomingMessage, parameters: RequestParameters) => Promise<Validation>;
 
 /**
  * Validates an authorization request. Until a user is signed in, no document is fetched and no error is sent to a redirect URI,

@@ -37,7 +37,7 @@ export function refreshTokenState(
 }
 
 /** Makes the pairs that follow refresh tokens of one kind of session. */
-export interface Rotation {
+interface Rotation {
   /** The pair that follows the current token, and what the session stores of that token. */
   rotate(
     sessionId: string,

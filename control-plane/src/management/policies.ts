@@ -1,34 +1,38 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { notFound, refusal } from '../core/errors.ts';
-import type { Stores } from '../core/stores.ts';
-import { attachmentEvent } from './detach-all.ts';
+import { notFound, orNotFound, refusal } from '../core/errors.ts';
 import {
   MAX_POLICIES_OF_TARGET,
   type Policy,
+  type PolicyInput,
   type PolicyTarget,
   type RuleSettings,
   withRuleIds,
 } from '../core/policy.ts';
-import { type TargetStores, requireTarget } from './policy-targets.ts';
+import type { Stores } from '../core/stores.ts';
+import type { ExplainingEvaluator, Explanation, PolicyDecision } from '../policies/evaluate.ts';
+import { existingAgentOf } from './agents.ts';
+import { attachmentEvent } from './policy-attachments.ts';
+import { activeProxyOf } from './proxies.ts';
+import { tokenOf } from './tokens.ts';
 
 type PolicyStores = Pick<Stores, 'audit' | 'policies'>;
 
-/** What an owner sets; undefined members of a change stay as they are. */
-export interface PolicyChanges {
+/** Undefined members of a change stay as they are. */
+interface PolicyChanges {
   readonly name?: string | undefined;
   readonly enabled?: boolean | undefined;
   readonly rules?: readonly RuleSettings[] | undefined;
 }
 
-export interface NewPolicy extends PolicyChanges {
+interface NewPolicy extends PolicyChanges {
   readonly name: string;
   readonly rules: readonly RuleSettings[];
 }
 
 const newRuleId = () => newId('rul');
 
-/** A policy that is attached to nothing yet. */
+/** Creates a policy without attachments. */
 export async function createPolicy(
   stores: PolicyStores,
   actor: Actor,
@@ -50,7 +54,7 @@ export async function createPolicy(
   return policy;
 }
 
-/** The n-th rule of a type keeps what it has counted; counts of rules that go are forgotten. */
+/** Changes a policy. The n-th rule of a type keeps its counts; counts of removed rules are deleted. */
 export async function updatePolicy(
   stores: PolicyStores,
   actor: Actor,
@@ -75,7 +79,7 @@ export async function updatePolicy(
   return after;
 }
 
-/** With its attachments and all that it counted. */
+/** Deletes a policy, its attachments and its counts. */
 export async function deletePolicy(stores: PolicyStores, actor: Actor, id: string): Promise<void> {
   const policy = await policyOf(stores, actor, id);
   const attachments = await stores.policies.remove(policy);
@@ -85,9 +89,9 @@ export async function deletePolicy(stores: PolicyStores, actor: Actor, id: strin
 }
 
 /**
- * In force from the target's next request on. Attaching what is attached changes nothing and writes no event.
+ * Attaches a policy, from the target's next request on. Attaching it again changes nothing and writes no event.
  *
- * @throws AppError NOT_FOUND for an unknown policy or target; CONFLICT where the target has the most it may have
+ * @throws AppError NOT_FOUND for an unknown policy or target; CONFLICT where the target has as many as it may
  */
 export async function attachPolicy(
   stores: PolicyStores & TargetStores,
@@ -107,7 +111,7 @@ export async function attachPolicy(
   await stores.audit.append(attachmentEvent(actor, 'POLICY_ATTACHED', policy.id, target));
 }
 
-/** What its rules counted at the target is forgotten. @throws AppError NOT_FOUND also where it is not attached there */
+/** Detaches a policy and deletes its counts at the target. @throws AppError NOT_FOUND, also where it is not attached there */
 export async function detachPolicy(
   stores: PolicyStores,
   actor: Actor,
@@ -120,8 +124,44 @@ export async function detachPolicy(
 }
 
 /** @throws AppError NOT_FOUND */
-export async function policyOf(stores: Pick<Stores, 'policies'>, actor: Actor, id: string): Promise<Policy> {
-  const policy = await stores.policies.get(actor.vaultId, id);
-  if (policy === undefined) throw notFound();
-  return policy;
+export const policyOf = async (stores: Pick<Stores, 'policies'>, actor: Actor, id: string): Promise<Policy> =>
+  orNotFound(await stores.policies.get(actor.vaultId, id));
+
+type TargetStores = Pick<Stores, 'agents' | 'proxies' | 'tokens'>;
+
+/** @throws AppError NOT_FOUND for an unknown target; CONFLICT for a deleted agent or a revoked proxy */
+async function requireTarget(stores: TargetStores, actor: Actor, { type, id }: PolicyTarget): Promise<void> {
+  if (type === 'agent') await existingAgentOf(stores, actor, id);
+  else if (type === 'token') await tokenOf(stores, actor, id);
+  else await activeProxyOf(stores, actor, id);
+}
+
+/** A hypothetical request. */
+export interface SimulatedRequest {
+  readonly caller: PolicyInput['caller'];
+  readonly serviceName: string;
+  readonly atMs: number;
+  readonly ip: string | undefined;
+}
+
+/** What the policies decide about a hypothetical request. */
+export interface Simulation extends Explanation {
+  readonly verdict: PolicyDecision;
+}
+
+/**
+ * Evaluates the policies alone, without grants, vault lock and limits, and counts nothing.
+ *
+ * @throws AppError NOT_FOUND for an unknown agent or proxy; CONFLICT for a deleted agent or a revoked proxy
+ */
+export async function simulate(
+  stores: Pick<Stores, 'policies'> & TargetStores,
+  evaluator: ExplainingEvaluator,
+  actor: Actor,
+  { caller, serviceName, atMs, ip }: SimulatedRequest,
+): Promise<Simulation> {
+  await requireTarget(stores, actor, caller);
+  const attached = await stores.policies.inputOf(actor.vaultId, caller, serviceName);
+  const input = { ...attached, caller, serviceName, sourceAddress: ip, nowMs: atMs };
+  return { verdict: evaluator.evaluate(input), ...evaluator.explain(input) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError, formatTime } from '@svault/shared';
-import { grantExpiry } from './expiry.ts';
+import { grantExpiry } from './grants.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE = 60_000;

@@ -1,9 +1,9 @@
 import { type Actor, eventBy } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
-import type { Stores } from '../core/stores.ts';
 import type { PolicyTarget } from '../core/policy.ts';
+import type { Stores } from '../core/stores.ts';
 
-/** The event of an attachment that came or went, found by its target as well as by its policy. */
+/** The event of a policy that was attached or detached; it names the target as well as the policy. */
 export function attachmentEvent(
   actor: Actor,
   eventType: 'POLICY_ATTACHED' | 'POLICY_DETACHED',
@@ -18,7 +18,7 @@ export function attachmentEvent(
   return eventBy(actor, eventType, { ...target, detail: { policyId, targetType: type } });
 }
 
-/** Takes all policies off a target that is about to go, and forgets what they counted there. */
+/** Detaches all policies from a target that is being deleted, and deletes what they counted there. */
 export async function detachAll(
   stores: Pick<Stores, 'audit' | 'policies'>,
   actor: Actor,

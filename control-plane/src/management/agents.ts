@@ -1,22 +1,22 @@
-import { type Clock, formatTime, newId } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
+import { type Clock, formatTime, newId } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { notFound, refusal } from '../core/errors.ts';
-import { detachAll } from './detach-all.ts';
-import type { Stores } from '../core/stores.ts';
-import { makeAgentKey, openAgentKey } from './agent-keys.ts';
 import type { Agent, AgentChanges } from '../core/agent.ts';
+import { orNotFound, refusal } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
+import { makeStoredKey, revealStoredKey } from './stored-keys.ts';
+import { detachAll } from './policy-attachments.ts';
 
 type AgentStores = Pick<Stores, 'agents' | 'audit'>;
 
-export interface NewAgent {
+interface NewAgent {
   readonly name: string;
   readonly description?: string | undefined;
   readonly mcpEnabled?: boolean | undefined;
   readonly sealingKeyThumbprint?: string | undefined;
 }
 
-/** (new) → active, with a key that is shown here once. */
+/** (new) → active. The key is in the answer. */
 export async function createAgent(
   stores: AgentStores,
   actor: Actor,
@@ -24,7 +24,7 @@ export async function createAgent(
   { clock, masterKeys }: { readonly clock: Clock; readonly masterKeys: MasterKeys },
 ): Promise<{ readonly agent: Agent; readonly apiKey: string }> {
   const id = newId('agt');
-  const { apiKey, stored } = makeAgentKey(id, masterKeys);
+  const { key: apiKey, stored } = makeStoredKey(id, masterKeys);
   const agent: Agent = {
     id,
     vaultId: actor.vaultId,
@@ -49,7 +49,7 @@ export async function updateAgent(
   id: string,
   changes: AgentChanges,
 ): Promise<Agent> {
-  const { id: agentId } = await agentToChange(stores, actor, id);
+  const { id: agentId } = await existingAgentOf(stores, actor, id);
   const members = Object.keys(changes);
   if (members.length > 0) {
     await stores.agents.update(actor.vaultId, agentId, changes);
@@ -59,8 +59,8 @@ export async function updateAgent(
 }
 
 /**
- * active → suspended, or suspended → active. Asking for the state that is there changes nothing and writes no
- * event, so that a repeat after a lost answer is safe.
+ * active → suspended, or suspended → active. Setting the present status changes nothing and writes no event, so that a
+ * retry is safe.
  */
 export async function setAgentStatus(
   stores: AgentStores,
@@ -68,7 +68,7 @@ export async function setAgentStatus(
   id: string,
   status: 'active' | 'suspended',
 ): Promise<Agent> {
-  const agent = await agentToChange(stores, actor, id);
+  const agent = await existingAgentOf(stores, actor, id);
   if (agent.status === status) return agent;
   await stores.agents.setStatus(actor.vaultId, agent.id, status);
   const eventType = status === 'active' ? 'AGENT_RESUMED' : 'AGENT_SUSPENDED';
@@ -77,8 +77,8 @@ export async function setAgentStatus(
 }
 
 /**
- * active or suspended → deleted, for good. Its grants go with it and its key can no longer be revealed; the key's
- * hash stays, so that its bearer hears AGENT_INACTIVE. Deleting a deleted agent changes nothing.
+ * active or suspended → deleted, for good, with its grants. Its key can no longer be revealed; the key's hash stays, so that
+ * a request with it is denied with AGENT_INACTIVE. Deleting a deleted agent changes nothing.
  */
 export async function deleteAgent(
   stores: Pick<Stores, 'agents' | 'audit' | 'grants' | 'policies'>,
@@ -93,44 +93,40 @@ export async function deleteAgent(
   await stores.audit.append(eventBy(actor, 'AGENT_DELETED', { agentId: agent.id, detail: { grants } }));
 }
 
-/** The agent's key once more; an audited action. */
+/** Reveals the agent's key again, with an event. */
 export async function revealAgentKey(
   stores: AgentStores,
   actor: Actor,
   id: string,
   masterKeys: MasterKeys,
 ): Promise<string> {
-  const { id: agentId } = await agentToChange(stores, actor, id);
-  const wrapped = await stores.agents.wrappedKey(actor.vaultId, agentId);
-  if (wrapped === undefined) throw notFound();
-  const apiKey = openAgentKey(agentId, wrapped, masterKeys);
+  const { id: agentId } = await existingAgentOf(stores, actor, id);
+  const wrapped = orNotFound(await stores.agents.wrappedKey(actor.vaultId, agentId));
+  const apiKey = revealStoredKey(agentId, wrapped, masterKeys);
   await stores.audit.append(eventBy(actor, 'KEY_REVEALED', { agentId }));
   return apiKey;
 }
 
-/** A new key in place of the former one, which is unknown from the moment this is answered. */
+/** Replaces the agent's key; the previous one is unknown at once. */
 export async function rotateAgentKey(
   stores: AgentStores,
   actor: Actor,
   id: string,
   masterKeys: MasterKeys,
 ): Promise<{ readonly agent: Agent; readonly apiKey: string }> {
-  const agent = await agentToChange(stores, actor, id);
-  const { apiKey, stored } = makeAgentKey(agent.id, masterKeys);
+  const agent = await existingAgentOf(stores, actor, id);
+  const { key: apiKey, stored } = makeStoredKey(agent.id, masterKeys);
   await stores.agents.setKey(actor.vaultId, agent.id, stored);
   await stores.audit.append(eventBy(actor, 'KEY_ROTATED', { agentId: agent.id }));
   return { agent: { ...agent, keyPrefix: stored.keyPrefix }, apiKey };
 }
 
 /** @throws AppError NOT_FOUND */
-export async function agentOf(stores: Pick<Stores, 'agents'>, actor: Actor, id: string): Promise<Agent> {
-  const agent = await stores.agents.get(actor.vaultId, id);
-  if (agent === undefined) throw notFound();
-  return agent;
-}
+export const agentOf = async (stores: Pick<Stores, 'agents'>, actor: Actor, id: string): Promise<Agent> =>
+  orNotFound(await stores.agents.get(actor.vaultId, id));
 
-/** @throws AppError NOT_FOUND; CONFLICT for a deleted one, which nothing brings back */
-export async function agentToChange(
+/** @throws AppError NOT_FOUND; CONFLICT for a deleted agent, which nothing restores */
+export async function existingAgentOf(
   stores: Pick<Stores, 'agents'>,
   actor: Actor,
   id: string,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTokenUrlRule } from './token-url.ts';
+import { createTokenUrlRule } from './providers.ts';
 
 const rule = createTokenUrlRule(['127.0.0.0/8', 'idp.internal']);
 

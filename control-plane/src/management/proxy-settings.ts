@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isServiceName, markersIn } from '@svault/shared';
+import { outgoingUrlSchema } from '@svault/shared/schemas';
+import type { Actor } from '../core/actor.ts';
+import { type ArgumentIssue, invalidArgument } from '../core/errors.ts';
+import { DEFAULT_TEMPLATES, type Proxy } from '../core/proxy.ts';
+import type { Stores } from '../core/stores.ts';
+
+const MEMBERS = [
+  'name',
+  'upstreamUrl',
+  'upstreamAuthType',
+  'serviceName',
+  'agentId',
+  'headerTemplates',
+] as const satisfies readonly (keyof Proxy)[];
+
+/** The members of a proxy that its owner sets. */
+type ProxySettings = Pick<Proxy, (typeof MEMBERS)[number]>;
+
+/** Settings as a request names them, with an unchecked agent id. */
+export type NewProxy = Omit<ProxySettings, 'agentId'> & { readonly agentId: string | undefined };
+
+/** Undefined members stay as they are; null removes the agent, or restores the default templates. */
+export interface ProxyChanges {
+  readonly name?: string | undefined;
+  readonly upstreamUrl?: string | undefined;
+  readonly serviceName?: string | undefined;
+  readonly agentId?: string | null | undefined;
+  readonly headerTemplates?: Readonly<Record<string, string>> | null | undefined;
+}
+
+export const withChanges = (before: Proxy, changes: ProxyChanges): NewProxy => ({
+  name: changes.name ?? before.name,
+  upstreamUrl: changes.upstreamUrl ?? before.upstreamUrl,
+  upstreamAuthType: before.upstreamAuthType,
+  serviceName: changes.serviceName ?? before.serviceName,
+  agentId: changes.agentId === undefined ? before.agentId : (changes.agentId ?? undefined),
+  headerTemplates:
+    changes.headerTemplates === undefined ? before.headerTemplates : (changes.headerTemplates ?? undefined),
+});
+
+export const changedMembers = (before: Proxy, after: ProxySettings): readonly (keyof ProxySettings)[] =>
+  MEMBERS.filter((member) => !isDeepStrictEqual(after[member], before[member]));
+
+/** What the configuration of this service says about upstreams. */
+export interface UpstreamRules {
+  /** Whether `http:` is allowed, which the egress client checks at the call (SV_EGRESS_ALLOW). */
+  readonly plainHttp: boolean;
+  /** Scheme, host and port of this service's public address. */
+  readonly ownOrigin: string;
+}
+
+const NO_SUCH_AGENT = { path: 'agentId', message: 'is no agent of this account, or a deleted one' };
+
+/** @throws AppError INVALID_ARGUMENT with every issue */
+export async function checkedSettings(
+  stores: Pick<Stores, 'agents'>,
+  { vaultId }: Actor,
+  input: NewProxy,
+  rules: UpstreamRules,
+): Promise<ProxySettings> {
+  const { agentId, upstreamAuthType, headerTemplates } = input;
+  const agent = agentId === undefined ? undefined : await stores.agents.get(vaultId, agentId);
+  const settings: ProxySettings = {
+    ...input,
+    agentId: agent?.id,
+    headerTemplates: headerTemplates ?? (upstreamAuthType === 'Token' ? DEFAULT_TEMPLATES : undefined),
+  };
+  const isAbsent = agentId !== undefined && (agent === undefined || agent.status === 'deleted');
+  const found = [
+    ...issuesOfUpstream(settings, rules),
+    ...(upstreamAuthType === 'Token' ? issuesOfToken(settings) : issuesOfSession(settings, rules)),
+  ];
+  const issues = isAbsent ? [NO_SUCH_AGENT, ...found.filter(({ path }) => path !== 'agentId')] : found;
+  if (issues.length > 0) throw invalidArgument(issues);
+  return settings;
+}
+
+const AS_CREDENTIAL = 'store it as a credential';
+const SECRET_NAME = /key|token|secret|password|sig/i;
+
+/** Whether the query of an address has a member that is named like a secret. */
+export const hasSecretInQuery = (url: URL): boolean =>
+  [...url.searchParams.keys()].some((name) => SECRET_NAME.test(name));
+
+function issuesOfUpstream({ upstreamUrl }: ProxySettings, { plainHttp }: UpstreamRules): ArgumentIssue[] {
+  const issue = (message: string): ArgumentIssue => ({ path: 'upstreamUrl', message });
+  if (!/^https?:\/\//i.test(upstreamUrl) || !URL.canParse(upstreamUrl))
+    return [issue('must be a web address')];
+  const url = new URL(upstreamUrl);
+  const issues = [];
+  if (url.username !== '' || url.password !== '')
+    issues.push(`must have no user name or password: ${AS_CREDENTIAL}`);
+  if (hasSecretInQuery(url))
+    issues.push(`must have no query member that is named like a secret: ${AS_CREDENTIAL}`);
+  if (url.protocol === 'http:' && !plainHttp) issues.push('must start with https://');
+  // Last, since it is the least specific: fragments, white space, and addresses that parsers read differently.
+  if (issues.length === 0 && !outgoingUrlSchema.safeParse(upstreamUrl).success)
+    issues.push('must be an address without fragment, white space and backslashes');
+  return issues.map(issue);
+}
+
+/** Headers whose value is a secret, so that the webhook has to inject it. */
+const SECRET_HEADERS = ['authorization', 'cookie', 'x-api-key', 'api-key', 'private-token'];
+
+/** The secret headers among some templates that have no marker for the credential. */
+const secretsInTemplates = (templates: Readonly<Record<string, string>>): string[] =>
+  Object.entries(templates)
+    .filter(([name, template]) => SECRET_HEADERS.includes(name.toLowerCase()) && markersIn(template) === 0)
+    .map(([name]) => name);
+
+function issuesOfToken({ serviceName, headerTemplates = {} }: ProxySettings): ArgumentIssue[] {
+  const issues: ArgumentIssue[] = [];
+  if (serviceName === undefined)
+    issues.push({
+      path: 'serviceName',
+      message: 'is missing: the name of the credential to be injected',
+    });
+  else if (!isServiceName(serviceName)) issues.push({ path: 'serviceName', message: 'is no service name' });
+  for (const name of secretsInTemplates(headerTemplates))
+    issues.push({
+      path: `headerTemplates.${name}`,
+      message: `must contain \${TOKEN} or $<TOKEN>: if it is a secret, ${AS_CREDENTIAL}`,
+    });
+  return issues;
+}
+
+function issuesOfSession(
+  { upstreamUrl, serviceName, agentId, headerTemplates = {} }: ProxySettings,
+  { ownOrigin }: UpstreamRules,
+): ArgumentIssue[] {
+  const issues: ArgumentIssue[] = [];
+  if (agentId === undefined)
+    issues.push({ path: 'agentId', message: 'is missing: whom the session acts as' });
+  if (serviceName !== undefined)
+    issues.push({
+      path: 'serviceName',
+      message: 'is for upstreamAuthType Token: no credential is injected here',
+    });
+  for (const [name, template] of Object.entries(headerTemplates))
+    if (markersIn(template) > 0)
+      issues.push({
+        path: `headerTemplates.${name}`,
+        message: 'has a marker, but no credential is injected here',
+      });
+  for (const name of secretsInTemplates(headerTemplates))
+    issues.push({
+      path: `headerTemplates.${name}`,
+      message: `is no header for a text: ${AS_CREDENTIAL}, with upstreamAuthType Token`,
+    });
+  // This service would accept the session's tokens itself.
+  if (URL.canParse(upstreamUrl) && new URL(upstreamUrl).origin === ownOrigin)
+    issues.push({ path: 'upstreamUrl', message: 'is this service itself' });
+  return issues;
+}
