@@ -1,19 +1,10 @@
+import type { IdentityProvider, SignInTransaction } from './provider.ts';
 import { AeadFailed } from '@svault/server-kit/aead';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type AppError, type Clock, fromBase64url, toBase64url, utf8 } from '@svault/shared';
 import { type ErrorCode, refusal } from '../../core/errors.ts';
 import type { SignedIn } from '../sessions.ts';
-import type { IdentityProvider } from './provider.ts';
 import type { SignInByIdentity } from './sign-in-by-identity.ts';
-
-/** What a browser carries, sealed in a cookie, while it is at the provider. */
-export interface SignInTransaction {
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
-  /** Path of this service to go on to. */
-  readonly returnTo: string | undefined;
-}
 
 /** A sign-in at the identity provider, from the redirect there to the callback. */
 export interface ProviderSignIn {

@@ -5,7 +5,15 @@ import { z } from 'zod';
 import { EMAIL_FORM, type Identity } from '../../core/user.ts';
 import { callbackError, providerUnavailable, wrongIssuer } from './errors.ts';
 import { issuerProblem } from './issuer.ts';
-import type { SignInTransaction } from './provider-sign-in.ts';
+
+/** What a browser carries, sealed in a cookie, while it is at the provider. */
+export interface SignInTransaction {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  /** Path of this service to go on to. */
+  readonly returnTo: string | undefined;
+}
 
 /** The operator's identity provider, and this service's client there. */
 export interface ProviderSettings {
