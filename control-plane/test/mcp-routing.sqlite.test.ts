@@ -1,10 +1,8 @@
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import { expect, it } from 'vitest';
-import { createTools } from '../src/api/mcp/all-tools.ts';
-import { createJudge } from '../src/api/mcp/inbound.ts';
-import { routeOf } from '../src/api/mcp/message-route.ts';
+import { createTools } from '../src/api/mcp/mcp-handler.ts';
+import { type StandardHeaders, createClassifier, routeOf } from '../src/api/mcp/classify-message.ts';
 import { createSdkServer } from '../src/api/mcp/sdk-server.ts';
-import type { StandardHeaders } from '../src/api/mcp/standard-headers.ts';
 import { toolResult } from '../src/api/mcp/tool.ts';
 import { mutant, seeded } from './mcp-mutator.ts';
 
@@ -24,7 +22,7 @@ function* messages(seed: number): Generator<{ message: unknown; headers: Standar
     try {
       yield { message: JSON.parse(body.toString()), headers: standard };
     } catch {
-      // No JSON: nothing to judge.
+      // No JSON: nothing to classify.
     }
   }
 }
@@ -50,12 +48,12 @@ it('asks for something on a tool’s behalf only where the SDK then gives the to
     throw new Error('nothing is looked up here');
   };
   const tools = createTools({ describeGrants: never, readProfile: never, readHistory: never });
-  const judge = createJudge(new Map(tools.map((tool) => [tool.definition.name, tool])));
+  const classify = createClassifier(new Map(tools.map((tool) => [tool.definition.name, tool])));
   const answer = createSdkServer(tools.map(({ definition }) => definition));
   const given = toolResult('given', { given: true });
   let calls = 0;
   for (const { message, headers } of messages(22)) {
-    const { course, operation } = judge({ readable: true, message }, headers);
+    const { course, operation } = classify({ readable: true, message }, headers);
     if (course.kind !== 'serve') expect(operation.kind).toBe('admission');
     else {
       const { body } = await answer(course, course.call && given);

@@ -1,5 +1,5 @@
 /** Who may read an answer, by the `Origin` of the request. */
-export type OriginVerdict =
+type OriginVerdict =
   /** None was named, or our own: the answer needs no header. */
   { readonly allowed: true; readonly cors: readonly string[] } | { readonly allowed: false };
 
@@ -30,3 +30,7 @@ export function createAllowedOrigins(options: {
   verdicts.set(options.ownOrigin, NO_CORS);
   return (origin) => (origin === undefined ? NO_CORS : (verdicts.get(origin) ?? REFUSED));
 }
+
+/** For a request whose origin is not allowed. */
+export const FOREIGN_ORIGIN =
+  'Pages of that origin may not call this endpoint; SV_MCP_ALLOWED_ORIGINS lists those that may.';

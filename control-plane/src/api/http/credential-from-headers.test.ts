@@ -1,6 +1,7 @@
+import { hashKey, newKey } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { credentialFromHeaders } from './credential-from-headers.ts';
+import { credentialFromHeaders, presentedToken } from './credential-from-headers.ts';
 
 /** A request with these headers, as Node gives them: the first `Authorization`, `x-` ones joined. */
 function request(...pairs: readonly [string, string][]): IncomingMessage {
@@ -66,4 +67,42 @@ it.each([
 it('the header of the other kind of key is not read', () => {
   expect(credentialFromHeaders(request(['x-agent-key', 'svagent_a']), 'x-mcp-key')).toBeUndefined();
   expect(credentialFromHeaders(request(['x-mcp-key', 'mcp_a']), 'x-agent-key')).toBeUndefined();
+});
+
+const AUDIENCE = 'https://vault.example.com/api/agents/mcp';
+
+const presented = (...values: string[]) =>
+  presentedToken(
+    {
+      headers: { authorization: values[0] },
+      rawHeaders: values.flatMap((value) => ['Authorization', value]),
+    } as unknown as IncomingMessage,
+    AUDIENCE,
+  );
+
+it('is an agent’s key, or a session’s access token for this audience', () => {
+  const [key, token] = [newKey('svagent'), newKey('svsess')];
+  expect(presented(`bEARER   ${key}`)).toEqual({
+    kind: 'credential',
+    credential: { kind: 'key', hash: hashKey(key) },
+  });
+  expect(presented(`Bearer ${token}`)).toEqual({
+    kind: 'credential',
+    credential: { kind: 'session', hash: hashKey(token), audience: AUDIENCE },
+  });
+});
+
+it.each(['Basic eA==', 'Bearerer x', 'svagent_x', ''])('%j shows none', (value) => {
+  expect(presented(value)).toEqual({ kind: 'missing' });
+  expect(presented()).toEqual({ kind: 'missing' });
+});
+
+it.each(['Bearer', 'Bearer ', 'Bearer x', `Bearer ${newKey('svadmin')}`, `Bearer ${newKey('svsessr')}`])(
+  '%j is malformed',
+  (value) => expect(presented(value)).toEqual({ kind: 'malformed' }),
+);
+
+it('is malformed where two are shown', () => {
+  const key = `Bearer ${newKey('svagent')}`;
+  expect(presented(key, key)).toEqual({ kind: 'malformed' });
 });

@@ -1,13 +1,14 @@
-import type { IncomingMessage } from 'node:http';
 import { occursTwice } from '@svault/server-kit/repeated-header';
+import type { IncomingMessage } from 'node:http';
+import { type AgentCredential, agentKeyCredential, sessionCredential } from '../../core/agent.ts';
 
 /**
  * The key in a request's headers (specification, "Authentication"): `Authorization` with scheme Bearer is the key whatever
- * it holds; another scheme is ignored and the header of its own kind is read. `?key=` is not.
+ * it holds; another scheme is ignored, and the channel's own header is read. `?key=` is not.
  *
  * @param ownHeader `x-agent-key`, or `x-mcp-key` for a proxy's
- * @returns undefined where there is no key; a text that is no key (so that it is refused as malformed) where a header
- *   occurs twice, since nobody could tell which one is meant
+ * @returns undefined where there is no key; a text that is no key (so that it is denied as malformed) where a header
+ *   occurs twice, since it is unknown which of them is meant
  */
 export function credentialFromHeaders(
   { headers, rawHeaders }: IncomingMessage,
@@ -16,13 +17,38 @@ export function credentialFromHeaders(
   const { authorization } = headers;
   if (authorization !== undefined) {
     if (occursTwice(rawHeaders, 'authorization')) return '';
-    const bearer = BEARER.exec(authorization);
-    if (bearer !== null) return bearer[1] ?? '';
+    const bearer = bearerIn(authorization);
+    if (bearer !== undefined) return bearer;
   }
   // Node joins repeated headers of these names by a comma, which no key contains.
   const key = headers[ownHeader];
   return key === undefined || key === '' ? undefined : String(key);
 }
 
+/** The credential of an MCP request (specification, "MCP endpoint": an agent key or a session token, as Bearer). */
+type Presented =
+  | { readonly kind: 'credential'; readonly credential: AgentCredential }
+  /** Neither of the two by its form: it needs no look-up. */
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'missing' };
+
+const MALFORMED: Presented = { kind: 'malformed' };
+const MISSING: Presented = { kind: 'missing' };
+
+/** Another scheme is no token of ours, and a token in the query is ignored: logs would hold it. */
+export function presentedToken({ headers, rawHeaders }: IncomingMessage, audience: string): Presented {
+  const { authorization } = headers;
+  const bearer = authorization === undefined ? undefined : bearerIn(authorization);
+  if (bearer === undefined) return MISSING;
+  if (occursTwice(rawHeaders, 'authorization')) return MALFORMED;
+  const credential = agentKeyCredential(bearer) ?? sessionCredential(bearer, audience);
+  return credential === undefined ? MALFORMED : { kind: 'credential', credential };
+}
+
 /** RFC 9110 section 11.1: the scheme's case does not matter. Without a space it is another scheme's name. */
 const BEARER = /^bearer(?: +(.*))?$/is;
+
+function bearerIn(authorization: string): string | undefined {
+  const match = BEARER.exec(authorization);
+  return match === null ? undefined : (match[1] ?? '');
+}

@@ -18,7 +18,7 @@ const MESSAGES: DenialMessages = {
   WEBHOOK_NOT_CONFIGURED: 'No webhook is bound to this vault. An admin of the account has to bind one.',
 };
 
-export type DenialMessages = Readonly<Record<PlainDenialCode, string>>;
+type DenialMessages = Readonly<Record<PlainDenialCode, string>>;
 
 /** The messages of a door whose callers are told some things in other words. */
 export const messagesWith = (own: Partial<DenialMessages>): DenialMessages => ({ ...MESSAGES, ...own });

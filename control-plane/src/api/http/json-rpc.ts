@@ -25,7 +25,22 @@ export function idOf(message: unknown): JsonRpcId {
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null;
 }
 
-/** The body of an error answer. */
+/** {@link idOf} a text that is JSON. */
+export function idIn(body: Uint8Array): JsonRpcId {
+  try {
+    return idOf(JSON.parse(Buffer.from(body).toString()));
+  } catch {
+    return null;
+  }
+}
+
+/** Specification, "Handshake exemption". */
+export const isHandshakeMethod = (method: unknown): boolean =>
+  method === 'initialize' ||
+  method === 'tools/list' ||
+  (typeof method === 'string' && method.startsWith('notifications/'));
+
+/** The body of an error response. */
 export const errorBody = (id: JsonRpcId, { code, message, data }: Omit<JsonRpcRefusal, 'status'>): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
 

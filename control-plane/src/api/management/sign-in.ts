@@ -14,7 +14,7 @@ import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../sign-in/pkce.ts';
 import { type SignedIn, endSession } from '../../sign-in/sessions.ts';
 import type { SignInByPassword } from '../../sign-in/sign-in-by-password.ts';
 import type { SessionCookie } from '../http/cookies.ts';
-import type { SetSessionCookie } from '../pages/set-session-cookie.ts';
+import type { SetSessionCookie } from '../pages/page-session.ts';
 import { meSchema } from './account.ts';
 import { SECRET_CHARACTERS } from './fields.ts';
 import { type Exchange, type ManagementRoute, definePublicRoute, defineRoute } from './route-definition.ts';

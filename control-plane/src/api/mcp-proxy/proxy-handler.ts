@@ -6,9 +6,9 @@ import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
 import { refusal } from '../../core/errors.ts';
-import { createAllowedOrigins } from '../http/cors.ts';
+import { FOREIGN_ORIGIN, createAllowedOrigins } from '../http/cors.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import type { OwnHost } from '../http/host-check.ts';
+import { FOREIGN_HOST, type OwnHost } from '../http/host-check.ts';
 import type { JsonRpcId } from '../http/json-rpc.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import { withStandingHeaders } from '../http/static-headers.ts';
@@ -16,7 +16,7 @@ import type { OngoingUses } from '../../access/ongoing-uses.ts';
 import { proxyKeyHash } from '../../core/proxy.ts';
 import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
 import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
-import { createAnswerTaker } from './answer-taker.ts';
+import { createAnswerTaker } from './stream-response.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
 import { createReceiveBody } from './read-body.ts';
 import { createRefusalAnswers } from './error-responses.ts';
@@ -47,7 +47,7 @@ export function createProxyHandler(options: {
   const receiveBody = createReceiveBody({ access });
   const takerOf = createAnswerTaker();
   const refuseMethod = methodNotAllowed(METHODS);
-  const judgeOrigin = createAllowedOrigins({
+  const checkOrigin = createAllowedOrigins({
     ownOrigin: new URL(baseUrl).origin,
     allowed: options.allowedOrigins,
     exposed: [],
@@ -57,7 +57,7 @@ export function createProxyHandler(options: {
     const method = methodOf(req.method);
     if (method === undefined) return refuseMethod(req, res, next);
     if (!ownHost(req)) throw refusal('FORBIDDEN', FOREIGN_HOST);
-    if (!judgeOrigin(req.headers.origin).allowed) throw refusal('FORBIDDEN', FOREIGN_ORIGIN);
+    if (!checkOrigin(req.headers.origin).allowed) throw refusal('FORBIDDEN', FOREIGN_ORIGIN);
     const isPost = method === 'POST';
     const key = credentialFromHeaders(req, 'x-mcp-key');
     const keyHash = key === undefined ? undefined : proxyKeyHash(key);
@@ -68,11 +68,7 @@ export function createProxyHandler(options: {
 
     const gone = goneSignal(res);
     const received = await receiveBody(req, keyHash);
-    if (received.outcome === 'denied') {
-      // What is left of the body is dropped as it comes.
-      req.resume();
-      return answers.deny(res, { isPost, id: null }, received.denial);
-    }
+    if (received.outcome === 'denied') return answers.deny(res, { isPost, id: null }, received.denial);
     const { body, release } = received;
     try {
       const fields = headerPairs(req.rawHeaders);
@@ -119,8 +115,3 @@ function headerOf(pairs: HeaderPairs, body: Uint8Array): MessageHeader {
   const { contentType, fields } = outgoingFields(pairs, body);
   return { contentType, mcpMethod: fields['mcp-method'] };
 }
-
-const FOREIGN_HOST =
-  'This service is not called by that name. Use the address that SV_BASE_URL names; a reverse proxy that sends another Host belongs into SV_TRUSTED_PROXIES.';
-const FOREIGN_ORIGIN =
-  'Pages of that origin may not call this endpoint; SV_MCP_ALLOWED_ORIGINS lists those that may.';

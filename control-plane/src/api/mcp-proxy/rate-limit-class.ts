@@ -1,5 +1,5 @@
 import { JsonRefused, parseJsonValue } from '@svault/shared';
-import { type JsonRpcId, idOf } from '../http/json-rpc.ts';
+import { type JsonRpcId, idIn, idOf, isHandshakeMethod } from '../http/json-rpc.ts';
 
 /** Which limit a request counts against, and by which id its denial is answered. */
 export interface MessageClass {
@@ -47,7 +47,7 @@ export function classifyMessage(
     messages.length > 0 &&
     messages.every(isExemptMessage) &&
     isUtf8(contentType) &&
-    (mcpMethod === undefined || isExemptMethod(mcpMethod));
+    (mcpMethod === undefined || isHandshakeMethod(mcpMethod));
   return { traffic: isExempt ? 'mcp_handshake' : 'proxy_mcp', id: idOf(message) };
 }
 
@@ -57,24 +57,10 @@ const isExemptMessage = (message: unknown): boolean =>
   'jsonrpc' in message &&
   message.jsonrpc === '2.0' &&
   'method' in message &&
-  isExemptMethod(message.method) &&
+  isHandshakeMethod(message.method) &&
   // Go's encoding/json takes `Method` for `method`, and the last of them counts.
   !Object.keys(message).some((name) => name !== 'method' && /^method$/iu.test(name));
 
 /** Said or not. Told of another charset, an upstream reads other text: UTF-7 writes quotes in letters. */
 const isUtf8 = (contentType = ''): boolean =>
   !/charset/i.test(contentType) || /^[^;]*;[\t ]*charset="?utf-8"?[\t ]*$/i.test(contentType);
-
-const isExemptMethod = (method: unknown): boolean =>
-  method === 'initialize' ||
-  method === 'tools/list' ||
-  (typeof method === 'string' && method.startsWith('notifications/'));
-
-/** Of a message that is JSON, and not what it should be. */
-function idIn(body: Uint8Array): JsonRpcId {
-  try {
-    return idOf(JSON.parse(Buffer.from(body).toString()));
-  } catch {
-    return null;
-  }
-}

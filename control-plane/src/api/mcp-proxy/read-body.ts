@@ -1,12 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { readBody } from '@svault/server-kit/raw-body';
-import type { Admittance, Denied, ProxyAccess } from '../../access/decision.ts';
+import type { Admittance, Denial, Denied, ProxyAccess } from '../../access/decision.ts';
+import { readAdmittedBody } from '../http/read-admitted-body.ts';
 
 /** protocol.md section 2. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** As much as is kept for somebody of whom nothing is known yet but that a key has the right form. */
-const STRANGERS_BYTES = 64 * 1024;
-
 /** A body that is there, whole; `release` is to be called when the exchange is over. */
 export interface ReceivedBody {
   readonly outcome: 'received';
@@ -17,16 +14,6 @@ export interface ReceivedBody {
 /** @throws AppError as `readBody` */
 export type ReceiveBody = (req: IncomingMessage, keyHash: string) => Promise<ReceivedBody | Denied>;
 
-/** Why no more of a body is read. */
-class BodyRejectedEarly extends Error {
-  readonly denied: Denied;
-
-  constructor(denied: Denied) {
-    super(`kept out: ${denied.denial.code}`);
-    this.denied = denied;
-  }
-}
-
 /**
  * Reads the body of a proxy's request. Of a larger one the key is looked up before the rest is read; it has a place among
  * the proxy's streams while it is received, and room in memory until the exchange is over.
@@ -35,14 +22,15 @@ export const createReceiveBody =
   ({ access }: { readonly access: Pick<ProxyAccess, 'admit'> }): ReceiveBody =>
   async (req, keyHash) => {
     let admission: Promise<Admittance> | undefined;
-    const admit = async (): Promise<void> => {
+    const admit = async (): Promise<Denial | undefined> => {
       admission = access.admit(keyHash, declaredBytes(req));
       const admittance = await admission;
-      if (admittance.outcome === 'denied') throw new BodyRejectedEarly(admittance);
+      return admittance.outcome === 'denied' ? admittance.denial : undefined;
     };
     try {
-      const large = { bytes: STRANGERS_BYTES, admit };
-      const body = await readBody(req, { maxBytes: MAX_BODY_BYTES, large });
+      const received = await readAdmittedBody(req, { maxBytes: MAX_BODY_BYTES, admit });
+      if (received.denial !== undefined) return { outcome: 'denied', denial: received.denial };
+      const { body } = received;
       const admittance = await admission;
       if (admittance?.outcome !== 'admitted') return { outcome: 'received', body, release: () => undefined };
       const { stream, room } = admittance;
@@ -50,9 +38,8 @@ export const createReceiveBody =
       room.keep(body.byteLength);
       return { outcome: 'received', body, release: () => room.close() };
     } catch (error) {
-      // It may be let in after its sender is gone.
+      // The sender may be admitted after it is gone.
       void admission?.then(giveBack, () => undefined);
-      if (error instanceof BodyRejectedEarly) return error.denied;
       throw error;
     }
   };

@@ -7,8 +7,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Access, AccessRequest } from '../../access/decision.ts';
 import { refusal } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
-import { createTools } from './all-tools.ts';
-import { MCP_PATH, createMcpHandler } from './mcp-handler.ts';
+import { MCP_PATH, createMcpHandler, createTools } from './mcp-handler.ts';
 
 // What the pipeline is asked, and what becomes of its failures: at its interface.
 

@@ -1,19 +1,38 @@
-import type { RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
+import type { RequestHandler } from 'express';
 import type { Access, Denial } from '../../access/decision.ts';
-import { createAllowedOrigins } from '../http/cors.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import type { OwnHost } from '../http/host-check.ts';
+import { FOREIGN_ORIGIN, createAllowedOrigins } from '../http/cors.ts';
+import { FOREIGN_HOST, type OwnHost } from '../http/host-check.ts';
 import { withStandingHeaders } from '../http/static-headers.ts';
 import { resourceOf } from '../oauth/oauth-paths.ts';
+import type { Inbound } from './classify-message.ts';
 import { denialResult } from './denial-result.ts';
+import type { DescribeGrants } from './describe-grants.ts';
 import { createHttpAnswers } from './http-responses.ts';
-import type { Inbound } from './inbound.ts';
-import { presentedToken } from './presented-token.ts';
-import { createProtocol } from './protocol.ts';
-import { readMessage } from './read-message.ts';
-import { standardHeaders } from './standard-headers.ts';
+import { presentedToken } from '../http/credential-from-headers.ts';
+import { type Read, readMessage } from './read-message.ts';
+import type { AnswerInProtocol } from './sdk-server.ts';
 import type { Granted, Tool } from './tool.ts';
+import { type ReadHistory, credentialHistory } from './tools/credential-history.ts';
+import { getCredential } from './tools/get-credential.ts';
+import { listCredentials } from './tools/list-credentials.ts';
+import { showCredential } from './tools/show-credential.ts';
+import { type ReadAgentProfile, whoami } from './tools/whoami.ts';
+
+/** The tools of the specification, in its order. */
+export const createTools = (features: {
+  readonly describeGrants: DescribeGrants;
+  readonly readProfile: ReadAgentProfile;
+  readonly readHistory: ReadHistory;
+}): readonly Tool[] => [
+  listCredentials(features.describeGrants),
+  getCredential,
+  whoami(features.readProfile),
+  showCredential(features.describeGrants),
+  credentialHistory(features.readHistory),
+];
 
 export const MCP_PATH = '/api/agents/mcp';
 
@@ -29,21 +48,6 @@ const UNREAD: Inbound = {
   operation: { kind: 'admission', traffic: 'mcp_handshake' },
   course: { kind: 'accept' },
 };
-
-/** Why no more of a message is read. */
-class BodyRejectedEarly extends Error {
-  readonly denial: Denial;
-
-  constructor(denial: Denial) {
-    super(`kept out: ${denial.code}`);
-    this.denial = denial;
-  }
-}
-
-function rejectionOf(error: unknown): BodyRejectedEarly {
-  if (error instanceof BodyRejectedEarly) return error;
-  throw error;
-}
 
 /**
  * `POST /api/agents/mcp` (specification, "Endpoints"): MCP over Streamable HTTP, every answer one JSON document. Who may
@@ -64,7 +68,7 @@ export function createMcpHandler(options: {
   const audience = resourceOf(baseUrl);
   const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const answers = createHttpAnswers(standing.flat(), baseUrl);
-  const judgeOrigin = createAllowedOrigins({
+  const checkOrigin = createAllowedOrigins({
     ownOrigin: new URL(baseUrl).origin,
     allowed: options.allowedOrigins,
     exposed: EXPOSED,
@@ -72,7 +76,7 @@ export function createMcpHandler(options: {
   const protocol = createProtocol(options.tools);
 
   const handle: RequestHandler = async (req, res) => {
-    const origin = judgeOrigin(req.headers.origin);
+    const origin = checkOrigin(req.headers.origin);
     const cors = origin.allowed ? origin.cors : [];
     if (req.method === 'OPTIONS' && cors.length > 0) return answers.preflight(res, cors);
     if (req.method !== 'POST') return answers.refuse(res, cors, 'METHOD_NOT_ALLOWED');
@@ -87,17 +91,13 @@ export function createMcpHandler(options: {
       channel: 'mcp',
       sourceAddress: clientAddress(req),
     } as const;
-    const { judge } = await protocol();
+    const { classify } = await protocol();
     const read = await readMessage(req, async () => {
       const decision = await access.decide({ ...who, operation: UNREAD.operation });
-      if (decision.outcome === 'denied') throw new BodyRejectedEarly(decision.denial);
-    }).catch(rejectionOf);
-    if (read instanceof BodyRejectedEarly) {
-      // What is left of the body is dropped as it comes.
-      req.resume();
-      return deny(UNREAD, read.denial, res, cors);
-    }
-    const inbound = judge(read, standardHeaders(req));
+      return decision.outcome === 'denied' ? decision.denial : undefined;
+    });
+    if ('denial' in read) return deny(UNREAD, read.denial, res, cors);
+    const inbound = classify(read, req);
     const decision = await access.decide({ ...who, operation: inbound.operation });
     if (decision.outcome !== 'denied') return answer(inbound, decision, res, cors);
     return deny(inbound, decision.denial, res, cors);
@@ -137,7 +137,25 @@ export function createMcpHandler(options: {
   return withStandingHeaders(standing, handle);
 }
 
-const FOREIGN_HOST =
-  'This service is not called by that name. Use the address that SV_BASE_URL names; a reverse proxy that sends another Host belongs into SV_TRUSTED_PROXIES.';
-const FOREIGN_ORIGIN =
-  'Pages of that origin may not call this endpoint; SV_MCP_ALLOWED_ORIGINS lists those that may.';
+/**
+ * Loads what knows MCP, once: with the first request that shows something which may be a credential, since the SDK is 15 MB
+ * and a fifth of a second of a start, and many a service has no agent that speaks MCP.
+ */
+function createProtocol(tools: readonly Tool[]): () => Promise<{
+  readonly classify: (read: Read, req: IncomingMessage) => Inbound;
+  readonly answerInProtocol: AnswerInProtocol;
+}> {
+  const load = async (): ReturnType<ReturnType<typeof createProtocol>> => {
+    const [{ createClassifier, standardHeaders }, { createSdkServer }] = await Promise.all([
+      import('./classify-message.ts'),
+      import('./sdk-server.ts'),
+    ]);
+    const classify = createClassifier(new Map(tools.map((tool) => [tool.definition.name, tool])));
+    return {
+      classify: (read, req) => classify(read, standardHeaders(req)),
+      answerInProtocol: createSdkServer(tools.map(({ definition }) => definition)),
+    };
+  };
+  let loaded: ReturnType<typeof load> | undefined;
+  return () => (loaded ??= load());
+}

@@ -14,11 +14,11 @@ function requestWith(
     headers: { 'content-length': String(bytes.length), ...headers },
   }) as unknown as IncomingMessage;
 }
-const anybody = (): Promise<void> => Promise.resolve();
+const anybody = (): Promise<undefined> => Promise.resolve(undefined);
 
 const refusalOf = async (...parameters: Parameters<typeof requestWith>) => {
   const read = await readMessage(requestWith(...parameters), anybody);
-  return read.readable ? undefined : [read.refusal.status, read.refusal.code, read.id];
+  return read.readable !== false ? undefined : [read.refusal.status, read.refusal.code, read.id];
 };
 
 it('reads a message', async () => {
@@ -60,7 +60,7 @@ it.each(['[{"a":1,"a":2}]', ` \t\n[${'1,'.repeat(1_001)}1]`, `${'['.repeat(40)}$
 it('reads 64 KiB of anybody’s, and asks before it reads more', async () => {
   const padded = (bytes: number): string => JSON.stringify({ id: 1, pad: 'x'.repeat(bytes - 17) });
   let asked = 0;
-  const nobody = (): Promise<void> => (asked++, Promise.reject(new Error('not known')));
+  const nobody = (): Promise<undefined> => (asked++, Promise.reject(new Error('not known')));
   const most = padded(64 * 1024);
   expect(most).toHaveLength(64 * 1024);
   expect((await readMessage(requestWith(most), nobody)).readable).toBe(true);

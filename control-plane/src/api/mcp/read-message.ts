@@ -1,25 +1,22 @@
+import { AppError, type JsonRefusalReason, JsonRefused, parseJsonValue } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
-import { AppError, JsonRefused, type JsonRefusalReason, parseJsonValue } from '@svault/shared';
-import { readBody } from '@svault/server-kit/raw-body';
+import type { Denial } from '../../access/decision.ts';
 import { acceptsJson } from '../http/accept.ts';
+import { readAdmittedBody } from '../http/read-admitted-body.ts';
 import {
   INVALID_REQUEST,
   type JsonRpcId,
   type JsonRpcRefusal,
   PARSE_ERROR,
   REFUSED_BY_HTTP,
-  idOf,
+  idIn,
 } from '../http/json-rpc.ts';
-import { withoutNulls } from './absent-members.ts';
 
 /** Far above the longest arguments a tool takes. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** No message of ours has a tenth as many; each costs a place in an object, and may cost a line of an error. */
 const BOUNDS = { numbers: 'any', maxCommas: 1_000 } as const;
-
-/** As much as is kept for somebody of whom nothing is known yet but that a token has the right form. */
-const STRANGERS_BYTES = 64 * 1024;
 
 /** What a request's body says; why it says nothing is told only to who may know it. */
 export type Read =
@@ -30,17 +27,23 @@ export type Read =
  * Reads one JSON-RPC message, or a batch of them: the cap, the media types, then strict JSON, whose numbers are written as
  * other people's programs write them.
  *
- * @param admit whether more may be read than of anybody's; what it rejects with is thrown
+ * @param admit looks up the sender of a large message ({@link readAdmittedBody})
  * @throws AppError INVALID_REQUEST where the body ended early, so that nobody is there to be answered
  */
-export async function readMessage(req: IncomingMessage, admit: () => Promise<void>): Promise<Read> {
+export async function readMessage(
+  req: IncomingMessage,
+  admit: () => Promise<Denial | undefined>,
+): Promise<Read | { readonly denial: Denial; readonly readable?: undefined }> {
   if (!isPlain(req)) return refused(UNSUPPORTED);
-  const large = { bytes: STRANGERS_BYTES, admit };
-  const bytes = await readBody(req, { maxBytes: MAX_BODY_BYTES, large }).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === 'TOO_LARGE') return undefined;
-    throw error;
-  });
-  if (bytes === undefined) return refused(TOO_LARGE);
+  const received = await readAdmittedBody(req, { maxBytes: MAX_BODY_BYTES, admit }).catch(
+    (error: unknown) => {
+      if (error instanceof AppError && error.code === 'TOO_LARGE') return undefined;
+      throw error;
+    },
+  );
+  if (received === undefined) return refused(TOO_LARGE);
+  if (received.denial !== undefined) return received;
+  const { body: bytes } = received;
   if (!isJson(req.headers['content-type'])) return refused(UNSUPPORTED);
   // An event stream is never needed here.
   if (!acceptsJson(req.headers.accept)) return refused(NOT_ACCEPTABLE);
@@ -97,11 +100,27 @@ const isJson = (contentType: string | undefined): boolean =>
   contentType === 'application/json' ||
   contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 
-/** Of a message that is JSON, and not what it should be. */
-function idIn(bytes: Uint8Array): JsonRpcId {
-  try {
-    return idOf(JSON.parse(Buffer.from(bytes).toString()));
-  } catch {
-    return null;
-  }
+/**
+ * Leaves out what is null in the parameters of a message, at any depth: programs write null for what they do not have (Go for
+ * a nil map, models for an optional argument), and no member of MCP's requests means anything by it.
+ *
+ * @param message as it was parsed; changed in place
+ */
+export function withoutNulls(message: unknown): unknown {
+  if (!isObject(message) || !('params' in message)) return message;
+  if (message['params'] === null) delete message['params'];
+  else dropNulls(message['params']);
+  return message;
 }
+
+function dropNulls(value: unknown): void {
+  if (Array.isArray(value)) value.forEach(dropNulls);
+  else if (isObject(value))
+    for (const [name, member] of Object.entries(value)) {
+      if (member === null) delete value[name];
+      else dropNulls(member);
+    }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

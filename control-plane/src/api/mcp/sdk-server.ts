@@ -11,7 +11,7 @@ import {
   type ServerOptions,
   type Tool as ToolDefinition,
 } from '@modelcontextprotocol/server';
-import { STATELESS_REVISION, type Served } from './inbound.ts';
+import { STATELESS_REVISION, type Served } from './classify-message.ts';
 
 /** What the SDK answers, and the HTTP status that the revision of the request wants for it. */
 export interface SdkAnswer {

@@ -1,4 +1,5 @@
 import type { CallToolResult, Tool as ToolDefinition } from '@modelcontextprotocol/server';
+import { isServiceName } from '@svault/shared';
 import { z } from 'zod';
 import type { Decision, Operation } from '../../access/decision.ts';
 import type { ErrorCode } from '../../core/errors.ts';
@@ -85,3 +86,23 @@ export const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').t
 
 /** The pipeline never gives a tool another outcome than the one it asked for. */
 export const unfitting = ({ outcome }: Granted): Error => new Error(`a tool was given: ${outcome}`);
+
+/** What every tool that tells of a grant says of it (specification, "Grant"). */
+export const grantSchema = z.strictObject({
+  serviceName: z.string(),
+  grantExpiresAt: z.string().nullable().describe('ISO 8601; null: until revoked.'),
+  refreshPolicy: z.string(),
+});
+
+/** For clients. {@link serviceOf} checks a name as the REST endpoint does. */
+export const serviceSchema = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[^/]+$/)
+  .describe('Service name of the credential, as list_credentials gives it. It contains no "/".');
+
+/** @returns undefined where there is no legal name: INVALID_ARGUMENT, in its turn */
+export function serviceOf({ service }: Arguments): string | undefined {
+  return typeof service === 'string' && isServiceName(service) ? service : undefined;
+}

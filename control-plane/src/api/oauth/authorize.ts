@@ -8,9 +8,8 @@ import {
   parametersOf,
 } from '../../authorization-server/authorization-request.ts';
 import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
-import { type PageOfRefusal, pageRoute, refusalPage, sendPage } from '../pages/page.ts';
-import { SIGN_IN_PATH, signInBefore } from '../pages/sign-in-page-html.ts';
-import { readFormBody } from '../pages/form-body.ts';
+import { type PageOfRefusal, pageRoute, readFormBody, refusalPage, sendPage } from '../pages/page.ts';
+import { SIGN_IN_PATH, signInBefore } from '../pages/sign-in-page.ts';
 import { ownPath } from '../pages/return-to.ts';
 import type { PageSession } from '../pages/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';

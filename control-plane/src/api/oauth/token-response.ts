@@ -1,7 +1,7 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { AppError } from '@svault/shared';
-import { readFormBody } from '../pages/form-body.ts';
+import { readFormBody } from '../pages/page.ts';
 
 /** Error codes of the OAuth endpoints: RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2. */
 type OauthErrorCode =

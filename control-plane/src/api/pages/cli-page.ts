@@ -6,11 +6,10 @@ import { pageHeaders } from '@svault/server-kit/security-headers';
 import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../../sign-in/cli/login.ts';
 import type { CliLogin } from '../../core/cli-login.ts';
 import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
-import { readFormBody } from './form-body.ts';
+import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage } from './page.ts';
 import type { PageSession } from './page-session.ts';
 import type { Stores } from '../../core/stores.ts';
-import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
-import { signInBefore } from './sign-in-page-html.ts';
+import { signInBefore } from './sign-in-page.ts';
 
 /**
  * The page where a person lets a command-line client sign in as them. GET shows who asks and changes nothing; its form

@@ -5,13 +5,11 @@ import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { signInByLink, userOfLoginLink } from '../../sign-in/login-link.ts';
 import type { SignedIn } from '../../sign-in/sessions.ts';
 import type { User } from '../../core/user.ts';
-import { readFormBody } from './form-body.ts';
-import type { PageSession } from './page-session.ts';
+import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage } from './page.ts';
+import type { PageSession, SetSessionCookie } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { SetSessionCookie } from './set-session-cookie.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
-import { type PageContent, hiddenField, pageRoute, sendPage } from './page.ts';
-import { PASSWORD_PATH } from './sign-in-page-html.ts';
+import { PASSWORD_PATH } from './sign-in-page.ts';
 
 const PATH = '/login/link';
 

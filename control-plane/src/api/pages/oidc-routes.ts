@@ -8,10 +8,10 @@ import { type ErrorCode, notFound } from '../../core/errors.ts';
 import { readCookie } from '../http/cookies.ts';
 import { ownPath } from './return-to.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { SetSessionCookie } from './set-session-cookie.ts';
+import type { SetSessionCookie } from './page-session.ts';
 import type { ProviderSignIn } from '../../sign-in/oidc/provider-sign-in.ts';
 import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
-import { SIGN_IN_PATH } from './sign-in-page-html.ts';
+import { SIGN_IN_PATH } from './sign-in-page.ts';
 
 export const OIDC_PATH = '/api/login/oidc';
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Actor } from '../../core/actor.ts';
-import { transactionAs } from '../../sign-in/current-actor.ts';
-import type { Sessions } from '../../sign-in/sessions.ts';
 import { refusal } from '../../core/errors.ts';
 import type { Transaction, UnitOfWork } from '../../core/stores.ts';
-import { readCookie } from '../http/cookies.ts';
+import { transactionAs } from '../../sign-in/current-actor.ts';
+import { SESSION_TIMES, type Sessions, type SignedIn, endSession } from '../../sign-in/sessions.ts';
+import { type SessionCookie, readCookie } from '../http/cookies.ts';
 import { comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
 
 /** What our own pages ask of a request that a browser sent. */
@@ -42,4 +42,35 @@ export function createPageSession(options: {
 
 function signedOut(): never {
   throw refusal('UNAUTHENTICATED', 'You are not signed in any more.');
+}
+
+/**
+ * Hands a browser that has just signed in its new session, and ends the one that it had (OWASP ASVS 5, V7.2.4): its
+ * cookie is replaced, and nobody could sign it out any more.
+ *
+ * @param cookies the `Cookie` header as received
+ * @returns the `Set-Cookie` line of the new session
+ */
+export type SetSessionCookie = (cookies: string | undefined, signedIn: SignedIn) => Promise<string>;
+
+export function createSetSessionCookie({
+  sessions,
+  unitOfWork,
+  cookie,
+}: {
+  readonly sessions: Pick<Sessions, 'resolve'>;
+  readonly unitOfWork: UnitOfWork;
+  readonly cookie: SessionCookie;
+}): SetSessionCookie {
+  const endFormer = async (cookies: string | undefined): Promise<void> => {
+    const token = readCookie(cookies, cookie.name);
+    const actor = token === undefined ? undefined : await sessions.resolve(token);
+    if (actor === undefined) return;
+    const { vaultId, credentialId, userId } = actor;
+    await unitOfWork.run(vaultId, (inside) => endSession(inside, actor, credentialId, userId));
+  };
+  return async (cookies, { sessionToken }) => {
+    await endFormer(cookies);
+    return cookie.set(sessionToken, SESSION_TIMES.console.lifetimeMs / 1_000);
+  };
 }

@@ -1,7 +1,8 @@
-import type { Request, RequestHandler, Response } from 'express';
+import { createFormReader } from '@svault/server-kit/form-body';
 import { type SafeHtml, htmlPage, safeHtml } from '@svault/server-kit/html-page';
 import { route } from '@svault/server-kit/request-handler';
 import { AppError } from '@svault/shared';
+import type { Request, RequestHandler, Response } from 'express';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 
@@ -72,3 +73,6 @@ export const refusalPage: PageOfRefusal = (error) => ({
 /** Refusals of this server's own; whatever else is thrown is for the error handler. */
 export const isRefusal = (error: unknown): error is AppError<ErrorCode> =>
   error instanceof AppError && Object.hasOwn(ERROR_STATUS, (error as AppError).code);
+
+/** A form of one of our own pages: a token, or a binding code with the webhook's address. */
+export const readFormBody = createFormReader({ maxBytes: 16 * 1024, wrongType: 'UNSUPPORTED_MEDIA_TYPE' });

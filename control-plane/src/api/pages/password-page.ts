@@ -4,11 +4,19 @@ import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { PASSWORD_CHARACTERS } from '../../sign-in/passwords.ts';
 import type { PasswordSetting } from '../../sign-in/set-password.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
-import { readFormBody } from './form-body.ts';
+import {
+  type PageContent,
+  alertText,
+  isRefusal,
+  pageRoute,
+  readFormBody,
+  sendPage,
+  statusOf,
+  wordsOf,
+} from './page.ts';
 import type { PageSession } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import { type PageContent, alertText, isRefusal, pageRoute, sendPage, statusOf, wordsOf } from './page.ts';
-import { PASSWORD_PATH, signInBefore } from './sign-in-page-html.ts';
+import { PASSWORD_PATH, signInBefore } from './sign-in-page.ts';
 
 /** The page where a signed-in person sets their own password. */
 export function createPasswordPage(options: {

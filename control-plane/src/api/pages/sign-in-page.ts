@@ -1,17 +1,26 @@
-import { type Request, type Response, Router } from 'express';
+import { safeHtml } from '@svault/server-kit/html-page';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { type Request, type Response, Router } from 'express';
+import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import type { User } from '../../core/user.ts';
+import { noPasswordsHere } from '../../sign-in/methods.ts';
 import { endSession } from '../../sign-in/sessions.ts';
 import type { SignInByPassword } from '../../sign-in/sign-in-by-password.ts';
-import { noPasswordsHere } from '../../sign-in/methods.ts';
 import type { SessionCookie } from '../http/cookies.ts';
-import { readFormBody } from './form-body.ts';
-import { ownPath } from './return-to.ts';
-import type { PageSession } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { SetSessionCookie } from './set-session-cookie.ts';
-import type { Stores, UnitOfWork } from '../../core/stores.ts';
-import { isRefusal, pageRoute, sendPage, statusOf, wordsOf } from './page.ts';
-import * as html from './sign-in-page-html.ts';
+import {
+  type PageContent,
+  alertText,
+  hiddenField,
+  isRefusal,
+  pageRoute,
+  readFormBody,
+  sendPage,
+  statusOf,
+  wordsOf,
+} from './page.ts';
+import type { PageSession, SetSessionCookie } from './page-session.ts';
+import { ownPath } from './return-to.ts';
 
 export interface SignInPageDependencies {
   readonly stores: Pick<Stores, 'users'>;
@@ -35,11 +44,11 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
     const actor = await pageSession.actor(req);
     const user = actor && (await stores.users.get(actor.vaultId, actor.userId));
     if (user !== undefined && returnTo !== undefined) return res.redirect(303, returnTo);
-    if (user !== undefined) return sendPage(res, 200, html.signedInPage(user, issuer === undefined));
+    if (user !== undefined) return sendPage(res, 200, signedInPage(user, issuer === undefined));
     sendPage(
       res,
       200,
-      issuer === undefined ? html.passwordFormPage({ returnTo }) : html.providerPage(issuer, returnTo),
+      issuer === undefined ? passwordFormPage({ returnTo }) : providerPage(issuer, returnTo),
     );
   };
 
@@ -50,13 +59,13 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
     const { email = '', password = '', returnTo: wanted } = await readFormBody(req);
     const returnTo = ownPath(wanted);
     const again = (status: number, message: string): void =>
-      sendPage(res, status, html.passwordFormPage({ returnTo, email, message }));
+      sendPage(res, status, passwordFormPage({ returnTo, email, message }));
     try {
       const client = req.get('user-agent') ?? '';
       const signedIn = await signInByPassword({ email, password, client });
       if (signedIn === undefined) return again(401, 'E-mail or password is wrong.');
       res.setHeader('Set-Cookie', await setSessionCookie(req.get('cookie'), signedIn));
-      res.redirect(303, returnTo ?? html.SIGN_IN_PATH);
+      res.redirect(303, returnTo ?? SIGN_IN_PATH);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       again(statusOf(res, error), wordsOf(error));
@@ -71,16 +80,74 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
       await unitOfWork.run(vaultId, (inside) => endSession(inside, actor, credentialId, userId));
     }
     res.setHeader('Set-Cookie', cookie.clear());
-    res.redirect(303, html.SIGN_IN_PATH);
+    res.redirect(303, SIGN_IN_PATH);
   };
 
   // The root too: who opens the bare address meets a page.
   return Router({ caseSensitive: true, strict: true })
-    .get('/', (_req, res) => res.redirect(303, html.SIGN_IN_PATH))
+    .get('/', (_req, res) => res.redirect(303, SIGN_IN_PATH))
     .all('/', methodNotAllowed(['GET', 'HEAD']))
-    .get(html.SIGN_IN_PATH, pageRoute(show))
-    .post(html.SIGN_IN_PATH, pageRoute(signIn))
-    .all(html.SIGN_IN_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']))
-    .post(html.SIGN_OUT_PATH, pageRoute(signOut))
-    .all(html.SIGN_OUT_PATH, methodNotAllowed(['POST']));
+    .get(SIGN_IN_PATH, pageRoute(show))
+    .post(SIGN_IN_PATH, pageRoute(signIn))
+    .all(SIGN_IN_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']))
+    .post(SIGN_OUT_PATH, pageRoute(signOut))
+    .all(SIGN_OUT_PATH, methodNotAllowed(['POST']));
+}
+
+export const SIGN_IN_PATH = '/login';
+export const SIGN_OUT_PATH = '/login/out';
+export const PASSWORD_PATH = '/login/password';
+
+/** Where a browser signs in before it goes on to an own path. */
+export const signInBefore = (path: string): string => `${SIGN_IN_PATH}?${returning(path)}`;
+
+const returning = (path: string): string => new URLSearchParams({ returnTo: path }).toString();
+
+/** @param message why the form did not get through; @param email what was typed into it */
+export function passwordFormPage(options: {
+  readonly returnTo: string | undefined;
+  readonly message?: string | undefined;
+  readonly email?: string | undefined;
+}): PageContent {
+  const { returnTo, message, email = '' } = options;
+  const focus = (here: boolean): string => (here ? ' autofocus' : '');
+  return {
+    title: 'Sign in',
+    body: safeHtml`${message === undefined ? '' : alertText(message)}
+<form method="post" action="${SIGN_IN_PATH}">
+${returnTo === undefined ? '' : hiddenField('returnTo', returnTo)}
+<label for="email">E-mail</label>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${email}"${focus(email === '')}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required${focus(email !== '')}>
+<button type="submit">Sign in</button>
+</form>
+<p class="dim">No password yet, or forgotten? A one-time link signs you in. An admin of your account makes one; the owner's
+is printed by <code>owner-link</code> on the service's machine.${
+      returnTo === undefined ? '' : ' Then load this page again, and it takes you on.'
+    }</p>`,
+  };
+}
+
+/** @param issuer the identity provider's address */
+export function providerPage(issuer: string, returnTo: string | undefined): PageContent {
+  const query = returnTo === undefined ? '' : `?${returning(returnTo)}`;
+  return {
+    title: 'Sign in',
+    body: safeHtml`<p>This service knows you by your identity provider.</p>
+<p><a class="button" href="/api/login/oidc${query}">Sign in at ${new URL(issuer).host}</a></p>`,
+  };
+}
+
+/** @param withPasswords whether people here have passwords */
+export function signedInPage(user: User, withPasswords: boolean): PageContent {
+  const role = user.isOwner ? 'owner' : user.role;
+  return {
+    title: 'You are signed in',
+    body: safeHtml`<p>as <code>${user.email}</code> (${role}).</p>
+${withPasswords ? safeHtml`<p><a href="${PASSWORD_PATH}">Set or change your password</a></p>` : ''}
+<form method="post" action="${SIGN_OUT_PATH}">
+<button type="submit" class="quiet">Sign out</button>
+</form>`,
+  };
 }

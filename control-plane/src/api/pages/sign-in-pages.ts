@@ -4,16 +4,14 @@ import type { Logger } from '@svault/server-kit/logger';
 import type { Clock } from '@svault/shared';
 import type { SignInMethods } from '../../sign-in/methods.ts';
 import type { SessionCookie } from '../http/cookies.ts';
-import type { PageSession } from './page-session.ts';
+import type { PageSession, SetSessionCookie } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import type { SetSessionCookie } from './set-session-cookie.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import { createCliPage } from './cli-page.ts';
 import { createLoginPage } from './login-page.ts';
 import { OIDC_PATH, createOidcRoutes } from './oidc-routes.ts';
 import { createPasswordPage } from './password-page.ts';
-import { SIGN_IN_PATH } from './sign-in-page-html.ts';
-import { createSignInPage } from './sign-in-page.ts';
+import { SIGN_IN_PATH, createSignInPage } from './sign-in-page.ts';
 
 /** Every page by which people come in, whichever way. */
 export function createSignInPages(options: {

@@ -5,12 +5,13 @@ import type {
   HistorySubject,
   readCredentialHistory,
 } from '../../../audit/credential-history.ts';
-import { serviceOf, serviceSchema } from '../tool-arguments.ts';
 import {
   READ_ONLY,
   type Tool,
   inputSchema,
   outputSchema,
+  serviceOf,
+  serviceSchema,
   toolError,
   toolResult,
   unfitting,

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { formatTime } from '@svault/shared';
-import { serviceOf, serviceSchema } from '../tool-arguments.ts';
-import { type Tool, inputSchema, outputSchema, toolResult, unfitting } from '../tool.ts';
+import {
+  type Tool,
+  inputSchema,
+  outputSchema,
+  serviceOf,
+  serviceSchema,
+  toolResult,
+  unfitting,
+} from '../tool.ts';
 
 /** Contract, "MCP". */
 const resultSchema = z.strictObject({

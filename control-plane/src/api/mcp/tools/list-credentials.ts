@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { TOKEN_TYPES } from '@svault/shared/schemas';
 import type { DescribeGrants, DescribedGrant } from '../describe-grants.ts';
-import { grantSchema } from '../grant-schema.ts';
-import { NO_ARGUMENTS, READ_ONLY, type Tool, oneLine, outputSchema, toolResult, unfitting } from '../tool.ts';
+import {
+  NO_ARGUMENTS,
+  READ_ONLY,
+  type Tool,
+  grantSchema,
+  oneLine,
+  outputSchema,
+  toolResult,
+  unfitting,
+} from '../tool.ts';
 
 /** Specification, "Grant list entry enriched by MCP tools": members that nobody knows are absent. */
 const entrySchema = grantSchema.extend({

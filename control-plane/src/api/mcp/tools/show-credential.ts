@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import { TOKEN_TYPES } from '@svault/shared/schemas';
 import type { DescribeGrants } from '../describe-grants.ts';
-import { grantSchema } from '../grant-schema.ts';
-import { serviceOf, serviceSchema } from '../tool-arguments.ts';
-import { READ_ONLY, type Tool, inputSchema, outputSchema, toolResult, unfitting } from '../tool.ts';
+import {
+  READ_ONLY,
+  type Tool,
+  grantSchema,
+  inputSchema,
+  outputSchema,
+  serviceOf,
+  serviceSchema,
+  toolResult,
+  unfitting,
+} from '../tool.ts';
 
 /** Specification, "show_credential": metadata only; members that nobody knows are absent. */
 const resultSchema = grantSchema.extend({

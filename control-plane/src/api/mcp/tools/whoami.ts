@@ -1,8 +1,55 @@
 import { z } from 'zod';
-import type { ReadAgentProfile } from '../agent-profile.ts';
-import { AGENT_STATUSES } from '../../../core/agent.ts';
-import { grantSchema } from '../grant-schema.ts';
-import { NO_ARGUMENTS, READ_ONLY, type Tool, oneLine, outputSchema, toolResult, unfitting } from '../tool.ts';
+import type { Caller } from '../../../access/decision.ts';
+import { AGENT_STATUSES, type AgentStatus, type AgentStore } from '../../../core/agent.ts';
+import { MAX_POLICIES_OF_TARGET, type PolicyStore } from '../../../core/policy.ts';
+import {
+  NO_ARGUMENTS,
+  READ_ONLY,
+  type Tool,
+  grantSchema,
+  oneLine,
+  outputSchema,
+  toolResult,
+  unfitting,
+} from '../tool.ts';
+
+/** What an agent may know of itself: neither who owns it by name, nor how its policies' rules are set. */
+export interface AgentProfile {
+  readonly id: string;
+  readonly name: string;
+  readonly status: AgentStatus;
+  readonly ownerId: string;
+  /** Those in force. */
+  readonly policies: readonly { readonly name: string; readonly ruleTypes: string[] }[];
+}
+
+/** @throws Error where the agent is gone, which no caller of a moment ago can be: agents are kept when they are deleted */
+export type ReadAgentProfile = (caller: Caller) => Promise<AgentProfile>;
+
+export function createReadAgentProfile(stores: {
+  readonly agents: Pick<AgentStore, 'get'>;
+  readonly policies: Pick<PolicyStore, 'list'>;
+}): ReadAgentProfile {
+  return async ({ vaultId, agentId }) => {
+    const [agent, { items }] = await Promise.all([
+      stores.agents.get(vaultId, agentId),
+      stores.policies.list(
+        vaultId,
+        { type: 'agent', id: agentId },
+        { limit: MAX_POLICIES_OF_TARGET, after: undefined },
+      ),
+    ]);
+    if (agent === undefined) throw new Error('an agent that was let in is not there');
+    const { id, name, status, ownerId } = agent;
+    const policies = items
+      .filter(({ enabled }) => enabled)
+      .map((policy) => ({
+        name: policy.name,
+        ruleTypes: [...new Set(policy.rules.map(({ type }) => type))],
+      }));
+    return { id, name, status, ownerId, policies };
+  };
+}
 
 /** Specification, "whoami": neither the owner's e-mail nor a rule's settings. */
 const resultSchema = z.strictObject({

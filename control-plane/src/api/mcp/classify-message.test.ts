@@ -1,20 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../access/decision.ts';
-import { createTools } from './all-tools.ts';
-import { createJudge } from './inbound.ts';
-import type { StandardHeaders } from './standard-headers.ts';
+import { createTools } from './mcp-handler.ts';
+import { type StandardHeaders, createClassifier } from './classify-message.ts';
 
 // What a message asks of the access pipeline is told before anything else is done with it.
 
 const never = (): never => {
-  throw new Error('judging looks nothing up');
+  throw new Error('classifying looks nothing up');
 };
 const tools = createTools({ describeGrants: never, readProfile: never, readHistory: never });
-const judge = createJudge(new Map(tools.map((tool) => [tool.definition.name, tool])));
+const classify = createClassifier(new Map(tools.map((tool) => [tool.definition.name, tool])));
 
 const NO_HEADERS: StandardHeaders = { version: undefined, method: undefined, name: undefined };
-const judged = (message: unknown, headers: Partial<StandardHeaders> = {}) =>
-  judge({ readable: true, message }, { ...NO_HEADERS, ...headers });
+const classified = (message: unknown, headers: Partial<StandardHeaders> = {}) =>
+  classify({ readable: true, message }, { ...NO_HEADERS, ...headers });
 const calling = (params: unknown, more: object = { id: 1 }): object => ({
   jsonrpc: '2.0',
   method: 'tools/call',
@@ -38,7 +37,7 @@ describe('a tool asks for what it needs, and no more', () => {
     ['__proto__', {}, FLOOR],
   ])('%s with %j', (name, args, operation) => {
     const params = { name, ...(args !== undefined && { arguments: args }) };
-    expect(judged(calling(params)).operation).toEqual(operation);
+    expect(classified(calling(params)).operation).toEqual(operation);
   });
 });
 
@@ -72,7 +71,7 @@ describe('no ticket is asked for where no answer would carry it', () => {
     ],
     ['in a batch', [calling(params)], {}],
   ])('%s', (_name, message, headers) => {
-    expect(judged(message, headers).operation).toEqual(FLOOR);
+    expect(classified(message, headers).operation).toEqual(FLOOR);
   });
 });
 
@@ -85,13 +84,13 @@ it.each([
   'x',
   'tools/call2',
 ])('%s is a handshake', (method) => {
-  expect(judged({ jsonrpc: '2.0', id: 1, method }).operation).toEqual(HANDSHAKE);
-  expect(judged({ jsonrpc: '2.0', method }).operation).toEqual(HANDSHAKE);
+  expect(classified({ jsonrpc: '2.0', id: 1, method }).operation).toEqual(HANDSHAKE);
+  expect(classified({ jsonrpc: '2.0', method }).operation).toEqual(HANDSHAKE);
 });
 
 it('what cannot be read is a handshake, and refused under the id that was told', () => {
   const refusal = { status: 400, code: -32_600, message: 'x' };
-  expect(judge({ readable: false, refusal, id: 'a' }, NO_HEADERS)).toEqual({
+  expect(classify({ readable: false, refusal, id: 'a' }, NO_HEADERS)).toEqual({
     id: 'a',
     operation: HANDSHAKE,
     course: { kind: 'refuse', refusal },

@@ -2,11 +2,15 @@ import {
   type InboundClassificationOutcome,
   type InboundModernRoute,
   type JSONRPCRequest,
+  PROTOCOL_VERSION_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
   UnsupportedProtocolVersionError,
+  classifyInboundRequest,
   isJSONRPCRequest,
   isSpecType,
+  specTypeSchemas,
 } from '@modelcontextprotocol/server';
+import type { IncomingMessage } from 'node:http';
 import type { Operation } from '../../access/decision.ts';
 import {
   INVALID_PARAMS,
@@ -15,11 +19,9 @@ import {
   type JsonRpcRefusal,
   REFUSED_BY_HTTP,
   idOf,
+  isHandshakeMethod,
 } from '../http/json-rpc.ts';
-import { routeOf } from './message-route.ts';
 import type { Read } from './read-message.ts';
-import { unfitMember } from './unfit-member.ts';
-import { type StandardHeaders, contradiction } from './standard-headers.ts';
 import type { Arguments, Tool } from './tool.ts';
 
 /** The revisions with a handshake, and the one in which each request says all that it needs. */
@@ -57,7 +59,7 @@ const FLOOR: Operation = { kind: 'admission', traffic: 'agent_credentials' };
 /** Revision 2026-07-28: `HEADER_MISMATCH`. */
 const HEADER_MISMATCH = -32_020;
 
-export type Judge = (read: Read, headers: StandardHeaders) => Inbound;
+export type ClassifyMessage = (read: Read, headers: StandardHeaders) => Inbound;
 
 /**
  * Tells from the body alone what a message is and which limit it counts against; headers can only make it refused.
@@ -65,8 +67,8 @@ export type Judge = (read: Read, headers: StandardHeaders) => Inbound;
  *
  * @param tools by name
  */
-export const createJudge =
-  (tools: ReadonlyMap<string, Tool>): Judge =>
+export const createClassifier =
+  (tools: ReadonlyMap<string, Tool>): ClassifyMessage =>
   (read, headers) => {
     if (!read.readable) return refuse(read.id, HANDSHAKE, read.refusal);
     const { message } = read;
@@ -193,11 +195,98 @@ const isToolsCall = (message: unknown): boolean => methodOf(message) === 'tools/
 
 /** Specification, "Handshake exemption": once, and as exempt only where every message in it is. */
 function classOfBatch(messages: readonly unknown[]): Operation {
-  return messages.length > 0 && messages.every(isExempt) ? HANDSHAKE : FLOOR;
+  return messages.length > 0 && messages.every((message) => isHandshakeMethod(methodOf(message)))
+    ? HANDSHAKE
+    : FLOOR;
 }
 
-function isExempt(message: unknown): boolean {
-  const method = methodOf(message);
-  if (typeof method !== 'string') return false;
-  return method === 'initialize' || method === 'tools/list' || method.startsWith('notifications/');
+/**
+ * Which era of the protocol a message is in, as the SDK tells it. By far most messages are requests of a revision with a
+ * handshake, which need no look at what else they could be: that costs as much as a third of the answer.
+ */
+export function routeOf(message: unknown, headers: StandardHeaders): InboundClassificationOutcome {
+  return (
+    handshakeRoute(message, headers) ??
+    classifyInboundRequest({
+      httpMethod: 'POST',
+      body: message,
+      ...(headers.version !== undefined && { protocolVersionHeader: headers.version }),
+      ...(headers.method !== undefined && { mcpMethodHeader: headers.method }),
+    })
+  );
+}
+
+/** @returns undefined where the SDK has to tell */
+function handshakeRoute(
+  message: unknown,
+  { version }: StandardHeaders,
+): InboundClassificationOutcome | undefined {
+  const isOfEra = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
+  if (!isOfEra || !isJSONRPCRequest(message)) return undefined;
+  const meta = message.params?.['_meta'];
+  if (typeof meta === 'object' && meta !== null && PROTOCOL_VERSION_META_KEY in meta) return undefined;
+  return {
+    kind: 'legacy',
+    reason: message.method === 'initialize' ? 'initialize' : 'no-claim',
+    ...(version !== undefined && { requestedVersion: version }),
+  };
+}
+
+/** What a client of 2026-07-28 mirrors into headers, so that what stands in front of us need not read the body. */
+export interface StandardHeaders {
+  readonly version: string | undefined;
+  readonly method: string | undefined;
+  readonly name: string | undefined;
+}
+
+export const standardHeaders = ({ headers }: IncomingMessage): StandardHeaders => ({
+  version: sole(headers['mcp-protocol-version']),
+  method: sole(headers['mcp-method']),
+  name: sole(headers['mcp-name']),
+});
+
+/** Node joins repeated headers of these names by a comma, which none of the values has. */
+const sole = (value: string | string[] | undefined): string | undefined => value?.toString();
+
+/**
+ * Revision 2026-07-28, "Standard request headers": a request's headers are there and say what its body says. The SDK's
+ * classifier compares those that are there; the rest of the rule is with the part of the SDK that is not used here.
+ *
+ * @returns what does not fit, in words; undefined where all does
+ */
+export function contradiction(
+  { version, method, name }: StandardHeaders,
+  request: JSONRPCRequest,
+): string | undefined {
+  if (version === undefined) return 'the MCP-Protocol-Version header is missing';
+  if (method === undefined) return 'the Mcp-Method header is missing';
+  const named = request.method === 'tools/call' ? request.params?.['name'] : undefined;
+  if (typeof named !== 'string') return undefined;
+  if (name === undefined) return 'the Mcp-Name header is missing';
+  return decodeHeader(name) === named ? undefined : 'the Mcp-Name header does not name the tool of the body';
+}
+
+/** Values that a header cannot carry come as `=?base64?…?=`. @returns undefined where that holds no base64 */
+function decodeHeader(value: string): string | undefined {
+  const encoded = /^=\?base64\?(.*)\?=$/s.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded ? bytes.toString() : undefined;
+}
+
+/** Enough to find it; what is deeper has names that its sender chose. */
+const MAX_NAMES = 4;
+const PLAIN_NAME = /^[\w.$/-]{1,40}$/;
+
+/**
+ * The first member of a request that does not fit its type of the protocol, as `params.name`.
+ *
+ * @returns `params` where it cannot be named in a few plain words
+ */
+export function unfitMember(request: JSONRPCRequest, type: keyof typeof specTypeSchemas): string {
+  const result = specTypeSchemas[type]['~standard'].validate(request);
+  const issue = result instanceof Promise ? undefined : result.issues?.[0];
+  const names = (issue?.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part));
+  const odd = names.findIndex((name) => !PLAIN_NAME.test(name));
+  return names.slice(0, odd === -1 ? MAX_NAMES : Math.min(odd, MAX_NAMES)).join('.') || 'params';
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { ClientWriter } from './client-writer.ts';
+import { ClientWriter } from './stream-response.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
