@@ -10,7 +10,7 @@ import { createDeliver } from './delivery/deliver.ts';
 import { countAnswers } from './http/answer-counter.ts';
 import { createRequestAuthentication } from './http/authenticate-request.ts';
 import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
-import { refusal } from './http/errors.ts';
+import { refusal } from './errors.ts';
 import { createStrayCredentialCounter } from './http/stray-credentials.ts';
 import { stripPrefix } from './http/strip-prefix.ts';
 import { createForward } from './proxy/forward.ts';
@@ -24,10 +24,10 @@ import { createProbeRoutes } from './routes/probes.ts';
 import { createProxyRoute } from './routes/proxy.ts';
 import { createRefreshNotifyRoute } from './routes/refresh-notify.ts';
 import { createRefreshRoute } from './routes/refresh.ts';
-import { createStorageRoute } from './routes/storage.ts';
+import { createStorageRoute } from './routes/storage/storage.ts';
 import { createStoreRoute } from './routes/store.ts';
 import { createRunOperation } from './storage/run-operation.ts';
-import { createWriteQuota } from './storage/write-quota.ts';
+import { createWriteQuota } from './routes/storage/write-quota.ts';
 import { createStoreByTicket } from './vault/store-by-ticket.ts';
 
 const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {

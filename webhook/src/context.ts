@@ -13,19 +13,19 @@ import { type KeptMint, createMint } from './mint/mint.ts';
 import { type StsEndpoint, stsEndpoint } from './mint/sts-endpoint.ts';
 import { type ProxyConfigs, createProxyConfigs } from './proxy/proxy-configs.ts';
 import { type Refreshing, createRefreshing } from './refresh/refreshing.ts';
-import { createAuditStore } from './store/audit-store-sqlite.ts';
-import { createBindingStateRewrap } from './store/binding-state-sqlite.ts';
+import { createAuditStore } from './sqlite/audit-store.ts';
+import { createBindingStateRewrap } from './sqlite/binding-state.ts';
 import {
   createBindingCodeRewrap,
   createBindingKeysRewrap,
   createBindingStore,
-} from './store/binding-store-sqlite.ts';
-import { createClaimStore } from './store/claim-store-sqlite.ts';
-import { createMasterKeyStore } from './store/master-key-store-sqlite.ts';
-import { createProxyConfigStore } from './store/proxy-config-store-sqlite.ts';
-import { createRecordStore } from './store/record-store-sqlite.ts';
-import { createRefreshMarks } from './store/refresh-marks-sqlite.ts';
-import { lockVault, openVaultFile, peekMasterKeys, vaultPath } from './store/vault-file.ts';
+} from './sqlite/binding-store.ts';
+import { createClaimStore } from './sqlite/claim-store.ts';
+import { createMasterKeyStore } from './sqlite/master-key-store.ts';
+import { createProxyConfigStore } from './sqlite/proxy-config-store.ts';
+import { createRecordStore } from './sqlite/record-store.ts';
+import { createRefreshMarks } from './sqlite/refresh-marks.ts';
+import { lockVault, openVaultFile, peekMasterKeys, vaultPath } from './sqlite/vault-file.ts';
 import type { CurrentCredentials } from './vault/current-credential.ts';
 import { createCurrentCredentials } from './vault/current-credentials.ts';
 import { type Keyring, createKeyring } from './vault/keyring.ts';

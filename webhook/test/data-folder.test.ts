@@ -8,7 +8,7 @@ import { randomToken } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { webhookConfig } from '../src/config/config.ts';
 import { type RunningWebhook, startWebhook } from '../src/serve.ts';
-import { MIGRATIONS } from '../src/store/schema.ts';
+import { MIGRATIONS } from '../src/sqlite/schema.ts';
 import { command } from './run-webhook.ts';
 
 let root: ReturnType<typeof tempDir>;

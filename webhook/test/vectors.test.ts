@@ -5,7 +5,7 @@ import { ManualClock } from '@svault/shared';
 import { keyPurpose } from '../src/binding/binding-store.ts';
 import { webhookConfig } from '../src/config/config.ts';
 import { openContext } from '../src/context.ts';
-import { createBindingStore } from '../src/store/binding-store-sqlite.ts';
+import { createBindingStore } from '../src/sqlite/binding-store.ts';
 import { type Answer, type DoorFixture, startDoor } from './door-fixture.ts';
 
 /**

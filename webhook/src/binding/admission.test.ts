@@ -9,9 +9,9 @@ import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { ManualClock } from '@svault/shared';
 import { forgetPastClaims } from '../replay/sweep.ts';
 import { createTimeFloor } from '../replay/time-floor.ts';
-import { createBindingStore } from '../store/binding-store-sqlite.ts';
-import { createClaimStore } from '../store/claim-store-sqlite.ts';
-import { openVaultFile } from '../store/vault-file.ts';
+import { createBindingStore } from '../sqlite/binding-store.ts';
+import { createClaimStore } from '../sqlite/claim-store.ts';
+import { openVaultFile } from '../sqlite/vault-file.ts';
 import { createAdmissionDesk } from './admission.ts';
 
 const KEPT_MS = 90_000;

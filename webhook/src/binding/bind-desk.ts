@@ -1,6 +1,6 @@
 import type { Clock } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
 import { type BindOffer, createBindOffers } from './bind-offers.ts';
 import { type BindingCodes, boundAlready, unsealFirst } from './binding-codes.ts';

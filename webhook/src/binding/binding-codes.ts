@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, constantTimeEqual, sha256, utf8 } from '@svault/shared';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { TimeFloor } from '../replay/time-floor.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { type BindingStore, type SecretWrapper, type StoredCode, codePurpose } from './binding-store.ts';
 
 /** Protocol section 5.1: the life of a code. */

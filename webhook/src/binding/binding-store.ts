@@ -1,5 +1,5 @@
 import { type AppError, type WebhookErrorCode, toHex } from '@svault/shared';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 /**
  * A key signs requests and tickets once it is `current`. A `pending` key becomes that by the first valid request

@@ -12,7 +12,7 @@ import {
 import { type ExchangeAnswer, exchangeRequestSchema } from '@svault/shared/schemas';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { type AttemptLimit, createAttemptLimit } from './attempt-limit.ts';
 import { type BindingCodes, codeHashOf } from './binding-codes.ts';
 import {

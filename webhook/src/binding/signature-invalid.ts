@@ -1,5 +1,5 @@
 import type { AppError, WebhookErrorCode } from '@svault/shared';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 /** The one answer to every request whose signature does not hold, whatever is wrong with it (protocol section 3). */
 export function signatureInvalid(reason: string, cause?: unknown): AppError<WebhookErrorCode> {

@@ -2,7 +2,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { AppError, type CredentialTicket, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
 import { subjectOf } from '../audit/subject.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import type { CurrentCredential, CurrentCredentials } from '../vault/current-credential.ts';
 import type { Vault } from '../vault/vault.ts';
 import { envelopeOf } from './credential-envelope.ts';

@@ -1,7 +1,7 @@
 import type { CredentialTicket } from '@svault/shared';
 import type { Recipient } from '@svault/shared/schemas';
 import { jwkThumbprint as thumbprint } from '@svault/shared/sealed';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import type { SealedSettings } from '../vault/record.ts';
 
 /** How a record leaves. */

@@ -10,7 +10,7 @@ import type { CountedLog } from '@svault/server-kit/counted-log';
 import type { Admission, AdmissionDesk } from '../binding/admission.ts';
 import type { Binding, BindingReader } from '../binding/binding.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
-import { refusal } from './errors.ts';
+import { refusal } from '../errors.ts';
 
 /** A ticket whose signature, claims and times hold, and which is not used up yet. */
 export interface VerifiedTicket<Op extends TicketOp> {

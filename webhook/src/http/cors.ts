@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { BindingReader } from '../binding/binding.ts';
-import { refusal } from './errors.ts';
+import { refusal } from '../errors.ts';
 
 /**
  * CORS of `POST /v1/store` (protocol section 5.5): pages of the bound service's origin may post, and read every answer,

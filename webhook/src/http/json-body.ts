@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { JsonRefused, parseWireObject } from '@svault/shared';
-import { refusal } from './errors.ts';
+import { refusal } from '../errors.ts';
 
 const JSON_TYPE = /^application\/json[\t ]*(;|$)/i;
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { refusal } from './errors.ts';
+import { refusal } from '../errors.ts';
 
 /**
  * Reads a parsed body by its schema. The refusal names the first member that does not fit and what is wrong with it,

@@ -1,5 +1,5 @@
 import { EgressFailed, EgressRefused } from '@svault/shared/egress';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 /**
  * Protocol section 5.4, `MINT_FAILED`. The caller learns no more than that; the log learns a reason of a closed list,

@@ -7,7 +7,7 @@ import {
   type EgressStream,
   type TakeAnswer,
 } from '@svault/shared/egress';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 /** The head of an upstream's answer. */
 export type UpstreamAnswer = AnswerHead;

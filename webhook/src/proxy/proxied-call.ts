@@ -14,7 +14,7 @@ import type { TakeAnswer } from '@svault/shared/egress';
 import { type ProxyConfig, allowedHostFor } from '@svault/shared/schemas';
 import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
 import { subjectOf } from '../audit/subject.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import type { CurrentCredential, CurrentCredentials } from '../vault/current-credential.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import { destinationMessage, destinationProblem } from './destination.ts';

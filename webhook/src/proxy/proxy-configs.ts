@@ -2,7 +2,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { canonicalJson } from '@svault/server-kit/hash-chain';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import type { AuditLog } from '../audit/audit-log.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import type { ProxyConfigStore } from './proxy-config-store.ts';
 
 export type NewProxyConfig = Omit<ProxyConfig, 'version'>;

@@ -1,10 +1,10 @@
 import { type Clock, Secret, randomToken } from '@svault/shared';
 import type { RefreshLease, RefreshOutcome } from '@svault/shared/schemas';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import type { SealedProvider } from '../vault/record.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { CallLimit } from './call-limit.ts';
-import type { RefreshMarks } from './refresh-marks.ts';
+import type { RefreshMarks } from '../vault/refresh-marks.ts';
 import type { RefreshOnce, RefreshResult } from './refresh-once.ts';
 import { refreshRefusal } from './refresh.ts';
 import { isRefreshable } from './grant.ts';

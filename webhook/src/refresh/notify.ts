@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import type { RefreshAccepted, RefreshDone, RefreshNotify } from '@svault/shared/schemas';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { PROVIDER_CALL_MS } from '../provider/provider-bounds.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { CallLimit } from './call-limit.ts';
-import type { RefreshMarks } from './refresh-marks.ts';
+import type { RefreshMarks } from '../vault/refresh-marks.ts';
 import type { RefreshResult } from './refresh-once.ts';
 import { type Refresh, refreshNeeded, refreshRefusal } from './refresh.ts';
 import { isRefreshable } from './grant.ts';

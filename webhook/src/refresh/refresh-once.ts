@@ -6,7 +6,7 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { CallLimit } from './call-limit.ts';
 import { callProvider } from './provider-call.ts';
-import type { RefreshMarks } from './refresh-marks.ts';
+import type { RefreshMarks } from '../vault/refresh-marks.ts';
 import { hasSameGrant } from './grant.ts';
 import { refreshedDraft } from './refreshed-draft.ts';
 import type { ProviderAnswer } from './token-answer.ts';

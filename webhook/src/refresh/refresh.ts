@@ -1,6 +1,6 @@
 import type { FailurePause } from '@svault/server-kit/failure-pause';
 import { type AppError, type WebhookErrorCode } from '@svault/shared';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
 import { isRefreshable } from './grant.ts';

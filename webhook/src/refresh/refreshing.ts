@@ -8,7 +8,7 @@ import type { Vault } from '../vault/vault.ts';
 import { createCallLimit } from './call-limit.ts';
 import { type Leases, createLeases } from './lease.ts';
 import { type NotifyRefresh, createNotifyRefresh } from './notify.ts';
-import type { RefreshMarks } from './refresh-marks.ts';
+import type { RefreshMarks } from '../vault/refresh-marks.ts';
 import { createRefreshOnce } from './refresh-once.ts';
 import { type Refresh, createRefresh } from './refresh.ts';
 import { resumeRefreshes } from './resume.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { AppError } from '@svault/shared';
 import type { Vault } from '../vault/vault.ts';
-import type { RefreshMarks } from './refresh-marks.ts';
+import type { RefreshMarks } from '../vault/refresh-marks.ts';
 import type { Refresh } from './refresh.ts';
 
 /** Providers that are called at once at a start. */

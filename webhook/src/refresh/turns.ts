@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@svault/shared';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 /** The right to call the provider for one token. */
 export interface Turn {

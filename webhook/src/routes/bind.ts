@@ -6,7 +6,7 @@ import { HTML_CONTENT, respond } from '@svault/server-kit/respond';
 import type { BindDesk } from '../binding/bind-desk.ts';
 import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
 import { readForm } from '../http/form-body.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 const WRONG_TOKEN = 'That is not the set-up token of this webhook.';
 const OLD_PAGE = 'That page is too old or was used already. Enter the set-up token again.';

@@ -9,7 +9,7 @@ import type { Exchange } from '../binding/exchange.ts';
 import type { RotateKey } from '../binding/rotation.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { createSignedMessageReader } from '../http/signed-message.ts';
 

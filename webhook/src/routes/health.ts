@@ -7,7 +7,7 @@ import type { BindingReader } from '../binding/binding.ts';
 import { CLAIMED_CAPABILITIES, PROGRAM_VERSION } from '../config/program.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body-caps.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 
 /** `GET /v1/health`, open and mute; `POST /v1/health`, signed (protocol section 5.2). */

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { only } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 /** `GET /healthz`: the process is up. `GET /readyz`: it can do its job, and is not about to stop. Neither says more. */
 export function createProbeRoutes(deps: {

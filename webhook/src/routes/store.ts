@@ -10,7 +10,7 @@ import { storeCors } from '../http/cors.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { bearerTicketOf } from '../http/ticket-of-request.ts';
-import { ROW_OVERHEAD_BYTES, type WriteQuota } from '../storage/write-quota.ts';
+import { ROW_OVERHEAD_BYTES, type WriteQuota } from './storage/write-quota.ts';
 import type { StoreByTicket } from '../vault/store-by-ticket.ts';
 
 const BOUNDS = { maxBytes: MAX_BODY_BYTES['/v1/store'], sender: 'known' } as const;

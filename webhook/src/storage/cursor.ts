@@ -1,5 +1,5 @@
 import { fromBase64url, toBase64url, utf8 } from '@svault/shared';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

@@ -7,7 +7,7 @@ import {
 import type { ChainedEntry } from '../audit/audit-entry.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { AuditStore } from '../audit/audit-store.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 
 type Query = Extract<StorageOperation, { readonly op: 'audit.list' }>;

@@ -8,11 +8,11 @@ import {
 } from '@svault/shared/schemas';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { AuditStore } from '../audit/audit-store.ts';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import type { ProxyConfigs } from '../proxy/proxy-configs.ts';
 import type { Vault } from '../vault/vault.ts';
 import { listAudit } from './list-audit.ts';
-import { type QuotaKind, ROW_OVERHEAD_BYTES, type WriteQuota } from './write-quota.ts';
+import { type QuotaKind, ROW_OVERHEAD_BYTES, type WriteQuota } from '../routes/storage/write-quota.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 
 export interface StorageDeps {

@@ -1,7 +1,7 @@
 import { canonicalJson } from '@svault/server-kit/hash-chain';
 import { type Clock, Secret, parseTime } from '@svault/shared';
-import { refusal } from '../http/errors.ts';
-import type { RefreshMarks } from '../refresh/refresh-marks.ts';
+import { refusal } from '../errors.ts';
+import type { RefreshMarks } from './refresh-marks.ts';
 import { type Refresh, refreshNeeded, refreshRefusal } from '../refresh/refresh.ts';
 import { isRefreshable } from '../refresh/grant.ts';
 import type { CurrentCredential, CurrentCredentials, Mint } from './current-credential.ts';

@@ -7,7 +7,7 @@ import {
   totpSeedOf,
 } from '@svault/shared/schemas';
 import { isUsableRecipient } from '@svault/shared/sealed';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../errors.ts';
 import { isSigningKey } from './signing-key.ts';
 import type { RecordDraft, RecordSecret, SealedMinter, SealedProvider, SealedSettings } from './record.ts';
 import { publicKeyOf, readPublicKeyLine } from './ssh-public-key.ts';

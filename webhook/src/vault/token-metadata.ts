@@ -1,6 +1,6 @@
 import { formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
-import type { RefreshMarks } from '../refresh/refresh-marks.ts';
+import type { RefreshMarks } from './refresh-marks.ts';
 import { settingsOf } from './record-envelope.ts';
 import type { RecordHead } from './record-store.ts';
 

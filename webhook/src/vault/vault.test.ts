@@ -9,10 +9,10 @@ import { createMasterKeys } from '@svault/server-kit/master-keys';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { ManualClock } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
-import { createAuditStore } from '../store/audit-store-sqlite.ts';
-import { createRecordStore } from '../store/record-store-sqlite.ts';
-import { createRefreshMarks } from '../store/refresh-marks-sqlite.ts';
-import { openVaultFile } from '../store/vault-file.ts';
+import { createAuditStore } from '../sqlite/audit-store.ts';
+import { createRecordStore } from '../sqlite/record-store.ts';
+import { createRefreshMarks } from '../sqlite/refresh-marks.ts';
+import { openVaultFile } from '../sqlite/vault-file.ts';
 import { draftFrom } from './draft.ts';
 import { type Vault, createVault } from './vault.ts';
 

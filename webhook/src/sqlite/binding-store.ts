@@ -13,7 +13,7 @@ import {
   createBindingStateReader,
   createBindingStateSeal,
   isAuthentic,
-} from './binding-state-sqlite.ts';
+} from './binding-state.ts';
 
 interface WrappedKeyRow {
   readonly row: number;

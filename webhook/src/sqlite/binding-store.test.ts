@@ -10,7 +10,7 @@ import {
   createBindingCodeRewrap,
   createBindingKeysRewrap,
   createBindingStore,
-} from './binding-store-sqlite.ts';
+} from './binding-store.ts';
 import { bindingMigration } from './migrations/101-binding.ts';
 import { bindingStateMigration } from './migrations/110-binding-state.ts';
 

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
 import type { MasterKeyEntry } from '../vault/master-key-store.ts';
-import { readMasterKeys } from './master-key-store-sqlite.ts';
+import { readMasterKeys } from './master-key-store.ts';
 import { MIGRATIONS } from './schema.ts';
 
 /** The one database of a data folder. */

@@ -1,5 +1,5 @@
 import type { Clock } from '@svault/shared';
-import { refusal } from '../http/errors.ts';
+import { refusal } from '../../errors.ts';
 
 /**
  * How much a service may have this webhook write: a compromised control plane holds the right key, and must not fill the

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
-import type { MarkState, RefreshMarks } from '../refresh/refresh-marks.ts';
+import type { MarkState, RefreshMarks } from '../vault/refresh-marks.ts';
 
 interface VersionRow {
   readonly service_name: string;

@@ -4,12 +4,12 @@ import { type Refusal, refusalBody } from '@svault/server-kit/refusal';
 import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
-import type { RequestReceiver } from '../http/authenticate-request.ts';
-import { MAX_BODY_BYTES } from '../http/body-caps.ts';
-import { refusal } from '../http/errors.ts';
-import { parseJsonBody } from '../http/json-body.ts';
-import { parseBody } from '../http/parse-body.ts';
-import type { RunOperation } from '../storage/run-operation.ts';
+import type { RequestReceiver } from '../../http/authenticate-request.ts';
+import { MAX_BODY_BYTES } from '../../http/body-caps.ts';
+import { refusal } from '../../errors.ts';
+import { parseJsonBody } from '../../http/json-body.ts';
+import { parseBody } from '../../http/parse-body.ts';
+import type { RunOperation } from '../../storage/run-operation.ts';
 
 /** `POST /v1/storage`: one operation or a batch, metadata only (protocol section 5.3). */
 export function createStorageRoute(deps: {

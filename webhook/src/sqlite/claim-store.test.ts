@@ -7,7 +7,7 @@ import { type GroupCommit, createGroupCommit } from '@svault/server-kit/group-co
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
 import { forgetPastClaims } from '../replay/sweep.ts';
 import { createTimeFloor } from '../replay/time-floor.ts';
-import { createClaimStore } from './claim-store-sqlite.ts';
+import { createClaimStore } from './claim-store.ts';
 import { claimsMigration } from './migrations/102-claims.ts';
 
 let folder: string;
