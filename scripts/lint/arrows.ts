@@ -2,7 +2,7 @@
  * Who may import what, as data. Neither `tsc -b` nor a rule against cycles holds the direction of an import,
  * so the rule `svault/arrows` reads these tables and refuses each import that goes against them.
  * A target is either a bare specifier as it is written (`express`, `node:fs`, `@svault/shared/egress`) or, for a
- * relative import, the path from the repository's root behind a `./` (`./webhook/src/store/schema.ts`).
+ * relative import, the path from the repository's root behind a `./` (`./webhook/src/sqlite/schema.ts`).
  */
 
 /** Package folder → folders of the workspace packages that its `src/` may import, itself aside. */
@@ -72,6 +72,25 @@ export const CONTROL_PLANE_ARROWS: Readonly<Record<string, readonly string[]>> =
   config: ['core', 'limits'],
 };
 
+/** Files of `webhook/src` that every folder may import. */
+const WEBHOOK_ROOT = ['errors.ts', 'sliding-window.ts'];
+
+/** Folder of `webhook/src` → folders of it that its files may import, itself aside. */
+export const WEBHOOK_ARROWS: Readonly<Record<string, readonly string[]>> = {
+  audit: [],
+  config: [],
+  binding: ['audit'],
+  replay: ['audit', 'binding'],
+  vault: ['config', 'audit'],
+  refresh: ['audit', 'vault'],
+  mint: ['vault', 'refresh'],
+  delivery: ['audit', 'vault', 'refresh', 'mint'],
+  proxy: ['audit', 'vault', 'delivery'],
+  http: ['binding', 'replay'],
+  routes: ['config', 'audit', 'binding', 'vault', 'refresh', 'delivery', 'proxy', 'http'],
+  sqlite: ['audit', 'binding', 'replay', 'vault', 'proxy'],
+};
+
 /** Files of `cli/src` that every folder may import. */
 const CLI_ROOT = [
   'failure.ts',
@@ -118,14 +137,11 @@ const arrowsOf = (
   }));
 
 const SERVER = String.raw`^(webhook|control-plane)/src/`;
-/** The folder of a server that translates requests. */
-const FACES = 'routes|api';
-/** From process to wiring; each may be imported only by the one before it, and by the commands. */
+/** From process to wiring. */
 const SPINE = String.raw`(main|serve|app|context)\.ts$`;
-/** A feature is every file of a server that belongs neither to a face nor to the spine. */
-const FEATURE = new RegExp(`${SERVER}(?!(${FACES}|http|store|config|commands)/|${SPINE})`);
+const serverExcept = (folders: string): RegExp => new RegExp(`${SERVER}(?!(${folders})/|${SPINE})`);
 /** What the routes share reads addresses too. */
-const FACE = new RegExp(`${SERVER}(${FACES})/(?!http/)`);
+const ROUTES = new RegExp(`${SERVER}(routes|api)/(?!http/)`);
 
 const DATABASE = /^(better-sqlite3|kysely|pg|ioredis)(\/|$)|^@svault\/server-kit\/(sqlite|checkpoint)/;
 const CLIENT_NAMES = ['request', 'get', 'Agent', 'globalAgent', 'ClientRequest'];
@@ -133,6 +149,7 @@ const CLIENT_NAMES = ['request', 'get', 'Agent', 'globalAgent', 'ClientRequest']
 const IN_A_PROGRAM = /^(shared\/src\/(?!egress\/)|(server-kit|webhook|control-plane)\/src\/)/;
 
 export const ARROWS: readonly Arrow[] = [
+  ...arrowsOf('webhook', WEBHOOK_ARROWS, WEBHOOK_ROOT),
   ...arrowsOf('control-plane', CONTROL_PLANE_ARROWS),
   ...arrowsOf('cli', CLI_ARROWS, CLI_ROOT),
   {
@@ -162,48 +179,23 @@ export const ARROWS: readonly Arrow[] = [
     why: 'both programs call out through @svault/shared/egress alone, which checks the address (protocol section 6)',
   },
   {
-    from: FEATURE,
+    from: serverExcept('routes|api|http|commands'),
     to: /^express(\/|$)|^@svault\/server-kit\/(listener|raw-body|request-handler|error-handler|security-headers)$/,
-    why: 'a feature knows nothing of HTTP',
+    why: 'only routes know HTTP',
   },
   {
-    from: FEATURE,
-    to: new RegExp(`^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$)|commands/|${SPINE})`),
-    why: 'main → serve/app → routes → features: a feature imports nothing above it (http/errors.ts names its codes)',
-  },
-  {
-    from: FEATURE,
+    from: serverExcept('store|sqlite|commands'),
     to: DATABASE,
-    why: 'a feature declares a store interface; store/ implements it',
+    why: 'a feature declares a store interface; store/ (sqlite/ of the webhook) implements it',
   },
   {
-    from: FACE,
+    from: ROUTES,
     to: /^(node:)?crypto$|^libsodium-wrappers$|^@svault\/shared\/egress$|^@svault\/server-kit\/(aead|group-commit)$/,
     why: 'a route parses, authorises, calls one function and serialises: no cryptography, no outgoing HTTP',
   },
   {
-    from: FACE,
-    to: DATABASE,
-    why: 'a route parses, authorises, calls one function and serialises: no SQL',
-  },
-  {
-    from: new RegExp(`${SERVER}(${FACES}|http|store|config)/`),
-    to: new RegExp(`^\\./(webhook|control-plane)/src/(commands/|${SPINE})`),
-    why: 'main → serve/app → routes: nothing below imports the spine',
-  },
-  {
-    from: new RegExp(`${SERVER}http/`),
-    to: DATABASE,
-    why: 'http/ reads and answers; what it must remember it asks of a feature',
-  },
-  {
-    from: new RegExp(`${SERVER}(?!(store|commands)/|context\\.ts$)`),
-    to: /^\.\/(webhook|control-plane)\/src\/store\//,
+    from: new RegExp(`${SERVER}(?!context\\.ts$)[^/]+$`),
+    to: /^\.\/(webhook|control-plane)\/src\/(store|sqlite)\//,
     why: 'only context.ts and the commands build stores; everyone else sees an interface of a feature',
-  },
-  {
-    from: new RegExp(`${SERVER}store/`),
-    to: new RegExp(`^express(/|$)|^\\./(webhook|control-plane)/src/((${FACES})/|http/(?!errors\\.ts$))`),
-    why: 'store/ implements interfaces of the features and knows nothing of HTTP',
   },
 ];

@@ -1,4 +1,4 @@
-import { CLI_ARROWS, CONTROL_PLANE_ARROWS } from './arrows.ts';
+import { CLI_ARROWS, CONTROL_PLANE_ARROWS, WEBHOOK_ARROWS } from './arrows.ts';
 
 /** A file and what it imports: each of `refuses` must be refused by `svault(arrows)`, each of `allows` must pass. */
 export interface ImportCase {
@@ -79,10 +79,24 @@ const PACKAGES: readonly ImportCase[] = [
 /** Both servers have the same layers; the folders have other names. */
 const LAYERS: readonly ImportCase[] = (
   [
-    { server: 'webhook', other: 'control-plane', routes: 'routes', feature: 'vault', low: 'audit' },
-    { server: 'control-plane', other: 'webhook', routes: 'api', feature: 'management', low: 'core' },
+    {
+      server: 'webhook',
+      other: 'control-plane',
+      routes: 'routes',
+      feature: 'vault',
+      low: 'audit',
+      store: 'sqlite',
+    },
+    {
+      server: 'control-plane',
+      other: 'webhook',
+      routes: 'api',
+      feature: 'management',
+      low: 'core',
+      store: 'store',
+    },
   ] as const
-).flatMap(({ server, other, routes, feature, low }) => [
+).flatMap(({ server, other, routes, feature, low, store }) => [
   {
     file: `${server}/src/${feature}/vault.ts`,
     refuses: [
@@ -97,7 +111,7 @@ const LAYERS: readonly ImportCase[] = (
       'node:https',
       '@svault/server-kit/sqlite',
       '@svault/server-kit/raw-body',
-      '../store/vault-store-sqlite.ts',
+      `../${store}/vault-store.ts`,
       `../${routes}/health.ts`,
       '../http/authenticate.ts',
       '../commands/backup.ts',
@@ -109,7 +123,7 @@ const LAYERS: readonly ImportCase[] = (
   {
     file: `${server}/src/${feature}/vault.test.ts`,
     refuses: ['@svault/test-kit/clock', `@svault/${other}/serve`],
-    allows: ['vitest', '../store/vault-store-sqlite.ts', 'express', 'node:http', '@svault/server-kit/sqlite'],
+    allows: ['vitest', `../${store}/vault-store.ts`, 'express', 'node:http', '@svault/server-kit/sqlite'],
   },
   {
     file: `${server}/src/${routes}/health.ts`,
@@ -119,33 +133,33 @@ const LAYERS: readonly ImportCase[] = (
       'node:crypto',
       '@svault/shared/egress',
       '@svault/server-kit/sqlite',
-      '../store/vault-store-sqlite.ts',
+      `../${store}/vault-store.ts`,
       '../context.ts',
       '../commands/backup.ts',
     ],
     allows: ['express', '@svault/shared/schemas', `../${feature}/vault.ts`],
   },
   {
-    file: `${server}/src/store/vault-store-sqlite.ts`,
+    file: `${server}/src/${store}/vault-store.ts`,
     refuses: ['express', `../${routes}/health.ts`, '../http/authenticate.ts', '../context.ts'],
     allows: ['better-sqlite3', 'kysely', '@svault/server-kit/sqlite', `../${low}/vault.ts`, './schema.ts'],
   },
   {
     file: `${server}/src/app.ts`,
-    refuses: ['./store/vault-store-sqlite.ts', 'undici'],
+    refuses: [`./${store}/vault-store.ts`, 'undici'],
     allows: ['express', `./${routes}/health.ts`, `./${feature}/vault.ts`, './context.ts'],
   },
   {
     file: `${server}/src/main.ts`,
-    refuses: ['./store/vault-store-sqlite.ts'],
+    refuses: [`./${store}/vault-store.ts`],
     allows: ['./commands/backup.ts'],
   },
   {
     file: `${server}/src/context.ts`,
     refuses: ['undici'],
-    allows: ['./store/vault-store-sqlite.ts', '@svault/server-kit/sqlite', '@svault/shared/egress'],
+    allows: [`./${store}/vault-store.ts`, '@svault/server-kit/sqlite', '@svault/shared/egress'],
   },
-  { file: `${server}/src/commands/backup.ts`, refuses: [], allows: ['../store/vault-store-sqlite.ts'] },
+  { file: `${server}/src/commands/backup.ts`, refuses: [], allows: [`../${store}/vault-store.ts`] },
   {
     file: `${server}/test/store.test.ts`,
     refuses: [`@svault/${other}/serve`, '../../shared/src/ids.ts'],
@@ -157,14 +171,10 @@ const LAYERS: readonly ImportCase[] = (
 const WEBHOOK: readonly ImportCase[] = [
   {
     file: 'webhook/src/http/authenticate.ts',
-    refuses: ['better-sqlite3', '../store/vault-store-sqlite.ts', '../app.ts'],
+    refuses: ['better-sqlite3', '../sqlite/vault-store.ts', '../app.ts'],
     allows: ['express', '../binding/binding.ts'],
   },
-  {
-    file: 'webhook/src/vault/records.ts',
-    refuses: ['../http/authenticate.ts'],
-    allows: ['../http/errors.ts'],
-  },
+  { file: 'webhook/src/vault/records.ts', refuses: ['../http/authenticate.ts'], allows: ['../errors.ts'] },
 ];
 
 /** Every arrow of a table, in both directions. */
@@ -187,6 +197,7 @@ export const IMPORT_CASES: readonly ImportCase[] = [
   ...PACKAGES,
   ...LAYERS,
   ...WEBHOOK,
+  ...tableCases('webhook', WEBHOOK_ARROWS, ['../context.ts', '../commands/part.ts']),
   ...tableCases('control-plane', CONTROL_PLANE_ARROWS, ['../context.ts', '../commands/part.ts']),
   ...tableCases('cli', CLI_ARROWS, ['../program.ts', '../run.ts']),
 ];

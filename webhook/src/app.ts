@@ -7,26 +7,23 @@ import { type RefusalCodes, createRefusalReader } from '@svault/server-kit/refus
 import { apiHeaders } from '@svault/server-kit/security-headers';
 import type { Context } from './context.ts';
 import { createDeliver } from './delivery/deliver.ts';
-import { countAnswers } from './http/answer-counter.ts';
+import { countAnswers, createStrayCredentialCounter } from './http/metrics.ts';
 import { createRequestAuthentication } from './http/authenticate-request.ts';
 import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
 import { refusal } from './errors.ts';
-import { createStrayCredentialCounter } from './http/stray-credentials.ts';
-import { stripPrefix } from './http/strip-prefix.ts';
+import { stripPrefix } from './http/signed-message.ts';
 import { createForward } from './proxy/forward.ts';
 import { createOpenStreams } from './proxy/open-streams.ts';
 import { createCallThroughProxy } from './proxy/proxied-call.ts';
 import { createBindRoutes } from './routes/bind.ts';
 import { createCredentialRoute } from './routes/credential.ts';
 import { createExchangeRoute } from './routes/exchange.ts';
-import { createHealthRoute } from './routes/health.ts';
-import { createProbeRoutes } from './routes/probes.ts';
+import { createHealthRoute, createProbeRoutes } from './routes/health.ts';
 import { createProxyRoute } from './routes/proxy.ts';
-import { createRefreshNotifyRoute } from './routes/refresh-notify.ts';
-import { createRefreshRoute } from './routes/refresh.ts';
+import { createRefreshNotifyRoute, createRefreshRoute } from './routes/refresh.ts';
 import { createStorageRoute } from './routes/storage/storage.ts';
 import { createStoreRoute } from './routes/store.ts';
-import { createRunOperation } from './storage/run-operation.ts';
+import { createRunOperation } from './routes/storage/operations.ts';
 import { createWriteQuota } from './routes/storage/write-quota.ts';
 import { createStoreByTicket } from './vault/store-by-ticket.ts';
 
@@ -36,32 +33,24 @@ const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {
   internal: 'INTERNAL',
 };
 
-/** Of one proxy. The service holds at most 64 (protocol section 2) in each of its processes. */
+/** Of one proxy. The control plane opens at most 64 (PROTOCOL.md section 2) in each of its processes. */
 const MAX_OPEN_STREAMS = 256;
 
 /**
- * Everything a request passes, in order.
+ * The handlers of every request, in order.
  *
- * @param leaving aborted once the program is to stop
+ * @param leaving aborted when the program is about to stop
  */
 export function createApp(context: Context, metrics: Registry, leaving?: AbortSignal): Express {
-  const { config, clock, logger, vault, audit, commit, door, refreshing } = context;
+  const { config, clock, logger, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
-  const { binding, desk, isFresh } = door;
   const quota = createWriteQuota(clock);
-  // What anybody can cause without a key.
-  const strangers = createCountedLog({ logger, clock });
-  leaving?.addEventListener('abort', () => strangers.flush(true));
-  const requests = createRequestAuthentication({
-    binding,
-    desk,
-    isFresh,
-    clock,
-    logger: strangers,
-    webhookUrl,
-  });
+  // Unauthenticated clients cause these entries, so they are counted and not repeated.
+  const rejections = createCountedLog({ logger, clock });
+  leaving?.addEventListener('abort', () => rejections.flush(true));
+  const requests = createRequestAuthentication({ ...context, logger: rejections, webhookUrl });
   const receiveRequest = requests.receive;
-  const tickets = createTicketAuthenticator({ binding, desk, isFresh, clock, logger: strangers });
+  const tickets = createTicketAuthenticator({ ...context, logger: rejections });
 
   const app = express();
   app.disable('x-powered-by');
@@ -73,53 +62,28 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(stripPrefix(pathPrefixOf(webhookUrl)));
   app.use(countAnswers(metrics));
   app.use(apiHeaders({ https: webhookUrl.startsWith('https:') }));
-  app.use(
-    createCredentialRoute({
-      tickets,
-      deliver: createDeliver({ vault, credentials: context.currentCredentials, audit, commit }),
-      countStrayCredentials: createStrayCredentialCounter(metrics),
-    }),
-  );
-  app.use(
-    createStorageRoute({
-      receiveRequest,
-      runOperation: createRunOperation({ ...context, quota }),
-      refusalOf: createRefusalReader(REFUSAL_CODES),
-      logger,
-    }),
-  );
-  app.use(
-    createProxyRoute({
-      requests,
-      tickets,
-      call: createCallThroughProxy({
-        proxyConfigs: context.proxyConfigs,
-        vault,
-        credentials: context.currentCredentials,
-        forward: createForward({ egress: context.egress }),
-        clock,
-        openStreams: createOpenStreams(MAX_OPEN_STREAMS),
-        audit,
-        commit,
-      }),
-    }),
-  );
-  app.use(
-    createStoreRoute({ binding, tickets, storeByTicket: createStoreByTicket({ vault, audit }), quota }),
-  );
+
+  const deliver = createDeliver(context);
+  const countStrayCredentials = createStrayCredentialCounter(metrics);
+  app.use(createCredentialRoute({ tickets, deliver, countStrayCredentials }));
+
+  const runOperation = createRunOperation({ ...context, quota });
+  const refusalOf = createRefusalReader(REFUSAL_CODES);
+  app.use(createStorageRoute({ receiveRequest, runOperation, refusalOf, logger }));
+
+  const forward = createForward(context);
+  const openStreams = createOpenStreams(MAX_OPEN_STREAMS);
+  const call = createCallThroughProxy({ ...context, forward, openStreams });
+  app.use(createProxyRoute({ requests, tickets, call }));
+
+  const storeByTicket = createStoreByTicket(context);
+  app.use(createStoreRoute({ ...context, tickets, storeByTicket, quota }));
   app.use(createRefreshNotifyRoute({ receiveRequest, notifyRefresh: refreshing.notify }));
   app.use(createRefreshRoute({ receiveRequest, leases: refreshing.leases }));
-  app.use(createHealthRoute({ receiveRequest, binding, clock }));
-  app.use(createProbeRoutes({ isReady: context.isReady, isLeaving: () => leaving?.aborted === true }));
-  app.use(createBindRoutes({ desk: door.bindDesk, serviceUrl, webhookUrl }));
-  app.use(
-    createExchangeRoute({
-      exchange: door.exchange,
-      rotate: door.rotate,
-      receive: receiveRequest,
-      webhookUrl,
-    }),
-  );
+  app.use(createHealthRoute({ ...context, receiveRequest }));
+  app.use(createProbeRoutes({ ...context, isLeaving: () => leaving?.aborted === true }));
+  app.use(createBindRoutes({ flow: context.bindFlow, serviceUrl, webhookUrl }));
+  app.use(createExchangeRoute({ ...context, receiveRequest, webhookUrl }));
   app.use(() => {
     throw refusal('NOT_FOUND', 'there is nothing here');
   });

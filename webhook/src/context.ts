@@ -1,36 +1,34 @@
 import { aeadReady } from '@svault/server-kit/aead';
-import { type GroupCommit, createGroupCommit } from '@svault/server-kit/group-commit';
+import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { Clock } from '@svault/shared';
 import { type Egress, type Resolve, createEgress } from '@svault/shared/egress';
-import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
-import type { AuditStore } from './audit/audit-store.ts';
-import { type Door, createDoor } from './binding/door.ts';
+import { createAuditLog } from './audit/audit-log.ts';
+import { createBindFlow } from './binding/bind-flow.ts';
+import { createBindingCodes } from './binding/binding-codes.ts';
+import { createBindingReader } from './binding/binding.ts';
+import { createExchange } from './binding/exchange.ts';
+import { createKeyRotation } from './binding/rotation.ts';
+import { createSetupTokenCheck } from './binding/setup-token.ts';
 import type { WebhookConfig } from './config/config.ts';
 import { CLAIMED_CAPABILITIES } from './config/program.ts';
-import { type KeptMint, createMint } from './mint/mint.ts';
-import { type StsEndpoint, stsEndpoint } from './mint/sts-endpoint.ts';
-import { type ProxyConfigs, createProxyConfigs } from './proxy/proxy-configs.ts';
-import { type Refreshing, createRefreshing } from './refresh/refreshing.ts';
+import { createCurrentCredentials } from './delivery/current-credential.ts';
+import { type StsEndpoint, stsEndpoint } from './mint/aws-sts.ts';
+import { createMint } from './mint/mint.ts';
+import { createProxyConfigs } from './proxy/proxy-configs.ts';
+import { createRefreshing } from './refresh/refreshing.ts';
+import { createClaimOnce } from './replay/claim-once.ts';
+import { createFreshnessCheck } from './replay/freshness.ts';
+import { createTimeFloor } from './replay/time-floor.ts';
 import { createAuditStore } from './sqlite/audit-store.ts';
-import { createBindingStateRewrap } from './sqlite/binding-state.ts';
-import {
-  createBindingCodeRewrap,
-  createBindingKeysRewrap,
-  createBindingStore,
-} from './sqlite/binding-store.ts';
+import { createBindingRewrappables, createBindingStore } from './sqlite/binding-store.ts';
 import { createClaimStore } from './sqlite/claim-store.ts';
 import { createMasterKeyStore } from './sqlite/master-key-store.ts';
 import { createProxyConfigStore } from './sqlite/proxy-config-store.ts';
-import { createRecordStore } from './sqlite/record-store.ts';
-import { createRefreshMarks } from './sqlite/refresh-marks.ts';
+import { createRecordStore, createRefreshMarks } from './sqlite/record-store.ts';
 import { lockVault, openVaultFile, peekMasterKeys, vaultPath } from './sqlite/vault-file.ts';
-import type { CurrentCredentials } from './vault/current-credential.ts';
-import { createCurrentCredentials } from './vault/current-credentials.ts';
-import { type Keyring, createKeyring } from './vault/keyring.ts';
-import type { MasterKeyStore } from './vault/master-key-store.ts';
-import type { Rewrappable } from './vault/rewrappable.ts';
+import { createKeyring } from './vault/keyring.ts';
 import {
   type FirstMasterKey,
   type UnlockedKeys,
@@ -38,46 +36,23 @@ import {
   firstMasterKey,
   unlock,
 } from './vault/unlock.ts';
-import { type Vault, createVault } from './vault/vault.ts';
+import { createVault } from './vault/vault.ts';
 
-/** What a program brings along. */
-export interface Surroundings {
+interface Surroundings {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Instead of the machine's resolver, for every address that is called. */
+  /** Instead of the machine's resolver, for every outgoing call. */
   readonly resolve?: Resolve;
 }
 
 /** Everything that serve and the commands work with, built once. */
-export interface Context extends Surroundings {
-  readonly config: WebhookConfig;
-  /** Of the database. */
-  readonly path: string;
-  readonly db: SqliteDatabase;
-  readonly commit: GroupCommit;
-  readonly masterKeys: MasterKeyStore;
-  readonly keyring: Keyring;
-  /** Every store that holds values wrapped under the master key. */
-  readonly rewrappables: readonly Rewrappable[];
-  readonly audit: AuditLog;
-  readonly auditStore: AuditStore;
-  readonly vault: Vault;
-  readonly refreshing: Refreshing;
-  readonly mint: KeptMint;
-  readonly currentCredentials: CurrentCredentials;
-  readonly proxyConfigs: ProxyConfigs;
-  readonly door: Door;
-  /** The one way out, for upstreams and providers; closed with the context. */
-  readonly egress: Egress;
-  readonly isReady: () => boolean;
-  readonly close: () => void;
-}
+export type Context = ReturnType<typeof buildContext> & { readonly db: SqliteDatabase };
 
 /**
- * Opens the vault: finds the master key first, and only then touches the database.
+ * Opens the vault. It finds the master key before it touches the database.
  *
- * @param options.serve takes the right to be the one serve on it, and makes a new vault where there is none
- * @throws WrongMasterKey and AlreadyServing with every byte as it was; NewerSchema
+ * @param options.serve takes the lock of the one serve, and makes a new vault if there is none
+ * @throws WrongMasterKey and AlreadyServing, which leave every byte as it was; NewerSchema
  */
 export async function openContext(
   config: WebhookConfig,
@@ -106,7 +81,7 @@ export async function openContext(
     releases.push(() => void egress.close());
     const sts = config.awsStsEndpoint === undefined ? undefined : stsEndpoint(config.awsStsEndpoint, resolve);
     releases.push(() => void sts?.egress.close());
-    return buildContext(config, surroundings, { db, unlocked, egress, sts, close });
+    return { ...buildContext(config, surroundings, { db, unlocked, egress, sts, close }), db };
   } catch (error) {
     close();
     throw error;
@@ -123,7 +98,7 @@ const LOST_ENTRY =
  */
 function begin(db: SqliteDatabase, { clock }: Surroundings, { key, entry }: FirstMasterKey): UnlockedKeys {
   const store = createAuditStore(db);
-  // A vault has a log from its first transaction on. A new key for one that lost its own would hide the loss.
+  // The first transaction of a vault begins its log. A new key for a vault that lost its key would hide the loss.
   if (store.head() !== undefined) throw new WrongMasterKey(LOST_ENTRY);
   const audit = createAuditLog({ store, clock, commit: createGroupCommit(db) });
   db.transaction(() => {
@@ -135,7 +110,7 @@ function begin(db: SqliteDatabase, { clock }: Surroundings, { key, entry }: Firs
 
 function buildContext(
   config: WebhookConfig,
-  surroundings: Surroundings,
+  { clock, logger }: Surroundings,
   opened: {
     readonly db: SqliteDatabase;
     readonly unlocked: UnlockedKeys;
@@ -143,59 +118,66 @@ function buildContext(
     readonly sts: StsEndpoint | undefined;
     readonly close: () => void;
   },
-): Context {
+) {
   const { db, unlocked, egress, sts, close } = opened;
-  const { clock, logger } = surroundings;
   const commit = createGroupCommit(db);
   const masterKeys = createMasterKeyStore(db);
   const keyring = createKeyring({ store: masterKeys, keys: unlocked });
   const auditStore = createAuditStore(db);
   const audit = createAuditLog({ store: auditStore, commit, clock });
+  const base = { commit, audit, clock, logger };
+
   const records = createRecordStore(db);
   const marks = createRefreshMarks(db);
-  const vault = createVault({ records, marks, keys: keyring, audit, commit, clock });
-  const refreshing = createRefreshing({ vault, marks, egress, audit, commit, clock, logger });
-  const mint = createMint({ egress, sts, clock, logger });
+  const vault = createVault({ ...base, records, marks, keys: keyring });
+  const refreshing = createRefreshing({ ...base, vault, marks, egress });
+  const mint = createMint({ ...base, egress, sts });
+
   const bindings = createBindingStore(db, keyring);
-  const door = createDoor({
-    bindings,
-    claims: createClaimStore(db),
-    secrets: keyring,
-    commit,
-    audit,
-    clock,
-    logger,
-    serviceUrl: config.serviceUrl,
-    webhookUrl: config.webhookUrl,
-    setupToken: config.setupToken,
-    capabilities: CLAIMED_CAPABILITIES,
-    restoredAtMs: auditStore.epochs().findLast(({ restored }) => restored)?.startedAtMs,
-  });
+  const claims = createClaimStore(db);
+  const floor = createTimeFloor({ clock, store: claims });
+  const { latestMs } = floor;
+  const { serviceUrl, webhookUrl, setupToken } = config;
+  const bound = { ...base, bindings, secrets: keyring, latestMs, serviceUrl, webhookUrl };
+  const binding = createBindingReader(bound);
+  const codes = createBindingCodes(bound);
+  const restoredAtMs = auditStore.epochs().findLast(({ restored }) => restored)?.startedAtMs;
+
   const probe = db.prepare('SELECT 1 FROM master_keys');
   return {
-    ...surroundings,
+    ...base,
     config,
+    /** Of the database. */
     path: db.name,
-    db,
-    commit,
     masterKeys,
     keyring,
-    rewrappables: [
-      records,
-      createBindingKeysRewrap(db),
-      createBindingCodeRewrap(db),
-      createBindingStateRewrap(db),
-    ],
-    audit,
+    /** Every store of values that are wrapped under the master key. */
+    rewrappables: [records, ...createBindingRewrappables(db)],
     auditStore,
     vault,
     refreshing,
     mint,
-    currentCredentials: createCurrentCredentials({ vault, marks, refresh: refreshing, mint, clock }),
-    proxyConfigs: createProxyConfigs({ store: createProxyConfigStore(db), audit, commit }),
-    door,
+    credentials: createCurrentCredentials({ vault, marks, refresh: refreshing, mint, clock }),
+    proxyConfigs: createProxyConfigs({ ...base, store: createProxyConfigStore(db) }),
+    /** For upstreams and providers; closed with the context. */
     egress,
-    isReady: () => db.open && probe.get() !== undefined && bindings.isAuthentic(),
+    bindings,
+    binding,
+    codes,
+    bindFlow: createBindFlow({
+      ...bound,
+      binding,
+      codes,
+      isSetupToken: createSetupTokenCheck({ setupToken, bindings }),
+    }),
+    exchange: createExchange({ ...bound, codes, capabilities: CLAIMED_CAPABILITIES }),
+    rotate: createKeyRotation(bound),
+    claims,
+    floor,
+    latestMs,
+    claimOnce: createClaimOnce({ ...base, bindings, claims, floor }),
+    isFresh: createFreshnessCheck({ floor, restoredAtMs }),
+    isReady: (): boolean => db.open && probe.get() !== undefined && bindings.isAuthentic(),
     close,
   };
 }

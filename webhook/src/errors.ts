@@ -1,6 +1,6 @@
 import { AppError, type WebhookErrorCode } from '@svault/shared';
 
-/** An error with a code of protocol section 9, the only ones this program answers. */
+/** An error with a code of PROTOCOL.md section 9, the only codes that this program answers. */
 export function refusal(
   code: WebhookErrorCode,
   message: string,
@@ -11,4 +11,9 @@ export function refusal(
   } = {},
 ): AppError<WebhookErrorCode> {
   return new AppError(code, message, options);
+}
+
+/** The one answer to every request whose signature is rejected, whatever the reason (PROTOCOL.md section 3). */
+export function signatureInvalid(reason: string, cause?: unknown): AppError<WebhookErrorCode> {
+  return refusal('SIGNATURE_INVALID', 'the request is not signed as the protocol asks', { reason, cause });
 }

@@ -7,7 +7,10 @@ import { type Clock, systemClock } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
 import type { WebhookConfig } from './config/config.ts';
+import { eraseExpiredKeys } from './binding/binding.ts';
+import { firstSetupToken } from './binding/setup-token.ts';
 import { openContext } from './context.ts';
+import { forgetExpiredClaims } from './replay/claim-once.ts';
 
 export interface RunningWebhook {
   /** Where it listens, with the port that was really taken; its public address is a setting. */
@@ -62,7 +65,7 @@ export async function startWebhook(
     { clock, logger, ...(resolve !== undefined && { resolve }) },
     { serve: true },
   );
-  const { door, keyring, vault, refreshing, mint } = context;
+  const { keyring, vault, refreshing, mint } = context;
   const stops: (() => Promise<void> | void)[] = [() => context.close()];
   const giveBack = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) {
@@ -86,10 +89,19 @@ export async function startWebhook(
     stops.push(() => checkpoints.stop());
     // Once nobody asks any more: what a provider has rotated is stored before the database closes.
     stops.push(() => refreshing.close());
-    const firstSetupToken = await door.start();
-    stops.push(() => door.stop());
+    const printedToken = await firstSetupToken({ ...context, ...config });
+    // Before the database closes, so that what expired stays expired if the next start finds the clock set back.
+    stops.push(async () => {
+      await eraseExpiredKeys(context);
+      await context.commit.run(() => context.floor.save());
+    });
     stops.push(every(KEY_WATCH_INTERVAL_MS, logger, () => keyring.refresh()));
-    stops.push(every(TIDY_INTERVAL_MS, logger, () => door.tidy()));
+    stops.push(
+      every(TIDY_INTERVAL_MS, logger, async () => {
+        await eraseExpiredKeys(context);
+        await forgetExpiredClaims(context);
+      }),
+    );
     const liveVersion = (serviceName: string) => vault.describe(serviceName)?.version;
     stops.push(every(TIDY_INTERVAL_MS, logger, () => mint.tidy(liveVersion)));
     stops.push(every(UNSTORED_INTERVAL_MS, logger, () => refreshing.storeUnstored()));
@@ -110,7 +122,7 @@ export async function startWebhook(
     });
     const { webhookUrl, egressAllow } = config;
     logger.info({ url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
-    return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken, close };
+    return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken: printedToken, close };
   } catch (error) {
     await giveBack();
     throw error;

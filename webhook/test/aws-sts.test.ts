@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type AppError, ManualClock, Secret } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { mintAwsCredentials } from '../src/mint/aws-sts.ts';
-import { stsEndpoint } from '../src/mint/sts-endpoint.ts';
+import { mintAwsCredentials, stsEndpoint } from '../src/mint/aws-sts.ts';
 import type { SealedMinter } from '../src/vault/record.ts';
 import { type Provider, startProvider } from './fake-provider.ts';
 import { ACCESS_KEY, type FakeSts, startFakeSts, stsError } from './fake-sts.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { unsealBinding } from '../src/binding/unseal.ts';
 import { webhookConfig } from '../src/config/config.ts';
 import { openContext } from '../src/context.ts';
 import { silentLogger } from '@svault/server-kit/logger';
@@ -11,6 +12,7 @@ import {
   WEBHOOK_URL,
   credentialTicket,
   keyOf,
+  makeLink,
   postForm,
   startDoor,
   storePlain,
@@ -224,7 +226,7 @@ describe('unseal-bind beside a running serve', () => {
   it('erases all keys at once', async () => {
     const side = await door.bind();
     await door.sendSigned({ path: '/v1/exchange', body: { op: 'rotate' }, key: side.key });
-    await beside((context) => context.door.unseal());
+    await beside((context) => unsealBinding({ ...context, ...context.config }));
     expect(door.query('SELECT * FROM binding_keys')).toEqual([]);
     expect((await door.sendSigned({ key: side.key })).status).toBe(401);
     const ticket = credentialTicket(door, side);
@@ -234,7 +236,7 @@ describe('unseal-bind beside a running serve', () => {
 
   it('voids open codes, and the webhook can be bound anew', async () => {
     const { code } = await door.connect();
-    await beside((context) => context.door.unseal());
+    await beside((context) => unsealBinding({ ...context, ...context.config }));
     expect((await door.exchange(code)).status).toBe(401);
     const side = await door.bind();
     expect(side.webhookId).toMatch(/^whk_/);
@@ -244,7 +246,7 @@ describe('unseal-bind beside a running serve', () => {
     await door.stop();
     door = await startDoor({ env: { SV_WEBHOOK_SETUP_TOKEN: '' } });
     const first = door.webhook.firstSetupToken!;
-    const { setupToken } = await beside((context) => context.door.unseal());
+    const { setupToken } = await beside((context) => unsealBinding({ ...context, ...context.config }));
     expect((await postForm(door.send, { setup_token: first })).status).toBe(403);
     expect((await postForm(door.send, { setup_token: setupToken! })).status).toBe(200);
   });
@@ -252,7 +254,7 @@ describe('unseal-bind beside a running serve', () => {
 
 describe('bind-link beside a running serve', () => {
   it('gives a link whose code the serve exchanges', async () => {
-    const { link, fingerprint } = await beside((context) => context.door.makeLink());
+    const { link, fingerprint } = await beside(makeLink);
     const query = new URL(link).searchParams;
     const { status, json } = await door.exchange(query.get('code')!);
     expect(status).toBe(200);
@@ -263,14 +265,14 @@ describe('bind-link beside a running serve', () => {
 
   it('is refused once a binding is complete', async () => {
     await door.bind();
-    await expect(beside((context) => context.door.makeLink())).rejects.toMatchObject({
+    await expect(beside(makeLink)).rejects.toMatchObject({
       code: 'SETUP_REQUIRED',
     });
   });
 
   it('makes the latest code, before one of the page', async () => {
     const fromPage = await door.connect();
-    await beside((context) => context.door.makeLink());
+    await beside(makeLink);
     expect((await door.exchange(fromPage.code)).status).toBe(401);
   });
 });

@@ -19,6 +19,7 @@ import { tempDir } from '@svault/test-kit/temp-dir';
 import { webhookConfig } from '../src/config/config.ts';
 import { openContext } from '../src/context.ts';
 import { type RunningWebhook, startWebhook } from '../src/serve.ts';
+import { makeLink } from './door-fixture.ts';
 
 export const SERVICE_URL = 'https://service.test';
 const AGENT = 'agt_AAAAAAAAAAAAAAAAAAAAAA';
@@ -125,7 +126,7 @@ export async function boundWebhook(
   };
 
   const context = await openContext(webhookConfig(env), { clock, logger });
-  const { link } = await context.door.makeLink();
+  const { link } = await makeLink(context);
   context.close();
   const code = new URL(link).searchParams.get('code')!;
   const exchanged = await signedWith({ id: 'bind', secret: utf8(code) }, '/v1/exchange', {

@@ -6,7 +6,7 @@ import { webhookConfig } from '../src/config/config.ts';
 import { openContext } from '../src/context.ts';
 import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
 import { playClockSchedules, signedAt, times } from './clock-schedules.ts';
-import { type DoorFixture, keyOf, startDoor } from './door-fixture.ts';
+import { type DoorFixture, keyOf, makeLink, startDoor } from './door-fixture.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -115,7 +115,7 @@ describe('a binding code', () => {
 /** As `bind-link` does in a process of its own. */
 async function codeByCommand(door: DoorFixture): Promise<string> {
   const context = await openContext(webhookConfig(door.env), { clock: door.clock, logger: silentLogger });
-  const { link } = await context.door.makeLink();
+  const { link } = await makeLink(context);
   context.close();
   return new URL(link).searchParams.get('code') ?? '';
 }

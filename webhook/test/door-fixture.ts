@@ -15,7 +15,10 @@ import {
   signedPath,
 } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
+import { newHmacSecret } from '../src/binding/binding-store.ts';
+import { makeRegistration } from '../src/binding/registration-link.ts';
 import { webhookConfig } from '../src/config/config.ts';
+import type { Context } from '../src/context.ts';
 import { type RunningWebhook, startWebhook } from '../src/serve.ts';
 
 export const SERVICE_URL = 'https://vault.example/base';
@@ -322,3 +325,7 @@ function sendTo(base: string, call: Call, agent: Agent): Promise<Answer> {
     request.end(body);
   });
 }
+
+/** What `bind-link` prints. */
+export const makeLink = ({ codes, config }: Context): ReturnType<typeof makeRegistration> =>
+  makeRegistration({ ...config, codes }, newHmacSecret());

@@ -22,9 +22,9 @@ afterAll(async () => {
   await upstream.close();
 });
 
-async function forwarded(patience: { headMs: number; idleMs: number }): Promise<PassThrough | undefined> {
+async function forwarded(timeouts: { headMs: number; idleMs: number }): Promise<PassThrough | undefined> {
   let taker: PassThrough | undefined;
-  const forward = createForward({ egress, patience });
+  const forward = createForward({ egress, timeouts });
   const call = { method: 'GET', url: upstream.url, headers: {}, partition: 'p' } as const;
   await forward(
     { ...call, waitedMs: 0, signal: new AbortController().signal },

@@ -50,7 +50,7 @@ describe('a ticket', () => {
     const { clock } = door;
     const context = await openContext(webhookConfig(door.env), { clock, logger: silentLogger });
     try {
-      const tickets = createTicketAuthenticator({ ...context.door, clock, logger: silentLogger });
+      const tickets = createTicketAuthenticator({ ...context, clock, logger: silentLogger });
       expect((await tickets.authenticate('credential', there)).op).toBe('credential');
       expect((await fetchWith(there)).status).toBe(401);
       expect((await fetchWith(here)).status).toBe(200);
@@ -88,7 +88,7 @@ describe('a ticket', () => {
     const context = await openContext(webhookConfig(door.env), { clock, logger: silentLogger });
     const other = new Database(`${door.folder}/webhook.db`, { readonly: true });
     try {
-      const tickets = createTicketAuthenticator({ ...context.door, clock, logger: silentLogger });
+      const tickets = createTicketAuthenticator({ ...context, clock, logger: silentLogger });
       const marks = (): unknown => [
         other.pragma('data_version', { simple: true }),
         context.db.prepare('SELECT total_changes()').pluck().get(),

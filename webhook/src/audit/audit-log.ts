@@ -1,11 +1,10 @@
-import { CHAIN_START } from '@svault/server-kit/hash-chain';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
+import { CHAIN_START } from '@svault/server-kit/hash-chain';
 import { type Clock, formatTime, randomToken } from '@svault/shared';
-import { type AuditEntry, chain } from './audit-entry.ts';
-import type { AuditHead, AuditStore } from './audit-store.ts';
+import type { AuditEvent } from '@svault/shared/schemas';
+import { type AuditEntry, type AuditHead, type AuditStore, chain } from './audit-store.ts';
 
-/** What the webhook itself reports, by kind. */
-export type OwnEventType =
+type OwnEventType =
   | 'LOG_STARTED'
   | 'BACKUP_RESTORED'
   | 'MASTER_KEY_ROTATED'
@@ -22,7 +21,7 @@ export type OwnEventType =
   | 'WEBHOOK_UNBOUND'
   | 'WEBHOOK_SECRET_ROTATED';
 
-/** One of the webhook's own entries; never a secret in it. */
+/** An event that the webhook reports; it never contains a secret. */
 export interface OwnEvent {
   readonly eventType: OwnEventType;
   readonly outcome: 'success' | 'denied' | 'error';
@@ -33,29 +32,24 @@ export interface OwnEvent {
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** An event that the service reports (protocol section 5.3, `audit.append`). */
-export interface ServiceEvent {
-  readonly id: string;
-  readonly eventType: string;
-  readonly timestamp: string;
-  readonly outcome: string;
-  readonly agentId?: string | undefined;
-  readonly proxyId?: string | undefined;
-  readonly userId?: string | undefined;
-  readonly serviceName?: string | undefined;
-  readonly count?: number | undefined;
-  readonly detail?: Readonly<Record<string, unknown>> | undefined;
+/** Who acted, in the member by which the log is searched. */
+export type Subject = Pick<OwnEvent, 'agentId' | 'proxyId' | 'userId'>;
+
+/** The `sub` of a ticket (PROTOCOL.md section 4: agent, proxy or owner) as the log names it. */
+export function subjectOf(sub: string): Subject {
+  if (sub.startsWith('agt_')) return { agentId: sub };
+  return sub.startsWith('prx_') ? { proxyId: sub } : { userId: sub };
 }
 
-/** The webhook's own hash-chained log. */
+/** The webhook's hash-chained log. */
 export interface AuditLog {
-  /** Resolves when the entry is on the disk, in one fsync with everything else of this turn. */
+  /** Resolves when the entry is on the disk, in one fsync with all other commits of this turn of the event loop. */
   append(event: OwnEvent): Promise<void>;
-  /** Inside an open transaction; durable with it. */
+  /** In an open transaction; durable with it. */
   appendNow(event: OwnEvent): void;
-  /** Inside an open transaction: writes an event of the service, once per id. */
-  appendServiceEventNow(event: ServiceEvent): void;
-  /** Inside an open transaction: closes the chain and begins a new one with this event as its first entry. */
+  /** Writes events that the control plane reports, each id once; resolves when they are on the disk. */
+  appendServiceEvents(events: readonly AuditEvent[]): Promise<void>;
+  /** In an open transaction: ends the chain and begins a new one with this event as its first entry. */
   startEpochNow(event: OwnEvent, options: { readonly restored: boolean }): void;
   head(): AuditHead;
 }
@@ -75,7 +69,7 @@ export function createAuditLog(options: {
     if (found === undefined) throw new Error('the log has no epoch yet');
     return found;
   };
-  // Read and moved inside one transaction, since commands of other processes append too.
+  // Reads and moves the head in one transaction, since commands in other processes append too.
   const write = (unchained: Unchained): void => {
     const { epoch, seq: lastSeq, hash } = head();
     const seq = lastSeq + 1;
@@ -89,10 +83,12 @@ export function createAuditLog(options: {
   return {
     append: (event) => commit.run(() => appendNow(event)),
     appendNow,
-    appendServiceEventNow: ({ detail, ...event }) => {
-      if (store.hasServiceEvent(event.id)) return;
-      write({ ...event, source: 'service', detail: toText(detail) });
-    },
+    appendServiceEvents: (events) =>
+      commit.run(() => {
+        for (const { detail, ...event } of events)
+          if (!store.hasServiceEvent(event.id))
+            write({ ...event, source: 'service', detail: toText(detail) });
+      }),
     startEpochNow: (event, { restored }) => {
       const epoch = randomToken();
       store.startEpoch({ epoch, seq: 0, hash: CHAIN_START, startedAtMs: clock.now(), restored });

@@ -1,6 +1,5 @@
 import { CHAIN_START } from '@svault/server-kit/hash-chain';
-import { type ChainedEntry, chain } from './audit-entry.ts';
-import type { AuditHead, Epoch } from './audit-store.ts';
+import { type AuditHead, type ChainedEntry, type Epoch, chain } from './audit-store.ts';
 
 export type ChainVerdict =
   | { readonly ok: true; readonly entries: number; readonly epochs: number; readonly head: AuditHead }

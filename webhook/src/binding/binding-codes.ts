@@ -1,92 +1,90 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, constantTimeEqual, sha256, utf8 } from '@svault/shared';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import type { TimeFloor } from '../replay/time-floor.ts';
 import { refusal } from '../errors.ts';
 import { type BindingStore, type SecretWrapper, type StoredCode, codePurpose } from './binding-store.ts';
 
-/** Protocol section 5.1: the life of a code. */
+/** PROTOCOL.md section 5.1: how long a code is valid. */
 const CODE_LIFETIME_MS = 5 * 60_000;
-/** Protocol section 5.1: so long after its end its owner is still told that it was used or is late. */
+/** PROTOCOL.md section 5.1: for how long after that the answer is CODE_USED or CODE_EXPIRED. */
 const CODE_MEMORY_MS = 5 * 60_000;
 
-export interface MintedCode {
-  /** UUID in lower case. Shown once, in the registration link. */
-  readonly code: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAtMs: number;
-}
+type CodeTimes = Pick<StoredCode, 'codeHash' | 'expiresAtMs'>;
 
 export interface BindingCodes {
   /**
-   * Mints a code for a secret. Any former code is void with it, and a binding that was not completed is discarded.
+   * Makes a code for a secret. It voids any former code and discards a binding that was not completed.
    *
    * @param secret 32 random bytes
-   * @throws AppError SETUP_REQUIRED where a binding is complete, or a restore was not followed by `unseal-bind`
+   * @returns the code, a UUID in lower case that is shown once, and its expiry in milliseconds since 1970
+   * @throws AppError SETUP_REQUIRED if a binding is complete, or a restore was not followed by `unseal-bind`
    */
-  mint(secret: Uint8Array): Promise<MintedCode>;
-  /** Whether a code's time is over. */
-  isLate(code: Pick<StoredCode, 'codeHash' | 'expiresAtMs'>): boolean;
-  /** Whether a code is answered as one that there never was: then no exchange is worth reading. */
-  isForgotten(code: Pick<StoredCode, 'codeHash' | 'expiresAtMs'>): boolean;
+  make(secret: Uint8Array): Promise<{ readonly code: string; readonly expiresAtMs: number }>;
+  isExpired(code: CodeTimes): boolean;
+  /** Whether a code is answered like an unknown one: then an exchange need not be read. */
+  isForgotten(code: CodeTimes): boolean;
 }
 
-/** SHA-256 of a code's 36 ASCII bytes, all that is kept of it. */
+/** SHA-256 of a code's 36 ASCII bytes, all that is stored of it. */
 export const codeHashOf = (code: string): Buffer => sha256(utf8(code));
 
+/** @param deps.latestMs the later of wall clock and time floor, milliseconds since 1970 */
 export function createBindingCodes(deps: {
-  readonly store: BindingStore;
+  readonly bindings: BindingStore;
   readonly secrets: SecretWrapper;
-  readonly clock: Clock;
-  readonly floor: Pick<TimeFloor, 'latestMs'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly latestMs: () => number;
   readonly commit: GroupCommit;
 }): BindingCodes {
-  const { store, secrets, clock, floor, commit } = deps;
-  // Before the first binding no service has confirmed the wall clock, so there is no floor yet. A code therefore ends
-  // by the monotonic clock as well, from when this process first saw it: `bind-link` mints in a process of its own.
+  const { bindings, secrets, clock, latestMs, commit } = deps;
+  // Before the first binding nothing has confirmed the wall clock, so there is no time floor. A code therefore expires
+  // by the monotonic clock as well, from when this process first saw it: `bind-link` makes it in another process.
   let seen: { readonly hash: Uint8Array; readonly endsAtMonotonicMs: number } | undefined;
-  const endOf = ({ codeHash, expiresAtMs }: Pick<StoredCode, 'codeHash' | 'expiresAtMs'>): number => {
+  const monotonicEndOf = ({ codeHash, expiresAtMs }: CodeTimes): number => {
     if (seen === undefined || !constantTimeEqual(seen.hash, codeHash)) {
-      const leftMs = Math.min(CODE_LIFETIME_MS, expiresAtMs - floor.latestMs());
+      const leftMs = Math.min(CODE_LIFETIME_MS, expiresAtMs - latestMs());
       seen = { hash: codeHash, endsAtMonotonicMs: clock.monotonic() + leftMs };
     }
     return seen.endsAtMonotonicMs;
   };
-
-  const isOver = (code: Parameters<BindingCodes['isLate']>[0], graceMs: number): boolean =>
-    floor.latestMs() >= code.expiresAtMs + graceMs || clock.monotonic() >= endOf(code) + graceMs;
+  const hasEnded = (code: CodeTimes, graceMs: number): boolean =>
+    latestMs() >= code.expiresAtMs + graceMs || clock.monotonic() >= monotonicEndOf(code) + graceMs;
 
   return {
-    mint: async (secret) => {
+    make: async (secret) => {
       const code = randomUUID();
       const codeHash = codeHashOf(code);
-      const expiresAtMs = floor.latestMs() + CODE_LIFETIME_MS;
+      const expiresAtMs = latestMs() + CODE_LIFETIME_MS;
       const refused = await commit.run(() => {
-        if (store.binding()?.complete === true) return boundAlready();
-        if (store.needsUnseal()) return unsealFirst();
-        store.erase();
-        store.putCode({ codeHash, expiresAtMs, wrappedSecret: secrets.wrap(secret, codePurpose(codeHash)) });
+        if (bindings.binding()?.complete === true) return alreadyBound();
+        if (bindings.needsUnseal()) return needsUnseal();
+        bindings.erase();
+        bindings.putCode({
+          codeHash,
+          expiresAtMs,
+          wrappedSecret: secrets.wrap(secret, codePurpose(codeHash)),
+        });
         return undefined;
       });
       if (refused !== undefined) throw refused;
-      endOf({ codeHash, expiresAtMs });
+      monotonicEndOf({ codeHash, expiresAtMs });
       return { code, expiresAtMs };
     },
-    isLate: (code) => isOver(code, 0),
-    isForgotten: (code) => isOver(code, CODE_MEMORY_MS),
+    isExpired: (code) => hasEnded(code, 0),
+    isForgotten: (code) => hasEnded(code, CODE_MEMORY_MS),
   };
 }
 
-/** Protocol section 5.1: the answer of the bind page once it is sealed. */
-export function boundAlready(): Error {
+/** PROTOCOL.md section 5.1: the answer of the bind page after the binding is complete. */
+export function alreadyBound(): Error {
   return refusal(
     'SETUP_REQUIRED',
     'this webhook is bound; to bind it again run unseal-bind on its machine, which erases its keys',
   );
 }
 
-/** A backup may be older than what was decided since: its owner, on the machine, says that it may be bound anew. */
-export function unsealFirst(): Error {
+/** A backup may be older than the owner's last decision, so only the owner, on the machine, may allow a new binding. */
+export function needsUnseal(): Error {
   return refusal(
     'SETUP_REQUIRED',
     'this webhook was restored from a backup; to bind it run unseal-bind on its machine',

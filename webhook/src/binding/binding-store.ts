@@ -1,4 +1,5 @@
-import { type AppError, type WebhookErrorCode, toHex } from '@svault/shared';
+import { type AppError, type WebhookErrorCode, randomToken, toHex } from '@svault/shared';
+import { randomBytes } from 'node:crypto';
 import { refusal } from '../errors.ts';
 
 /**
@@ -102,3 +103,9 @@ export interface SecretWrapper {
 
 export const keyPurpose = (keyId: string): string => `binding-key:${keyId}`;
 export const codePurpose = (codeHash: Uint8Array): string => `binding-code:${toHex(codeHash)}`;
+
+/** 128 random bits: 22 characters, and so never `bind`. */
+export const newKeyId = (): string => randomToken();
+
+/** The binding's key (protocol section 5.1): 32 random bytes. */
+export const newHmacSecret = (): Buffer => randomBytes(32);

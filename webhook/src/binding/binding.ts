@@ -1,7 +1,8 @@
-import type { TimeFloor } from '../replay/time-floor.ts';
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { BindingCodes } from './binding-codes.ts';
 import { type BindingStore, type KeyState, type SecretWrapper, keyPurpose } from './binding-store.ts';
 
-export interface BindingKey {
+interface BindingKey {
   /** 32 bytes. */
   readonly secret: Uint8Array;
   readonly state: KeyState;
@@ -16,52 +17,70 @@ export interface Binding {
   readonly vaultId: string;
   /** False until the first valid request under the exchanged key. */
   readonly complete: boolean;
-  /** undefined for an unknown key, and for a former one whose time is over. */
+  /** undefined for an unknown key and for an expired former one. */
   keyFor(keyId: string): BindingKey | undefined;
 }
 
 /** The binding at this moment; undefined while there is none. */
 export type BindingReader = () => Binding | undefined;
 
-interface OpenKey extends BindingKey {
-  readonly validUntilMs: number;
-}
-
 /**
- * Reads the binding, with its keys unwrapped, and reads it again as soon as anybody changed it: `unseal-bind` in
- * another process takes effect on the next request. In between a request costs no read of a page and no unwrapping.
+ * Reads the binding with its keys unwrapped, and again after each change: `unseal-bind` in another process takes
+ * effect on the next request. Between changes a request reads no page and unwraps no key.
+ *
+ * @param deps.latestMs the later of wall clock and time floor, milliseconds since 1970
  */
 export function createBindingReader(deps: {
-  readonly store: Pick<BindingStore, 'changeMark' | 'binding' | 'keys'>;
+  readonly bindings: Pick<BindingStore, 'changeMark' | 'binding' | 'keys'>;
   readonly secrets: Pick<SecretWrapper, 'unwrap'>;
-  readonly floor: Pick<TimeFloor, 'latestMs'>;
+  readonly latestMs: () => number;
 }): BindingReader {
-  const { store, secrets, floor } = deps;
+  const { bindings, secrets, latestMs } = deps;
   let seenMark: number | undefined;
   let seen: Binding | undefined;
 
   const read = (): Binding | undefined => {
-    const stored = store.binding();
+    const stored = bindings.binding();
     if (stored === undefined) return undefined;
-    const keys = new Map<string, OpenKey>();
-    for (const { id, state, wrappedSecret, validUntilMs = Infinity } of store.keys()) {
-      keys.set(id, { secret: secrets.unwrap(wrappedSecret, keyPurpose(id)), state, validUntilMs });
-    }
+    const keys = new Map(
+      bindings
+        .keys()
+        .map(({ id, state, wrappedSecret, validUntilMs = Infinity }) => [
+          id,
+          { secret: secrets.unwrap(wrappedSecret, keyPurpose(id)), state, validUntilMs },
+        ]),
+    );
     return {
       ...stored,
       keyFor: (keyId) => {
         const key = keys.get(keyId);
-        return key !== undefined && floor.latestMs() < key.validUntilMs ? key : undefined;
+        return key !== undefined && latestMs() < key.validUntilMs ? key : undefined;
       },
     };
   };
 
   return () => {
-    const mark = store.changeMark();
+    const mark = bindings.changeMark();
     if (mark !== seenMark) {
       seen = read();
       seenMark = mark;
     }
     return seen;
   };
+}
+
+/** Erases the former key after its ten minutes, and the secret of a registration code after its five. */
+export async function eraseExpiredKeys(deps: {
+  readonly bindings: Pick<BindingStore, 'keys' | 'code' | 'eraseFormerKey' | 'endCode'>;
+  readonly codes: Pick<BindingCodes, 'isExpired'>;
+  readonly latestMs: () => number;
+  readonly commit: GroupCommit;
+}): Promise<void> {
+  const { bindings, codes, latestMs, commit } = deps;
+  await commit.run(() => {
+    const former = bindings.keys().find(({ state }) => state === 'former');
+    if (former?.validUntilMs !== undefined && former.validUntilMs <= latestMs()) bindings.eraseFormerKey();
+    const code = bindings.code();
+    if (code?.state === 'live' && codes.isExpired(code)) bindings.endCode('expired');
+  });
 }

@@ -1,47 +1,66 @@
 import { type Secret, constantTimeEqual, randomToken, sha256, utf8 } from '@svault/shared';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { Logger } from '@svault/server-kit/logger';
 import type { BindingStore } from './binding-store.ts';
 
-/** Twice the 128 bits that protocol section 5.1 asks for; 43 characters are pasted, not typed. */
+/** Twice the 128 bits of PROTOCOL.md section 5.1; 43 characters are pasted, not typed. */
 const SETUP_TOKEN_BYTES = 32;
 
-type SetupTokenStore = Pick<BindingStore, 'setupTokenHash' | 'putSetupTokenHash'>;
-
-/** Whether a text is the set-up token: the configured one if there is one, else the one that was made. */
+/** Whether a text is the set-up token: the configured one if there is one, otherwise the generated one. */
 export function createSetupTokenCheck(deps: {
-  readonly configured: Secret | undefined;
-  readonly store: SetupTokenStore;
+  readonly setupToken: Secret | undefined;
+  readonly bindings: Pick<BindingStore, 'setupTokenHash'>;
 }): (text: string) => boolean {
-  const configuredHash = deps.configured === undefined ? undefined : sha256(utf8(deps.configured.reveal()));
+  const configuredHash = deps.setupToken === undefined ? undefined : sha256(utf8(deps.setupToken.reveal()));
   return (text) => {
-    const expected = configuredHash ?? deps.store.setupTokenHash();
-    // Hashes have one length, so the comparison tells nothing of the token's.
+    const expected = configuredHash ?? deps.bindings.setupTokenHash();
+    // Hashes have one length, so the comparison reveals nothing of the token's.
     return expected !== undefined && constantTimeEqual(sha256(utf8(text)), expected);
   };
 }
 
-/**
- * Makes the set-up token at first start. Only its hash is kept: the text returned is to be printed once.
- *
- * @returns undefined where one is configured or was made before
- */
-export async function makeFirstSetupToken(deps: {
-  readonly configured: Secret | undefined;
-  readonly store: SetupTokenStore;
-  readonly commit: GroupCommit;
-}): Promise<string | undefined> {
-  if (deps.configured !== undefined) return undefined;
-  const token = randomToken(SETUP_TOKEN_BYTES);
-  return deps.commit.run(() => {
-    if (deps.store.setupTokenHash() !== undefined) return undefined;
-    deps.store.putSetupTokenHash(sha256(utf8(token)));
-    return token;
-  });
+/** Tickets name the configured control plane as their issuer, so a binding to another one could never be used. */
+class BoundElsewhere extends Error {
+  constructor(bound: string, configured: string) {
+    super(
+      `this webhook is bound to ${bound}, but SV_WEBHOOK_SERVICE_URL is ${configured}: ` +
+        'set it back, or run unseal-bind and bind again',
+    );
+    this.name = 'BoundElsewhere';
+  }
 }
 
-/** A new set-up token in place of any former one, inside an open transaction; the text is to be printed once. */
-export function replaceSetupTokenNow(store: SetupTokenStore): string {
+/**
+ * Checks the stored binding at a start, and generates the set-up token at the first one. Only its hash is stored: the
+ * text is to be printed once.
+ *
+ * @returns undefined if a set-up token is configured or was generated before, and after a restore
+ * @throws AppError UNAVAILABLE if something else changed the stored binding
+ * @throws BoundElsewhere if the stored binding is to another control plane than the configured one
+ */
+export async function firstSetupToken(deps: {
+  readonly setupToken: Secret | undefined;
+  readonly serviceUrl: string;
+  readonly bindings: Pick<BindingStore, 'binding' | 'needsUnseal' | 'setupTokenHash' | 'putSetupTokenHash'>;
+  readonly commit: GroupCommit;
+  readonly logger: Pick<Logger, 'warn'>;
+}): Promise<string | undefined> {
+  const { setupToken, serviceUrl, bindings, commit, logger } = deps;
+  const bound = bindings.binding()?.serviceBaseUrl;
+  if (bound !== undefined && bound !== serviceUrl) throw new BoundElsewhere(bound, serviceUrl);
+  if (bindings.needsUnseal()) {
+    if (bound === undefined) logger.warn('restored from a backup and not bound: run unseal-bind to bind');
+    return undefined;
+  }
+  if (setupToken !== undefined) return undefined;
+  return commit.run(() =>
+    bindings.setupTokenHash() === undefined ? replaceSetupTokenNow(bindings) : undefined,
+  );
+}
+
+/** A new set-up token in place of any former one, in an open transaction; the text is to be printed once. */
+export function replaceSetupTokenNow(bindings: Pick<BindingStore, 'putSetupTokenHash'>): string {
   const token = randomToken(SETUP_TOKEN_BYTES);
-  store.putSetupTokenHash(sha256(utf8(token)));
+  bindings.putSetupTokenHash(sha256(utf8(token)));
   return token;
 }

@@ -1,32 +1,30 @@
+import type { Secret } from '@svault/shared';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { BindingStore } from './binding-store.ts';
 import { replaceSetupTokenNow } from './setup-token.ts';
 
-export interface Unsealed {
-  /** To be printed once; undefined where one is configured. */
-  readonly setupToken: string | undefined;
-  readonly wasBound: boolean;
-}
-
 /**
- * Unbinds on the webhook's own machine: erases binding, keys, code and set-up token at once (protocol section 5.1). A running serve
- * refuses the next request already. Unless one is configured there is a new set-up token, since the first one was
- * printed long ago.
+ * Unbinds on the webhook's machine: erases binding, keys, code and set-up token at once (PROTOCOL.md section 5.1). A
+ * running serve rejects the next request already. Unless a set-up token is configured there is a new one, since the
+ * first one was printed long ago.
+ *
+ * @returns the new set-up token, to be printed once (undefined if one is configured), and whether there was a binding
  */
 export async function unsealBinding(deps: {
-  readonly store: BindingStore;
+  readonly bindings: BindingStore;
   readonly commit: GroupCommit;
   readonly audit: Pick<AuditLog, 'appendNow'>;
-  readonly setupTokenConfigured: boolean;
-}): Promise<Unsealed> {
-  const { store, commit, audit, setupTokenConfigured } = deps;
+  readonly setupToken: Secret | undefined;
+}): Promise<{ readonly setupToken: string | undefined; readonly wasBound: boolean }> {
+  const { bindings, commit, audit } = deps;
   return commit.run(() => {
-    // What something else wrote is erased too, but not believed.
-    const isAuthentic = store.isAuthentic();
-    const former = isAuthentic ? store.binding() : undefined;
-    store.reset();
-    if (former !== undefined || !isAuthentic) {
+    // Rows that something else wrote are erased too, but the log does not repeat what they say.
+    const isAuthentic = bindings.isAuthentic();
+    const former = isAuthentic ? bindings.binding() : undefined;
+    const wasBound = former !== undefined || !isAuthentic;
+    bindings.reset();
+    if (wasBound) {
       const detail =
         former === undefined
           ? { changedOutside: true }
@@ -34,8 +32,8 @@ export async function unsealBinding(deps: {
       audit.appendNow({ eventType: 'WEBHOOK_UNBOUND', outcome: 'success', detail });
     }
     return {
-      setupToken: setupTokenConfigured ? undefined : replaceSetupTokenNow(store),
-      wasBound: former !== undefined || !isAuthentic,
+      setupToken: deps.setupToken === undefined ? replaceSetupTokenNow(bindings) : undefined,
+      wasBound,
     };
   });
 }

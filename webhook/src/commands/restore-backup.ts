@@ -8,11 +8,9 @@ import { type WebhookConfig, webhookConfig } from '../config/config.ts';
 import { createAuditStore } from '../sqlite/audit-store.ts';
 import { createBindingStore } from '../sqlite/binding-store.ts';
 import { createMasterKeyStore } from '../sqlite/master-key-store.ts';
-import { placeRestoredFile } from '../sqlite/restored-file.ts';
-import { openVaultFile, peekMasterKeys } from '../sqlite/vault-file.ts';
-import { isKeyDerivation } from '../vault/derive-master-key.ts';
+import { openVaultFile, peekMasterKeys, placeRestoredFile } from '../sqlite/vault-file.ts';
+import { candidateKeys, isKeyDerivation, unlock } from '../vault/unlock.ts';
 import { createKeyring } from '../vault/keyring.ts';
-import { candidateKeys, unlock } from '../vault/unlock.ts';
 
 export const restoreBackupCommand: Subcommand = {
   usage: 'FILE',

@@ -1,51 +1,82 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import { AppError, type CredentialTicket, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
-import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
-import { subjectOf } from '../audit/subject.ts';
+import {
+  AppError,
+  type CredentialTicket,
+  WEBHOOK_ERROR_STATUS,
+  formatTime,
+  isWebhookErrorCode,
+  utf8,
+} from '@svault/shared';
+import type { CredentialEnvelope, Recipient } from '@svault/shared/schemas';
+import { jwkThumbprint, keyMembers } from '@svault/shared/sealed';
+import { CompactEncrypt, importJWK } from 'jose';
+import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
 import { refusal } from '../errors.ts';
-import type { CurrentCredential, CurrentCredentials } from '../vault/current-credential.ts';
+import type { SealedSettings } from '../vault/record.ts';
 import type { Vault } from '../vault/vault.ts';
-import { envelopeOf } from './credential-envelope.ts';
-import { type Outlet, chooseOutlet } from './outlet.ts';
-import { sealFor } from './sealed-delivery.ts';
+import type { CurrentCredential, CurrentCredentials } from './current-credential.ts';
 
-/** A verified ticket, not used up yet. */
-export interface UsableTicket<Refusal extends string> {
-  readonly ticket: CredentialTicket;
-  /** Uses it up inside an open transaction. */
-  useNow(): 'admitted' | Refusal;
+/** How a credential is delivered. */
+type DeliveryMode =
+  | { readonly how: 'plain' }
+  | { readonly how: 'sealed'; readonly recipient: Recipient; readonly thumbprint: string };
+
+/**
+ * How a credential is delivered, by the settings that were sealed with it; the ticket only names the recipient.
+ *
+ * @throws AppError DELIVERY_NOT_ALLOWED
+ */
+export function deliveryModeOf(
+  settings: SealedSettings,
+  { cnf }: Pick<CredentialTicket, 'cnf'>,
+): DeliveryMode {
+  switch (settings.delivery) {
+    case 'any':
+      return { how: 'plain' };
+    case 'proxy-only':
+      throw refusal('DELIVERY_NOT_ALLOWED', 'this credential is used through a proxy only');
+    case 'sealed': {
+      const recipient = settings.recipients?.find((candidate) => jwkThumbprint(candidate) === cnf?.jkt);
+      if (recipient === undefined || cnf === undefined)
+        throw refusal('DELIVERY_NOT_ALLOWED', 'this credential is delivered only to its own recipients');
+      return { how: 'sealed', recipient, thumbprint: cnf.jkt };
+    }
+  }
 }
 
-/** What goes out: the body's text and its type. */
-export interface Delivered {
+/** A verified ticket, not consumed yet. */
+interface UnclaimedTicket<Rejection extends string> {
+  readonly ticket: CredentialTicket;
+  /** Consumes it in an open transaction. */
+  claimNow(): 'claimed' | Rejection;
+}
+
+interface Delivered {
   readonly contentType: string;
   readonly body: string;
 }
 
-export type Deliver = <Refusal extends string>(
-  usable: UsableTicket<Refusal>,
-) => Promise<Delivered | { readonly unusable: Refusal }>;
+/**
+ * Delivers a credential against a ticket.
+ *
+ * @returns the body and its type, or why the ticket could not be claimed
+ * @throws AppError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of {@link CurrentCredentials}
+ */
+export type Deliver = <Rejection extends string>(
+  unclaimed: UnclaimedTicket<Rejection>,
+) => Promise<Delivered | { readonly unclaimable: Rejection }>;
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
-/** Everything that is decided before the entry in the log. */
+/** What the log says of a use, and the answer. */
 interface Decided {
   readonly event: OwnEvent;
-  /** What is left to do once the entry is on the disk. */
+  /** Makes the body, or throws the rejection; call it once the entry is on the disk. */
   readonly finish: () => Promise<Delivered>;
 }
 
-/** A provider or minter has to be asked first. */
-interface Unasked {
-  readonly ask: () => Promise<Decided>;
-}
-
 /**
- * Delivers a credential. The ticket is used up and the use is written into the log in one commit, and nothing goes out
- * before that commit is on the disk; a refusal uses the ticket up and is written just the same. Where somebody has to be
- * asked, the ticket is used up first, so that it causes one question at most, and the entry follows with what came of it.
- *
- * @throws from the returned function, AppError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of CurrentCredentials
+ * The claim of the ticket and the log entry are one commit, and the answer waits until it is on the disk; a rejection
+ * consumes the ticket and is logged alike. If a provider or minter must be called, the ticket is claimed first, so
+ * that it causes one call at most, and the entry follows with the result.
  */
 export function createDeliver(deps: {
   readonly vault: Pick<Vault, 'open'>;
@@ -55,58 +86,57 @@ export function createDeliver(deps: {
 }): Deliver {
   const { vault, credentials, audit, commit } = deps;
 
-  const prepare = (ticket: CredentialTicket): Decided | Unasked => {
+  /** @returns a function if a provider or minter must be called */
+  const decide = (ticket: CredentialTicket): Decided | (() => Promise<Decided>) => {
     let version: number | undefined;
     try {
       const record = vault.open(ticket.svc);
       if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
       ({ version } = record);
-      const outlet = chooseOutlet(record.settings, ticket);
+      const mode = deliveryModeOf(record.settings, ticket);
       const current = credentials.atHand(record, ticket.sub);
-      if (current !== undefined) return delivered(ticket, current, outlet);
-      const ask = (): Promise<Decided> =>
+      if (current !== undefined) return delivered(ticket, current, mode);
+      return () =>
         credentials.obtain(record, ticket.sub).then(
-          (obtained) => delivered(ticket, obtained, outlet),
-          (error: unknown) => refused(ticket, error, version),
+          (obtained) => delivered(ticket, obtained, mode),
+          (error: unknown) => rejected(ticket, error, version),
         );
-      return { ask };
     } catch (error) {
-      return refused(ticket, error, version);
+      return rejected(ticket, error, version);
     }
   };
 
-  return async (usable) => {
-    const prepared = prepare(usable.ticket);
-    const admission = await commit.run(() => {
-      const outcome = usable.useNow();
-      if (outcome === 'admitted' && 'event' in prepared) audit.appendNow(prepared.event);
-      return outcome;
+  return async ({ ticket, claimNow }) => {
+    const decision = decide(ticket);
+    const outcome = await commit.run(() => {
+      const claimed = claimNow();
+      if (claimed === 'claimed' && 'event' in decision) audit.appendNow(decision.event);
+      return claimed;
     });
-    if (admission !== 'admitted') return { unusable: admission };
-    if ('event' in prepared) return prepared.finish();
-    const decided = await prepared.ask();
+    if (outcome !== 'claimed') return { unclaimable: outcome };
+    if ('event' in decision) return decision.finish();
+    const decided = await decision();
     await audit.append(decided.event);
     return decided.finish();
   };
 }
 
-function delivered(ticket: CredentialTicket, current: CurrentCredential, outlet: Outlet): Decided {
+function delivered(ticket: CredentialTicket, current: CurrentCredential, mode: DeliveryMode): Decided {
   const { jti, gnt, rfp } = ticket;
   const { version } = current.record;
-  const jkt = outlet.how === 'sealed' ? outlet.thumbprint : undefined;
+  const jkt = mode.how === 'sealed' ? mode.thumbprint : undefined;
   return {
-    event: { ...useOf(ticket), outcome: 'success', detail: { jti, gnt, rfp, version, how: outlet.how, jkt } },
+    event: { ...useOf(ticket), outcome: 'success', detail: { jti, gnt, rfp, version, how: mode.how, jkt } },
     finish: async () => {
       const json = JSON.stringify(envelopeOf(current, ticket));
-      if (outlet.how === 'plain') return { contentType: JSON_TYPE, body: json };
-      const body = await sealFor(outlet.recipient, outlet.thumbprint, json);
-      return { contentType: 'application/jose', body };
+      if (mode.how === 'plain') return { contentType: 'application/json; charset=utf-8', body: json };
+      return { contentType: 'application/jose', body: await sealFor(mode, json) };
     },
   };
 }
 
-/** @param error an AppError, or such as a record that was changed outside this program: the ticket is used up all the same */
-function refused(ticket: CredentialTicket, error: unknown, version: number | undefined): Decided {
+/** @param error an AppError, or for example that the record was changed outside this program */
+function rejected(ticket: CredentialTicket, error: unknown, version: number | undefined): Decided {
   const { jti, gnt, rfp } = ticket;
   const code = error instanceof AppError && isWebhookErrorCode(error.code) ? error.code : 'INTERNAL';
   const outcome = WEBHOOK_ERROR_STATUS[code] >= 500 ? 'error' : 'denied';
@@ -120,4 +150,40 @@ function refused(ticket: CredentialTicket, error: unknown, version: number | und
 
 function useOf({ svc, sub }: CredentialTicket): Omit<OwnEvent, 'outcome'> {
   return { eventType: 'CREDENTIAL_DELIVERED', serviceName: svc, ...subjectOf(sub) };
+}
+
+/**
+ * The members of a delivered credential (PROTOCOL.md section 5.4 and the table in 5.5). The refresh token is among
+ * them only if the record shares it and the grant leaves refreshing to the agent.
+ */
+function envelopeOf(current: CurrentCredential, ticket: Pick<CredentialTicket, 'rfp'>): CredentialEnvelope {
+  const { record, expiryTime, expiresIn } = current;
+  const { settings } = record;
+  const { refreshToken, privateKey, publicKey, fingerprint } = record.secret.reveal();
+  const shared = settings.hasRefreshToken && settings.shareRefreshToken === true && ticket.rfp === 'none';
+  return {
+    token: {
+      accessToken: current.accessToken.reveal(),
+      ...(shared && { refreshToken }),
+      serviceName: record.serviceName,
+      tokenType: settings.tokenType,
+      createdAt: formatTime(record.createdAtMs),
+      ...(expiryTime !== undefined && { expiryTime }),
+      ...(expiresIn !== undefined && { expiresIn }),
+      ...(privateKey !== undefined && { privateKey }),
+      ...(publicKey !== undefined && { publicKey }),
+      ...(fingerprint !== undefined && { fingerprint }),
+    },
+  };
+}
+
+/** Compact JWE of a JSON text for one recipient (PROTOCOL.md section 5.4; RFC 7516, ECDH-ES with A256GCM). */
+async function sealFor(
+  { recipient, thumbprint }: Extract<DeliveryMode, { how: 'sealed' }>,
+  json: string,
+): Promise<string> {
+  const key = await importJWK({ ...keyMembers(recipient) }, 'ECDH-ES');
+  return new CompactEncrypt(utf8(json))
+    .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid: thumbprint, cty: 'json' })
+    .encrypt(key);
 }

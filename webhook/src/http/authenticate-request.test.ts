@@ -7,16 +7,16 @@ import { createRequestAuthentication } from './authenticate-request.ts';
 
 const SECRET = new Uint8Array(32).fill(9);
 
-function door(): {
+function startFixture(): {
   authenticate: (secret: Uint8Array) => Promise<unknown>;
   change: () => void;
-  counts: { reads: number; admitted: number };
+  counts: { reads: number; claimed: number };
 } {
   const clock = new ManualClock();
-  const counts = { reads: 0, admitted: 0 };
+  const counts = { reads: 0, claimed: 0 };
   let mark = 1;
   const binding = createBindingReader({
-    store: {
+    bindings: {
       changeMark: () => mark,
       binding: () => {
         counts.reads += 1;
@@ -25,17 +25,17 @@ function door(): {
       keys: () => [{ id: 'k1', state: 'current', wrappedSecret: SECRET, validUntilMs: undefined }],
     },
     secrets: { unwrap: (wrapped) => wrapped },
-    floor: { latestMs: () => clock.now() },
+    latestMs: () => clock.now(),
   });
   const { receive } = createRequestAuthentication({
     binding,
-    desk: {
-      admitRequest: () => {
-        counts.admitted += 1;
-        return Promise.resolve('admitted');
+    claimOnce: {
+      request: () => {
+        counts.claimed += 1;
+        return 'claimed';
       },
-      admitRequestNow: () => 'admitted',
     },
+    commit: { run: (work) => Promise.resolve(work()) },
     isFresh: () => undefined,
     clock,
     webhookUrl: 'https://hook.test',
@@ -61,20 +61,20 @@ function door(): {
   };
 }
 
-describe('a request with a wrong MAC (R15)', () => {
-  it('is refused before the database is read or written', async () => {
-    const { authenticate, counts } = door();
+describe('A signed request', () => {
+  it('with a wrong MAC is rejected before the database is read or written', async () => {
+    const { authenticate, counts } = startFixture();
     await authenticate(SECRET);
-    expect(counts).toEqual({ reads: 1, admitted: 1 });
+    expect(counts).toEqual({ reads: 1, claimed: 1 });
     for (let tries = 0; tries < 50; tries += 1) {
       const refused = authenticate(new Uint8Array(32).fill(tries + 10));
       await expect(refused).rejects.toMatchObject({ code: 'SIGNATURE_INVALID', reason: 'mac' });
     }
-    expect(counts).toEqual({ reads: 1, admitted: 1 });
+    expect(counts).toEqual({ reads: 1, claimed: 1 });
   });
 
-  it('has the binding read again only after somebody changed it', async () => {
-    const { authenticate, change, counts } = door();
+  it('reads the binding again only after a change', async () => {
+    const { authenticate, change, counts } = startFixture();
     await authenticate(SECRET);
     change();
     await authenticate(SECRET);

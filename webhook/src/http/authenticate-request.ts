@@ -10,103 +10,96 @@ import {
   verifySignatureHead,
 } from '@svault/shared';
 import type { CountedLog } from '@svault/server-kit/counted-log';
+import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
-import type { Admission, AdmissionDesk, VerifiedRequest } from '../binding/admission.ts';
 import type { BindingReader } from '../binding/binding.ts';
-import { signatureInvalid } from '../binding/signature-invalid.ts';
+import { signatureInvalid } from '../errors.ts';
+import type { ClaimOnce, ClaimOutcome, VerifiedRequest } from '../replay/claim-once.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
 import { createSignedMessageReader } from './signed-message.ts';
 
-/** A signed request whose signature and body hold, and whose nonce is not claimed yet. */
+interface ReceiveOptions {
+  readonly maxBytes: number;
+  /** Rejects the former key, for a rotation: it must be signed with the current one. */
+  readonly refuseFormerKey?: boolean;
+}
+
+/** A signed request with a valid signature and body, whose nonce is not claimed yet. */
 export interface VerifiedRequestBody {
   readonly body: Buffer;
   /**
-   * Claims the nonce inside an open transaction, so that the claim is durable together with what the request is for.
-   * Anything but `admitted` must be answered by {@link RequestAuthentication.refuse}.
+   * Claims the nonce in an open transaction, so that the claim is durable together with what the request is for.
+   * Anything but `claimed` must be answered by {@link RequestAuthentication.refuse}.
    */
-  useNow(): Admission;
+  claimNow(): ClaimOutcome;
   /** Claims it in the next group commit. @throws AppError SIGNATURE_INVALID */
-  use(): Promise<void>;
+  claim(): Promise<void>;
 }
 
 /**
- * Receives a signed request (protocol section 3). Headers, key, MAC and times come first, from the head alone: no byte of a
- * stranger's body is read. Then the body up to its cap, its digest, and the nonce, which is durably claimed when this
- * resolves. Only after it may the body be parsed.
+ * Receives a signed request (PROTOCOL.md section 3). It checks headers, key, MAC and times first, from the head alone,
+ * so it reads no byte of an unauthenticated body. Then come the body up to its cap, its digest, and the nonce, whose
+ * claim is durable when this resolves. Parse the body only after that.
  *
- * @throws AppError SIGNATURE_INVALID, the same bytes for every reason; the reason stands in the log; as `readBody`
+ * @returns the key that signed it (current by now, if it was pending), and the body
+ * @throws AppError SIGNATURE_INVALID, the same bytes for every reason, which only the log has; as `readBody`
  */
 export type RequestReceiver = (
   req: IncomingMessage,
-  options: {
-    readonly maxBytes: number;
-    /** Refuse the key that was rotated away, as rotation does: it has to be signed with the current one. */
-    readonly refuseFormerKey?: boolean;
-  },
-) => Promise<AuthenticatedRequest>;
+  options: ReceiveOptions,
+) => Promise<{ readonly keyId: string; readonly body: Buffer }>;
 
-export interface AuthenticatedRequest {
-  /** The key it was signed with; current now, if it was pending. */
-  readonly keyId: string;
-  readonly body: Buffer;
-}
-
-/** Authenticates signed requests, at once or by halves. */
+/** Authenticates signed requests, whole or in two halves. */
 export interface RequestAuthentication {
   readonly receive: RequestReceiver;
   /** As {@link RequestReceiver}, all but the nonce. */
-  verify(req: IncomingMessage, options: Parameters<RequestReceiver>[1]): Promise<VerifiedRequestBody>;
+  verify(req: IncomingMessage, options: ReceiveOptions): Promise<VerifiedRequestBody>;
   /** Logs why, and returns the one error for it. */
   refuse(req: IncomingMessage, reason: string, cause?: unknown): Error;
 }
 
-/** Protocol section 3: how far the clocks may differ. */
+/** PROTOCOL.md section 3: how far the clocks may differ. */
 const SKEW_SECONDS = 30;
 const NO_BODY = new Uint8Array();
 
-/** Of a request whose body may still be on its way. */
-interface VerifiedHead {
-  readonly parsed: ParsedSignature;
-  readonly request: VerifiedRequest;
-}
-
-/** What a broken or hostile message is refused with; thrown inside this file only. */
+/** Why a message is rejected after its own checks; thrown in this file only. */
 class Unauthenticated extends Error {}
 
 export function createRequestAuthentication(deps: {
   readonly binding: BindingReader;
-  readonly desk: Pick<AdmissionDesk, 'admitRequest' | 'admitRequestNow'>;
+  readonly claimOnce: Pick<ClaimOnce, 'request'>;
   readonly isFresh: FreshnessCheck;
+  readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly webhookUrl: string;
   readonly logger: Pick<CountedLog, 'warn'>;
 }): RequestAuthentication {
-  const { desk } = deps;
+  const { claimOnce, commit } = deps;
   const readMessage = createSignedMessageReader(deps.webhookUrl);
 
-  const verifyHead = (head: SignedMessage, refuseFormerKey: boolean): VerifiedHead => {
+  const verifyHead = (
+    head: SignedMessage,
+    refuseFormerKey: boolean,
+  ): { readonly parsed: ParsedSignature; readonly request: VerifiedRequest } => {
     const parsed = parseSignature(head);
-    const key = deps.binding()?.keyFor(parsed.keyId);
+    const { keyId, nonce, created } = parsed;
+    const key = deps.binding()?.keyFor(keyId);
     if (key === undefined) throw new Unauthenticated('key_unknown');
     if (refuseFormerKey && key.state === 'former') throw new Unauthenticated('key_former');
     const nowMs = deps.clock.now();
     const policy = { nowMs, skewSeconds: SKEW_SECONDS, maxLifetimeSeconds: 60 } as const;
     verifySignatureHead(head, parsed, { key: key.secret, ...policy });
     const untilMs = nonceClaimUntil(parsed) * 1000;
-    const stale = deps.isFresh(parsed.created, untilMs);
+    const stale = deps.isFresh(created, untilMs);
     if (stale !== undefined) throw new Unauthenticated(stale);
-    const request = {
-      keyId: parsed.keyId,
-      keyState: key.state,
-      nonce: parsed.nonce,
-      confirmedMs: confirmedMs(parsed, nowMs),
-      untilMs,
-    };
-    return { parsed, request };
+    const confirmedMs = Math.min(nowMs, (created + SKEW_SECONDS) * 1000);
+    return { parsed, request: { keyId, keyState: key.state, nonce, confirmedMs, untilMs } };
   };
 
   const refuse = (req: IncomingMessage, reason: string, cause?: unknown): Error => {
-    deps.logger.warn({ reason, method: req.method, path: pathOf(req) }, 'a signed request was refused');
+    // Without the query, which may hold a ticket.
+    const path = (req.url ?? '').split('?', 1)[0] ?? '';
+    deps.logger.warn({ reason, method: req.method, path }, 'a signed request was refused');
     return signatureInvalid(reason, cause);
   };
   const orRefuse = <T>(req: IncomingMessage, verify: () => T): T => {
@@ -117,45 +110,37 @@ export function createRequestAuthentication(deps: {
       throw reason === undefined ? error : refuse(req, reason, error);
     }
   };
-  const admit = async (req: IncomingMessage, verified: VerifiedRequest): Promise<void> => {
-    const admission = await desk.admitRequest(verified);
-    if (admission !== 'admitted') throw refuse(req, admission);
-  };
-  const receive = async (
+
+  const verify = async (
     req: IncomingMessage,
-    { maxBytes, refuseFormerKey = false }: Parameters<RequestReceiver>[1],
-  ): Promise<{ readonly request: VerifiedRequest; readonly body: Buffer }> => {
+    { maxBytes, refuseFormerKey = false }: ReceiveOptions,
+  ): Promise<VerifiedRequestBody & { readonly keyId: string }> => {
     refuseByHead(req, { maxBytes });
     const head = readMessage(req, NO_BODY);
     const { parsed, request } = orRefuse(req, () => verifyHead(head, refuseFormerKey));
     const body = await readBody(req, { maxBytes, sender: 'known' });
     orRefuse(req, () => verifySignatureBody({ ...head, body }, parsed));
-    return { request, body };
+    const claimNow = (): ClaimOutcome => claimOnce.request(request);
+    const claim = async (): Promise<void> => {
+      const outcome = await commit.run(claimNow);
+      if (outcome !== 'claimed') throw refuse(req, outcome);
+    };
+    return { keyId: request.keyId, body, claimNow, claim };
   };
 
   return {
     receive: async (req, options) => {
-      const { request, body } = await receive(req, options);
-      await admit(req, request);
-      return { keyId: request.keyId, body };
+      const { keyId, body, claim } = await verify(req, options);
+      await claim();
+      return { keyId, body };
     },
-    verify: async (req, options) => {
-      const { request, body } = await receive(req, options);
-      return { body, useNow: () => desk.admitRequestNow(request), use: () => admit(req, request) };
-    },
+    verify,
     refuse,
   };
 }
 
-/** The wall clock, as far as the service bears it out: not more than the allowed skew after it signed. */
-const confirmedMs = ({ created }: ParsedSignature, nowMs: number): number =>
-  Math.min(nowMs, (created + SKEW_SECONDS) * 1000);
-
-/** undefined for an error that is no refusal, such as a database that takes no writes. */
+/** undefined for an error that is no rejection, such as a database that takes no writes. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof SignatureRefused) return error.reason;
   return error instanceof Unauthenticated ? error.message : undefined;
 }
-
-/** Without the query, which is none of a log's business. */
-const pathOf = (req: IncomingMessage): string => (req.url ?? '').split('?', 1)[0] ?? '';

@@ -1,77 +1,112 @@
+import type { IncomingMessage } from 'node:http';
 import {
   type Clock,
   type TicketFor,
   type TicketOp,
   TicketRefused,
+  headerPairs,
   ticketClaimUntil,
   verifyTicket,
 } from '@svault/shared';
 import type { CountedLog } from '@svault/server-kit/counted-log';
-import type { Admission, AdmissionDesk } from '../binding/admission.ts';
-import type { Binding, BindingReader } from '../binding/binding.ts';
-import type { FreshnessCheck } from '../replay/freshness.ts';
+import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { BindingReader } from '../binding/binding.ts';
 import { refusal } from '../errors.ts';
+import type { ClaimOnce, ClaimOutcome } from '../replay/claim-once.ts';
+import type { FreshnessCheck } from '../replay/freshness.ts';
 
-/** A ticket whose signature, claims and times hold, and which is not used up yet. */
+const BEARER = /^Bearer +([^ ]+)$/i;
+
+/**
+ * The ticket of `GET /v1/credential` (PROTOCOL.md section 5.4): the `ticket` parameter, otherwise the bearer of the
+ * `Authorization` header. With a ticket in the query the header is ignored: some clients repeat an agent's key there
+ * when they follow the redirect.
+ *
+ * @returns undefined if there is none, or more than one in the same place
+ */
+export function credentialTicketOf(req: IncomingMessage): string | undefined {
+  const target = req.url ?? '';
+  const at = target.indexOf('?');
+  const given = at < 0 ? [] : new URLSearchParams(target.slice(at)).getAll('ticket');
+  if (given.length === 0) return bearerTicketOf(req);
+  return given.length === 1 ? given[0] : undefined;
+}
+
+/**
+ * The ticket of `POST /v1/store`: a bearer, never in the address, which logs and histories keep.
+ *
+ * @returns undefined if there is none, or more than one
+ */
+export function bearerTicketOf(req: IncomingMessage): string | undefined {
+  // `req.headers` has the first of two `Authorization` headers and silently drops the other.
+  const given = headerPairs(req.rawHeaders).filter(([name]) => name.toLowerCase() === 'authorization');
+  const [only, ...others] = given;
+  return only === undefined || others.length > 0 ? undefined : BEARER.exec(only[1].trim())?.[1];
+}
+
+/** A ticket whose signature, claims and times are valid, and which is not consumed yet. */
 export interface VerifiedTicket<Op extends TicketOp> {
   readonly ticket: TicketFor<Op>;
   /**
-   * Uses the ticket up inside an open transaction, so that the claim is durable together with what it is for.
-   * Anything but `admitted` must be answered by {@link TicketAuthenticator.refuse}.
+   * Consumes the ticket in an open transaction, so that the claim is durable together with what the ticket is for.
+   * Anything but `claimed` must be answered by {@link TicketAuthenticator.refuse}.
    */
-  useNow(): Admission;
+  claimNow(): ClaimOutcome;
 }
 
-/** Authenticates tickets (protocol section 4). Every refusal is the same 401; the reason stands in the log. */
+/** Authenticates tickets (PROTOCOL.md section 4). Every rejection is the same 401; the log has the reason. */
 export interface TicketAuthenticator {
   /**
-   * Verifies a ticket and uses it up, durably, when this resolves; a `proxy` ticket is not recorded, since the nonce of
-   * the request around it stops replays. A ticket that does not verify uses up nothing.
+   * Verifies a ticket and consumes it; the claim is durable when this resolves. A ticket that fails verification is
+   * not consumed. (A `proxy` ticket is never claimed: the nonce of the request around it stops replays.)
    *
-   * @param token as sent; undefined where there was none, or more than one
+   * @param token as sent; undefined if there was none, or more than one
    * @throws AppError TICKET_INVALID
    */
-  authenticate<Op extends TicketOp>(op: Op, token: string | undefined): Promise<TicketFor<Op>>;
-  /** The first half of {@link TicketAuthenticator.authenticate}: a single commit may then hold claim and use. */
+  authenticate<Op extends Exclude<TicketOp, 'proxy'>>(
+    op: Op,
+    token: string | undefined,
+  ): Promise<TicketFor<Op>>;
+  /** The first half of {@link TicketAuthenticator.authenticate}, for a caller that claims in a larger transaction. */
   verify<Op extends TicketOp>(op: Op, token: string | undefined): VerifiedTicket<Op>;
   /** Logs why, and returns the one error for it. */
   refuse(op: TicketOp, reason: string, cause?: unknown): Error;
 }
 
-interface Read<Op extends TicketOp> {
-  readonly ticket: TicketFor<Op>;
-  readonly keyId: string;
-  readonly untilMs: number;
-}
-
-/** Why a ticket is refused before or after its own checks; thrown inside this file only. */
+/** Why a ticket is rejected before or after its own checks; thrown in this file only. */
 class Unusable extends Error {}
 
 export function createTicketAuthenticator(deps: {
   readonly binding: BindingReader;
-  readonly desk: Pick<AdmissionDesk, 'admitTicket' | 'admitTicketNow'>;
+  readonly claimOnce: Pick<ClaimOnce, 'ticket'>;
   readonly isFresh: FreshnessCheck;
+  readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<CountedLog, 'warn'>;
 }): TicketAuthenticator {
-  const { desk, isFresh, clock, logger } = deps;
+  const { claimOnce, isFresh, commit, clock, logger } = deps;
 
-  const read = <Op extends TicketOp>(op: Op, token: string | undefined): Read<Op> => {
+  const read = <Op extends TicketOp>(op: Op, token: string | undefined): VerifiedTicket<Op> => {
     const binding = deps.binding();
     if (token === undefined) throw new Unusable('missing_or_repeated');
     if (binding === undefined) throw new Unusable('not_bound');
-    const keys = ticketKeysOf(binding);
+    let keyId = '';
     const ticket = verifyTicket(token, {
       op,
       issuer: binding.serviceBaseUrl,
       audience: binding.webhookId,
-      keyFor: keys.keyFor,
+      // A pending key signs no tickets (PROTOCOL.md section 5.1).
+      keyFor: (kid) => {
+        keyId = kid;
+        const key = binding.keyFor(kid);
+        return key?.state === 'pending' ? undefined : key?.secret;
+      },
       nowMs: clock.now(),
     });
     const untilMs = ticketClaimUntil(ticket) * 1000;
     const stale = isFresh(ticket.iat, untilMs);
     if (stale !== undefined) throw new Unusable(stale);
-    return { ticket, keyId: keys.usedKeyId(), untilMs };
+    return { ticket, claimNow: () => claimOnce.ticket({ keyId, jti: ticket.jti, untilMs }) };
   };
 
   const refuse = (op: TicketOp, reason: string, cause?: unknown): Error => {
@@ -81,7 +116,7 @@ export function createTicketAuthenticator(deps: {
       cause,
     });
   };
-  const readOrRefuse = <Op extends TicketOp>(op: Op, token: string | undefined): Read<Op> => {
+  const verify = <Op extends TicketOp>(op: Op, token: string | undefined): VerifiedTicket<Op> => {
     try {
       return read(op, token);
     } catch (error) {
@@ -93,35 +128,12 @@ export function createTicketAuthenticator(deps: {
 
   return {
     authenticate: async (op, token) => {
-      const { ticket, keyId, untilMs } = readOrRefuse(op, token);
-      if (op === 'proxy') return ticket;
-      const admission = await desk.admitTicket({ keyId, jti: ticket.jti, untilMs });
-      if (admission !== 'admitted') throw refuse(op, admission);
+      const { ticket, claimNow } = verify(op, token);
+      const outcome = await commit.run(claimNow);
+      if (outcome !== 'claimed') throw refuse(op, outcome);
       return ticket;
     },
-    verify: (op, token) => {
-      const { ticket, keyId, untilMs } = readOrRefuse(op, token);
-      return { ticket, useNow: () => desk.admitTicketNow({ keyId, jti: ticket.jti, untilMs }) };
-    },
+    verify,
     refuse,
-  };
-}
-
-/**
- * The keys tickets may be signed with: a pending key is none (protocol section 5.1). Remembers which one was asked
- * for, since the claim checks that it still stands.
- */
-function ticketKeysOf(binding: Binding): {
-  keyFor(kid: string): Uint8Array | undefined;
-  usedKeyId(): string;
-} {
-  let used = '';
-  return {
-    keyFor: (kid) => {
-      used = kid;
-      const key = binding.keyFor(kid);
-      return key?.state === 'pending' ? undefined : key?.secret;
-    },
-    usedKeyId: () => used,
   };
 }

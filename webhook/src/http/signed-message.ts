@@ -1,11 +1,30 @@
 import type { IncomingMessage } from 'node:http';
 import { type SignedMessage, authorityOf, headerPairs, signedPath } from '@svault/shared';
+import type { RequestHandler } from 'express';
+
+/** Every path of this webhook begins like this. */
+const OWN_PATH = /^\/(?:v1\/|bind|healthz|readyz)/;
 
 /**
- * What a signature of this request has to cover (protocol section 3). The authority is the configured one, since
- * tunnels rewrite `Host`; the path is the configured prefix and the endpoint's path as it was sent, nothing decoded.
+ * Removes the path of the webhook's public address from a request's target, for a webhook that is reached directly
+ * under an address with a path (PROTOCOL.md section 3). Behind a proxy that strips the path nothing is left to do: if
+ * no path of this webhook would remain, as of `/v1/health` under an address that ends in `/v1`, it is no prefix.
  *
- * @param req with the prefix of the public address already taken off its target (see strip-prefix.ts)
+ * @param pathPrefix empty, or `/…` without trailing slash
+ */
+export function stripPrefix(pathPrefix: string): RequestHandler {
+  return (req, _res, next) => {
+    const rest = req.url.slice(pathPrefix.length);
+    if (req.url.startsWith(`${pathPrefix}/`) && OWN_PATH.test(rest)) req.url = rest;
+    next();
+  };
+}
+
+/**
+ * What a request's signature must cover (PROTOCOL.md section 3). The authority is the configured one, since tunnels
+ * rewrite `Host`; the path is the configured prefix and the endpoint's path as it was sent, nothing decoded.
+ *
+ * @returns a function of a request whose target {@link stripPrefix} has handled, and of its body
  */
 export function createSignedMessageReader(
   webhookUrl: string,
@@ -13,19 +32,15 @@ export function createSignedMessageReader(
   const authority = authorityOf(webhookUrl);
   const prefix = signedPath(webhookUrl, '');
   return (req, body) => {
-    const { path, query } = splitTarget(req.url ?? '');
+    const { url: target = '', method = '', rawHeaders } = req;
+    const queryAt = target.includes('?') ? target.indexOf('?') : target.length;
     return {
-      method: req.method ?? '',
+      method,
       authority,
-      path: prefix + path,
-      query,
-      headers: headerPairs(req.rawHeaders),
+      path: prefix + target.slice(0, queryAt),
+      query: target.slice(queryAt),
+      headers: headerPairs(rawHeaders),
       body,
     };
   };
-}
-
-function splitTarget(target: string): { readonly path: string; readonly query: string } {
-  const at = target.indexOf('?');
-  return at < 0 ? { path: target, query: '' } : { path: target.slice(0, at), query: target.slice(at) };
 }

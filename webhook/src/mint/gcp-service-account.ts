@@ -3,9 +3,13 @@ import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SealedMinter } from '../vault/record.ts';
 import { signingKey } from '../vault/signing-key.ts';
-import { askProvider } from './ask-provider.ts';
-import { listedReason } from './mint-failure.ts';
-import { type MinterTools, type NewCredential, mintedTextSchema } from './minting.ts';
+import {
+  type MinterTools,
+  type NewCredential,
+  askProvider,
+  listedReason,
+  mintedTextSchema,
+} from './minter.ts';
 
 const TOKEN_URI = 'https://oauth2.googleapis.com/token';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

@@ -3,9 +3,7 @@ import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SealedMinter } from '../vault/record.ts';
 import { signingKey } from '../vault/signing-key.ts';
-import { askProvider } from './ask-provider.ts';
-import { mintFailed } from './mint-failure.ts';
-import { type MinterTools, type NewCredential, mintedTextSchema } from './minting.ts';
+import { type MinterTools, type NewCredential, askProvider, mintFailed, mintedTextSchema } from './minter.ts';
 
 const API_URL = 'https://api.github.com';
 /** GitHub's advice against clocks that differ, and less than its 10 minutes. */

@@ -1,28 +1,30 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { AppError, type Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
-import { PROVIDER_CALL_MS } from '../provider/provider-bounds.ts';
-import type { Mint } from '../vault/current-credential.ts';
+import { PROVIDER_CALL_MS } from '../refresh/provider-call.ts';
 import type { SealedMinter } from '../vault/record.ts';
 import type { OpenRecord } from '../vault/vault.ts';
-import { mintAwsCredentials } from './aws-sts.ts';
+import { type StsEndpoint, mintAwsCredentials } from './aws-sts.ts';
 import { mintGcpToken } from './gcp-service-account.ts';
 import { mintGithubToken } from './github-app.ts';
 import { type MintedFor, createMintedCache } from './minted-cache.ts';
-import type { NewCredential } from './minting.ts';
-import type { StsEndpoint } from './sts-endpoint.ts';
+import type { Minted, NewCredential } from './minter.ts';
 import { totpCode } from './totp.ts';
 
-/** Mints, and keeps for a while what was minted. */
-export interface KeptMint extends Mint {
-  /** Drops what nobody can ask for any more; to be called now and then. */
+/** Credentials that are made on demand (PROTOCOL.md section 5.5). */
+export interface Mint {
+  /** Whether this record's `accessToken` is made, and not stored. */
+  makes(record: OpenRecord): boolean;
+  /** A TOTP code, or what was minted for this caller and has more than a third of its lifetime left. */
+  atHand(record: OpenRecord, caller: string): Minted | undefined;
+  /** @throws AppError MINT_FAILED, PROVIDER_TIMEOUT */
+  obtain(record: OpenRecord, caller: string): Promise<Minted>;
+  /** Evicts expired entries and those of replaced records; call it regularly. */
   tidy(liveVersion: (serviceName: string) => number | undefined): void;
 }
 
 /**
- * Every kind of credential that is made on demand (protocol section 5.5).
- *
- * @param deps.sts unless the region's public endpoint is to be used
+ * @param deps.sts undefined for the region's public endpoint
  * @param deps.timeoutMs for one call, 8 s unless given
  */
 export function createMint(deps: {
@@ -31,7 +33,7 @@ export function createMint(deps: {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
   readonly timeoutMs?: number;
-}): KeptMint {
+}): Mint {
   const { egress, sts, clock, logger, timeoutMs = PROVIDER_CALL_MS } = deps;
   const tools = { egress, clock, timeoutMs };
   const cache = createMintedCache({ clock });
@@ -39,27 +41,15 @@ export function createMint(deps: {
   const mint = (minter: SealedMinter, key: Secret, caller: string): Promise<NewCredential> => {
     switch (minter.type) {
       case 'aws-sts':
-        return mintAwsCredentials(
-          { ...tools, ...(sts !== undefined && { egress: sts.egress }) },
-          minter,
-          key,
-          {
-            endpoint: sts?.url,
-            caller,
-          },
-        );
+        return mintAwsCredentials({ ...tools, egress: sts?.egress ?? egress }, minter, key, {
+          endpoint: sts?.url,
+          caller,
+        });
       case 'gcp-service-account':
         return mintGcpToken(tools, minter, key);
       case 'github-app':
         return mintGithubToken(tools, minter, key);
     }
-  };
-
-  /** The caller is not told why; the operator, whose provider it is, has to be. */
-  const logFailure = (serviceName: string, minter: SealedMinter['type'], error: unknown): void => {
-    if (!(error instanceof AppError)) return;
-    const { reason } = error;
-    logger.warn({ serviceName, minter, reason }, 'a credential could not be minted');
   };
 
   const atHand: Mint['atHand'] = (record, caller) => {
@@ -79,7 +69,12 @@ export function createMint(deps: {
       if (minter === undefined) throw new RangeError('this record is not made on demand');
       return cache.obtain(mintedFor(record, caller), () =>
         mint(minter, seedOf(record), caller).catch((error: unknown) => {
-          logFailure(record.serviceName, minter.type, error);
+          // The caller is not told the reason; the operator, whose provider it is, needs it.
+          if (error instanceof AppError) {
+            const { serviceName } = record;
+            const reason = error.reason;
+            logger.warn({ serviceName, minter: minter.type, reason }, 'a credential could not be minted');
+          }
           throw error;
         }),
       );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock, Secret } from '@svault/shared';
 import { type MintedFor, createMintedCache } from './minted-cache.ts';
-import type { NewCredential } from './minting.ts';
+import type { NewCredential } from './minter.ts';
 
 const START = 1_800_000_000_000;
 const WHOM: MintedFor = { serviceName: 'aws', version: 1, caller: 'agt_a' };

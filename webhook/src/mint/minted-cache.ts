@@ -1,8 +1,7 @@
 import { type Clock, formatTime } from '@svault/shared';
-import type { Minted } from '../vault/current-credential.ts';
-import type { NewCredential } from './minting.ts';
+import type { Minted, NewCredential } from './minter.ts';
 
-/** For whom something was minted, of what. */
+/** The record and the caller of a minted credential. */
 export interface MintedFor {
   readonly serviceName: string;
   readonly version: number;
@@ -10,18 +9,18 @@ export interface MintedFor {
   readonly caller: string;
 }
 
-/** Minted credentials, in memory alone, until two thirds of their life are over. */
+/** Minted credentials, in memory alone, for two thirds of their lifetime. */
 export interface MintedCache {
   atHand(whom: MintedFor): Minted | undefined;
-  /** What is at hand, else what `mint` makes: one call of it, however many wait. A failure is not kept. */
+  /** The cached credential, otherwise the result of `mint`: one call for all concurrent callers. A failure is not cached. */
   obtain(whom: MintedFor, mint: () => Promise<NewCredential>): Promise<Minted>;
-  /** Drops what is too old, and what was minted of a version that is not the live one any more. */
+  /** Evicts expired entries, and those of versions that are no longer live. */
   tidy(liveVersion: (serviceName: string) => number | undefined): void;
 }
 
-/** More than these would be a caller for every second; whoever was not heard of for longest is minted for anew. */
+/** Beyond it the least recently used entries are evicted. */
 const MAX_KEPT = 10_000;
-/** A provider may give tokens of 64 KiB, and a service that is broken into may name as many callers as it likes. */
+/** A provider may give tokens of 64 KiB, and a compromised control plane may name any number of callers. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const FRESH_PART = 2 / 3;
 
@@ -30,13 +29,13 @@ interface Kept {
   readonly minted: Minted;
   readonly fromMs: number;
   readonly untilMs: number;
-  /** The same on the monotonic clock: each of the two ends what the other, set back or standing still, would keep. */
+  /** The same on the monotonic clock: the entry expires by the earlier of the two, since the wall clock may be set back. */
   readonly untilMonotonicMs: number;
 }
 
 /**
- * @param options.maxKept how many are kept at a time
- * @param options.maxCharacters how long they are together
+ * @param options.maxKept entries at a time
+ * @param options.maxCharacters of all their tokens together
  */
 export function createMintedCache(options: {
   readonly clock: Clock;
@@ -44,7 +43,7 @@ export function createMintedCache(options: {
   readonly maxCharacters?: number;
 }): MintedCache {
   const { clock, maxKept = MAX_KEPT, maxCharacters = MAX_CHARACTERS } = options;
-  /** The one used last stands last. */
+  /** In the order of last use. */
   const kept = new Map<string, Kept>();
   let characters = 0;
   const underWay = new Map<string, Promise<Minted>>();
@@ -79,7 +78,7 @@ export function createMintedCache(options: {
   };
 
   const make = async (whom: MintedFor, mint: () => Promise<NewCredential>): Promise<Minted> => {
-    // Before the call: the life of what it gives has begun by its end.
+    // Before the call: the credential's lifetime begins during it.
     const fromMs = clock.now();
     const fromMonotonicMs = clock.monotonic();
     const { accessToken, expiryMs } = await mint();
@@ -103,7 +102,7 @@ export function createMintedCache(options: {
       return waiting;
     },
     tidy: (liveVersion) => {
-      // One look for each name: thousands of callers may have something of a few.
+      // Once for each name: thousands of callers may share a few.
       const names = new Set([...kept.values()].map(({ whom }) => whom.serviceName));
       const live = new Map([...names].map((name) => [name, liveVersion(name)]));
       for (const [key, entry] of kept)

@@ -1,8 +1,8 @@
 import { AssumeRoleCommand, type Credentials, GetSessionTokenCommand, STSClient } from '@aws-sdk/client-sts';
 import { type HttpHandler, HttpResponse } from '@smithy/protocol-http';
 import type { Secret } from '@svault/shared';
-import { PROVIDER_ANSWER_BYTES } from '../provider/provider-bounds.ts';
-import type { MinterTools } from './minting.ts';
+import { PROVIDER_ANSWER_BYTES } from '../refresh/provider-call.ts';
+import type { MinterTools } from './minter.ts';
 
 /** One call of STS; nothing of it comes from anywhere else. */
 interface StsCall {

@@ -13,30 +13,29 @@ import { refusal } from '../errors.ts';
 export type UpstreamAnswer = AnswerHead;
 
 export type UpstreamCall = Omit<EgressStream, 'headTimeoutMs' | 'idleTimeoutMs' | 'signal'> & {
-  /** How long whoever asked has been waiting already, for a refresh for instance. */
+  /** How long the caller has been waiting already, for a refresh for instance. */
   readonly waitedMs: number;
-  /** Of whoever asked: ends the call once they are gone. */
+  /** Aborted when the caller has disconnected. */
   readonly signal: AbortSignal;
 };
 
-/** How long an upstream may keep a caller waiting. */
-export interface Patience {
-  /** For the head of its answer, together with what went on before. */
+interface Timeouts {
+  /** For the head of the upstream's answer, including what the caller waited for before. */
   readonly headMs: number;
   /** Between two pieces of its body. */
   readonly idleMs: number;
 }
 
-/** The service waits 30 s for a head, then takes the webhook for gone (protocol section 2): it has to be told before. */
-const PATIENCE: Patience = { headMs: 28_000, idleMs: 5 * 60_000 };
-/** Whatever went on before. */
+/** The control plane waits 30 s for a head (PROTOCOL.md section 2), so the webhook must answer before. */
+const TIMEOUTS: Timeouts = { headMs: 28_000, idleMs: 5 * 60_000 };
+/** Left for the upstream, however long the caller waited before. */
 const MIN_HEAD_MS = 1_000;
 
 /**
- * Calls an upstream and hands its answer on as it comes, without the fields that do not travel.
+ * Calls an upstream and streams its answer, without the fields that end here.
  *
- * Resolves when all of it is handed on, and also when it broke after its head: what takes it is destroyed then, so that
- * nobody takes the piece for the whole. Resolves, too, when whoever asked went away.
+ * Resolves when the whole answer was passed on, when it broke after its head (its stream to the caller is destroyed
+ * then, so that a part is not taken for the whole), and when the caller disconnected.
  *
  * @throws AppError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take` was
  *   called
@@ -47,13 +46,13 @@ type Scrub = (fields: AnswerHead['fields']) => AnswerHead['fields'];
 
 export function createForward(deps: {
   readonly egress: Pick<Egress, 'stream'>;
-  readonly patience?: Patience;
+  readonly timeouts?: Timeouts;
 }): Forward {
-  const { egress, patience = PATIENCE } = deps;
+  const { egress, timeouts = TIMEOUTS } = deps;
   return async ({ waitedMs, ...call }, scrub, take) => {
     let begun = false;
     try {
-      const times = { headTimeoutMs: headTimeLeft(patience, waitedMs), idleTimeoutMs: patience.idleMs };
+      const times = { headTimeoutMs: headTimeLeft(timeouts, waitedMs), idleTimeoutMs: timeouts.idleMs };
       await egress.stream({ ...call, ...times }, ({ status, fields }) => {
         const taker = take({ status, fields: scrub(answerFieldsThatTravel(fields)) });
         begun = true;
@@ -66,11 +65,11 @@ export function createForward(deps: {
   };
 }
 
-/** How long an upstream may take for its head when so much time is gone already. */
-export const headTimeLeft = ({ headMs }: Pick<Patience, 'headMs'>, waitedMs: number): number =>
+/** How long an upstream may take for its head after the caller waited this long. */
+export const headTimeLeft = ({ headMs }: Pick<Timeouts, 'headMs'>, waitedMs: number): number =>
   Math.min(headMs, Math.max(headMs - waitedMs, MIN_HEAD_MS));
 
-/** Without the failure itself as its cause: that of a broken answer quotes it, with what the upstream echoed. */
+/** Has no `cause`: the error of a broken answer quotes it, and so the credential that the upstream may echo. */
 function refusalOf(error: unknown): unknown {
   if (error instanceof EgressRefused)
     return refusal('DESTINATION_NOT_ALLOWED', 'this destination may not be called', {

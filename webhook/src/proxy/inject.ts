@@ -1,14 +1,29 @@
-import { fillMarkers, isFieldValue, markersIn } from '@svault/shared';
+import {
+  type HeaderPairs,
+  type ProxyTicket,
+  fillMarkers,
+  isFieldValue,
+  isShortSecret,
+  markersIn,
+  requestFieldsThatTravel,
+  withInjectedFields,
+} from '@svault/shared';
+import { type ProxyConfig, allowedHostFor } from '@svault/shared/schemas';
+import type { CurrentCredential } from '../delivery/current-credential.ts';
+import { refusal } from '../errors.ts';
+import type { OpenRecord } from '../vault/vault.ts';
+import { destinationMessage, destinationProblem } from './destination.ts';
+import type { UpstreamCall } from './forward.ts';
 
-/** Of all templates together: more than any credential needs, and markers multiply what is put in. */
+/** Of all templates together: no credential needs more, and each marker repeats the credential. */
 const MAX_CHARACTERS = 128 * 1024;
 
-export type Headers = ReadonlyMap<string, string>;
+type Headers = ReadonlyMap<string, string>;
 
 /**
- * What the templates come to with the credential in the place of their markers (protocol section 5.6).
+ * Fills the markers of the templates with the credential (PROTOCOL.md section 5.6).
  *
- * @returns values by names in lower case; undefined where one would be no legal field value, or all together too large
+ * @returns values by lower-case names; undefined if one is no legal field value, or all together are too long
  */
 export function injectToken(
   headerTemplates: Readonly<Record<string, string>>,
@@ -24,4 +39,76 @@ export function injectToken(
     headers.set(name.toLowerCase(), value);
   }
   return headers;
+}
+
+/** What may be sent, and where. */
+export interface PreparedCall {
+  readonly config: ProxyConfig;
+  readonly version: number;
+  /** Only to find it again in the answer. */
+  readonly token: string;
+  readonly headers: Headers;
+}
+
+/**
+ * Checks the destination once more and fills the templates: while a provider or minter was called, the owner may have
+ * stored the credential again, for other hosts.
+ *
+ * @throws AppError DESTINATION_NOT_ALLOWED, NOT_INJECTABLE
+ */
+export function prepareInjection(
+  config: ProxyConfig,
+  { record, accessToken }: CurrentCredential,
+): PreparedCall {
+  mustAllowDestination(config, record);
+  const token = accessToken.reveal();
+  if (record.settings.allowShortSecret !== true && isShortSecret(token))
+    throw refusal(
+      'NOT_INJECTABLE',
+      'The credential has less than 80 bits, so that those who use the proxy could find it out. Store it again with `allowShortSecret: true` to accept that.',
+      { reason: 'short_secret' },
+    );
+  const headers = injectToken(config.headerTemplates, token);
+  if (headers === undefined)
+    throw refusal('NOT_INJECTABLE', 'the credential cannot stand in a header as the proxy asks for it');
+  return { config, version: record.version, token, headers };
+}
+
+/** @throws AppError DESTINATION_NOT_ALLOWED */
+export function mustAllowDestination(config: ProxyConfig, { settings }: OpenRecord): void {
+  const problem = destinationProblem(config, settings);
+  if (problem === undefined) return;
+  // The log names the missing entry; the control plane decides what the agent is told.
+  const reason = problem === 'host' ? `host: ${allowedHostFor(new URL(config.upstreamUrl))}` : problem;
+  throw refusal('DESTINATION_NOT_ALLOWED', destinationMessage(problem, config), { reason });
+}
+
+/** The agent's request as the upstream gets it: its own fields, without those that end here, and the injected ones. */
+export function upstreamCall(
+  request: {
+    readonly ticket: ProxyTicket;
+    readonly fields: HeaderPairs;
+    readonly body: Uint8Array;
+    readonly signal: AbortSignal;
+  },
+  { config, headers: injected }: PreparedCall,
+): Omit<UpstreamCall, 'waitedMs'> {
+  const { ticket, fields, body, signal } = request;
+  const headers = new Map<string, string>();
+  for (const [name, value] of requestFieldsThatTravel(fields)) {
+    // RFC 9110 section 5.3: lines of one name are one list.
+    const former = headers.get(name);
+    headers.set(name, former === undefined ? value : `${former}, ${value}`);
+  }
+  return {
+    method: ticket.htm,
+    url: config.upstreamUrl,
+    headers: {
+      ...Object.fromEntries(withInjectedFields([...headers], [...injected])),
+      'accept-encoding': 'identity',
+    },
+    ...(body.byteLength > 0 && { body }),
+    partition: ticket.prx,
+    signal,
+  };
 }

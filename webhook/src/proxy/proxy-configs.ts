@@ -3,9 +3,20 @@ import { canonicalJson } from '@svault/server-kit/hash-chain';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { refusal } from '../errors.ts';
-import type { ProxyConfigStore } from './proxy-config-store.ts';
 
-export type NewProxyConfig = Omit<ProxyConfig, 'version'>;
+/** Proxies' configurations. Calls are synchronous; writing ones take part in the open transaction. */
+export interface ProxyConfigStore {
+  get(proxyId: string): ProxyConfig | undefined;
+  /** In the order of ids; the first page comes after `''`. */
+  page(query: { readonly after: string; readonly limit: number }): readonly ProxyConfig[];
+  /** Greater than every version this id ever had, after deletion too. */
+  nextVersion(proxyId: string): number;
+  /** Writes a config over a former one of its id. */
+  put(config: ProxyConfig): void;
+  delete(proxyId: string): void;
+}
+
+type NewProxyConfig = Omit<ProxyConfig, 'version'>;
 
 /** The configurations of proxies, as the service wrote them; they hold no secret (protocol section 5.3). */
 export interface ProxyConfigs {

@@ -1,70 +1,69 @@
 import { type Clock, Secret, randomToken } from '@svault/shared';
 import type { RefreshLease, RefreshOutcome } from '@svault/shared/schemas';
 import { refusal } from '../errors.ts';
+import type { SlidingWindow } from '../sliding-window.ts';
 import type { SealedProvider } from '../vault/record.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { CallLimit } from './call-limit.ts';
-import type { RefreshMarks } from '../vault/refresh-marks.ts';
+import type { RefreshMarks } from '../vault/record-store.ts';
 import type { RefreshOnce, RefreshResult } from './refresh-once.ts';
-import { refreshRefusal } from './refresh.ts';
-import { isRefreshable } from './grant.ts';
-import type { ClientAuthentication } from './token-request.ts';
-import type { Turn, Turns } from './turns.ts';
+import { isRefreshable, refreshRefusal } from './refresh.ts';
+import type { ClientAuthentication } from './provider-call.ts';
+import type { TokenLock, TokenLocks } from './token-locks.ts';
 
-/** The two phases of `POST /v1/refresh` (protocol section 7): the service authenticates, the webhook calls. */
+/** The two phases of `POST /v1/refresh` (PROTOCOL.md section 7): the control plane authenticates, the webhook calls. */
 export interface Leases {
   /** @throws AppError NOT_FOUND, NOT_REFRESHABLE, REAUTH_NEEDED, RATE_LIMITED, REFRESH_BUSY, the last two with `retryAfter` */
   get(serviceName: string): RefreshLease;
   /**
-   * Refreshes under a lease, once: the same call again answers what the first one did.
+   * Refreshes under a lease, once: a repeated call gets the answer of the first.
    *
-   * @throws AppError LEASE_EXPIRED; INVALID_REQUEST where the client authentication is missing, which leaves the lease
+   * @throws AppError LEASE_EXPIRED; INVALID_REQUEST if the client authentication is missing, which leaves the lease
    */
   update(leaseId: string, authentication: ClientAuthentication): Promise<RefreshOutcome>;
 }
 
-/** Protocol section 7. */
+/** PROTOCOL.md section 7. */
 const LEASE_SECONDS = 30;
-/** Protocol section 7: so long an `update` may come again. */
+/** PROTOCOL.md section 7: how long an `update` may be repeated. */
 const RECORDED_MS = 5 * 60_000;
 
 interface Lease {
   readonly serviceName: string;
-  /** Of the record: another one may name another provider. */
+  /** Of the record: another version may name another provider. */
   readonly version: number;
   readonly provider: SealedProvider;
-  /** Whether the record itself has what the client authenticates by. */
+  /** Whether the record has the client's secret. */
   readonly hasSecret: boolean;
-  readonly turn: Turn;
+  readonly lock: TokenLock;
   outcome: Promise<RefreshOutcome> | undefined;
-  /** Monotonic; once the outcome is there. */
+  /** Monotonic; set with the outcome. */
   endedAtMs: number | undefined;
 }
 
 export function createLeases(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly marks: Pick<RefreshMarks, 'get'>;
-  readonly limit: Pick<CallLimit, 'retryAfterSeconds'>;
-  readonly turns: Turns;
+  readonly limit: Pick<SlidingWindow, 'retryAfterSeconds'>;
+  readonly locks: TokenLocks;
   readonly once: RefreshOnce;
   readonly clock: Pick<Clock, 'monotonic'>;
 }): Leases {
-  const { vault, marks, limit, turns, once, clock } = deps;
+  const { vault, marks, limit, locks, once, clock } = deps;
   const leases = new Map<string, Lease>();
 
-  const isForgotten = ({ turn, outcome, endedAtMs }: Lease): boolean =>
+  const isForgotten = ({ lock, outcome, endedAtMs }: Lease): boolean =>
     outcome === undefined
-      ? turn.isOver()
+      ? lock.hasEnded()
       : endedAtMs !== undefined && clock.monotonic() >= endedAtMs + RECORDED_MS;
-  const sweep = (): void => {
+  const evictExpired = (): void => {
     for (const [id, lease] of leases) if (isForgotten(lease)) leases.delete(id);
   };
 
   const refreshUnder = async (lease: Lease, given: ClientAuthentication): Promise<RefreshOutcome> => {
-    const { serviceName, version, turn } = lease;
+    const { serviceName, version, lock } = lease;
     try {
       const record = vault.open(serviceName);
-      // What the service gave is for the provider of the record it asked about, and for no other (REF-15).
+      // The client authentication is for the provider of the record in the lease, and for no other (REF-15).
       if (record?.version !== version) throw leaseExpired();
       const sealed = record.secret.reveal().clientSecret;
       const clientSecret = given.clientSecret ?? (sealed === undefined ? undefined : new Secret(sealed));
@@ -72,13 +71,13 @@ export function createLeases(deps: {
       return outcomeOf(await once.run(record, { cause: 'lease', authentication }));
     } finally {
       lease.endedAtMs = clock.monotonic();
-      turn.release();
+      lock.release();
     }
   };
 
   return {
     get: (serviceName) => {
-      sweep();
+      evictExpired();
       const record = vault.open(serviceName);
       if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
       const { version, settings, secret } = record;
@@ -89,15 +88,15 @@ export function createLeases(deps: {
         throw refreshRefusal({ outcome: 'reauth_needed' });
       const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
       if (retryAfterSeconds !== undefined) throw refreshRefusal({ outcome: 'limited', retryAfterSeconds });
-      const turn = turns.takeFor(serviceName, LEASE_SECONDS * 1000);
-      if ('busySeconds' in turn) {
-        const details = { retryAfter: turn.busySeconds };
+      const lock = locks.tryLock(serviceName, LEASE_SECONDS * 1000);
+      if ('busySeconds' in lock) {
+        const details = { retryAfter: lock.busySeconds };
         throw refusal('REFRESH_BUSY', 'the credential is being refreshed', { details });
       }
       const leaseId = randomToken();
       const hasSecret = secret.reveal().clientSecret !== undefined;
       const fresh = { outcome: undefined, endedAtMs: undefined };
-      leases.set(leaseId, { serviceName, version, provider, hasSecret, turn, ...fresh });
+      leases.set(leaseId, { serviceName, version, provider, hasSecret, lock, ...fresh });
       const { tokenUrl, clientId, authMethod, scope } = provider;
       return {
         leaseId,
@@ -115,9 +114,9 @@ export function createLeases(deps: {
       if (lease.outcome !== undefined) return lease.outcome;
       const missing = missingOf(lease, authentication);
       if (missing !== undefined) throw refusal('INVALID_REQUEST', `${missing} is missing`);
-      lease.turn.keep();
+      lease.lock.keep();
       lease.outcome = refreshUnder(lease, authentication);
-      // Without an outcome there is nothing to record: the service begins anew.
+      // Without an outcome there is nothing to repeat: the control plane gets a new lease.
       lease.outcome.catch(() => leases.delete(leaseId));
       return lease.outcome;
     },

@@ -2,20 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import type { RefreshAccepted, RefreshDone, RefreshNotify } from '@svault/shared/schemas';
 import { refusal } from '../errors.ts';
-import { PROVIDER_CALL_MS } from '../provider/provider-bounds.ts';
+import type { SlidingWindow } from '../sliding-window.ts';
+import type { RefreshMarks } from '../vault/record-store.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
-import type { CallLimit } from './call-limit.ts';
-import type { RefreshMarks } from '../vault/refresh-marks.ts';
+import { PROVIDER_CALL_MS } from './provider-call.ts';
 import type { RefreshResult } from './refresh-once.ts';
-import { type Refresh, refreshNeeded, refreshRefusal } from './refresh.ts';
-import { isRefreshable } from './grant.ts';
+import { type Refresh, isRefreshable, mustBeRefreshedHere, refreshRefusal } from './refresh.ts';
 
-/** Longer than a provider call, shorter than the service waits (protocol section 2: 10 s). */
+/** Longer than a provider call, shorter than the control plane waits (PROTOCOL.md section 2: 10 s). */
 const WAIT_MS = PROVIDER_CALL_MS + 1_000;
 
 /**
- * What the service is answered when it says that a token needs a refresh (protocol section 7). `expiring` is accepted at
- * once; for `expired` and `manual` it waits, as long as the service does.
+ * Answers the control plane's notice that a token needs a refresh (PROTOCOL.md section 7). It accepts `expiring` at
+ * once; for `expired` and `manual` it waits for the refresh.
  *
  * @throws AppError NOT_FOUND, REAUTH_NEEDED, REFRESH_NEEDED for a mediated provider, RATE_LIMITED with `retryAfter`
  */
@@ -26,27 +25,18 @@ export type NotifyRefresh = (
 export function createNotifyRefresh(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly marks: Pick<RefreshMarks, 'get'>;
-  readonly limit: Pick<CallLimit, 'retryAfterSeconds'>;
+  readonly limit: Pick<SlidingWindow, 'retryAfterSeconds'>;
   readonly refresh: Pick<Refresh, 'own'>;
   readonly logger: Pick<Logger, 'error'>;
 }): NotifyRefresh {
   const { vault, marks, limit, refresh, logger } = deps;
-
-  /** Refusals that need no call. */
-  const refuseNow = ({ serviceName, version, settings }: OpenRecord): void => {
-    if (marks.get(serviceName, version) === 'reauth_needed')
-      throw refreshRefusal({ outcome: 'reauth_needed' });
-    if (settings.provider?.mediated === true) throw refreshNeeded();
-    const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
-    if (retryAfterSeconds !== undefined) throw refreshRefusal({ outcome: 'limited', retryAfterSeconds });
-  };
 
   const doneOf = (result: RefreshResult, serviceName: string): RefreshDone => {
     switch (result.outcome) {
       case 'refreshed':
         return refreshedTo(result.record);
       case 'changed': {
-        // Somebody else has given it a new secret while this one waited.
+        // Another request stored a credential while this one waited.
         const live = vault.open(serviceName);
         return live === undefined ? { outcome: 'not_refreshable' } : refreshedTo(live);
       }
@@ -61,7 +51,10 @@ export function createNotifyRefresh(deps: {
     const record = vault.open(serviceName);
     if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
     if (!isRefreshable(record)) return { outcome: 'not_refreshable' };
-    refuseNow(record);
+    mustBeRefreshedHere(record, marks);
+    const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
+    if (retryAfterSeconds !== undefined) throw refreshRefusal({ outcome: 'limited', retryAfterSeconds });
+
     const result = refresh.own(serviceName, record.version, 'notify');
     const waited = new AbortController();
     const tooLong = delay(reason === 'expiring' ? 0 : WAIT_MS, undefined, {
@@ -71,7 +64,7 @@ export function createNotifyRefresh(deps: {
     try {
       const done = await Promise.race([result, tooLong]);
       if (done !== undefined) return doneOf(done, serviceName);
-      // Nobody waits for it any longer; whoever needs the token asks anew.
+      // The refresh continues without a caller that waits for it.
       result.catch((error: unknown) => logger.error({ err: error }, 'a refresh failed'));
       return { accepted: true };
     } finally {

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '@svault/shared';
 import type { EgressRequest } from '@svault/shared/egress';
-import { callProvider } from './provider-call.ts';
-import { readTokenAnswer } from './token-answer.ts';
-import { refreshRequest } from './token-request.ts';
+import { callProvider, readTokenAnswer, refreshRequest } from './provider-call.ts';
 
 const PROVIDER = { tokenUrl: 'https://p.test/token', clientId: 'a client', mediated: false } as const;
 const TOKEN = new Secret('rt+/=');

@@ -1,56 +1,53 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
-import { type Clock, Secret } from '@svault/shared';
+import { type Clock, Secret, formatTime } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
+import type { SlidingWindow } from '../sliding-window.ts';
+import type { RefreshMarks } from '../vault/record-store.ts';
+import type { RecordDraft } from '../vault/record.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
-import type { CallLimit } from './call-limit.ts';
-import { callProvider } from './provider-call.ts';
-import type { RefreshMarks } from '../vault/refresh-marks.ts';
-import { hasSameGrant } from './grant.ts';
-import { refreshedDraft } from './refreshed-draft.ts';
-import type { ProviderAnswer } from './token-answer.ts';
-import type { ClientAuthentication } from './token-request.ts';
-import { stopping } from './turns.ts';
+import { type ClientAuthentication, type TokenPair, callProvider } from './provider-call.ts';
+import { stopping } from './token-locks.ts';
 
-/** Who or what wanted a refresh: somebody who needed the token, the service, or the start after a kill. */
+/** What wanted a refresh: a use of the token, the control plane (`notify`, `lease`), or the start after a kill. */
 export type RefreshCause = 'use' | 'notify' | 'lease' | 'start';
 
 export type RefreshResult =
   | { readonly outcome: 'refreshed'; readonly record: OpenRecord }
-  /** The refresh token is not good: nobody is called again until the secret is stored anew. */
+  /** The provider rejected the refresh token: no call is made again until the owner stores the credential again. */
   | { readonly outcome: 'reauth_needed' }
   | { readonly outcome: 'failed'; readonly code: 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT' }
-  /** Nobody was called: the token had its calls for this hour. */
+  /** No call was made: the token reached its limit of calls an hour. */
   | { readonly outcome: 'limited'; readonly retryAfterSeconds: number }
-  /** Another version is live by now, or none. */
+  /** Another version is live, or none. */
   | { readonly outcome: 'changed' };
 
-/** One refresh, for who has the turn of the token. */
+/** One refresh, by the holder of the token's lock. */
 export interface RefreshOnce {
   /**
-   * Marks the refresh token as one that may be spent, calls the provider, and stores what it answers (protocol section 7).
-   * Each step is on the disk before the next.
+   * Marks the refresh token as one that may be consumed, calls the provider, and stores its answer (PROTOCOL.md
+   * section 7). Each step is on the disk before the next.
    *
    * @param record the live one, refreshable
-   * @throws AppError UNAVAILABLE once it was left; errors of the database
+   * @throws AppError UNAVAILABLE after `leave`; errors of the database
    */
   run(
     record: OpenRecord,
     by: { readonly cause: RefreshCause; readonly authentication?: ClientAuthentication },
   ): Promise<RefreshResult>;
-  /** Stores the pairs that a failing disk did not take. @throws what the disk says */
+  /** Stores the tokens that a failing disk did not take. @throws errors of the database */
   storeUnstored(): Promise<void>;
-  /** Begins nothing new; what is under way goes on. */
+  /** Begins no call; calls under way continue. */
   leave(): void;
-  /** Resolves once no call is under way and everything is stored; to be called after `leave`. @throws what the disk says */
+  /** Resolves once no call is under way and everything is stored; call it after `leave`. @throws errors of the database */
   close(): Promise<void>;
 }
 
-/** A pair that the provider gave for a version of a record. */
-interface Gained {
+/** Tokens that the provider gave for a version of a record. */
+interface NewTokens {
   readonly record: OpenRecord;
-  readonly pair: Extract<ProviderAnswer, { kind: 'pair' }>;
+  readonly pair: TokenPair;
   readonly askedAtMs: number;
   readonly cause: RefreshCause;
 }
@@ -58,7 +55,7 @@ interface Gained {
 export function createRefreshOnce(deps: {
   readonly vault: Pick<Vault, 'describe' | 'openAll' | 'replaceNow'>;
   readonly marks: RefreshMarks;
-  readonly limit: CallLimit;
+  readonly limit: SlidingWindow;
   readonly egress: Pick<Egress, 'request'>;
   readonly audit: Pick<AuditLog, 'appendNow'>;
   readonly commit: GroupCommit;
@@ -66,8 +63,8 @@ export function createRefreshOnce(deps: {
   readonly logger: Pick<Logger, 'warn'>;
 }): RefreshOnce {
   const { vault, marks, limit, egress, audit, commit, clock, logger } = deps;
-  /** The provider has rotated, and this memory is the only place where the new token is. */
-  const unstored = new Set<Gained>();
+  /** The provider has rotated the token, and only this memory holds the new one. */
+  const unstored = new Set<NewTokens>();
 
   const markNow = ({ serviceName, version }: OpenRecord): 'marked' | 'reauth_needed' | 'changed' => {
     if (vault.describe(serviceName)?.version !== version) return 'changed';
@@ -76,8 +73,8 @@ export function createRefreshOnce(deps: {
     return 'marked';
   };
 
-  /** In the place of every version that holds the refresh token which is spent by now, the live one last. */
-  const storeNow = ({ record, pair, askedAtMs, cause }: Gained): RefreshResult => {
+  /** Replaces every version that holds the consumed refresh token, the live one last. */
+  const storeNow = ({ record, pair, askedAtMs, cause }: NewTokens): RefreshResult => {
     const { serviceName, version: from } = record;
     const holders = vault.openAll(serviceName).filter((holder) => hasSameGrant(holder, record));
     const stored = holders.map((holder) => {
@@ -93,9 +90,9 @@ export function createRefreshOnce(deps: {
     return last?.isLive === true ? { outcome: 'refreshed', record: last } : { outcome: 'changed' };
   };
 
-  const storing = new Map<Gained, Promise<RefreshResult>>();
-  /** Once, however many come to it: those who need the token, and the job that tries again. */
-  const store = (gained: Gained): Promise<RefreshResult> => {
+  const storing = new Map<NewTokens, Promise<RefreshResult>>();
+  /** Concurrent callers (uses of the token, and the job that tries again) share one write. */
+  const store = (gained: NewTokens): Promise<RefreshResult> => {
     unstored.add(gained);
     const stored =
       storing.get(gained) ??
@@ -115,7 +112,7 @@ export function createRefreshOnce(deps: {
     cause: RefreshCause,
     code: 'REAUTH_NEEDED' | 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT',
   ): void => {
-    // A version that was purged meanwhile has no place for a mark.
+    // A version that was purged meanwhile takes no mark.
     if (code === 'REAUTH_NEEDED' && marks.get(serviceName, version) !== undefined)
       marks.put({ serviceName, version, state: 'reauth_needed', sinceMs: clock.now() });
     const outcome = code === 'REAUTH_NEEDED' ? 'denied' : 'error';
@@ -152,7 +149,7 @@ export function createRefreshOnce(deps: {
     return { outcome: 'failed', code };
   };
 
-  const ofName = (serviceName: string): readonly Gained[] =>
+  const ofName = (serviceName: string): readonly NewTokens[] =>
     [...unstored].filter(({ record }) => record.serviceName === serviceName);
 
   const refresh: RefreshOnce['run'] = async (record, { cause, authentication }) => {
@@ -167,7 +164,7 @@ export function createRefreshOnce(deps: {
     return outcome === 'marked' ? call(record, cause, authentication) : { outcome };
   };
   const storeUnstored = async (): Promise<void> => {
-    // Each of them is tried: what keeps one from being stored need not keep the others.
+    // Tries all of them: a failure of one does not stop the others.
     const stored = await Promise.allSettled([...unstored].map(store));
     const unwritten = stored.find((one) => one.status === 'rejected');
     if (unwritten !== undefined) throw unwritten.reason;
@@ -177,7 +174,7 @@ export function createRefreshOnce(deps: {
 
   return {
     run: async (record, by) => {
-      // What a provider answers now would find no database to be stored in.
+      // The database closes before the provider's answer could be stored.
       if (left) throw stopping();
       const running = refresh(record, by);
       underWay.add(running);
@@ -192,6 +189,43 @@ export function createRefreshOnce(deps: {
     close: async () => {
       await Promise.allSettled(underWay);
       await storeUnstored();
+    },
+  };
+}
+
+/**
+ * Whether two versions hold one grant: stored twice, or brought back by a restore. A use of its refresh token consumes it
+ * in both. The client's secret is part of the comparison: a caller who stores a refresh token that leaked, without the
+ * secret to use it, must not receive the next one.
+ */
+function hasSameGrant(one: OpenRecord, other: OpenRecord): boolean {
+  const [a, b] = [one.settings.provider, other.settings.provider];
+  const [ours, theirs] = [one.secret.reveal(), other.secret.reveal()];
+  return (
+    a?.tokenUrl === b?.tokenUrl &&
+    a?.clientId === b?.clientId &&
+    ours.refreshToken === theirs.refreshToken &&
+    ours.clientSecret === theirs.clientSecret
+  );
+}
+
+/**
+ * The record after a provider's answer: everything sealed with the former tokens stays.
+ *
+ * @param askedAtMs when the provider was called; the token's lifetime counts from then
+ */
+function refreshedDraft(record: OpenRecord, pair: TokenPair, askedAtMs: number): RecordDraft {
+  const { settings } = record;
+  const former = record.secret.reveal();
+  const { accessToken, refreshToken, expiresInSeconds } = pair;
+  const expiryTime =
+    expiresInSeconds === undefined ? undefined : formatTime(askedAtMs + Math.floor(expiresInSeconds * 1000));
+  return {
+    settings: { ...settings, expiryTime, empty: false },
+    secret: {
+      ...former,
+      accessToken: accessToken.reveal(),
+      refreshToken: refreshToken?.reveal() ?? former.refreshToken,
     },
   };
 }

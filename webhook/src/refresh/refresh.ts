@@ -1,57 +1,51 @@
 import type { FailurePause } from '@svault/server-kit/failure-pause';
-import { type AppError, type WebhookErrorCode } from '@svault/shared';
+import type { AppError, WebhookErrorCode } from '@svault/shared';
 import { refusal } from '../errors.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { RefreshMarks } from '../vault/record-store.ts';
+import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
-import { isRefreshable } from './grant.ts';
-import type { Turns } from './turns.ts';
+import type { TokenLocks } from './token-locks.ts';
 
 /** The webhook's own refreshes. */
 export interface Refresh {
   /**
-   * Refreshes a record with the client authentication that is sealed with it: one call to the provider for all who ask
-   * at the time. Waits for the service's lease, and calls nobody where that has refreshed the record. Who needs the token
-   * at once (cause `use`) is answered with the last failure while a pause holds.
+   * Refreshes a record with the client authentication that is sealed with it: one call to the provider for all
+   * concurrent callers. Waits for the control plane's lease, and makes no call if that has refreshed the record. With
+   * cause `use`, while a pause lasts, the result is the last failure.
    *
-   * @param seenVersion what the caller found too old
-   * @throws AppError UNAVAILABLE at the stop of the program; errors of the database
+   * @param seenVersion the version that the caller found expired
+   * @throws AppError UNAVAILABLE when the program stops; errors of the database
    */
   own(serviceName: string, seenVersion: number, cause: RefreshCause): Promise<RefreshResult>;
-  /** Stores what a failing disk did not take; to be called again and again. */
+  /** Stores what a failing disk did not take; call it repeatedly. */
   storeUnstored(): Promise<void>;
-  /** Nobody waits for a lease any longer, and no call begins; those under way go on. */
+  /** Rejects callers that wait for a lease, and begins no call; calls under way continue. */
   leave(): void;
   /** The same; resolves once the calls under way are stored. */
   close(): Promise<void>;
 }
 
-/** A refresh that failed for no fault of the refresh token. */
+/** A refresh that failed although the refresh token may be valid. */
 type Failure = Extract<RefreshResult, { outcome: 'failed' }>;
 
 const pauseKey = (serviceName: string, version: number): string => `${version} ${serviceName}`;
 
-/** A refresh under way, of one version. */
-interface Flight {
-  readonly version: number;
-  readonly result: Promise<RefreshResult>;
-}
-
 export function createRefresh(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly once: RefreshOnce;
-  readonly turns: Turns;
+  readonly locks: TokenLocks;
   /** By version and name. */
   readonly pause: FailurePause<Failure>;
 }): Refresh {
-  const { vault, once, turns, pause } = deps;
-  const flights = new Map<string, Flight>();
+  const { vault, once, locks, pause } = deps;
+  const running = new Map<string, { readonly version: number; readonly result: Promise<RefreshResult> }>();
 
-  const fly = async (
+  const run = async (
     serviceName: string,
     seenVersion: number,
     cause: RefreshCause,
   ): Promise<RefreshResult> => {
-    const turn = await turns.take(serviceName);
+    const lock = await locks.lock(serviceName);
     try {
       const record = vault.open(serviceName);
       if (record?.version !== seenVersion || !isRefreshable(record)) return { outcome: 'changed' };
@@ -60,25 +54,25 @@ export function createRefresh(deps: {
         pause.note(pauseKey(serviceName, seenVersion), result.outcome === 'failed' ? result : undefined);
       return result;
     } finally {
-      turn.release();
+      lock.release();
     }
   };
 
   const own: Refresh['own'] = (serviceName, seenVersion, cause) => {
-    const underWay = flights.get(serviceName);
+    const underWay = running.get(serviceName);
     if (underWay?.version === seenVersion) return underWay.result;
-    // What becomes of another version says nothing of this one.
+    // The result for another version says nothing about this one.
     const again = (): Promise<RefreshResult> => own(serviceName, seenVersion, cause);
     if (underWay !== undefined) return underWay.result.then(again, again);
     const failure = cause === 'use' ? pause.failureOf(pauseKey(serviceName, seenVersion)) : undefined;
     if (failure !== undefined) return Promise.resolve(failure);
-    const result = fly(serviceName, seenVersion, cause).finally(() => flights.delete(serviceName));
-    flights.set(serviceName, { version: seenVersion, result });
+    const result = run(serviceName, seenVersion, cause).finally(() => running.delete(serviceName));
+    running.set(serviceName, { version: seenVersion, result });
     return result;
   };
 
   const leave = (): void => {
-    turns.close();
+    locks.close();
     once.leave();
   };
   return {
@@ -92,7 +86,26 @@ export function createRefresh(deps: {
   };
 }
 
-/** What a caller is told of a refresh that gave nothing (protocol section 5.4). */
+/** Whether a provider can give a new token, to the webhook or with the control plane's help (PROTOCOL.md section 5.4). */
+export function isRefreshable({ settings }: Pick<OpenRecord, 'settings'>): boolean {
+  return settings.provider !== undefined && settings.hasRefreshToken;
+}
+
+/**
+ * Rejects a refresh that the webhook cannot make itself.
+ *
+ * @throws AppError REAUTH_NEEDED, REFRESH_NEEDED with `retryAfter`
+ */
+export function mustBeRefreshedHere(record: OpenRecord, marks: Pick<RefreshMarks, 'get'>): void {
+  const { serviceName, version, settings } = record;
+  if (marks.get(serviceName, version) === 'reauth_needed') throw refreshRefusal({ outcome: 'reauth_needed' });
+  if (settings.provider?.mediated === true)
+    throw refusal('REFRESH_NEEDED', 'the token has expired and the service has to refresh it', {
+      details: { retryAfter: 5 },
+    });
+}
+
+/** The error for a refresh that gave no token (PROTOCOL.md section 5.4). */
 export function refreshRefusal(
   result: Exclude<RefreshResult, { outcome: 'refreshed' | 'changed' }>,
 ): AppError<WebhookErrorCode> {
@@ -109,11 +122,4 @@ export function refreshRefusal(
         details: { retryAfter: result.retryAfterSeconds },
       });
   }
-}
-
-/** Protocol section 5.4: only the service can authenticate the client. */
-export function refreshNeeded(): AppError<WebhookErrorCode> {
-  return refusal('REFRESH_NEEDED', 'the token has expired and the service has to refresh it', {
-    details: { retryAfter: 5 },
-  });
 }

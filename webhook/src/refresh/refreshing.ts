@@ -1,24 +1,32 @@
 import { createFailurePause } from '@svault/server-kit/failure-pause';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
-import type { Clock } from '@svault/shared';
+import { AppError, type Clock } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
+import { createSlidingWindow } from '../sliding-window.ts';
+import type { RefreshMarks } from '../vault/record-store.ts';
 import type { Vault } from '../vault/vault.ts';
-import { createCallLimit } from './call-limit.ts';
 import { type Leases, createLeases } from './lease.ts';
 import { type NotifyRefresh, createNotifyRefresh } from './notify.ts';
-import type { RefreshMarks } from '../vault/refresh-marks.ts';
 import { createRefreshOnce } from './refresh-once.ts';
 import { type Refresh, createRefresh } from './refresh.ts';
-import { resumeRefreshes } from './resume.ts';
-import { createTurns } from './turns.ts';
+import { createTokenLocks } from './token-locks.ts';
 
-/** Everything that refreshes tokens (protocol section 7): one count and one turn for each of them, whoever asks. */
+/** PROTOCOL.md section 7: more provider calls an hour for one token answer 429. */
+const CALLS_PER_HOUR = 10;
+/** Providers that are called concurrently at a start. */
+const MAX_CONCURRENT_RESUMES = 4;
+
+/** Everything that refreshes tokens (PROTOCOL.md section 7): one call limit and one lock for each of them. */
 export interface Refreshing extends Refresh {
   readonly leases: Leases;
   readonly notify: NotifyRefresh;
-  /** Takes up what the last stop cut off; to be called once, by who serves. */
+  /**
+   * Tries each record once whose refresh the last stop interrupted, so that a token that was rotated but not stored is
+   * found at the start and not at its next use. Records that only the control plane can refresh wait for it. For serve,
+   * once.
+   */
   resume(): Promise<void>;
 }
 
@@ -31,14 +39,31 @@ export function createRefreshing(deps: {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
 }): Refreshing {
-  const turns = createTurns(deps.clock);
-  const limit = createCallLimit(deps.clock);
+  const { vault, marks, clock, logger } = deps;
+  const locks = createTokenLocks(clock);
+  const limit = createSlidingWindow({ clock, limit: CALLS_PER_HOUR, windowMs: 3_600_000 });
   const once = createRefreshOnce({ ...deps, limit });
-  const refresh = createRefresh({ ...deps, once, turns, pause: createFailurePause(deps.clock) });
+  const refresh = createRefresh({ ...deps, once, locks, pause: createFailurePause(clock) });
+
+  const resume = async (): Promise<void> => {
+    const interrupted = marks
+      .mayBeSpent()
+      .filter(({ serviceName }) => vault.describe(serviceName)?.provider?.mediated === false);
+    const work = async (): Promise<void> => {
+      for (let next = interrupted.shift(); next !== undefined; next = interrupted.shift())
+        await refresh.own(next.serviceName, next.version, 'start').catch((error: unknown) => {
+          // The program stops: the next start continues.
+          if (error instanceof AppError && error.code === 'UNAVAILABLE') interrupted.length = 0;
+          else logger.error({ err: error }, 'a refresh could not be taken up again');
+        });
+    };
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_RESUMES }, work));
+  };
+
   return {
     ...refresh,
-    leases: createLeases({ ...deps, limit, turns, once }),
+    leases: createLeases({ ...deps, limit, locks, once }),
     notify: createNotifyRefresh({ ...deps, limit, refresh }),
-    resume: () => resumeRefreshes({ ...deps, refresh }),
+    resume,
   };
 }

@@ -1,16 +1,16 @@
 import type { TimeFloor } from './time-floor.ts';
 
-/** Why a message whose own times hold is refused all the same. For the log. */
+/** Why a message is rejected although its own times are valid. For the log. */
 export type StaleReason = 'below_time_floor' | 'before_restore';
 
-/** Protocol section 4: so long after a restore, messages from before it may still look fresh. */
+/** PROTOCOL.md section 4: how long after a restore a message from before it may still look fresh. */
 const RESTORE_GRACE_MS = 30_000;
 
 /**
- * Whether a request or a ticket may be accepted as far as this webhook's own past goes: it must not end below the
- * time floor, and not stem from before a restore, whose backup knows nothing of the claims made since.
+ * Whether the webhook's own past permits a request or a ticket: it must not expire below the time floor, and must not
+ * have been created before a restore, since the backup does not have the claims made after it.
  *
- * @returns a function of `created` or `iat` (seconds since 1970) and of the moment until which the message counts
+ * @returns a function of `created` or `iat` (seconds since 1970) and of the moment at which the message expires
  *   (milliseconds since 1970, skew included); its result is undefined for a fresh message
  */
 export function createFreshnessCheck(deps: {

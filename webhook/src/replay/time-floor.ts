@@ -1,6 +1,6 @@
 import type { Clock } from '@svault/shared';
 
-/** Where the floor outlives the process. Calls are synchronous and take part in an open transaction. */
+/** Persists the floor. Calls are synchronous and take part in an open transaction. */
 export interface TimeFloorStore {
   /** Milliseconds since 1970; undefined before the first {@link TimeFloorStore.raiseFloor}. */
   floor(): number | undefined;
@@ -9,27 +9,27 @@ export interface TimeFloorStore {
 }
 
 /**
- * A moment that has certainly passed. It only rises, over restarts too.
+ * A moment that has certainly passed (monotonic high-water mark). It only rises, over restarts too.
  *
- * The wall clock alone cannot say what is over: when it is set back, an expired ticket or a forgotten nonce would
- * live again. So whatever ended before the floor stays ended (reliability R5), and claims below it may be forgotten.
+ * The wall clock alone cannot say what has expired: when it is set back, an expired ticket or a forgotten nonce would
+ * be valid again. What expired before the floor stays expired, so claims below it may be forgotten.
  *
- * A wall clock that runs ahead must not raise the floor, else one wrong reading would lock the webhook up after the
- * clock is mended. The floor therefore follows the wall clock only as far as the service bears it out: to 30 s, the
+ * A wall clock that runs ahead must not raise the floor, or one wrong reading would lock the webhook until the time
+ * that it showed. The floor therefore follows the wall clock only as far as the control plane confirms it: to 30 s, the
  * skew that the protocol allows, after the moment at which an accepted request says it was signed. (Tickets wait up to
- * 300 s for their use and confirm nothing.) From there it goes on by the monotonic clock, which nobody can set. So
- * it runs ahead of a mended clock by 30 s at most, and what the service signs then still has its 60 s.
+ * 300 s for their use and confirm nothing.) From there it advances by the monotonic clock, which nobody can set. So
+ * it runs ahead of a corrected clock by 30 s at most, and what the control plane signs then remains valid for 60 s.
  */
 export interface TimeFloor {
   /** Milliseconds since 1970; 0 while nothing was ever confirmed. */
   nowMs(): number;
-  /** The later of wall clock and floor: for deciding that something is over. */
+  /** The later of wall clock and floor: for deciding whether something has expired. */
   latestMs(): number;
   /** An accepted request proves that this moment has passed, within the allowed skew; milliseconds since 1970. */
   confirm(passedMs: number): void;
-  /** Writes the floor down and returns it, inside an open transaction; claims below it may be forgotten in the same one. */
+  /** Writes and returns the floor, in an open transaction; the same one may forget the claims below it. */
   save(): number;
-  /** As {@link TimeFloor.save}, where the floor rose by at least so much since it was last written. */
+  /** As {@link TimeFloor.save}, if the floor rose by at least this much since it was last written. */
   saveIfRisen(minRiseMs: number): void;
 }
 

@@ -3,37 +3,37 @@ import { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shar
 import { only, route } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { HTML_CONTENT, respond } from '@svault/server-kit/respond';
-import type { BindDesk } from '../binding/bind-desk.ts';
+import type { BindFlow } from '../binding/bind-flow.ts';
 import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
-import { readForm } from '../http/form-body.ts';
+import { readForm } from '../http/body.ts';
 import { refusal } from '../errors.ts';
 
 const WRONG_TOKEN = 'That is not the set-up token of this webhook.';
 const OLD_PAGE = 'That page is too old or was used already. Enter the set-up token again.';
 
-/** `/bind`: the owner's page. Set-up token, then fingerprint and connect, then over to the service. */
+/** `/bind`, the owner's page: set-up token, then fingerprint and Connect, then a redirect to the control plane. */
 export function createBindRoutes(deps: {
-  readonly desk: BindDesk;
+  readonly flow: BindFlow;
   readonly serviceUrl: string;
   readonly webhookUrl: string;
 }): Router {
-  const { desk, serviceUrl } = deps;
+  const { flow, serviceUrl } = deps;
   const https = deps.webhookUrl.startsWith('https:');
   const beforeToken = pageHeaders({ https });
-  // Connect answers by a redirect to the service, which `form-action` covers too. Before the set-up token was given the
-  // header must not tell the service.
+  // Connect answers with a redirect to the control plane, to which `form-action` applies too. The header names it only
+  // after the set-up token was given.
   const afterToken = pageHeaders({ https, formTargets: [new URL(serviceUrl).origin] });
 
   const router = Router({ caseSensitive: true, strict: true });
   router.all('/bind', only(['GET', 'POST']), beforeToken);
   router.get('/bind', (_req, res) => {
-    desk.mustBeOpen();
+    flow.mustBeOpen();
     sendPage(res, 200, setupTokenPage());
   });
   router.post(
     '/bind',
     route(async (req, res) => {
-      desk.mustBeOpen();
+      flow.mustBeOpen();
       const { connect_token: offerToken, setup_token: setupToken } = await readForm(req);
       if (offerToken === undefined) enter(setupToken, afterToken, res);
       else await connect(offerToken, res);
@@ -44,13 +44,13 @@ export function createBindRoutes(deps: {
 
   function enter(setupToken: string | undefined, headers: RequestHandler, res: Response): void {
     if (setupToken === undefined) throw refusal('INVALID_REQUEST', 'the set-up token is missing');
-    const offer = desk.enter(setupToken);
+    const offer = flow.enter(setupToken);
     if (offer === undefined) return sendPage(res, 403, setupTokenPage({ problem: WRONG_TOKEN }));
     void headers(res.req, res, () => sendPage(res, 200, connectPage({ ...offer, serviceUrl })));
   }
 
   async function connect(offerToken: string, res: Response): Promise<void> {
-    const link = await desk.connect(offerToken);
+    const link = await flow.connect(offerToken);
     if (link === undefined) return sendPage(res, 403, setupTokenPage({ problem: OLD_PAGE }));
     res.writeHead(303, { Location: link }).end();
   }
@@ -59,7 +59,7 @@ export function createBindRoutes(deps: {
 const sendPage = (res: Response, status: number, body: string, closes = false): void =>
   respond(res, { status, headers: HTML_CONTENT, body, closes });
 
-/** A browser gets refusals as a page, whoever else as JSON from the error handler behind this one. */
+/** A browser gets rejections as a page, every other client as JSON from the error handler after this one. */
 const refusedAsPage: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const code = error instanceof AppError && isWebhookErrorCode(error.code) ? error.code : undefined;
   const wantsPage = (req.headers.accept ?? '').includes('text/html');

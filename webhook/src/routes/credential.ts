@@ -3,14 +3,13 @@ import { Router } from 'express';
 import { only, route } from '@svault/server-kit/request-handler';
 import { respond } from '@svault/server-kit/respond';
 import type { Deliver } from '../delivery/deliver.ts';
-import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
-import { credentialTicketOf } from '../http/ticket-of-request.ts';
+import { type TicketAuthenticator, credentialTicketOf } from '../http/authenticate-ticket.ts';
 
-/** `GET /v1/credential`, from the agent by way of the 307 (protocol section 5.4). */
+/** `GET /v1/credential`, from the agent, which follows the control plane's 307 (PROTOCOL.md section 5.4). */
 export function createCredentialRoute(deps: {
   readonly tickets: Pick<TicketAuthenticator, 'verify' | 'refuse'>;
   readonly deliver: Deliver;
-  readonly countStrayCredentials: (req: IncomingMessage, hasQueryTicket: boolean) => void;
+  readonly countStrayCredentials: (req: IncomingMessage) => void;
 }): Router {
   const { tickets, deliver, countStrayCredentials } = deps;
   const router = Router({ caseSensitive: true, strict: true });
@@ -18,14 +17,12 @@ export function createCredentialRoute(deps: {
     '/v1/credential',
     only(['GET']),
     route(async (req, res) => {
-      countStrayCredentials(req, hasTicketParameter(req));
+      countStrayCredentials(req);
       const delivered = await deliver(tickets.verify('credential', credentialTicketOf(req)));
-      if ('unusable' in delivered) throw tickets.refuse('credential', delivered.unusable);
+      if ('unclaimable' in delivered) throw tickets.refuse('credential', delivered.unclaimable);
       const { body, contentType } = delivered;
       respond(res, { status: 200, headers: ['Content-Type', contentType], body });
     }),
   );
   return router;
 }
-
-const hasTicketParameter = ({ url = '' }: IncomingMessage): boolean => /[?&]ticket=/.test(url);

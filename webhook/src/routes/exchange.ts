@@ -1,19 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { Router } from 'express';
-import { SignatureRefused, type ParsedSignature, parseSignature, type SignedMessage } from '@svault/shared';
+import { type ParsedSignature, SignatureRefused, type SignedMessage, parseSignature } from '@svault/shared';
 import { rotateRequestSchema } from '@svault/shared/schemas';
 import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import type { Exchange } from '../binding/exchange.ts';
 import type { RotateKey } from '../binding/rotation.ts';
-import type { RequestReceiver } from '../http/authenticate-request.ts';
-import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../errors.ts';
-import { parseJsonBody } from '../http/json-body.ts';
+import type { RequestReceiver } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
 import { createSignedMessageReader } from '../http/signed-message.ts';
 
-/** Protocol section 5.1: this key id alone selects the order of work of a binding. */
+/** PROTOCOL.md section 5.1: this key id alone selects the exchange of a code. */
 const BIND_KEY_ID = 'bind';
 const BOUNDS = { maxBytes: MAX_BODY_BYTES['/v1/exchange'] };
 const NO_BODY = new Uint8Array();
@@ -22,7 +21,7 @@ const NO_BODY = new Uint8Array();
 export function createExchangeRoute(deps: {
   readonly exchange: Exchange;
   readonly rotate: RotateKey;
-  readonly receive: RequestReceiver;
+  readonly receiveRequest: RequestReceiver;
   readonly webhookUrl: string;
 }): Router {
   const readMessage = createSignedMessageReader(deps.webhookUrl);
@@ -45,20 +44,19 @@ export function createExchangeRoute(deps: {
     parsed: ParsedSignature,
   ): Promise<object> {
     deps.exchange.mustHaveCode();
-    const raw = await readBody(req, BOUNDS);
-    return deps.exchange.redeem({ ...head, body: raw }, parsed, parseJsonBody(req, raw));
+    const body = await readBody(req, BOUNDS);
+    return deps.exchange.redeem({ ...head, body }, parsed, parseJsonBody(req, body));
   }
 
   async function rotate(req: IncomingMessage): Promise<object> {
-    const { keyId, body } = await deps.receive(req, { ...BOUNDS, refuseFormerKey: true });
-    if (!rotateRequestSchema.safeParse(parseJsonBody(req, body)).success) {
+    const { keyId, body } = await deps.receiveRequest(req, { ...BOUNDS, refuseFormerKey: true });
+    if (!rotateRequestSchema.safeParse(parseJsonBody(req, body)).success)
       throw refusal('INVALID_REQUEST', 'op must be rotate');
-    }
     return deps.rotate(keyId);
   }
 }
 
-/** undefined for every request that the usual order of work is for; that refuses what cannot be read, too. */
+/** undefined for every other request, unreadable ones too: the usual authentication rejects those. */
 function parseBindSignature(message: SignedMessage): ParsedSignature | undefined {
   try {
     const parsed = parseSignature(message);

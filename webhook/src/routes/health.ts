@@ -5,12 +5,28 @@ import { type Clock, formatTime } from '@svault/shared';
 import type { SignedHealth } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
 import { CLAIMED_CAPABILITIES, PROGRAM_VERSION } from '../config/program.ts';
-import type { RequestReceiver } from '../http/authenticate-request.ts';
-import { MAX_BODY_BYTES } from '../http/body-caps.ts';
 import { refusal } from '../errors.ts';
-import { parseJsonBody } from '../http/json-body.ts';
+import type { RequestReceiver } from '../http/authenticate-request.ts';
+import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
 
-/** `GET /v1/health`, open and mute; `POST /v1/health`, signed (protocol section 5.2). */
+/** `GET /healthz`: the process is up. `GET /readyz`: it can serve, and does not stop. Neither says more. */
+export function createProbeRoutes(deps: {
+  readonly isReady: () => boolean;
+  /** The program is about to stop: a load balancer must send it no new requests. */
+  readonly isLeaving: () => boolean;
+}): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all('/healthz', only(['GET']), (_req, res) => respondJson(res, { status: 'ok' }));
+  router.all('/readyz', only(['GET']), (_req, res) => {
+    if (deps.isLeaving())
+      return respondJson(res, { error: 'this process is about to stop', code: 'UNAVAILABLE' }, 503);
+    if (!deps.isReady()) throw refusal('UNAVAILABLE', 'not ready');
+    respondJson(res, { status: 'ok' });
+  });
+  return router;
+}
+
+/** `GET /v1/health`, unauthenticated, says only `ok`; `POST /v1/health` is signed (PROTOCOL.md section 5.2). */
 export function createHealthRoute(deps: {
   readonly receiveRequest: RequestReceiver;
   readonly binding: BindingReader;

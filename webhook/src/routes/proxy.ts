@@ -3,18 +3,18 @@ import { Router } from 'express';
 import { noteEventStream } from '@svault/server-kit/event-stream';
 import { goneSignal } from '@svault/server-kit/gone-signal';
 import { only, route } from '@svault/server-kit/request-handler';
-import { headerPairs } from '@svault/shared';
+import { type ProxyTicket, headerPairs } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
-import { MAX_BODY_BYTES } from '../http/body-caps.ts';
-import type { TicketAuthenticator, VerifiedTicket } from '../http/authenticate-ticket.ts';
+import { MAX_BODY_BYTES } from '../http/body.ts';
+import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
 import type { UpstreamAnswer } from '../proxy/forward.ts';
 import type { CallThroughProxy } from '../proxy/proxied-call.ts';
 
-/** Who answers, in a header of every answer (protocol section 5.6). */
+/** A header of every answer says whether webhook or upstream answers (PROTOCOL.md section 5.6). */
 const ORIGIN_HEADER = 'sv-proxy-origin';
 const NOTHING = Buffer.alloc(0);
 
-/** `POST /v1/proxy`: an agent's request, with the credential put in here (protocol section 5.6). */
+/** `POST /v1/proxy`: an agent's request, into which the webhook injects the credential (PROTOCOL.md section 5.6). */
 export function createProxyRoute(deps: {
   readonly requests: Pick<RequestAuthentication, 'verify' | 'refuse'>;
   readonly tickets: Pick<TicketAuthenticator, 'verify'>;
@@ -32,30 +32,29 @@ export function createProxyRoute(deps: {
     route(async (req, res) => {
       const signal = goneSignal(res);
       const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
-      let verified: VerifiedTicket<'proxy'>;
+      let ticket: ProxyTicket;
       try {
-        verified = tickets.verify('proxy', req.headers['sv-ticket'] as string | undefined);
+        ({ ticket } = tickets.verify('proxy', req.headers['sv-ticket'] as string | undefined));
       } catch (error) {
-        await signed.use();
+        await signed.claim();
         throw error;
       }
-      const { ticket } = verified;
-      const { useNow, body } = signed;
+      const { claimNow, body } = signed;
       const fields = headerPairs(req.rawHeaders);
-      const refused = await call({ ticket, useNow, fields, body, signal }, (head) => {
+      const unclaimed = await call({ ticket, claimNow, fields, body, signal }, (head) => {
         noteEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
         return begin(res, head);
       });
-      if (refused !== undefined) throw requests.refuse(req, refused.unusable);
+      if (unclaimed !== undefined) throw requests.refuse(req, unclaimed.unclaimable);
     }),
   );
   return router;
 }
 
 /**
- * Sends the head at once, as the upstream wrote it: the first event may be long in coming.
+ * Sends the head at once, as the upstream wrote it: the first event may come much later.
  *
- * @throws TypeError for a head that cannot be sent on; what we would answer then is still as it was
+ * @throws TypeError for a head that cannot be sent; the answer is unchanged then
  */
 function begin(res: ServerResponse, { status, fields }: UpstreamAnswer): ServerResponse {
   for (const [name, value] of fields) {

@@ -1,21 +1,18 @@
-import { Router } from 'express';
+import { type RequestHandler, Router } from 'express';
 import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import { storeBodySchema } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
-import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
-import { MAX_BODY_BYTES } from '../http/body-caps.ts';
-import { storeCors } from '../http/cors.ts';
-import { parseJsonBody } from '../http/json-body.ts';
-import { parseBody } from '../http/parse-body.ts';
-import { bearerTicketOf } from '../http/ticket-of-request.ts';
-import { ROW_OVERHEAD_BYTES, type WriteQuota } from './storage/write-quota.ts';
+import { refusal } from '../errors.ts';
+import { type TicketAuthenticator, bearerTicketOf } from '../http/authenticate-ticket.ts';
+import { MAX_BODY_BYTES, parseBody, parseJsonBody } from '../http/body.ts';
 import type { StoreByTicket } from '../vault/store-by-ticket.ts';
+import { ROW_OVERHEAD_BYTES, type WriteQuota } from './storage/write-quota.ts';
 
 const BOUNDS = { maxBytes: MAX_BODY_BYTES['/v1/store'], sender: 'known' } as const;
 
-/** `POST /v1/store`, from the owner's browser or CLI (protocol section 5.5). */
+/** `POST /v1/store`, from the owner's browser or CLI (PROTOCOL.md section 5.5). */
 export function createStoreRoute(deps: {
   readonly binding: BindingReader;
   readonly tickets: Pick<TicketAuthenticator, 'authenticate'>;
@@ -25,11 +22,11 @@ export function createStoreRoute(deps: {
   const router = Router({ caseSensitive: true, strict: true });
   router.all(
     '/v1/store',
-    storeCors({ binding: deps.binding }),
+    cors(deps.binding),
     only(['POST']),
     route(async (req, res) => {
       refuseByHead(req, BOUNDS);
-      // Used up before a byte of the body is read: one ticket is one body, whatever comes of it (TIX-33).
+      // Consumed before a byte of the body is read: a ticket permits one body, valid or not (TIX-33).
       const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
       const raw = await readBody(req, BOUNDS);
       deps.quota.take('records', ROW_OVERHEAD_BYTES + raw.length);
@@ -40,4 +37,25 @@ export function createStoreRoute(deps: {
     }),
   );
   return router;
+}
+
+/**
+ * CORS (PROTOCOL.md section 5.5): pages of the bound control plane's origin may post, and read every answer, errors too.
+ * Any other origin is rejected before the ticket is read. A request without an origin comes from a program.
+ */
+function cors(binding: BindingReader): RequestHandler {
+  return (req, res, next) => {
+    const { origin } = req.headers;
+    if (origin === undefined) return next();
+    const bound = binding();
+    if (bound?.complete !== true || origin !== new URL(bound.serviceBaseUrl).origin)
+      throw refusal('ORIGIN_NOT_ALLOWED', 'this origin may not store here');
+    res.setHeader('Access-Control-Allow-Origin', origin);
+    res.setHeader('Vary', 'Origin');
+    if (req.method !== 'OPTIONS') return next();
+    res.setHeader('Access-Control-Allow-Methods', 'POST');
+    res.setHeader('Access-Control-Allow-Headers', 'authorization, content-type');
+    res.statusCode = 204;
+    res.end();
+  };
 }

@@ -1,6 +1,5 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
-import type { ChainedEntry } from '../audit/audit-entry.ts';
-import type { AuditHead, AuditStore, Epoch } from '../audit/audit-store.ts';
+import type { AuditHead, AuditStore, ChainedEntry, Epoch } from '../audit/audit-store.ts';
 
 interface LogRow {
   readonly row: number;

@@ -10,7 +10,7 @@ import {
   type StoredKey,
   bindingChanged,
 } from '../binding/binding-store.ts';
-import type { Rewrappable } from '../vault/rewrappable.ts';
+import type { Rewrappable } from '../vault/master-key-rotation.ts';
 
 interface BindingRow {
   readonly webhook_id: string;

@@ -6,11 +6,7 @@ import { aeadReady } from '@svault/server-kit/aead';
 import { createMasterKeys } from '@svault/server-kit/master-keys';
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
 import { type BindingStore, codePurpose, keyPurpose } from '../binding/binding-store.ts';
-import {
-  createBindingCodeRewrap,
-  createBindingKeysRewrap,
-  createBindingStore,
-} from './binding-store.ts';
+import { createBindingRewrappables, createBindingStore } from './binding-store.ts';
 import { bindingMigration } from './migrations/101-binding.ts';
 import { bindingStateMigration } from './migrations/110-binding-state.ts';
 
@@ -129,10 +125,9 @@ describe('a rotation of the master key', () => {
       purposes.push(purpose);
       return Buffer.concat([Buffer.from('new '), wrapped]);
     };
-    const keys = createBindingKeysRewrap(db);
+    const [keys, codes] = createBindingRewrappables(db);
     let last: number | undefined = 0;
     while ((last = keys.rewrap(move, last, 1)) !== undefined);
-    const codes = createBindingCodeRewrap(db);
     expect(codes.rewrap(move, codes.rewrap(move, 0, 10)!, 10)).toBeUndefined();
     expect(purposes).toEqual([keyPurpose('a'), keyPurpose('b'), codePurpose(Buffer.from('c'))]);
     const texts = store.keys().map(({ wrappedSecret }) => Buffer.from(wrappedSecret).toString());
@@ -142,7 +137,7 @@ describe('a rotation of the master key', () => {
 
   it('leaves alone what is under the newest key already', () => {
     store.startBinding(BINDING, key('a'));
-    createBindingKeysRewrap(db).rewrap(() => undefined, 0, 10);
+    createBindingRewrappables(db)[0].rewrap(() => undefined, 0, 10);
     expect(Buffer.from(store.keys()[0]!.wrappedSecret).toString()).toBe('wrapped a');
   });
 });

@@ -7,10 +7,11 @@ import {
   codePurpose,
   keyPurpose,
 } from '../binding/binding-store.ts';
-import type { Rewrappable } from '../vault/rewrappable.ts';
+import type { Rewrappable } from '../vault/master-key-rotation.ts';
 import {
   type BindingState,
   createBindingStateReader,
+  createBindingStateRewrap,
   createBindingStateSeal,
   isAuthentic,
 } from './binding-state.ts';
@@ -173,35 +174,38 @@ export function createBindingStore(db: SqliteDatabase, secrets: SecretWrapper): 
   };
 }
 
-/** The wrapped keys of the binding, for a rotation of the master key. */
-export function createBindingKeysRewrap(db: SqliteDatabase): Rewrappable {
-  const next = db.prepare<[number, number], WrappedKeyRow>(
+/** What a rotation of the master key rewraps: the binding's keys, the secret of an open code, and the MAC over all. */
+export function createBindingRewrappables(
+  db: SqliteDatabase,
+): readonly [keys: Rewrappable, code: Rewrappable, state: Rewrappable] {
+  const keysAfter = db.prepare<[number, number], WrappedKeyRow>(
     'SELECT row, id, secret FROM binding_keys WHERE row > ? ORDER BY row LIMIT ?',
   );
-  const move = db.prepare<[Uint8Array, number]>('UPDATE binding_keys SET secret = ? WHERE row = ?');
-  return {
-    rewrap: (rewrap, after, limit) => {
-      const rows = next.all(after, limit);
-      for (const { row, id, secret } of rows) {
-        const moved = rewrap(secret, keyPurpose(id));
-        if (moved !== undefined) move.run(moved, row);
-      }
-      return rows.at(-1)?.row;
+  const putKey = db.prepare<[Uint8Array, number]>('UPDATE binding_keys SET secret = ? WHERE row = ?');
+  const liveCode = db.prepare<[], LiveCodeRow>(
+    `SELECT code_hash, secret FROM binding_code WHERE state = 'live'`,
+  );
+  const putCode = db.prepare<[Uint8Array]>(`UPDATE binding_code SET secret = ? WHERE state = 'live'`);
+  return [
+    {
+      rewrap: (rewrap, after, limit) => {
+        const rows = keysAfter.all(after, limit);
+        for (const { row, id, secret } of rows) {
+          const moved = rewrap(secret, keyPurpose(id));
+          if (moved !== undefined) putKey.run(moved, row);
+        }
+        return rows.at(-1)?.row;
+      },
     },
-  };
-}
-
-/** The wrapped secret of a live code, for a rotation of the master key. */
-export function createBindingCodeRewrap(db: SqliteDatabase): Rewrappable {
-  const live = db.prepare<[], LiveCodeRow>(`SELECT code_hash, secret FROM binding_code WHERE state = 'live'`);
-  const move = db.prepare<[Uint8Array]>(`UPDATE binding_code SET secret = ? WHERE state = 'live'`);
-  return {
-    rewrap: (rewrap, after) => {
-      const code = after === 0 ? live.get() : undefined;
-      if (code === undefined) return undefined;
-      const moved = rewrap(code.secret, codePurpose(code.code_hash));
-      if (moved !== undefined) move.run(moved);
-      return 1;
+    {
+      rewrap: (rewrap, after) => {
+        const code = after === 0 ? liveCode.get() : undefined;
+        if (code === undefined) return undefined;
+        const moved = rewrap(code.secret, codePurpose(code.code_hash));
+        if (moved !== undefined) putCode.run(moved);
+        return 1;
+      },
     },
-  };
+    createBindingStateRewrap(db),
+  ];
 }

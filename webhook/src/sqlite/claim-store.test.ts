@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '@svault/shared';
 import { type GroupCommit, createGroupCommit } from '@svault/server-kit/group-commit';
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
-import { forgetPastClaims } from '../replay/sweep.ts';
+import { forgetExpiredClaims } from '../replay/claim-once.ts';
 import { createTimeFloor } from '../replay/time-floor.ts';
 import { createClaimStore } from './claim-store.ts';
 import { claimsMigration } from './migrations/102-claims.ts';
@@ -62,7 +62,7 @@ describe('claims', () => {
     for (let at = 0; at < 1_200; at += 1) store.claim(`ticket ${at}`, start + at);
     floor.confirm(start);
     clock.advance(1_000);
-    await forgetPastClaims({ claims: store, floor, commit });
+    await forgetExpiredClaims({ claims: store, floor, commit });
     const left = db.prepare<[], number>('SELECT until FROM claims ORDER BY until').pluck().all();
     expect(left).toHaveLength(200);
     expect(left[0]).toBe(start + 1_000);
@@ -73,7 +73,7 @@ describe('claims', () => {
     const { store, commit } = connect();
     store.claim('ticket j', 1_000);
     const floor = createTimeFloor({ clock: new ManualClock(), store });
-    await forgetPastClaims({ claims: store, floor, commit });
+    await forgetExpiredClaims({ claims: store, floor, commit });
     expect(store.claim('ticket j', 1_000)).toBe(false);
   });
 

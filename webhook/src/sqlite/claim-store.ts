@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
-import type { ClaimStore } from '../replay/claim-store.ts';
+import type { ClaimStore } from '../replay/claim-once.ts';
 import type { TimeFloorStore } from '../replay/time-floor.ts';
 
 /** Claims and the time floor in SQLite. A primary key makes a claim unique, over processes too. */

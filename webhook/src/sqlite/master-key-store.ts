@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
-import type { KeyDerivation, MasterKeyEntry, MasterKeyStore } from '../vault/master-key-store.ts';
+import type { KeyDerivation, MasterKeyEntry, MasterKeyStore } from '../vault/master-key.ts';
 
 interface Row {
   readonly id: string;

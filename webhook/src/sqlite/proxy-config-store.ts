@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { ProxyConfig } from '@svault/shared/schemas';
-import type { ProxyConfigStore } from '../proxy/proxy-config-store.ts';
+import type { ProxyConfigStore } from '../proxy/proxy-configs.ts';
 
 interface Row {
   readonly proxy_id: string;

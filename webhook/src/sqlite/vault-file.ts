@@ -1,9 +1,19 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
-import type { MasterKeyEntry } from '../vault/master-key-store.ts';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { MasterKeyEntry } from '../vault/master-key.ts';
 import { readMasterKeys } from './master-key-store.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -54,4 +64,38 @@ export function openVaultFile(path: string, dataDir: string): SqliteDatabase {
   // What was purged is overwritten, not only forgotten.
   db.pragma('secure_delete = ON');
   return db;
+}
+
+/**
+ * Puts a backup into an empty data folder: written beside its place, and moved into place as the last step, so that a
+ * kill or a refusal leaves no half vault behind.
+ *
+ * @param makeCopy writes the database to a path in the folder, changes what a restore changes, and closes it again
+ * @throws Error when the folder holds anything
+ */
+export async function placeRestoredFile(
+  dataDir: string,
+  makeCopy: (path: string) => Promise<void>,
+): Promise<void> {
+  const made = !existsSync(dataDir);
+  if (!made && readdirSync(dataDir).length > 0)
+    throw new Error(`${dataDir} is not empty: a backup is restored into an empty folder`);
+  makeDataDir(dataDir);
+  const copy = join(dataDir, 'restoring.db');
+  try {
+    await makeCopy(copy);
+    syncToDisk(copy);
+    renameSync(copy, vaultPath(dataDir));
+    syncToDisk(dataDir);
+  } catch (error) {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true });
+    if (made) rmSync(dataDir, { recursive: true });
+    throw error;
+  }
+}
+
+function syncToDisk(path: string): void {
+  const handle = openSync(path, 'r');
+  fsyncSync(handle);
+  closeSync(handle);
 }

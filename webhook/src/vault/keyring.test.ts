@@ -10,8 +10,7 @@ import { Secret, utf8 } from '@svault/shared';
 import { createMasterKeyStore } from '../sqlite/master-key-store.ts';
 import { openVaultFile } from '../sqlite/vault-file.ts';
 import { type Keyring, createKeyring } from './keyring.ts';
-import { RotationRefused, rotateMasterKey } from './master-key-rotation.ts';
-import type { Rewrappable } from './rewrappable.ts';
+import { type Rewrappable, RotationRefused, rotateMasterKey } from './master-key-rotation.ts';
 import { firstMasterKey, unlock } from './unlock.ts';
 
 const PURPOSE = 'test';

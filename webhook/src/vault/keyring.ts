@@ -1,7 +1,6 @@
 import { AeadFailed } from '@svault/server-kit/aead';
 import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-keys';
-import { followLink } from './master-key-check.ts';
-import type { KeyDerivation, MasterKeyEntry, MasterKeyStore } from './master-key-store.ts';
+import { type KeyDerivation, type MasterKeyEntry, type MasterKeyStore, followLink } from './master-key.ts';
 import { type UnlockedKeys, WrongMasterKey } from './unlock.ts';
 
 /** Wraps and unwraps small secrets under the master key, also while another process rotates it. */

@@ -2,9 +2,22 @@ import { AeadFailed } from '@svault/server-kit/aead';
 import { createMasterKeys } from '@svault/server-kit/master-keys';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Keyring } from './keyring.ts';
-import { isMasterKeyOf, newMasterKeyEntry } from './master-key-check.ts';
-import type { MasterKeyStore } from './master-key-store.ts';
-import type { Rewrap, Rewrappable } from './rewrappable.ts';
+import { type MasterKeyStore, isMasterKeyOf, newMasterKeyEntry } from './master-key.ts';
+
+/** Moves one wrapped value to the newest master key; undefined when it is there already. */
+export type Rewrap = (wrapped: Uint8Array, purpose: string) => Uint8Array | undefined;
+
+/** A store that holds values wrapped under the master key. A rotation walks through all of them. */
+export interface Rewrappable {
+  /**
+   * Moves the next values, in ascending order of row, inside the open transaction.
+   *
+   * @param after the last row of the former call, 0 at first
+   * @param limit at most so many rows are looked at
+   * @returns the last row that was looked at, undefined when none is left
+   */
+  rewrap(move: Rewrap, after: number, limit: number): number | undefined;
+}
 
 /** How many rows are moved in one transaction: short enough for a serve to write in between. */
 const BATCH_ROWS = 200;

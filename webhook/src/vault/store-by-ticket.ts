@@ -1,10 +1,123 @@
-import { AppError, type StoreTicket } from '@svault/shared';
-import { type StoreAnswer, type StoreBody, warningsOf } from '@svault/shared/schemas';
-import type { AuditLog } from '../audit/audit-log.ts';
-import { subjectOf } from '../audit/subject.ts';
-import { draftFrom } from './draft.ts';
-import type { RecordDraft } from './record.ts';
+import { AppError, type StoreTicket, formatTime, parseTime } from '@svault/shared';
+import {
+  DEFAULT_ALLOWED_HEADERS,
+  type Minter,
+  type Provider,
+  type StoreAnswer,
+  type StoreBody,
+  totpSeedOf,
+  warningsOf,
+} from '@svault/shared/schemas';
+import { isUsableRecipient } from '@svault/shared/sealed';
+import { type AuditLog, subjectOf } from '../audit/audit-log.ts';
+import { refusal } from '../errors.ts';
+import type { RecordDraft, RecordSecret, SealedMinter, SealedProvider, SealedSettings } from './record.ts';
+import { isSigningKey } from './signing-key.ts';
+import { publicKeyOf, readPublicKeyLine } from './ssh-public-key.ts';
 import type { Vault } from './vault.ts';
+
+/**
+ * What a body of `POST /v1/store` asks to be stored.
+ *
+ * @throws AppError INVALID_REQUEST for a recipient that is no point of its curve, and for a minter's key that cannot
+ *   sign
+ */
+export function draftFrom(body: StoreBody): RecordDraft {
+  const { secret, settings } = byTokenType(body);
+  if (body.recipients?.every(isUsableRecipient) === false)
+    throw refusal('INVALID_REQUEST', 'a recipient is no point of its curve, or one that gives no secret');
+  return {
+    secret,
+    settings: {
+      tokenType: body.tokenType,
+      delivery: body.delivery ?? 'any',
+      allowedHosts: body.allowedHosts ?? [],
+      allowedHeaders: body.allowedHeaders ?? DEFAULT_ALLOWED_HEADERS,
+      recipients: body.recipients,
+      ...(body.allowShortSecret === true && { allowShortSecret: true }),
+      ...settings,
+      expiryTime: normalTime(body.expiryTime),
+      hasRefreshToken: (secret.refreshToken ?? '') !== '',
+      empty: (secret.seed ?? secret.accessToken) === '',
+    },
+  };
+}
+
+/** What a type has of its own. */
+interface TypeDraft {
+  readonly secret: RecordSecret;
+  readonly settings?: Pick<SealedSettings, 'shareRefreshToken' | 'provider' | 'totp' | 'minter'>;
+}
+
+function byTokenType(body: StoreBody): TypeDraft {
+  switch (body.tokenType) {
+    case 'PlainText':
+      return { secret: { accessToken: body.value } };
+    case 'JWT':
+      return jwtDraft(body);
+    case 'Certificate':
+      return { secret: { accessToken: body.certificate, privateKey: body.privateKey } };
+    case 'SSHKey':
+      return { secret: sshSecret(body.privateKey, body.publicKey) };
+    case 'RawCredential':
+      return body.minter === undefined
+        ? { secret: { accessToken: body.value ?? '' } }
+        : minterDraft(body.minter);
+    case 'TOTP': {
+      const { seed, ...totp } = totpSeedOf(body) ?? unreadableSeed();
+      return { secret: { accessToken: '', seed }, settings: { totp } };
+    }
+  }
+}
+
+function jwtDraft(body: Extract<StoreBody, { tokenType: 'JWT' }>): TypeDraft {
+  const { accessToken, refreshToken, provider, shareRefreshToken = provider === undefined } = body;
+  return {
+    secret: { accessToken, refreshToken, clientSecret: provider?.clientSecret },
+    settings: { shareRefreshToken, provider: provider && sealedProvider(provider) },
+  };
+}
+
+/** Splits a minter into what lists may know and the key. */
+function minterDraft(minter: Minter): TypeDraft {
+  const draft = (seed: string, sealed: SealedMinter): TypeDraft => ({
+    secret: { accessToken: '', seed },
+    settings: { minter: sealed },
+  });
+  if (minter.type === 'aws-sts') {
+    const { secretAccessKey, ...sealed } = minter;
+    return draft(secretAccessKey, sealed);
+  }
+  const { privateKey, ...sealed } = minter;
+  if (privateKey !== '' && !isSigningKey(privateKey))
+    throw refusal('INVALID_REQUEST', 'privateKey: not an RSA key of 2048 to 8192 bits in PEM');
+  return draft(privateKey, sealed);
+}
+
+/** The schema has read it by now. */
+function unreadableSeed(): never {
+  throw refusal('INVALID_REQUEST', 'secret: not a seed');
+}
+
+/** The fingerprint is told from the public key as given, else from the private one. */
+function sshSecret(privateKey: string, given: string | undefined): RecordSecret {
+  const known = given === undefined ? publicKeyOf(privateKey) : readPublicKeyLine(given);
+  return { accessToken: privateKey, publicKey: given ?? known?.line, fingerprint: known?.fingerprint };
+}
+
+/** Protocol section 5.4, the default of `authMethod`. */
+function sealedProvider(provider: Provider): SealedProvider {
+  const { tokenUrl, clientId, scope, mediated = false } = provider;
+  const canAuthenticate = provider.clientSecret !== undefined || mediated;
+  const authMethod = provider.authMethod ?? (canAuthenticate ? 'client_secret_basic' : 'none');
+  return { tokenUrl, clientId, authMethod, scope, mediated };
+}
+
+/** One spelling, so that lists and comparisons need no other. */
+function normalTime(text: string | undefined): string | undefined {
+  const ms = text === undefined ? undefined : parseTime(text);
+  return ms === undefined ? undefined : formatTime(ms);
+}
 
 /**
  * Stores what a body asks for under the name that the ticket carries. The ticket is used up by now, so what is refused

@@ -10,10 +10,9 @@ import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { ManualClock } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createAuditStore } from '../sqlite/audit-store.ts';
-import { createRecordStore } from '../sqlite/record-store.ts';
-import { createRefreshMarks } from '../sqlite/refresh-marks.ts';
+import { createRecordStore, createRefreshMarks } from '../sqlite/record-store.ts';
 import { openVaultFile } from '../sqlite/vault-file.ts';
-import { draftFrom } from './draft.ts';
+import { draftFrom } from './store-by-ticket.ts';
 import { type Vault, createVault } from './vault.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,14 +1,39 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import type { Clock, Secret } from '@svault/shared';
+import { type Clock, type Secret, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
-import type { AuditLog, OwnEvent } from '../audit/audit-log.ts';
-import type { Subject } from '../audit/subject.ts';
+import type { AuditLog, OwnEvent, Subject } from '../audit/audit-log.ts';
 import { refusal } from '../errors.ts';
-import type { RefreshMarks } from './refresh-marks.ts';
 import { type KeyWrapper, openSecret, retiredDataKey, sealRecord, settingsOf } from './record-envelope.ts';
-import type { RecordStore, StoredRecord } from './record-store.ts';
+import type { RecordHead, RecordStore, RefreshMarks, StoredRecord } from './record-store.ts';
 import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
-import { describe } from './token-metadata.ts';
+
+/** What the service may know about a record (protocol section 5.3). */
+export function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): TokenMetadata {
+  const settings = settingsOf(record);
+  const { expiryTime, provider } = settings;
+  return {
+    serviceName: record.serviceName,
+    tokenType: settings.tokenType,
+    createdAt: formatTime(record.createdAtMs),
+    updatedAt: formatTime(record.updatedAtMs),
+    ...(expiryTime !== undefined && { expiryTime }),
+    hasRefreshToken: settings.hasRefreshToken,
+    version: record.version,
+    delivery: settings.delivery,
+    allowedHosts: [...settings.allowedHosts],
+    allowedHeaders: [...settings.allowedHeaders],
+    empty: settings.empty,
+    ...(marks.get(record.serviceName, record.version) === 'reauth_needed' && { reauthNeeded: true }),
+    ...(provider !== undefined && {
+      provider: {
+        tokenUrl: provider.tokenUrl,
+        clientId: provider.clientId,
+        authMethod: provider.authMethod,
+        mediated: provider.mediated,
+      },
+    }),
+  };
+}
 
 /** Protocol section 5.5: how long replaced and deleted records are kept. */
 const KEPT_MS = 7 * 24 * 3_600_000;

@@ -2,47 +2,43 @@ import type { Clock } from '@svault/shared';
 import { refusal } from '../../errors.ts';
 
 /**
- * How much a service may have this webhook write: a compromised control plane holds the right key, and must not fill the
- * disk with it in minutes.
+ * How much the control plane may have this webhook write: a compromised control plane has a valid key, and must not
+ * fill the disk with it in minutes.
  */
 export interface WriteQuota {
   /**
-   * Counts bytes that are about to be written.
+   * Counts bytes before they are written.
    *
-   * @throws AppError RATE_LIMITED with `retryAfter`, counting nothing, where there is no room
+   * @throws AppError RATE_LIMITED with `retryAfter` if the bucket has no room; it counts nothing then
    */
   take(kind: QuotaKind, bytes: number): void;
 }
 
-/** Each has room of its own: a flood of events keeps no owner from storing. */
-export type QuotaKind = 'audit' | 'records';
-
-interface Bucket {
-  readonly burstBytes: number;
-  readonly bytesPerSecond: number;
-}
+/** Each has a bucket, so a flood of events stops no owner from storing. */
+type QuotaKind = 'audit' | 'records';
 
 const KiB = 1_024;
 const MiB = 1_024 * KiB;
 
 /**
- * The specification lets an account cause 3,000 requests a minute (`user_aggregate`), whose events take some 32 KiB a second:
- * half of what comes back here. The burst is the log of more than half an hour of that, or 100,000 small records.
+ * An account may cause 3,000 requests a minute, whose events take about 32 KiB a second: half of the refill. The burst
+ * holds the log of more than half an hour of that, or 100,000 small records.
  */
-const WRITE_QUOTA: Readonly<Record<QuotaKind, Bucket>> = {
-  audit: { burstBytes: 64 * MiB, bytesPerSecond: 64 * KiB },
-  records: { burstBytes: 64 * MiB, bytesPerSecond: 16 * KiB },
-};
+const BUCKETS: Readonly<Record<QuotaKind, { readonly burstBytes: number; readonly bytesPerSecond: number }>> =
+  {
+    audit: { burstBytes: 64 * MiB, bytesPerSecond: 64 * KiB },
+    records: { burstBytes: 64 * MiB, bytesPerSecond: 16 * KiB },
+  };
 
-/** A row takes so much beside its texts: hash, ids, indexes, its entry in the log. */
+/** What a row takes besides its texts: hash, ids, indexes, its entry in the log. */
 export const ROW_OVERHEAD_BYTES = 256;
 
-/** In the process alone: whoever can restart the webhook needs no quota. */
+/** Leaky buckets in the memory of this process. */
 export function createWriteQuota(clock: Pick<Clock, 'monotonic'>): WriteQuota {
   const used = new Map<QuotaKind, { readonly bytes: number; readonly atMs: number }>();
   return {
     take: (kind, bytes) => {
-      const { burstBytes, bytesPerSecond } = WRITE_QUOTA[kind];
+      const { burstBytes, bytesPerSecond } = BUCKETS[kind];
       const nowMs = clock.monotonic();
       const before = used.get(kind) ?? { bytes: 0, atMs: nowMs };
       const left = Math.max(0, before.bytes - ((nowMs - before.atMs) / 1_000) * bytesPerSecond);

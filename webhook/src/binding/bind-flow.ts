@@ -1,0 +1,112 @@
+import { type Clock, randomToken } from '@svault/shared';
+import type { Logger } from '@svault/server-kit/logger';
+import { refusal } from '../errors.ts';
+import { createSlidingWindow } from '../sliding-window.ts';
+import { type BindingCodes, alreadyBound, needsUnseal } from './binding-codes.ts';
+import { type BindingStore, newHmacSecret } from './binding-store.ts';
+import type { BindingReader } from './binding.ts';
+import { hmacHashOf, makeRegistration } from './registration-link.ts';
+
+/** How long the page with the fingerprint may stay open before the owner presses Connect. */
+const OFFER_LIFETIME_MS = 10 * 60_000;
+/** Open pages at a time; the oldest is dropped. */
+const MAX_OFFERS = 16;
+/** A token of 128 bits is not guessed: the bound protects the log, and the right token is always accepted. */
+const WRONG_TOKENS_PER_MINUTE = 10;
+
+interface BindOffer {
+  /** 32 random bytes, the binding's secret if the owner connects. */
+  readonly secret: Uint8Array;
+  readonly hmacHash: string;
+}
+
+/** Offers of open pages. They live in the process alone: a restart asks for the set-up token again. */
+interface BindOffers {
+  /** A new secret for a page; the token in its form stands for it, and for the set-up token that was given. */
+  make(): BindOffer & { readonly token: string };
+  /** The offer of a token, once. */
+  take(token: string): BindOffer | undefined;
+}
+
+export function createBindOffers(deps: { readonly clock: Pick<Clock, 'monotonic'> }): BindOffers {
+  const { clock } = deps;
+  const offers = new Map<string, BindOffer & { readonly endsAtMs: number }>();
+  return {
+    make: () => {
+      const secret = newHmacSecret();
+      const token = randomToken(32);
+      const offer = { secret, hmacHash: hmacHashOf(secret) };
+      offers.set(token, { ...offer, endsAtMs: clock.monotonic() + OFFER_LIFETIME_MS });
+      const [oldest] = offers.keys();
+      if (offers.size > MAX_OFFERS && oldest !== undefined) offers.delete(oldest);
+      return { ...offer, token };
+    },
+    take: (token) => {
+      const offer = offers.get(token);
+      offers.delete(token);
+      return offer !== undefined && clock.monotonic() < offer.endsAtMs ? offer : undefined;
+    },
+  };
+}
+
+/** The steps of the bind page (PROTOCOL.md section 5.1), without its HTML. */
+export interface BindFlow {
+  /** @throws AppError SETUP_REQUIRED once a binding is complete, and after a restore until `unseal-bind` */
+  mustBeOpen(): void;
+  /**
+   * The offer for the next page; undefined for a wrong set-up token.
+   *
+   * @throws AppError RATE_LIMITED for a wrong one beyond 10 a minute; SETUP_REQUIRED
+   */
+  enter(setupToken: string): (BindOffer & { readonly token: string }) | undefined;
+  /**
+   * Makes a code for a page's offer and returns the registration link; undefined for an expired or consumed page.
+   *
+   * @throws AppError SETUP_REQUIRED
+   */
+  connect(offerToken: string): Promise<string | undefined>;
+}
+
+export function createBindFlow(deps: {
+  readonly binding: BindingReader;
+  readonly bindings: Pick<BindingStore, 'needsUnseal'>;
+  readonly isSetupToken: (text: string) => boolean;
+  readonly codes: Pick<BindingCodes, 'make'>;
+  readonly clock: Clock;
+  readonly serviceUrl: string;
+  readonly webhookUrl: string;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
+}): BindFlow {
+  const { clock, serviceUrl, logger } = deps;
+  const offers = createBindOffers({ clock });
+  const wrongTokens = createSlidingWindow({ clock, limit: WRONG_TOKENS_PER_MINUTE, windowMs: 60_000 });
+
+  const mustBeOpen = (): void => {
+    if (deps.binding()?.complete === true) throw alreadyBound();
+    if (deps.bindings.needsUnseal()) throw needsUnseal();
+  };
+
+  return {
+    mustBeOpen,
+    enter: (setupToken) => {
+      mustBeOpen();
+      if (deps.isSetupToken(setupToken)) return offers.make();
+      const retryAfter = wrongTokens.take('');
+      if (retryAfter !== undefined) {
+        throw refusal('RATE_LIMITED', 'too many wrong set-up tokens; the right one is still accepted', {
+          details: { retryAfter },
+        });
+      }
+      logger.warn({ reason: 'setup_token_wrong' }, 'the bind page was refused');
+      return undefined;
+    },
+    connect: async (offerToken) => {
+      mustBeOpen();
+      const offer = offers.take(offerToken);
+      if (offer === undefined) return undefined;
+      const { link } = await makeRegistration(deps, offer.secret);
+      logger.info({ serviceUrl }, 'a binding code was made');
+      return link;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { bearerTicketOf, credentialTicketOf } from './authenticate-ticket.ts';
+
+const request = (url: string, ...rawHeaders: string[]): IncomingMessage =>
+  ({ url, rawHeaders }) as unknown as IncomingMessage;
+
+describe('the ticket of a credential request', () => {
+  it('is the one parameter', () => {
+    expect(credentialTicketOf(request('/v1/credential?ticket=a.b.c'))).toBe('a.b.c');
+    expect(credentialTicketOf(request('/v1/credential?x=1&ticket=a.b.c'))).toBe('a.b.c');
+  });
+
+  it('is none where two parameters were sent, even equal or encoded ones', () => {
+    expect(credentialTicketOf(request('/v1/credential?ticket=a&ticket=a'))).toBeUndefined();
+    expect(credentialTicketOf(request('/v1/credential?ticket=a&%74icket=b'))).toBeUndefined();
+    expect(
+      credentialTicketOf(request('/v1/credential?ticket=a&ticket=', 'Authorization', 'Bearer c')),
+    ).toBeUndefined();
+  });
+
+  it('is the parameter where a bearer arrives beside it', () => {
+    const sent = request('/v1/credential?ticket=a.b.c', 'Authorization', 'Bearer svagent_key');
+    expect(credentialTicketOf(sent)).toBe('a.b.c');
+  });
+
+  it('is the bearer where there is no parameter', () => {
+    expect(credentialTicketOf(request('/v1/credential', 'authorization', 'bearer a.b.c'))).toBe('a.b.c');
+    expect(credentialTicketOf(request('/v1/credential?tickets=x', 'authorization', 'Bearer a'))).toBe('a');
+    expect(credentialTicketOf(request('/v1/credential'))).toBeUndefined();
+  });
+});
+
+describe('the bearer ticket', () => {
+  it('is none for another scheme, several words, or two headers', () => {
+    expect(bearerTicketOf(request('/v1/store', 'Authorization', 'Basic abc'))).toBeUndefined();
+    expect(bearerTicketOf(request('/v1/store', 'Authorization', 'Bearer a b'))).toBeUndefined();
+    expect(bearerTicketOf(request('/v1/store', 'Authorization', 'Bearer'))).toBeUndefined();
+    expect(
+      bearerTicketOf(request('/v1/store', 'Authorization', 'Bearer a', 'authorization', 'Bearer a')),
+    ).toBeUndefined();
+  });
+
+  it('is not read from the address', () => {
+    expect(bearerTicketOf(request('/v1/store?ticket=a.b.c'))).toBeUndefined();
+  });
+});

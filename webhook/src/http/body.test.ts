@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { parseBody } from './body.ts';
+
+const schema = z.strictObject({ tokenType: z.string(), value: z.string() });
+
+it('names the first member that does not fit, and whether it is missing, but no value', () => {
+  expect(() => parseBody(schema, { tokenType: 'JWT' })).toThrow(/^value: is missing$/);
+  expect(() => parseBody(schema, { tokenType: 'JWT', value: 31_337 })).toThrow(/^value: (?!.*31337)/);
+  expect(() => parseBody(schema, 'x')).toThrow(/^the body: /);
+});
