@@ -5,17 +5,17 @@ import type { AuditEventType, NewAuditEvent } from './audit-event.ts';
 export const ROLES = ['member', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Who is behind an authenticated management request. */
+/** The principal of an authenticated management request. */
 export interface Actor {
   readonly vaultId: Id<'vlt'>;
   readonly userId: Id<'usr'>;
   readonly role: Role;
   readonly via: 'adminKey' | 'session';
-  /** The `adk_` or `ses_` id that proved it. */
+  /** The `adk_` or `ses_` id that authenticated it. */
   readonly credentialId: Id<'adk'> | Id<'ses'>;
 }
 
-/** The event that says that this actor made a change. */
+/** The event of a change by this actor. */
 export function eventBy(
   actor: Actor,
   eventType: AuditEventType,

@@ -1,13 +1,12 @@
 import { parseAddress } from '@svault/shared/egress';
 
-/** Who cannot be told apart shares one counter: a caller that hides its address must not escape the limits by it. */
+/** Callers without a known address share one counter: to hide the address does not evade the limits. */
 const UNKNOWN = 'unknown';
 
 /**
- * By what a limit per address counts: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has all of it
- * (contract.md, "REST").
+ * The key of limits per address: an IPv4 address, or the /64 of an IPv6 address, which one subscriber has (RFC 6177).
  *
- * @param address in its one notation
+ * @param address in canonical notation
  */
 export function addressKey(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
@@ -20,10 +19,9 @@ export function addressKey(address: string | undefined): string {
 }
 
 /**
- * The neighbours that an address has what it holds in common with: one party usually has a /24 of IPv4 or a /48 of IPv6
- * addresses at its disposal (RFC 6177), many more than the one that limits count by.
+ * The group of quotas per network: one party usually has a /24 of IPv4 or a /48 of IPv6 addresses (RFC 6177).
  *
- * @param address in its one notation
+ * @param address in canonical notation
  */
 export function addressGroup(address: string | undefined): string {
   const parsed = address === undefined ? undefined : parseAddress(address);

@@ -2,11 +2,11 @@ import type { Id } from '@svault/shared';
 import type { Page, PageRequest } from './paging.ts';
 import type { Role } from './actor.ts';
 
-/** What is kept of an `svadmin_` key: never the key. */
+/** An `svadmin_` key as it is stored, without the key. */
 export interface AdminKey {
   readonly id: Id<'adk'>;
   readonly vaultId: Id<'vlt'>;
-  /** In whose name it acts. */
+  /** The user whose role it has. */
   readonly userId: Id<'usr'>;
   readonly name: string;
   /** `settings`: from SV_BOOTSTRAP_ADMIN_KEY. */
@@ -23,11 +23,11 @@ export interface AdminKeyStore {
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<AdminKey>>;
   /** @returns whether there was one */
   remove(vaultId: Id<'vlt'>, id: Id<'adk'>): Promise<boolean>;
-  /** Of whose name the key acts in; undefined where there is no such key, or that user was removed. */
+  /** The role of the key's user; undefined where the key or the user was removed. */
   roleOf(vaultId: Id<'vlt'>, id: Id<'adk'>): Promise<Role | undefined>;
-  /** Ids of the keys that act in this user's name. */
+  /** Ids of the user's keys. */
   idsOfUser(userId: Id<'usr'>): Promise<readonly Id<'adk'>[]>;
-  /** The key that the settings made for this user, if any. */
+  /** The user's key from SV_BOOTSTRAP_ADMIN_KEY. */
   findFromSettings(userId: Id<'usr'>): Promise<(AdminKey & { readonly keyHash: string }) | undefined>;
   touch(id: Id<'adk'>, usedAt: string): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { type Id, hashKey, isWellFormedKey } from '@svault/shared';
 import type { Page, PageRequest } from './paging.ts';
 
-/** Specification, "Agent": the three states. */
+/** Specification, "Agent". */
 export const AGENT_STATUSES = ['active', 'suspended', 'deleted'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
@@ -13,16 +13,16 @@ export interface Agent {
   readonly description: string;
   readonly status: AgentStatus;
   readonly mcpEnabled: boolean;
-  /** RFC 7638 SHA-256 thumbprint of the key that `sealed` records are encrypted to for this agent. */
+  /** RFC 7638 SHA-256 thumbprint of the key that sealed credentials are encrypted to. */
   readonly sealingKeyThumbprint: string | undefined;
-  /** The first characters of its key, to tell keys apart. */
+  /** The first characters of its key, by which an owner recognises it. */
   readonly keyPrefix: string;
   readonly createdAt: string;
   /** Coalesced to one write a minute. */
   readonly lastUsedAt: string | undefined;
 }
 
-/** What an owner may change; undefined members stay as they are, a null thumbprint is taken away. */
+/** Undefined members stay; a null thumbprint is removed. */
 export interface AgentChanges {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
@@ -30,12 +30,12 @@ export interface AgentChanges {
   readonly sealingKeyThumbprint?: string | null | undefined;
 }
 
-/** An agent's key as it is kept: found by its hash, shown again from the wrapped form. */
+/** An agent's key as it is stored: found by its hash, revealed from the wrapped form. */
 export interface StoredAgentKey {
   /** SHA-256, lower-case hex; unique over all accounts. */
   readonly keyHash: string;
   readonly keyPrefix: string;
-  /** base64url of the key under the master key. */
+  /** base64url of the key under the root key. */
   readonly keyWrapped: string;
 }
 
@@ -49,28 +49,28 @@ export interface AgentStore {
   listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Agent>>;
   update(vaultId: Id<'vlt'>, id: Id<'agt'>, changes: AgentChanges): Promise<void>;
   setStatus(vaultId: Id<'vlt'>, id: Id<'agt'>, status: 'active' | 'suspended'): Promise<void>;
-  /** The hash stays, so that the key is answered as inactive; the wrapped key is erased. */
+  /** The hash stays, so that the key is denied with AGENT_INACTIVE; the wrapped key is erased. */
   markDeleted(vaultId: Id<'vlt'>, id: Id<'agt'>): Promise<void>;
   setKey(vaultId: Id<'vlt'>, id: Id<'agt'>, key: StoredAgentKey): Promise<void>;
   /** Undefined for a deleted agent. */
   wrappedKey(vaultId: Id<'vlt'>, id: Id<'agt'>): Promise<string | undefined>;
 }
 
-/** What an agent is known by, as it is kept and looked up: never the text itself. */
+/** An agent's credential as it is looked up, without the text itself. */
 export type AgentCredential =
   /** An agent's own key, `svagent_…`. */
   | { readonly kind: 'key'; readonly hash: string }
-  /** An access token of an OAuth session, `svsess_…`, good at its audience alone (RFC 8707). */
+  /** An access token of an OAuth session, `svsess_…`, valid at its audience only (RFC 8707). */
   | { readonly kind: 'session'; readonly hash: string; readonly audience: string };
 
-/** @returns undefined where the text has not the form of an agent's key */
+/** @returns undefined where the text does not have the form of an agent's key */
 export function agentKeyCredential(text: string): AgentCredential | undefined {
   return isWellFormedKey('svagent', text) ? { kind: 'key', hash: hashKey(text) } : undefined;
 }
 
 /**
- * @param audience of the door that the token was shown at
- * @returns undefined where the text has not the form of a session's access token
+ * @param audience of the endpoint that received the token
+ * @returns undefined where the text does not have the form of a session's access token
  */
 export function sessionCredential(text: string, audience: string): AgentCredential | undefined {
   return isWellFormedKey('svsess', text) ? { kind: 'session', hash: hashKey(text), audience } : undefined;

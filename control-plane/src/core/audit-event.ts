@@ -1,10 +1,7 @@
 import { type Id, formatTime, newTimeOrderedId } from '@svault/shared';
 import { type Outcome, secretFieldIn } from '@svault/shared/schemas';
 
-/**
- * Closed list of what the log can say; contract.md "Events", and `SESSION_REVOKED` for the end of a sign-in. A type that
- * is not here cannot be written.
- */
+/** Every type of audit event. */
 export const AUDIT_EVENT_TYPES = [
   'AGENT_CREDENTIAL_ACCESS',
   'PROXY_CREDENTIAL_USE',
@@ -82,10 +79,10 @@ export const changesDecisions = (eventType: AuditEventType): boolean => !EVENTS_
 
 type DetailValue = string | number | boolean | readonly string[];
 
-/** Further facts of an event: flat, integers only, and never under a name that could hold a secret. */
+/** Flat, integers only, and never under the name of a secret field. */
 export type AuditDetail = Readonly<Record<string, DetailValue>>;
 
-/** An event as the code that causes it states it. */
+/** An event before it has an id and a time. */
 export interface NewAuditEvent {
   readonly vaultId: Id<'vlt'>;
   readonly eventType: AuditEventType;
@@ -100,28 +97,28 @@ export interface NewAuditEvent {
   readonly detail?: AuditDetail | undefined;
 }
 
-/** An event with its identity, before it has its place in the chain. */
+/** An event before it has its place in the chain. */
 export interface StampedAuditEvent extends NewAuditEvent {
   readonly id: Id<'evt'>;
   /** `YYYY-MM-DDTHH:MM:SS.sssZ` */
   readonly timestamp: string;
 }
 
-/** An event in its place: `seq` grows by one in each vault, `hash` covers it and all before it. */
+/** An event of the log: `seq` counts up by one per vault, `hash` covers the event and all before it. */
 export interface AuditEvent extends StampedAuditEvent {
   readonly seq: number;
   /** 64 lower-case hex digits. */
   readonly hash: string;
 }
 
-/** With the rest of an event this stays well below the 8 KiB that `audit.append` takes (protocol.md 5.3). */
+/** With the rest of an event this stays well below the 8 KiB that `audit.append` takes (PROTOCOL.md 5.3). */
 const MAX_DETAIL_CHARACTERS = 1024;
-/** What is left of each text where a detail is longer: ids are shorter. */
+/** Texts of a longer detail are truncated to this; ids are shorter. */
 const SHORT_TEXT_CHARACTERS = 100;
 
 /**
- * Gives an event its id and time, and makes sure that a webhook will take it: one that it refused for ever would
- * hold up every later event.
+ * Gives an event its id and time, and a detail that a webhook accepts: an event that it rejected would block every
+ * later one.
  *
  * @throws TypeError for a detail named like a secret field (a mistake in our code)
  */
@@ -136,7 +133,7 @@ function shippableDetail(detail: AuditDetail): AuditDetail {
   if (secretName !== undefined) throw new TypeError(`an audit detail cannot be named ${secretName}`);
   const takeable = withTakeableText(detail);
   if (fits(takeable)) return takeable;
-  // A list is left out whole: its first members would pass for all.
+  // A truncated list would pass for the whole one.
   const members = Object.entries(takeable).filter(([, value]) => typeof value !== 'object');
   const short = {
     ...Object.fromEntries(members.map(([name, value]) => [name, shortened(value)])),
@@ -145,7 +142,7 @@ function shippableDetail(detail: AuditDetail): AuditDetail {
   return fits(short) ? short : { truncated: true };
 }
 
-/** Without what some database or JSON reader cannot take: NUL, and halves of surrogate pairs. */
+/** Replaces what some databases or JSON parsers reject: NUL and lone surrogates. */
 export function withTakeableText(detail: AuditDetail): AuditDetail {
   if (!/\\u(0000|d[89a-f])/.test(JSON.stringify(detail))) return detail;
   const takeable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
@@ -160,11 +157,11 @@ const fits = (detail: AuditDetail): boolean => JSON.stringify(detail).length <= 
 
 function shortened(value: DetailValue): DetailValue {
   if (typeof value !== 'string' || value.length <= SHORT_TEXT_CHARACTERS) return value;
-  // The cut may go through a character of two halves.
+  // The cut may split a surrogate pair.
   return `${value.slice(0, SHORT_TEXT_CHARACTERS).toWellFormed()}…`;
 }
 
-/** Where a vault's chain stands: the last event's number and hash. */
+/** The number and hash of a chain's last event. */
 export interface ChainHead {
   readonly seq: number;
   readonly hash: string;

@@ -2,51 +2,50 @@ import type { Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
 import type { AuditEvent, AuditEventType, ChainHead, NewAuditEvent } from './audit-event.ts';
 
-/** Every condition given must hold; none given means all events. */
+/** Conditions joined by AND; without any, every event matches. */
 export interface AuditFilter {
   readonly agentId?: Id<'agt'> | undefined;
   readonly serviceName?: string | undefined;
   readonly eventType?: AuditEventType | undefined;
   readonly outcome?: Outcome | undefined;
-  /** Inclusive, in the written form of an event's time. */
+  /** Inclusive, `YYYY-MM-DDTHH:MM:SS.sssZ`. */
   readonly from?: string | undefined;
   /** Exclusive. */
   readonly to?: string | undefined;
 }
 
-/** The two ends of a vault's chain. */
 export interface AuditChain {
   readonly head: ChainHead;
-  /** What the oldest kept event follows: retention removes from the old end and leaves the hash it stopped at. */
+  /** The link before the oldest kept event: the last one that retention removed. */
   readonly start: ChainHead;
   /** The last event that the webhook acknowledged; 0 where none was. */
   readonly shippedSeq: number;
 }
 
-/** A vault with events that its webhook has not acknowledged. */
+/** A vault whose webhook has not acknowledged all events. */
 export interface ShippingBacklog {
   readonly vaultId: Id<'vlt'>;
   /** The last event that the webhook acknowledged. */
   readonly shippedSeq: number;
 }
 
-/** The durable log. The table is at the same time the outbox: what is not yet shipped is what is above a cursor. */
+/** The durable log. Its table is the outbox too: events above a vault's cursor are not shipped yet. */
 export interface AuditStore {
   /**
-   * Writes an event behind the head of its vault's chain, which is read in the same transaction. Called within a
-   * unit of work, the event and the change it reports are both there after a crash, or neither.
+   * Appends an event to its vault's chain in one transaction. Within a unit of work, the event and the change that it
+   * reports are both durable, or neither.
    */
   append(event: NewAuditEvent): Promise<void>;
 
-  /** The same for several events of one vault, in their order, with one look at the chain. */
+  /** The same for several events of one vault, in their order, with one read of the chain. */
   appendAll(events: readonly NewAuditEvent[]): Promise<void>;
 
   /**
-   * Newest first, the events among a bounded number of rows: a filter that hardly anything fits must not hold up the
-   * requests beside it. `findEvents` looks on for as many as are wanted.
+   * The matching events, newest first, among a bounded number of rows: a filter that few events match must not delay
+   * other requests. `findEvents` calls it until it has a page.
    *
    * @param before only events with a lower number
-   * @returns the events, at most `limit`, and the number down to which was looked; undefined where nothing is left
+   * @returns at most `limit` events, and the lowest number that was read; undefined where no row is left
    */
   scan(
     vaultId: Id<'vlt'>,
@@ -55,11 +54,11 @@ export interface AuditStore {
   ): Promise<{ readonly events: readonly AuditEvent[]; readonly reached: number | undefined }>;
 
   /**
-   * Counts the credential requests among the newest rows, each event for as many as it stands for.
+   * Counts the credential requests among the newest rows, each event by its `count`.
    *
-   * @param request.since in the written form; earlier events are not counted
-   * @returns the counts, and of which rows; undefined where there were fewer than `rows`. Their times are in no order
-   *   where the clock was set
+   * @param request.since `YYYY-MM-DDTHH:MM:SS.sssZ`; earlier events are not counted
+   * @returns the counts and the range of the rows; no range where there were fewer than `rows`. After a change of the
+   *   clock the rows' times are in no order
    */
   countActivity(
     vaultId: Id<'vlt'>,
@@ -70,28 +69,28 @@ export interface AuditStore {
       { readonly firstSeq: number; readonly oldestAt: string; readonly newestAt: string } | undefined;
   }>;
 
-  /** Oldest first, the events above a number. */
+  /** Events above a number, oldest first. */
   after(vaultId: Id<'vlt'>, seq: number, limit: number): Promise<readonly AuditEvent[]>;
 
   chainOf(vaultId: Id<'vlt'>): Promise<AuditChain>;
 
-  /** Every vault that there is, or that ever had an event: to take one's chain away does not hide its events. */
+  /** Every vault that exists or has events: to delete a vault's chain does not hide its events. */
   vaultsToVerify(): Promise<readonly Id<'vlt'>[]>;
 
-  /** When the oldest kept event of each vault was written, by the vault's id; only those behind `after`. */
+  /** The time of each vault's oldest event, by the vault's id; only ids above `after`. */
   oldest(page: {
     readonly after: Id<'vlt'> | undefined;
     readonly limit: number;
   }): Promise<readonly { readonly vaultId: Id<'vlt'>; readonly oldestAt: string | undefined }[]>;
 
   /**
-   * Removes the events from the old end of a vault's chain up to `to`, which is what the oldest kept event then follows.
+   * Removes the oldest events of a vault's chain up to and including `to`, which becomes the chain's start.
    *
-   * @returns false, with nothing removed, where the chain does not begin at `from` any more
+   * @returns false, with nothing removed, where the chain no longer starts at `from`
    */
   cutStart(vaultId: Id<'vlt'>, from: ChainHead, to: ChainHead): Promise<boolean>;
 
-  /** Vaults with a bound webhook and events above their cursor, by id; only those behind `after`. */
+  /** Vaults with a bound webhook and events above their cursor, by id; only ids above `after`. */
   backlog(page: {
     readonly after: Id<'vlt'> | undefined;
     readonly limit: number;
@@ -100,12 +99,12 @@ export interface AuditStore {
   /**
    * Moves a vault's cursor forward.
    *
-   * @returns false, with nothing moved, where it does not stand at `from` any more: another process has shipped
+   * @returns false, with nothing moved, where it is no longer at `from`: another process has shipped
    */
   markShipped(vaultId: Id<'vlt'>, from: number, to: number): Promise<boolean>;
 }
 
-/** How requests of agents and proxies for credentials were answered. */
+/** Outcomes of the credential requests of agents and proxies. */
 export interface ActivityCounts {
   readonly accesses: number;
   readonly denied: number;

@@ -1,13 +1,13 @@
 import type { Logger } from '@svault/server-kit/logger';
 
-/** Work that goes on beside the requests. */
+/** Background work. */
 export interface BackgroundJob {
-  /** Waits for the run in hand. */
+  /** Waits for the present run. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs a piece of work again and again, one run after another; what a run throws is logged and ends nothing.
+ * Repeats a piece of work, one run after another; an error of a run is logged and ends nothing.
  *
  * @param pauseMs between the end of a run and the next
  */
@@ -17,18 +17,18 @@ export type StartJob = (
   options: { readonly pauseMs: number; readonly logger: Logger },
 ) => BackgroundJob;
 
-/** Which of the processes on one database does the background work that is done once for all of them. */
+/** Elects, among the processes on one database, the one that does the work which is done once for all of them. */
 export interface LeaderLease {
   /**
-   * To be asked before each piece of work.
-   * @returns whether it is this process; then no other one is told so in the next 15 seconds
+   * Called before each piece of work.
+   * @returns whether this process is the leader; then no other process is within the next 15 seconds
    */
   hold(): Promise<boolean>;
-  /** Lets another process go on at once. */
+  /** Releases the lease, so that another process takes over at once. */
   release(): Promise<void>;
 }
 
-/** Of the only process on a database. */
+/** For the only process on a database. */
 export const SOLE_PROCESS: LeaderLease = {
   hold: () => Promise.resolve(true),
   release: () => Promise.resolve(),
@@ -44,7 +44,7 @@ export const startJob: StartJob = (name, work, { pauseMs, logger }) => {
     try {
       await work();
     } catch (error) {
-      // One that outlasts a stop finds the database closed.
+      // A run that outlasts a stop finds the database closed.
       if (!stopped) logger.error({ err: error, job: name }, 'a background job failed; it goes on');
     }
     schedule();

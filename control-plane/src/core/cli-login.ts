@@ -1,33 +1,33 @@
 import type { Id } from '@svault/shared';
 
-/** A sign-in of a command-line client that waits for a person, or for the client to come with the code. */
+/** A pending sign-in of a command-line client: it waits for approval, or for the client to redeem the code. */
 export interface CliLogin {
   readonly id: Id<'clr'>;
   readonly codeChallenge: string;
-  /** Where the browser brings the code; undefined: the page shows it, to be pasted. */
+  /** The loopback URL that the browser takes the code to; undefined: the page shows the code, to be pasted. */
   readonly redirectUri: string | undefined;
-  /** What the person compares. */
+  /** The code that the user compares. */
   readonly userCode: string;
-  /** What the client called itself; shown, never trusted. */
+  /** The client's name for itself; shown, never trusted. */
   readonly client: string;
-  /** Where the client's request came from; undefined where that cannot be told. */
+  /** The client's IP address, if known. */
   readonly address: string | undefined;
-  /** Of the request until it is approved, of the code after that. */
+  /** Of the request until its approval, then of the code. */
   readonly expiresAt: string;
 }
 
-/** A {@link CliLogin} that a person approved. */
+/** A {@link CliLogin} that a user approved. */
 export interface ApprovedCliLogin extends CliLogin {
   readonly vaultId: Id<'vlt'>;
   readonly userId: Id<'usr'>;
 }
 
 export interface CliLoginStore {
-  /** @param addressGroup of its address (`addressGroup`) */
+  /** @param addressGroup of its address */
   add(login: CliLogin, addressGroup: string): Promise<void>;
-  /** One that waits for a person. */
+  /** One that is not approved yet. */
   findPending(id: Id<'clr'>, now: string): Promise<CliLogin | undefined>;
-  /** Approves what waits for a person: at most once, whatever runs beside it. @returns whether it did */
+  /** Approves a pending login: true at most once per login. */
   approve(
     id: Id<'clr'>,
     now: string,
@@ -38,17 +38,17 @@ export interface CliLoginStore {
       readonly expiresAt: string;
     },
   ): Promise<boolean>;
-  /** Takes out one that waits for a person. @returns whether it did */
+  /** Removes a pending login. @returns whether there was one */
   deny(id: Id<'clr'>): Promise<boolean>;
-  /** What a code stands for; uses nothing up. */
+  /** Reads without consuming the code. */
   findApproved(codeHash: string): Promise<ApprovedCliLogin | undefined>;
-  /** Takes out what a code stands for: given at most once per code, whatever runs beside it. */
+  /** Consumes a code: its login is returned at most once. */
   take(codeHash: string): Promise<ApprovedCliLogin | undefined>;
-  /** Takes out what a person approved and no client came for yet. */
+  /** Removes approved logins that no client has redeemed. */
   removeOfUser(userId: Id<'usr'>): Promise<void>;
   removeExpired(now: string): Promise<void>;
-  /** Notes that a person is being asked about one. */
+  /** Records that a user was shown the login. */
   noteAsked(id: Id<'clr'>, at: string): Promise<void>;
-  /** Of those that wait for a person, keeps so many bytes, and all that a person was asked about later than a time. */
+  /** Evicts pending logins beyond so many bytes, except those shown to a user since a time. */
   evictWaiting(bounds: { readonly maxBytes: number; readonly askedSince: string }): Promise<void>;
 }

@@ -1,7 +1,6 @@
 import type { Secret } from '@svault/shared';
 
-/** Where the state is kept. */
 export type DatabaseAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
-  /** The whole URL, since a password may stand in it. */
+  /** The whole URL is secret, since it may have a password. */
   | { readonly kind: 'postgres'; readonly url: Secret };

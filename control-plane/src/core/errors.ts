@@ -1,11 +1,6 @@
 import { AppError } from '@svault/shared';
 
-/**
- * Every code this server refuses with. Closed: a code that is not here cannot be thrown, and `api/http/errors.ts` has a
- * status for each. Sources: the specification's "REST credential endpoint" errors; the contract's "Management
- * routes". `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an identity provider;
- * `SESSION_NOT_FOUND` and `UPSTREAM_…` of the MCP proxy.
- */
+/** Every error code of the control plane; `api/http/errors.ts` has the status of each. */
 export type ErrorCode =
   | 'AGENT_INACTIVE'
   | 'AUDIT_UNAVAILABLE'
@@ -43,13 +38,13 @@ export type ErrorCode =
   | 'WEBHOOK_REFUSED'
   | 'WEBHOOK_UNAVAILABLE';
 
-/** One thing wrong with the caller's input. `path` is dotted (`tags.0`), empty for the input as a whole. */
+/** `path` is dotted (`tags.0`), empty for the input as a whole. */
 export interface ArgumentIssue {
   readonly path: string;
   readonly message: string;
 }
 
-/** A refusal of this server's closed union; `message` is what the caller reads, `reason` what the log says. */
+/** @param message for the caller. @param options.reason for the log */
 export function refusal(
   code: ErrorCode,
   message: string,
@@ -67,7 +62,7 @@ export function invalidArgument(issues: readonly ArgumentIssue[]): AppError<Erro
   return refusal('INVALID_ARGUMENT', 'The request has members that do not fit.', { details: { issues } });
 }
 
-/** The one answer for an id or name that is unknown, malformed, or another account's: the same bytes for all. */
+/** The same bytes for an id or name that is unknown, malformed, or another account's. */
 export function notFound(): AppError<ErrorCode> {
   return refusal('NOT_FOUND', 'There is nothing here by that name.');
 }

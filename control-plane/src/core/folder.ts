@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import type { Page, PageRequest } from './paging.ts';
 
-/** A group of tokens (specification, "Grant": `sourceGroupId`). It gives nobody anything; grants are made from it. */
+/** A group of tokens that grants are made from (specification, "Grant": `sourceGroupId`); it grants nothing itself. */
 export interface Folder {
   readonly id: Id<'fld'>;
   readonly vaultId: Id<'vlt'>;
@@ -12,13 +12,13 @@ export interface Folder {
   readonly updatedAt: string;
 }
 
-/** What an owner may change; undefined members stay, `serviceNames` takes the former list's place. */
+/** Undefined members stay; `serviceNames` replaces the list. */
 export interface FolderChanges {
   readonly name?: string | undefined;
   readonly serviceNames?: readonly string[] | undefined;
 }
 
-/** So that a folder's grants are one short transaction, and a list of folders one answer. */
+/** A folder's grants are one short transaction, and a list of folders is one response. */
 export const MAX_FOLDER_TOKENS = 500;
 /** Of one account: a token's view names every folder that it is in. */
 export const MAX_FOLDERS = 1_000;
@@ -29,16 +29,16 @@ export interface FolderStore {
   get(vaultId: Id<'vlt'>, id: string): Promise<Folder | undefined>;
   /** Oldest first. */
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Folder>>;
-  /** How many there are, counted no further than `atMost`. */
+  /** Stops counting at `atMost`. */
   count(vaultId: Id<'vlt'>, atMost: number): Promise<number>;
   update(vaultId: Id<'vlt'>, id: Id<'fld'>, changes: FolderChanges, updatedAt: string): Promise<void>;
   /** @returns whether it was there */
   remove(vaultId: Id<'vlt'>, id: Id<'fld'>): Promise<boolean>;
-  /** The ids of the folders that each token is in; tokens in none are left out. */
+  /** The ids of each token's folders; without tokens that are in none. */
   ofTokens(
     vaultId: Id<'vlt'>,
     serviceNames: readonly string[],
   ): Promise<ReadonlyMap<string, readonly Id<'fld'>[]>>;
-  /** Takes a token out of every folder. @returns how many it was in */
+  /** Removes a token from every folder. @returns how many it was in */
   forgetToken(vaultId: Id<'vlt'>, serviceName: string): Promise<number>;
 }

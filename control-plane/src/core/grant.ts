@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import type { Page, PageRequest } from './paging.ts';
 
-/** Specification, "Grant": whether the service sees to the refreshing of an OAuth token. */
+/** Specification, "Grant": whether the control plane refreshes the OAuth token. */
 export const REFRESH_POLICIES = ['none', 'auto'] as const;
 export type RefreshPolicy = (typeof REFRESH_POLICIES)[number];
 
@@ -18,13 +18,13 @@ export interface Grant {
   readonly createdAt: string;
 }
 
-/** A grant has lapsed from its expiry time on. @param now in the written form */
+/** @param now `YYYY-MM-DDTHH:MM:SS.sssZ` */
 export function isExpired(grant: Pick<Grant, 'grantExpiresAt'>, now: string): boolean {
   return grant.grantExpiresAt !== undefined && grant.grantExpiresAt <= now;
 }
 
 export interface GrantStore {
-  /** At most one per agent and service: throws where there is one. */
+  /** At most one per agent and service: throws where there is one already. */
   addAll(grants: readonly Grant[]): Promise<void>;
   get(vaultId: Id<'vlt'>, agentId: Id<'agt'>, serviceName: string): Promise<Grant | undefined>;
   /** An agent's grants for some services; expired ones too. */

@@ -1,26 +1,22 @@
 import { type Id, isId } from '@svault/shared';
 
-/** A program that a person may let act as one of their agents. All of it is its own word, but for where it is answered. */
+/** A program that a user may let act as one of their agents. Its name and its page are its own claims. */
 export interface OauthClient {
-  /** An id of ours, or the address of its metadata document. */
+  /** `ocl_…` of a registered client, or the URL of its metadata document. */
   readonly id: string;
-  /** What it calls itself. */
   readonly name: string;
-  /** Its page, as it says. */
   readonly uri: string | undefined;
   readonly redirectUris: readonly string[];
 }
 
-/** Whether the client registered itself here; others say by an address where they describe themselves. */
+/** Whether the client registered itself; others are described by a metadata document. */
 export const isRegistered = ({ id }: Pick<OauthClient, 'id'>): boolean => isId('ocl', id);
 
 const MAX_NAME_CHARACTERS = 100;
 
 /**
- * A client's name, fit to be shown: without control characters and such that turn the direction of what stands beside
- * it, on one line, of bounded length.
+ * A client's name for display: without control and bidirectional-override characters, on one line, of bounded length.
  *
- * @param text its own word
  * @returns undefined where nothing is left
  */
 export function shownName(text: string): string | undefined {
@@ -41,17 +37,17 @@ export interface RegisteredClient extends OauthClient {
   readonly createdAt: string;
 }
 
-/** Clients belong to no account: whoever can reach the service may register one. */
+/** Clients belong to no account: registration is open (RFC 7591 section 3). */
 export interface OauthClientStore {
-  /** @param addressGroup where the registration came from (`addressGroup`) */
+  /** @param addressGroup of the registration's address */
   add(client: RegisteredClient, addressGroup: string): Promise<void>;
   find(id: Id<'ocl'>): Promise<RegisteredClient | undefined>;
-  /** Notes a use, unless one was noted after `notSince` already; the first is always noted. */
+  /** Records a use, unless one after `notSince` is recorded; the first use always is. */
   touch(id: Id<'ocl'>, usedAt: string, notSince: string): Promise<void>;
-  /** Forgets those without a use since a time, and those without any that registered before another. */
+  /** Removes clients without a use since a time, and clients without any use that registered before another time. */
   removeUnused(before: { readonly lastUsedAt: string; readonly neverUsedSince: string }): Promise<void>;
-  /** Notes that a person is being asked about a client that nobody used yet. */
+  /** Records that a user was shown the consent page for a client without any use. */
   noteAsked(id: Id<'ocl'>, at: string): Promise<void>;
-  /** Of those that nobody used yet, keeps so many bytes, and all that a person was asked about later than a time. */
+  /** Evicts clients without any use beyond so many bytes, except those shown to a user since a time. */
   evictNeverUsed(bounds: { readonly maxBytes: number; readonly askedSince: string }): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 
-/** How much of each kind an account has, counted no further than the cap that was asked for. */
+/** Numbers of an account's objects, each counted up to a cap. */
 export interface AccountCounts {
   readonly agentsActive: number;
   readonly agentsSuspended: number;
@@ -15,9 +15,9 @@ export interface AccountCounts {
 
 export interface OverviewStore {
   /**
-   * Costs the same however much there is beyond the cap.
+   * Its cost is bounded by the cap.
    *
-   * @param request.now, request.soon in the written form: what ends between them ends soon
+   * @param request.now, request.soon grants that expire between them expire soon
    * @param request.upTo the cap of each number
    */
   counts(

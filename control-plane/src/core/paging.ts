@@ -1,6 +1,6 @@
 import { fromBase64url, toBase64url, utf8 } from '@svault/shared';
 
-/** One page of a list: the sort key of the last item seen, and how many to give. */
+/** `after` is the sort key of the last item of the previous page. */
 export interface PageRequest {
   readonly limit: number;
   readonly after: readonly string[] | undefined;
@@ -13,7 +13,7 @@ export interface Page<T> {
 }
 
 /**
- * Cuts a page from rows that were read with `limit + 1`, the extra one telling whether more is left.
+ * Cuts a page from rows that were read with `limit + 1`; the extra row means that there is a next page.
  *
  * @param keyOf the sort key of an item, whose order is the list's order
  */
@@ -27,14 +27,14 @@ export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (item: T) =>
 /** The cursor of the page that follows a sort key. */
 export const cursorOf = (key: readonly string[]): string => toBase64url(utf8(JSON.stringify(key)));
 
-/** The sort key in a cursor, or undefined when it is none of ours or has another number of parts. */
+/** @returns the sort key in a cursor; undefined where it is malformed or has another number of parts */
 export function readCursor(cursor: string, parts: number): readonly string[] | undefined {
   const bytes = fromBase64url(cursor);
   if (bytes === undefined) return undefined;
   try {
     const key: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (!Array.isArray(key) || key.length !== parts) return undefined;
-    // PostgreSQL's text cannot hold NUL, so no key of ours has it.
+    // PostgreSQL's text cannot contain NUL.
     return key.every((part) => typeof part === 'string' && !part.includes('\0')) ? key : undefined;
   } catch {
     return undefined;
@@ -42,7 +42,7 @@ export function readCursor(cursor: string, parts: number): readonly string[] | u
 }
 
 /**
- * All pages of a list, one after the other: a thing that is there from the first page to the last is in exactly one.
+ * All pages of a list: an item that exists from the first page to the last is on exactly one.
  *
  * @param parts how many parts the list's sort key has
  */

@@ -6,7 +6,7 @@ export type UpstreamAuthType = 'Token' | 'sv_session';
 
 export type ProxyStatus = 'active' | 'revoked';
 
-/** Contract, "Proxy": what a `Token` proxy sends along where its owner did not say. */
+/** The headers that a `Token` proxy adds by default. */
 export const DEFAULT_TEMPLATES: Readonly<Record<string, string>> = { authorization: 'Bearer ${TOKEN}' };
 
 export interface Proxy {
@@ -15,7 +15,7 @@ export interface Proxy {
   readonly name: string;
   readonly upstreamUrl: string;
   readonly upstreamAuthType: UpstreamAuthType;
-  /** Of the credential that the webhook injects; undefined for `sv_session`. */
+  /** The credential that the webhook injects; undefined for `sv_session`. */
   readonly serviceName: string | undefined;
   readonly agentId: Id<'agt'> | undefined;
   readonly headerTemplates: Readonly<Record<string, string>> | undefined;
@@ -24,25 +24,24 @@ export interface Proxy {
   readonly createdAt: string;
   readonly revokedAt: string | undefined;
   readonly lastUsedAt: string | undefined;
-  /** Grows with each change of what the webhook keeps of it. */
+  /** Each change of the settings that the webhook keeps raises it. */
   readonly revision: number;
-  /** `deliveryMark` of what the webhook was last given. */
+  /** `deliveryMark` of the settings that the webhook was last given. */
   readonly deliveredAs: string | undefined;
 }
 
-/** What a `Token` proxy sends along. */
 export const templatesOf = ({
   headerTemplates,
 }: Pick<Proxy, 'headerTemplates'>): Readonly<Record<string, string>> => headerTemplates ?? DEFAULT_TEMPLATES;
 
-/** Where clients of a proxy call it, below the service's public address. */
+/** Below the control plane's public URL. */
 export const PROXY_PATH = '/api/proxy/mcp';
 
-/** A proxy's key as it is kept: found by its hash, shown again from the wrapped form. */
+/** A proxy's key as it is stored: found by its hash, revealed from the wrapped form. */
 export interface StoredProxyKey {
   /** SHA-256, lower-case hex; unique over all accounts. */
   readonly keyHash: string;
-  /** base64url of the key under the master key. */
+  /** base64url of the key under the root key. */
   readonly keyWrapped: string;
 }
 
@@ -54,12 +53,12 @@ export interface ProxyStore {
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Proxy>>;
   /** Writes what an owner may change, and the revision. */
   update(proxy: Proxy): Promise<void>;
-  /** The hash stays, so that nobody gets a key of it again; the wrapped key is erased. */
+  /** The hash stays, so that the key is never given again; the wrapped key is erased. */
   markRevoked(vaultId: Id<'vlt'>, id: Id<'prx'>, revokedAt: string): Promise<void>;
   remove(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<void>;
   /** Undefined for a revoked proxy. */
   wrappedKey(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<string | undefined>;
-  /** @returns false, and notes nothing, where the proxy is gone, revoked, or at another revision by now */
+  /** @returns false, and records nothing, where the proxy was deleted, revoked or changed meanwhile */
   noteDelivered(
     proxy: { readonly vaultId: Id<'vlt'>; readonly id: Id<'prx'>; readonly revision: number },
     deliveredAs: string,
@@ -69,7 +68,7 @@ export interface ProxyStore {
   forgetDeliveries(vaultId: Id<'vlt'>): Promise<void>;
 }
 
-/** Settings of a proxy that is gone, which a webhook may still have. */
+/** Settings of a deleted proxy that a webhook may still have. */
 export interface ProxyRemoval {
   readonly vaultId: Id<'vlt'>;
   readonly webhookId: string;
@@ -77,17 +76,17 @@ export interface ProxyRemoval {
 }
 
 export interface OwedRemoval extends ProxyRemoval {
-  /** How often the webhook was asked in vain. */
+  /** Failed attempts. */
   readonly tries: number;
 }
 
 export interface ProxyRemovalStore {
-  /** Owed from now on; one that is owed already is due at once. */
+  /** Records a removal that is due at once. */
   owe(removal: ProxyRemoval, now: string): Promise<void>;
-  /** Those whose time has come, the longest due first. */
+  /** The longest due first. */
   due(now: string, limit: number): Promise<readonly OwedRemoval[]>;
   postpone(removal: ProxyRemoval, until: { readonly dueAt: string; readonly tries: number }): Promise<void>;
-  /** All that the vault owes this webhook and that is due: they wait for the same webhook. */
+  /** Postpones every due removal for the same webhook. */
   postponeAll(
     of: Pick<ProxyRemoval, 'vaultId' | 'webhookId'>,
     until: { readonly now: string; readonly dueAt: string },
@@ -95,10 +94,6 @@ export interface ProxyRemovalStore {
   settle(removal: ProxyRemoval): Promise<void>;
 }
 
-/**
- * What a proxy is known by, as it is kept and looked up: never the key itself.
- *
- * @returns undefined where the text has not the form of a proxy's key, `mcp_…`
- */
+/** @returns undefined where the text does not have the form of a proxy's key, `mcp_…` */
 export const proxyKeyHash = (text: string): string | undefined =>
   isWellFormedKey('mcp', text) ? hashKey(text) : undefined;

@@ -1,8 +1,8 @@
 import type { Id } from '@svault/shared';
 
 /**
- * How many things of a kind an account has at most: a member, or a program with a member's session, must not fill the
- * database. Far above what an account needs; each can be set (`SV_LIMIT_MAX_AGENTS` and so on).
+ * The maximum number of objects of an account, so that a member or a program with a member's session cannot fill the
+ * database. Each has a setting (`SV_LIMIT_MAX_AGENTS` and so on).
  */
 export const QUOTAS = {
   agents: 10_000,
@@ -16,16 +16,15 @@ export const QUOTAS = {
   providers: 1_000,
 } as const satisfies Record<string, number>;
 
-/** What is counted. */
 export type QuotaNoun = keyof typeof QUOTAS;
 
-/** The name of its setting behind `SV_LIMIT_`. */
+/** The name of its setting after `SV_LIMIT_`. */
 export type QuotaScope = `max_${QuotaNoun}`;
 
 export const QUOTA_NOUNS = Object.keys(QUOTAS) as readonly QuotaNoun[];
 export const quotaScope = (noun: QuotaNoun): QuotaScope => `max_${noun}`;
 
-/** What a management operation makes one of (the OpenAPI document's operation ids). */
+/** The object that a management operation creates, by its id in the OpenAPI document. */
 export const MAKES: Readonly<Partial<Record<string, QuotaNoun>>> = {
   createAgent: 'agents',
   createToken: 'tokens',
@@ -39,6 +38,6 @@ export const MAKES: Readonly<Partial<Record<string, QuotaNoun>>> = {
 };
 
 export interface QuotaStore {
-  /** How many things of a kind an account has, counted no further than `upTo`. Deleted agents do not count. */
+  /** Stops counting at `upTo`. Deleted agents do not count. */
   count(vaultId: Id<'vlt'>, noun: QuotaNoun, upTo: number): Promise<number>;
 }

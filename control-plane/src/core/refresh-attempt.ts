@@ -2,26 +2,26 @@ import type { Id } from '@svault/shared';
 
 /** The last attempt to refresh a token on schedule. */
 export interface RefreshAttempt {
-  /** The version of the record that it was for: where it is another by now, something came of it. */
+  /** The version of the credential that it was for. A newer one means that it succeeded. */
   readonly version: number;
-  /** How many attempts in a row came to nothing. */
+  /** Failed attempts in a row. */
   readonly failures: number;
-  /** Before this time there is no further attempt for the same version. */
+  /** The next attempt for the same version is no earlier. */
   readonly nextAt: string;
 }
 
-/** Attempts outlive the process, so that after a restart, or at another process, nothing begins anew. */
+/** Attempts are durable, so that a restarted process or another one continues their schedule. */
 export interface RefreshAttemptStore {
-  /** By service name, those there are. */
+  /** By service name. */
   ofServices(
     vaultId: Id<'vlt'>,
     serviceNames: readonly string[],
   ): Promise<ReadonlyMap<string, RefreshAttempt>>;
 
   /**
-   * Begins an attempt: true at most once for a version until `attempt.nextAt`, whichever processes ask.
+   * Begins an attempt: true at most once for a version until `attempt.nextAt`, over all processes.
    *
-   * @param bounds.latest a pause that ends behind it is of a clock that was set back since, and holds nobody off
+   * @param bounds.latest a later `nextAt` stems from a clock that was set back since, and is ignored
    */
   begin(
     vaultId: Id<'vlt'>,
@@ -30,9 +30,9 @@ export interface RefreshAttemptStore {
     bounds: { readonly now: string; readonly latest: string },
   ): Promise<boolean>;
 
-  /** Writes what came of it. */
+  /** Writes its outcome. */
   settle(vaultId: Id<'vlt'>, serviceName: string, attempt: RefreshAttempt): Promise<void>;
 
-  /** Forgets those whose next one was due before a time: nobody has asked for it since. */
+  /** Removes those whose next attempt was due before a time. */
   forget(before: string): Promise<void>;
 }

@@ -6,73 +6,72 @@ import type { Page, PageRequest } from './paging.ts';
 export const SESSION_KINDS = ['console', 'cli', 'oauth'] as const;
 export type SessionKind = (typeof SESSION_KINDS)[number];
 
-/** The ways to sign in; `oauth` signs nobody in but lets a client act as an agent. */
+/** `oauth` signs no user in: it lets a client act as an agent. */
 export const SIGN_IN_METHODS = ['link', 'password', 'oidc', 'cli', 'oauth'] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
-/** A signed-in browser or command-line client, or an agent's MCP client. What it shows is kept as a hash only. */
+/** A signed-in browser or command-line client, or an agent's MCP client. Its token is stored as a hash only. */
 export interface Session {
   readonly id: Id<'ses'>;
   readonly vaultId: Id<'vlt'>;
-  /** Who signed in, or approved it. */
+  /** The user who signed in or approved it. */
   readonly userId: Id<'usr'>;
-  /** Whom an MCP client acts as; undefined for the other kinds. */
+  /** The agent that an MCP client acts as; undefined for the other kinds. */
   readonly agentId: Id<'agt'> | undefined;
-  /** What an MCP client is registered as, or the address that describes it, or a proxy; undefined for the other kinds. */
+  /** `ocl_…` of an MCP client, the URL of its metadata document, or a proxy; undefined for the other kinds. */
   readonly clientId: string | undefined;
   readonly kind: SessionKind;
   readonly method: SignInMethod;
-  /** What the client called itself, so that an owner recognises it; shown, never trusted. */
+  /** The client's name for itself; shown, never trusted. */
   readonly client: string;
   readonly createdAt: string;
   readonly lastUsedAt: string;
-  /** The absolute end; the idle end follows from `lastUsedAt`. */
+  /** The absolute expiry; the idle expiry follows from `lastUsedAt`. */
   readonly expiresAt: string;
 }
 
-/** Nothing here finds a session whose user was removed. */
+/** No method finds a session of a removed user. */
 export interface SessionStore {
-  /** What an MCP client acts as is kept beside it (`OauthSessionStore`). */
+  /** `OauthSessionStore` has the rest of an MCP client's session. */
   add(session: Session & { readonly tokenHash: string }): Promise<void>;
   findByHash(kind: SessionKind, tokenHash: string): Promise<(Session & { readonly role: Role }) | undefined>;
   get(vaultId: Id<'vlt'>, id: Id<'ses'>): Promise<Session | undefined>;
-  /** Of the session's user; undefined where there is no such session. */
+  /** The user's role; undefined where there is no such session. */
   roleOf(vaultId: Id<'vlt'>, id: Id<'ses'>): Promise<Role | undefined>;
   /** Oldest first. @param userId only this user's */
   list(vaultId: Id<'vlt'>, userId: Id<'usr'> | undefined, page: PageRequest): Promise<Page<Session>>;
-  /** @returns whether there was one. @param userId only when it is this user's */
+  /** @param userId only a session of this user. @returns whether there was one */
   remove(vaultId: Id<'vlt'>, id: Id<'ses'>, userId: Id<'usr'> | undefined): Promise<boolean>;
-  /** All of a kind that a user signed in to or approved. */
+  /** Sessions of a kind that a user signed in to or approved. */
   ofUser(userId: Id<'usr'>, kind: SessionKind): Promise<readonly Session[]>;
-  /** Ends every session of a user, of the kinds given, but for one. */
+  /** Ends every session of a user of some kinds, except one. */
   removeOfUser(
     userId: Id<'usr'>,
     which: { readonly kinds: readonly SessionKind[]; readonly but: Id<'ses'> | undefined },
   ): Promise<void>;
   touch(id: Id<'ses'>, usedAt: string): Promise<void>;
-  /** Forgets those whose end is past. */
   removeExpired(now: string): Promise<void>;
-  /** Forgets those of a kind that nobody used since a time. */
+  /** Removes sessions of a kind without a use since a time. */
   removeIdle(kind: SessionKind, since: string): Promise<void>;
 }
 
-/** What is kept of the refresh token before the present one. */
+/** The refresh token before the current one. */
 export interface PreviousRefreshToken {
   readonly refreshHash: string;
   readonly rotatedAt: string;
-  /** What the present pair was made of beside the token, wrapped. */
+  /** The wrapped seed that, with the token, derives the current pair. */
   readonly wrappedSeed: string;
 }
 
-/** A pair of keys, as it is kept. */
+/** A pair of tokens as it is stored. */
 export interface KeptKeys {
   readonly refreshHash: string;
-  /** Undefined once it has ended. */
+  /** Undefined once it has expired. */
   readonly accessHash: string | undefined;
   readonly accessExpiresAt: string;
 }
 
-/** What a refresh left behind. */
+/** The pair before the current one. */
 export interface PreviousKeys extends PreviousRefreshToken {
   readonly accessHash: string | undefined;
   readonly accessExpiresAt: string | undefined;
@@ -86,13 +85,12 @@ export interface CliSession {
   readonly previous: PreviousKeys | undefined;
 }
 
-/** The keys of command-line sessions; they go with their session. */
+/** The tokens of command-line sessions; deleted with their session. */
 export interface CliSessionStore {
   add(sessionId: Id<'ses'>, keys: KeptKeys): Promise<void>;
-  /** Finds no session whose user was removed. @param familyHash the session's token hash */
+  /** Finds no session of a removed user. @param familyHash the session's token hash */
   find(familyHash: string): Promise<CliSession | undefined>;
-  /** Puts the next pair in the place of the present one; within a transaction that holds the account. */
+  /** Replaces the current pair, within a transaction that has locked the account. */
   rotate(sessionId: Id<'ses'>, next: KeptKeys, previous: PreviousKeys): Promise<void>;
-  /** Forgets access tokens whose time is over. */
   evictExpiredAccess(now: string): Promise<void>;
 }

@@ -20,7 +20,7 @@ import type { TokenStore } from './token.ts';
 import type { VaultStore } from './vault.ts';
 import type { WebhookLinkStore } from './webhook-link.ts';
 
-/** All stores over one connection: the plain one, where each call stands alone, or one transaction's. */
+/** All stores over one connection: the plain one, where each call is its own transaction, or that of one transaction. */
 export interface Stores {
   readonly adminKeys: AdminKeyStore;
   readonly agents: AgentStore;
@@ -53,21 +53,20 @@ export interface Stores {
 /** Runs work in one transaction over the stores. Its maker has settled the account, the actor and the conditions. */
 export type Transaction = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 
-/** How a change and its audit event become one: both are there after a crash, or neither. */
 export interface UnitOfWork {
   /**
-   * Runs `work` in one transaction, durable when the promise resolves, undone when it rejects. Transactions of one account
-   * follow one another, whichever process runs them: what `work` reads of the account stays so until its end.
+   * Runs `work` in one transaction, durable when the promise resolves, undone when it rejects: a change and its audit event
+   * are both durable, or neither. Transactions of one account run one after the other, over all processes.
    *
    * @param vaultId the account that it reads and changes
-   * @param work awaits nothing but the stores it is given: other I/O would hold up every other change. It may be run
-   *   again from its beginning, where another account's transaction came in between (an address taken by both)
+   * @param work awaits nothing but its stores: other I/O would block every other change. It may run again from its
+   *   beginning after a conflict with another account's transaction
    */
   run<T>(vaultId: Id<'vlt'>, work: (stores: Stores) => Promise<T>): Promise<T>;
 
   /**
-   * The same where only reading shows which account it is about: `work` calls `stores.vaults.lockForUpdate` as soon as it knows,
-   * and reads again what it rests on.
+   * The same where `work` has to read to find the account: it calls `stores.vaults.lockForUpdate` as soon as it knows, and
+   * then reads again.
    */
   runAcross<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
 }

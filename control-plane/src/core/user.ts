@@ -12,35 +12,34 @@ export interface User {
   readonly createdAt: string;
 }
 
-/** Nothing here finds a user who was removed. */
+/** No method finds a removed user. */
 export interface UserStore {
   add(user: User): Promise<void>;
   get(vaultId: Id<'vlt'>, id: Id<'usr'>): Promise<User | undefined>;
   findByEmail(email: string): Promise<User | undefined>;
-  /** Everybody of an account, oldest first. */
+  /** Oldest first. */
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<User>>;
-  /** Whose account it is. */
   ownerOf(vaultId: Id<'vlt'>): Promise<User | undefined>;
-  /** Owners of all accounts, oldest first; for the operator's subcommands. */
+  /** The owners of all accounts, oldest first, for the operator's subcommands. */
   owners(): Promise<readonly User[]>;
   setEmail(vaultId: Id<'vlt'>, id: Id<'usr'>, email: string): Promise<void>;
   setRole(vaultId: Id<'vlt'>, id: Id<'usr'>, role: Role): Promise<void>;
-  /** Keeps the id, since agents and events name it, and lets the address go. */
+  /** Keeps the id, which agents and events refer to, and frees the address. */
   markDeleted(vaultId: Id<'vlt'>, id: Id<'usr'>, deletedAt: string): Promise<void>;
 }
 
-/** What counts as an e-mail address: something, an at sign, something; RFC 5321 section 4.5.3.1 bounds both. */
+/** RFC 5321 section 4.5.3.1 bounds both parts. */
 export const EMAIL_FORM = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u;
 
-/** What {@link EMAIL_FORM} lets through is no longer. */
+/** The maximum of {@link EMAIL_FORM}. */
 export const EMAIL_CHARACTERS = 254;
 
-/** The first owner's address until the operator names one. Nobody else ever has it, whatever a provider says. */
+/** The first owner's address until the operator sets one. No other user gets it, whatever a provider claims. */
 export const PLACEHOLDER_EMAIL = 'owner@localhost';
 
 /**
- * How an address is kept and compared. Only ASCII letters lose their case: the full mapping turns other letters into
- * ASCII ones (U+212A, the Kelvin sign, into `k`), so that somebody else's address would become the owner's.
+ * Lower-cases ASCII letters only: the full mapping turns other letters into ASCII ones (U+212A, the Kelvin sign, into
+ * `k`), which would make another person's address the owner's.
  */
 export const normalizeEmail = (text: string): string =>
   text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
@@ -52,12 +51,12 @@ export interface Identity {
   readonly subject: string;
 }
 
-/** Which user an identity stands for: at most one, and a user has at most one at each issuer. */
+/** An identity belongs to at most one user, and a user has at most one at each issuer. */
 export interface IdentityStore {
   findUser(identity: Identity): Promise<User | undefined>;
   /** Whether the user has an identity of this issuer. */
   has(userId: Id<'usr'>, issuer: string): Promise<boolean>;
-  /** Rejects when either is bound already. */
+  /** Throws where the identity or the user's place at the issuer is taken. */
   bind(identity: Identity, userId: Id<'usr'>, createdAt: string): Promise<void>;
   removeOfUser(userId: Id<'usr'>): Promise<void>;
 }
@@ -71,22 +70,21 @@ export interface LoginLink {
 export interface LoginLinkStore {
   add(link: LoginLink & { readonly tokenHash: string }): Promise<void>;
   find(tokenHash: string): Promise<LoginLink | undefined>;
-  /** Takes the link out: given at most once per token, whatever runs beside it. */
+  /** Consumes a link: it is returned at most once. */
   take(tokenHash: string): Promise<LoginLink | undefined>;
   removeOfUser(userId: Id<'usr'>): Promise<void>;
   removeExpired(now: string): Promise<void>;
 }
 
-/** What is kept of passwords: a PHC string of Argon2id each. */
+/** Password hashes as PHC strings of Argon2id. */
 export interface PasswordStore {
-  /** One look, whether there is such a user, with a password or without. */
+  /** One query, whether or not the user exists and has a password, so that the time reveals neither. */
   findByEmail(
     email: string,
   ): Promise<
     { readonly userId: Id<'usr'>; readonly vaultId: Id<'vlt'>; readonly passwordHash: string } | undefined
   >;
   find(userId: Id<'usr'>): Promise<string | undefined>;
-  /** Sets the first one, or another one in its place. */
   set(userId: Id<'usr'>, passwordHash: string, changedAt: string): Promise<void>;
   remove(userId: Id<'usr'>): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 
-/** A key as it is kept: the 32 secret bytes wrapped under the master key, base64url. */
+/** A key as it is stored: base64url of its 32 secret bytes under the root key. */
 export interface WrappedHmacKey {
   readonly id: string;
   readonly wrapped: string;
@@ -9,30 +9,30 @@ export interface WrappedHmacKey {
 /** The webhook that holds a vault's credentials. */
 export interface WebhookLink {
   readonly vaultId: Id<'vlt'>;
-  /** The id that the webhook gave itself at the exchange; `aud` of every ticket. */
+  /** The id that the webhook chose at the exchange; `aud` of every ticket. */
   readonly webhookId: string;
-  /** Its address without trailing slash. */
+  /** Without trailing slash. */
   readonly url: string;
   /** Signs requests and tickets. */
   readonly key: WrappedHmacKey;
-  /** From a rotation that is not complete; signs nothing but the health call that completes it. */
+  /** Of an incomplete rotation; signs only the health call that completes it. */
   readonly pendingKey: WrappedHmacKey | undefined;
   readonly capabilities: readonly string[];
   readonly boundAt: string;
   readonly boundBy: Id<'usr'>;
-  /** The last time it answered a signed call, and how long that took. */
+  /** Of the last answered signed call. */
   readonly lastSeenAt: string | undefined;
   readonly latencyMs: number | undefined;
-  /** Background work leaves it alone, or did so a while ago. */
+  /** Background work skips it until then, or did so earlier. */
   readonly setAside?: SetAside | undefined;
 }
 
 /**
- * Why background work leaves a webhook alone.
+ * Why background work skips a webhook.
  *
  * - `slow`: its calls took too long
- * - `unusable_answers`: what it answers is no answer of the protocol, or larger than one may be
- * - `too_many_answers`: what it answers cost more than one account may cost
+ * - `unusable_answers`: its responses violate the protocol or its size limits
+ * - `too_many_answers`: its responses cost more than one account may cost
  */
 export const SET_ASIDE_REASONS = ['slow', 'unusable_answers', 'too_many_answers'] as const;
 export type SetAsideReason = (typeof SET_ASIDE_REASONS)[number];
@@ -40,32 +40,32 @@ export type SetAsideReason = (typeof SET_ASIDE_REASONS)[number];
 export interface SetAside {
   readonly reason: SetAsideReason;
   readonly until: string;
-  /** How often in a row. */
+  /** Times in a row. */
   readonly strikes: number;
 }
 
-/** What a wrapped key is bound to, so that one copied into another vault's row does not open there. */
+/** Associated data of a wrapped key: a key that is copied into another vault's row does not unwrap there. */
 export const webhookKeyPurpose = (vaultId: string, keyId: string): string =>
   `webhook-key:${vaultId}:${keyId}`;
 
 export interface WebhookLinkStore {
   find(vaultId: Id<'vlt'>): Promise<WebhookLink | undefined>;
 
-  /** @returns false, and changes nothing, where the vault has one already: at most one link per vault */
+  /** At most one link per vault. @returns false, and changes nothing, where there is one */
   insert(link: WebhookLink): Promise<boolean>;
 
-  /** @returns whether there was one. What was seen of the webhook's log stays. */
+  /** Keeps the webhook's log head. @returns whether there was one */
   delete(vaultId: Id<'vlt'>): Promise<boolean>;
 
   /**
-   * Keeps a key that the webhook has made but not yet taken into use, in place of the link's pending one.
+   * Replaces the pending key.
    *
-   * @param link as it was when the key was asked for
-   * @returns false, and keeps nothing, where its webhook or one of its keys is another by now
+   * @param link as it was when the key was requested
+   * @returns false, and changes nothing, where its webhook or one of its keys has changed since
    */
   setPendingKey(link: WebhookLink, key: WrappedHmacKey): Promise<boolean>;
 
-  /** Makes the pending key the one in use and forgets the former; false where that key is not pending any more. */
+  /** Makes the pending key the active one. @returns false where that key is no longer pending */
   activatePendingKey(vaultId: Id<'vlt'>, keyId: string): Promise<boolean>;
 
   /** By vault. */
@@ -74,27 +74,27 @@ export interface WebhookLinkStore {
     readonly limit: number;
   }): Promise<readonly WebhookLink[]>;
 
-  /** Those of vaults that are not locked, whose webhook has answered under its key; by vault. */
+  /** Links of unlocked vaults whose webhook has answered under its key; by vault. */
   ofOpenVaults(page: {
     readonly after: Id<'vlt'> | undefined;
     readonly limit: number;
   }): Promise<readonly WebhookLink[]>;
 
-  /** @param link nothing is noted where the vault is bound to another webhook by now */
+  /** Does nothing where the vault is bound to another webhook now. */
   noteSeen(
     link: Pick<WebhookLink, 'vaultId' | 'webhookId'>,
     seen: { readonly at: string; readonly latencyMs: number; readonly capabilities?: readonly string[] },
   ): Promise<void>;
 
-  /** @param aside undefined: not any more */
+  /** @param aside undefined: ends it */
   setAside(link: Pick<WebhookLink, 'vaultId' | 'webhookId'>, aside: SetAside | undefined): Promise<void>;
 
-  /** The last head seen of this webhook's log. It outlives the link: a webhook bound again is compared with it. */
+  /** The last known head of the webhook's log. It outlives the link, for when the webhook is bound again. */
   logHead(vaultId: Id<'vlt'>, webhookId: string): Promise<LogHead | undefined>;
   rememberLogHead(vaultId: Id<'vlt'>, webhookId: string, head: LogHead, at: string): Promise<void>;
 }
 
-/** Where a webhook says its own log stands (protocol.md 5.3). */
+/** The head of a webhook's own log, as the webhook reports it (PROTOCOL.md 5.3). */
 export interface LogHead {
   /** Random, new after each restore from a backup. */
   readonly epoch: string;
@@ -105,8 +105,8 @@ export interface LogHead {
 export type LogContradiction = 'EPOCH_CHANGED' | 'LOG_SHORTENED' | 'HASH_CHANGED';
 
 /**
- * Compares the head a webhook shows with the last one seen: within an epoch `seq` only grows and an equal `seq`
- * means an equal `hash`. A new epoch is what a restore looks like, and what a rewritten log would claim to be.
+ * Compares a reported head with the last known one: within an epoch `seq` never decreases, and an equal `seq` has an equal
+ * `hash`. A restore starts a new epoch, and a rewritten log would claim to be one.
  */
 export function contradictionBetween(
   known: LogHead | undefined,
