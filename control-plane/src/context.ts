@@ -37,7 +37,7 @@ import { createSessionIds } from './access/session-ids.ts';
 import { createCredentialRejections } from './forwarding/credential-rejections.ts';
 import { createForward } from './forwarding/forward.ts';
 import type { Forward } from './forwarding/exchange.ts';
-import { refuseFallenUse } from './forwarding/recheck.ts';
+import { recheckUse } from './forwarding/recheck.ts';
 import type { Database } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { OperatorKeys } from './store/sealing-key.ts';
@@ -213,7 +213,7 @@ export async function createContext(
     keys,
     tickets,
     links,
-    refuseFallen: (use) => refuseFallenUse(stores, use),
+    recheck: (use) => recheckUse(stores, use),
     configs: proxyConfigs,
     refresh: tokenRefresh,
     sessions: upstreamSessions,

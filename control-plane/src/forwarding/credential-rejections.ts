@@ -2,14 +2,15 @@ import type { Logger } from '@svault/server-kit/logger';
 import { type Clock, formatTime } from '@svault/shared';
 import type { ProxyUse } from '../access/decision.ts';
 import type { UnitOfWork } from '../core/stores.ts';
+import type { WebhookUse } from './exchange.ts';
 
-/** Keeps in mind for a credential's owner that an upstream does not accept it. */
+/** Records for a credential's owner that an upstream rejects it. */
 export interface CredentialRejections {
   /**
-   * Marks the credential of a use that was answered 401, with an event, and takes the mark away after a success. Writes
-   * nothing where the mark is as it should be, and never rejects: the caller gets its answer all the same.
+   * Marks the credential of a use that was answered 401, with an event, and clears the mark after a success. Writes nothing
+   * where the mark is right already. Never rejects, so that the caller gets its answer.
    */
-  note(use: ProxyUse, status: number): Promise<void>;
+  record(use: ProxyUse, status: number): Promise<void>;
 }
 
 export function createCredentialRejections({
@@ -21,8 +22,8 @@ export function createCredentialRejections({
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }): CredentialRejections {
-  /** Of many calls that are answered at once, one writes. */
-  const underWay = new Set<string>();
+  /** One of many concurrent calls writes. */
+  const writing = new Set<string>();
 
   const mark = ({ vaultId, proxyId, config: { serviceName } }: WebhookUse): Promise<void> =>
     unitOfWork.run(vaultId, async ({ audit, tokens }) => {
@@ -37,32 +38,32 @@ export function createCredentialRejections({
         detail,
       });
     });
+
   const clear = ({ vaultId, config: { serviceName } }: WebhookUse): Promise<void> =>
     unitOfWork.run(vaultId, ({ tokens }) => tokens.clearRejected(vaultId, serviceName));
 
   return {
-    note: async (use, status) => {
+    record: async (use, status) => {
       if (use.kind !== 'webhook') return;
       const write = changeFor(use, status, { mark, clear });
       const key = `${use.vaultId} ${use.config.serviceName}`;
-      if (write === undefined || underWay.has(key)) return;
-      underWay.add(key);
+      if (write === undefined || writing.has(key)) return;
+      writing.add(key);
       try {
         await write(use);
       } catch (error) {
         const { vaultId, proxyId } = use;
         logger.error(
           { vaultId, proxyId, err: error },
-          'a credential could not be marked as rejected, or as good',
+          'the mark of a rejected credential could not be changed',
         );
       } finally {
-        underWay.delete(key);
+        writing.delete(key);
       }
     },
   };
 }
 
-type WebhookUse = Extract<ProxyUse, { readonly kind: 'webhook' }>;
 type Write = (use: WebhookUse) => Promise<void>;
 
 function changeFor(

@@ -1,101 +1,100 @@
 import { Writable } from 'node:stream';
 
 /**
- * Holds the beginning of an event stream back until its first event is known, and hands everything on from then on. A
- * stream that opens the HTTP+SSE transport ends instead: while it is held, `onEndpoint` is told; afterwards it breaks off.
+ * Buffers the beginning of an event stream until its first event is known, then passes everything on. A stream that opens
+ * the HTTP+SSE transport is ended: `onEndpoint` is called if nothing was passed on yet.
  *
- * Holds no more than what the reader of the first event looks at, and one piece of the stream.
+ * The buffer holds up to 4,096 characters and one chunk.
  */
 export class EventStreamGate extends Writable {
   readonly #open: () => Writable;
   readonly #onEndpoint: () => void;
   readonly #read = createFirstEventReader();
-  readonly #held: Buffer[] = [];
-  #taker: Writable | undefined;
+  readonly #buffered: Buffer[] = [];
+  #target: Writable | undefined;
   #deadline: NodeJS.Timeout | undefined;
 
   /**
-   * @param options.open sends the head, and gives what takes the stream; called once
-   * @param options.holdMs for how long a head waits for the first event; 0: not at all
+   * @param options.open sends the head and returns the writable for the stream; called once
+   * @param options.waitMs how long the head waits for the first event; 0: not at all
    */
   constructor({
     open,
     onEndpoint,
-    holdMs,
+    waitMs,
   }: {
     readonly open: () => Writable;
     readonly onEndpoint: () => void;
-    readonly holdMs: number;
+    readonly waitMs: number;
   }) {
     super();
     this.#open = open;
     this.#onEndpoint = onEndpoint;
     this.on('error', () => undefined);
-    if (holdMs === 0) this.#begin();
-    // What came while this process was held up is read before the time counts as over.
-    else this.#deadline = setTimeout(() => setImmediate(() => this.#begin()), holdMs);
+    if (waitMs === 0) this.#start();
+    // Chunks that arrived while the event loop was blocked are read before the deadline takes effect.
+    else this.#deadline = setTimeout(() => setImmediate(() => this.#start()), waitMs);
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     const first = this.#read(chunk);
     if (first === 'endpoint') {
-      if (this.#taker === undefined) this.#onEndpoint();
+      if (this.#target === undefined) this.#onEndpoint();
       this.destroy();
       return done();
     }
-    if (this.#taker === undefined) this.#held.push(chunk);
-    else return this.#handOn(chunk, done);
-    if (first === 'other') this.#begin();
+    if (this.#target !== undefined) {
+      if (this.#target.write(chunk)) done();
+      else this.#target.once('drain', done);
+      return;
+    }
+    this.#buffered.push(chunk);
+    if (first === 'other') this.#start();
     done();
   }
 
   override _final(done: () => void): void {
-    const taker = this.#begin();
-    if (taker === undefined) return done();
-    taker.once('finish', done);
-    taker.end();
+    const target = this.#start();
+    if (target === undefined) return done();
+    target.once('finish', done);
+    target.end();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     clearTimeout(this.#deadline);
-    this.#held.length = 0;
-    this.#taker?.destroy();
+    this.#buffered.length = 0;
+    this.#target?.destroy();
     done(error);
   }
 
-  #handOn(chunk: Buffer, done: () => void): void {
-    if (this.#taker?.write(chunk) === false) this.#taker.once('drain', done);
-    else done();
-  }
-
-  #begin(): Writable | undefined {
-    if (this.#taker !== undefined || this.destroyed) return this.#taker;
+  #start(): Writable | undefined {
+    if (this.#target !== undefined || this.destroyed) return this.#target;
     clearTimeout(this.#deadline);
-    const taker = this.#open();
-    this.#taker = taker;
-    taker.once('close', () => {
-      if (!taker.writableFinished) this.destroy();
+    const target = this.#open();
+    this.#target = target;
+    target.once('close', () => {
+      if (!target.writableFinished) this.destroy();
     });
-    for (const chunk of this.#held.splice(0)) taker.write(chunk);
-    return taker;
+    for (const chunk of this.#buffered.splice(0)) target.write(chunk);
+    return target;
   }
 }
 
-/** What is known of the first event of a stream (HTML standard, section 9.2.6). */
-export type FirstEvent = 'undecided' | 'endpoint' | 'other';
+/** The first event of a stream, as far as it is known (HTML standard, section 9.2.6). */
+type FirstEvent = 'undecided' | 'endpoint' | 'other';
 
-/** No server needs more for it: an `endpoint` event holds one address. */
+/** An `endpoint` event holds one address, so no server needs more. */
 const MAX_CHARACTERS = 4_096;
 
 const LINE_END = /\r\n|\n|\r/;
 
 /**
- * Tells from the beginning of an event stream whether its first event is `endpoint`, which opens the HTTP+SSE transport of
- * MCP revision 2024-11-05.
+ * Detects from the beginning of a stream whether its first event is `endpoint`, which opens the HTTP+SSE transport of MCP
+ * revision 2024-11-05.
  *
- * @returns takes the stream's bytes as they come, and says what is known by now; it keeps 4,096 characters at most
+ * @returns takes the next chunk and returns what is known so far
  */
-export function createFirstEventReader(): (chunk: Uint8Array) => FirstEvent {
+function createFirstEventReader(): (chunk: Uint8Array) => FirstEvent {
   const decoder = new TextDecoder();
   let text = '';
   let verdict: FirstEvent = 'undecided';
@@ -109,7 +108,7 @@ export function createFirstEventReader(): (chunk: Uint8Array) => FirstEvent {
 }
 
 function firstEventOf(text: string): FirstEvent {
-  // The line end of an unfinished line may still become CR LF.
+  // A CR at the end may be half of a CR LF.
   const lines = text.replace(/\r$/, '').split(LINE_END).slice(0, -1);
   let hasData = false;
   for (const line of lines) {

@@ -2,21 +2,20 @@ import type { HeaderPairs, ProxyMethod, WebhookErrorCode } from '@svault/shared'
 import type { TakeAnswer } from '@svault/shared/egress';
 import type { ProxyUse } from '../access/decision.ts';
 
-/** What a caller wants brought to the upstream. */
+/** A request to be forwarded to the upstream. */
 export interface ProxyExchange {
   readonly method: ProxyMethod;
-  /** As received; those that travel are chosen here. */
+  /** As received; forwarding selects those to send. */
   readonly fields: HeaderPairs;
-  /** Byte for byte. */
   readonly body: Uint8Array;
-  /** Aborted once the caller is gone. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** What an upstream answered that is not handed on. */
+/** Why an upstream's answer is not forwarded (PROTOCOL.md PRX-41 to PRX-44). */
 type UpstreamCode = 'UPSTREAM_REDIRECT' | 'UPSTREAM_UNAUTHORIZED' | 'UPSTREAM_UNSUPPORTED';
 
-/** Why the upstream's answer does not come; in the terms of this service's door. */
+/** The denial that the caller gets in place of the upstream's answer. */
 export interface ForwardRefusal {
   readonly status: number;
   readonly code: WebhookErrorCode | UpstreamCode | 'WEBHOOK_UNAVAILABLE';
@@ -25,11 +24,11 @@ export interface ForwardRefusal {
 }
 
 /**
- * Brings an exchange that was decided and written down to where it is to go.
+ * Forwards an exchange that was allowed and recorded.
  *
- * @param take is told the head of the upstream's answer, once, with the fields that travel; what it returns takes the body
- *   as it comes, and is destroyed where that breaks off
- * @returns undefined where the answer was handed on, whole or broken off, or where the caller is gone: nothing is left to say
+ * @param take gets the head of the upstream's answer, once, with the fields to forward; the writable that it returns takes
+ *   the body, and is destroyed where the answer breaks off
+ * @returns undefined where the answer was forwarded, whole or in part, or where the caller has disconnected
  */
 export type Forward<Use extends ProxyUse = ProxyUse> = (
   use: Use,
@@ -40,9 +39,10 @@ export type Forward<Use extends ProxyUse = ProxyUse> = (
 export type WebhookUse = Extract<ProxyUse, { readonly kind: 'webhook' }>;
 export type SessionUse = Extract<ProxyUse, { readonly kind: 'session' }>;
 
-/** protocol.md section 2: how long an upstream may keep a caller waiting, for the head of its answer and then for more. */
+/** How long to wait for the head of an answer, and between two bytes of its body. */
 export interface ForwardTimeouts {
   readonly headMs: number;
   readonly idleMs: number;
 }
+/** PROTOCOL.md TRN-22. */
 export const FORWARD_TIMEOUTS: ForwardTimeouts = { headMs: 30_000, idleMs: 5 * 60_000 };

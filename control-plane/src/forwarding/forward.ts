@@ -1,21 +1,21 @@
 import type { TakeAnswer } from '@svault/shared/egress';
+import type { SessionIds } from '../access/session-ids.ts';
 import type { CredentialRejections } from './credential-rejections.ts';
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './exchange.ts';
-import type { SessionIds } from '../access/session-ids.ts';
-import { createUpstreamAnswers, upstreamUrlOf } from './upstream-response.ts';
 import { createProxyCall } from './proxy-call.ts';
+import { createUpstreamResponse, upstreamUrlOf } from './upstream-response.ts';
 import { createSessionForward } from './via-session.ts';
-import { type WebhookForwardDependencies, createWebhookForward } from './via-webhook.ts';
+import { createWebhookForward } from './via-webhook.ts';
 
 type Dependencies = Parameters<typeof createSessionForward>[0] &
   Parameters<typeof createProxyCall>[0] &
-  WebhookForwardDependencies;
+  Parameters<typeof createWebhookForward>[0];
 
 /**
- * Both ways that a use may go, and what is refused of an upstream's answer on either.
+ * Forwards an allowed use through the webhook or with a session, and denies unsafe responses of the upstream.
  *
- * @param options.timeouts the protocol's unless given
- * @param options.proxyUrl the public address of the proxy endpoint
+ * @param options.timeouts those of the protocol unless given
+ * @param options.proxyUrl the public URL of the proxy endpoint
  */
 export function createForward(
   options: Omit<Dependencies, 'call' | 'timeouts'> & {
@@ -25,28 +25,25 @@ export function createForward(
     readonly sessionIds: SessionIds;
   },
 ): Forward {
-  const { timeouts = FORWARD_TIMEOUTS } = options;
-  const toWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
-  const toUpstream = createSessionForward({ ...options, timeouts });
-  const { rejections, sessionIds } = options;
-  const answerOf = createUpstreamAnswers(options);
+  const { timeouts = FORWARD_TIMEOUTS, rejections, sessionIds, proxyUrl } = options;
+  const viaWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
+  const viaSession = createSessionForward({ ...options, timeouts });
   return async (use, received, take) => {
     const holder = { proxyId: use.proxyId, upstreamUrl: upstreamUrlOf(use) };
     const fields = sessionIds.open(holder, received.fields);
     if (fields === undefined) throw new Error('a use was decided for the session of another proxy');
     const exchange = { ...received, fields };
-    const answer = answerOf(exchange, use, (head) =>
-      take({ ...head, fields: sessionIds.bind(holder, head.fields) }),
-    );
-    let noted: Promise<void> | undefined;
-    const noting: TakeAnswer = (head) => {
-      noted = rejections.note(use, head.status);
-      return answer.take(head);
+    const send: TakeAnswer = (head) => take({ ...head, fields: sessionIds.bind(holder, head.fields) });
+    const response = createUpstreamResponse(exchange, use, { proxyUrl, send });
+    let recorded: Promise<void> | undefined;
+    const takeRecorded: TakeAnswer = (head) => {
+      recorded = rejections.record(use, head.status);
+      return response.take(head);
     };
-    const refused = await (use.kind === 'webhook'
-      ? toWebhook(use, exchange, noting)
-      : toUpstream(use, exchange, noting));
-    await noted;
-    return refused ?? answer.refusal();
+    const refusal = await (use.kind === 'webhook'
+      ? viaWebhook(use, exchange, takeRecorded)
+      : viaSession(use, exchange, takeRecorded));
+    await recorded;
+    return refusal ?? response.refusal();
   };
 }

@@ -1,22 +1,22 @@
 import { type HeaderPairs, isFieldValue, requestFieldsThatTravel } from '@svault/shared';
 
-/** Fields of which one counts; of the others a list is made (RFC 9110 section 5.3). */
+/** Fields of which the first counts; repeated others become a list (RFC 9110 section 5.3). */
 const SINGLE: ReadonlySet<string> = new Set(['content-type', 'user-agent']);
 
-/** protocol.md section 2: where the caller sent none. */
+/** PROTOCOL.md section 2: the content type where the caller sent none. */
 const OCTETS = 'application/octet-stream';
 
 export interface OutgoingFields {
-  /** Undefined where there is no body and the caller said nothing. */
+  /** Undefined where the caller sent none and no body. */
   readonly contentType: string | undefined;
-  /** The others that travel, one value each. */
+  /** The other fields to forward, one value each. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
 /**
- * What of a caller's header goes on: the fields that travel (protocol.md 5.6), without values that no field may have.
+ * Selects the fields of a caller's header to forward (PROTOCOL.md section 5.6), without malformed values.
  *
- * @param pairs as received
+ * @param pairs fields as received
  */
 export function outgoingFields(pairs: HeaderPairs, body: Uint8Array): OutgoingFields {
   const joined = new Map<string, string>();

@@ -23,24 +23,24 @@ import type { WebhookKeys } from '../webhook/webhook-keys.ts';
 import type { ForwardTimeouts, ProxyExchange, WebhookUse } from './exchange.ts';
 import { outgoingFields } from './hop-by-hop-headers.ts';
 
-/** What came of one call. */
+/** The result of one call. */
 export type ProxyAnswer =
-  /** The upstream's answer was handed on, whole or broken off; or the caller is gone. */
-  | { readonly kind: 'over' }
-  /** The webhook's own refusal. */
+  /** The upstream's answer was sent, whole or in part, or the caller has disconnected. */
+  | { readonly kind: 'finished' }
+  /** The webhook refused. */
   | {
       readonly kind: 'refused';
       readonly code: WebhookErrorCode;
       readonly retryAfterSeconds: number | undefined;
     }
-  /** Nobody answered, or neither the webhook nor the upstream did. */
+  /** No answer came, or one of neither webhook nor upstream. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** One signed `POST /v1/proxy` with a ticket and a nonce of its own, never repeated (protocol.md section 2). */
+/** Makes one signed `POST /v1/proxy` with a fresh ticket and nonce, never retried (PROTOCOL.md TRN-26). */
 export type ProxyCall = (use: WebhookUse, exchange: ProxyExchange, take: TakeAnswer) => Promise<ProxyAnswer>;
 
 const PATH = '/v1/proxy';
-const OVER: ProxyAnswer = { kind: 'over' };
+const FINISHED: ProxyAnswer = { kind: 'finished' };
 
 export function createProxyCall(options: {
   readonly egress: Egress;
@@ -65,7 +65,7 @@ export function createProxyCall(options: {
       method: 'POST',
       authority: authorityOf(url),
       path: signedPath(url, PATH),
-      // Without a body it travels as well (protocol.md 5.6): an upstream may answer by it.
+      // Sent without a body as well (PROTOCOL.md section 5.6), since upstreams may check it.
       headers: { ...type, 'sv-ticket': ticket },
       body,
       key: keys.open(vaultId, { id: keyId, wrapped: keyWrapped }),
@@ -79,7 +79,7 @@ export function createProxyCall(options: {
     const { body, signal } = exchange;
     const outcome = status.callStarted(vaultId);
     let head: AnswerHead | undefined;
-    const refusal = new Collected();
+    const refusal = new RefusalBody();
     let deadline: NodeJS.Timeout | undefined;
     const takeAnswer: TakeAnswer = (answer) => {
       head = answer;
@@ -99,14 +99,14 @@ export function createProxyCall(options: {
           ...(body.byteLength > 0 && { body }),
           headTimeoutMs: timeouts.headMs,
           idleTimeoutMs: timeouts.idleMs,
-          // Not by account: the streams of one proxy must not keep those of another from a connection.
+          // By proxy and not by account, so that the streams of one proxy leave connections for another.
           partition: proxyId,
           signal,
         },
         takeAnswer,
       );
     } catch (error) {
-      if (signal.aborted || isUpstreams(head)) return OVER;
+      if (signal.aborted || isOfUpstream(head)) return FINISHED;
       if (error instanceof EgressRefused) return unavailable(error.message);
       if (!(error instanceof EgressFailed)) throw error;
       const how = error.kind === 'timeout' ? 'late' : 'broken';
@@ -116,7 +116,7 @@ export function createProxyCall(options: {
     } finally {
       clearTimeout(deadline);
     }
-    if (head === undefined || isUpstreams(head)) return OVER;
+    if (head === undefined || isOfUpstream(head)) return FINISHED;
     const code = refusal.code();
     const { status: httpStatus } = head;
     if (originOf(head) === 'webhook' && httpStatus >= 400 && isWebhookErrorCode(code)) {
@@ -131,22 +131,22 @@ export function createProxyCall(options: {
 
 const unavailable = (why: string): ProxyAnswer => ({ kind: 'unavailable', why });
 
-/** protocol.md 5.6: who answers, said once; anything else comes from neither side. */
+/** PROTOCOL.md PRX-27 and PRX-28: who answers. Undefined where the field is absent, repeated or unknown. */
 function originOf({ fields }: AnswerHead): 'upstream' | 'webhook' | undefined {
   const [origin, ...others] = fields.filter(([name]) => name === 'sv-proxy-origin').map(([, value]) => value);
   if (others.length > 0) return undefined;
   return origin === 'upstream' || origin === 'webhook' ? origin : undefined;
 }
 
-const isUpstreams = (head: AnswerHead | undefined): boolean =>
+const isOfUpstream = (head: AnswerHead | undefined): boolean =>
   head !== undefined && originOf(head) === 'upstream';
 
-/** A refusal is a line of JSON, said at once; who says more, or takes longer, is not the webhook. */
+/** A webhook's refusal is a short JSON object that comes at once; a larger or slower body is not its own. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const REFUSAL_MS = 10_000;
 
-/** Takes what is no upstream's answer. */
-class Collected extends Writable {
+/** Collects a body that is not the upstream's. */
+class RefusalBody extends Writable {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
@@ -157,7 +157,7 @@ class Collected extends Writable {
     done();
   }
 
-  /** The `code` of the JSON that was taken; undefined where that is none. */
+  /** The `code` of the collected JSON; undefined where it is not JSON. */
   code(): unknown {
     try {
       return parseWireObject(Buffer.concat(this.#chunks))['code'];

@@ -1,3 +1,4 @@
+import { createSingleFlight } from '@svault/server-kit/single-flight';
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { storageAnswerSchemas, storageBatchAnswerSchema } from '@svault/shared/schemas';
 import type { ProxyConfig } from '../access/decision.ts';
@@ -8,25 +9,25 @@ import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import type { WebhookClient } from '../webhook/retrying-client.ts';
 
-/** What `deliveredAs` says once this revision is at this webhook. */
+/** The value of `deliveredAs` once this webhook has this revision. */
 export const deliveryMark = (webhookId: string, revision: number): string => `${webhookId} ${revision}`;
 
-/** The webhook that a proxy's settings were last given to. */
-export const webhookOf = (deliveredAs: string | undefined): string | undefined =>
+/** The id of the webhook that a proxy's settings were last delivered to. */
+export const webhookIdOf = (deliveredAs: string | undefined): string | undefined =>
   deliveredAs?.slice(0, deliveredAs.lastIndexOf(' '));
 
-/** Keeps the webhook's copy of proxies in step. */
+/** Keeps the webhook's copy of a proxy's settings up to date. */
 export interface ProxyConfigDelivery {
   /**
-   * Gives the webhook a proxy's settings, where it does not have this revision yet.
+   * Delivers a proxy's settings, unless the webhook has this revision.
    * @throws WebhookCallFailed
    */
   ensure(link: WebhookLink, proxy: ProxyConfig): Promise<void>;
-  /** The webhook does not know it after all (a backup was restored): the next `ensure` gives it again. */
+  /** The webhook has lost the settings, by a restored backup: the next `ensure` delivers them again. */
   forgetDelivery(vaultId: Id<'vlt'>, proxyId: Id<'prx'>): Promise<void>;
 }
 
-/** How often a put is tried anew because another process was faster; each of those has brought a later revision. */
+/** How often a put is tried while other processes deliver later revisions. */
 const MAX_TRIES = 5;
 
 export function createProxyConfigDelivery(options: {
@@ -37,13 +38,12 @@ export function createProxyConfigDelivery(options: {
 }): ProxyConfigDelivery {
   const { stores, unitOfWork, webhook, clock } = options;
   const { proxies } = stores;
-  /** Deliveries under way, so that any number of requests with one proxy make one. */
-  const underWay = new Map<string, Promise<void>>();
+  const once = createSingleFlight<void>();
 
   const ask = async (link: WebhookLink, operation: object): Promise<Record<string, unknown>> =>
     (await webhook.call(link, { path: '/v1/storage', body: operation })).body;
 
-  /** 0: it knows none. */
+  /** @returns 0 where the webhook has none */
   const versionAt = async (link: WebhookLink, proxyId: Id<'prx'>): Promise<number> => {
     try {
       const body = await ask(link, { op: 'proxies.get', proxyId });
@@ -60,12 +60,12 @@ export function createProxyConfigDelivery(options: {
     readConfig(await ask(link, { op: 'proxies.put', ...settings, ifVersion }), proxyId);
   };
 
-  /** Gives what the proxy is by now: the version is asked for first, so that no slow call brings an earlier one back. */
+  /** Delivers the current settings. The version is read first, so that no slow put restores earlier ones. */
   const deliver = async (link: WebhookLink, proxyId: Id<'prx'>, tries: number): Promise<void> => {
     const { vaultId, webhookId } = link;
     const version = await versionAt(link, proxyId);
     const proxy = await proxies.get(vaultId, proxyId);
-    // Revoked a moment ago: what this request may still do does not bring it back.
+    // Revoked since the decision: the settings stay deleted.
     if (proxy?.status !== 'active' || proxy.upstreamAuthType !== 'Token') return;
     try {
       await put(link, proxy, version);
@@ -74,11 +74,11 @@ export function createProxyConfigDelivery(options: {
       return deliver(link, proxyId, tries - 1);
     }
     if (!(await proxies.noteDelivered(proxy, deliveryMark(webhookId, proxy.revision))))
-      await takeBack(link, proxyId);
+      await removeIfRevoked(link, proxyId);
   };
 
-  /** It was revoked while its settings were on their way; one that was only changed is given by whoever changed it. */
-  const takeBack = ({ vaultId, webhookId }: WebhookLink, proxyId: Id<'prx'>): Promise<void> =>
+  /** Schedules the removal of a proxy that was revoked during the delivery. A changed one is delivered by its change. */
+  const removeIfRevoked = ({ vaultId, webhookId }: WebhookLink, proxyId: Id<'prx'>): Promise<void> =>
     unitOfWork.run(vaultId, async (inside) => {
       if ((await inside.proxies.get(vaultId, proxyId))?.status === 'active') return;
       await inside.proxyRemovals.owe({ vaultId, webhookId, proxyId }, formatTime(clock.now()));
@@ -88,11 +88,7 @@ export function createProxyConfigDelivery(options: {
     ensure: (link, { proxyId, revision, deliveredAs }) => {
       const mark = deliveryMark(link.webhookId, revision);
       if (deliveredAs === mark) return Promise.resolve();
-      const key = `${proxyId} ${mark}`;
-      const shared =
-        underWay.get(key) ?? deliver(link, proxyId, MAX_TRIES).finally(() => underWay.delete(key));
-      underWay.set(key, shared);
-      return shared;
+      return once(`${proxyId} ${mark}`, () => deliver(link, proxyId, MAX_TRIES));
     },
     forgetDelivery: (vaultId, proxyId) => proxies.forgetDelivery(vaultId, proxyId),
   };
@@ -101,24 +97,24 @@ export function createProxyConfigDelivery(options: {
 const isRefusal = (error: unknown, code: string): boolean =>
   error instanceof WebhookCallFailed && error.code === code;
 
-/** @throws WebhookCallFailed where what answers keeps no proxies */
+/** @throws WebhookCallFailed where the answer is not the proxy's settings */
 function readConfig(body: Record<string, unknown>, proxyId: string): { readonly version: number } {
   const { data } = storageAnswerSchemas['proxies.get'].safeParse(body);
   if (data?.proxyId === proxyId) return data;
-  throw new WebhookCallFailed('garbage', 'the answer is no proxy’s settings');
+  throw new WebhookCallFailed('garbage', 'the answer has no settings of the proxy');
 }
 
-/** As many as one batch takes. */
-const AT_ONCE = 100;
+/** The operations of one batch. */
+const BATCH = 100;
 const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60 * 60_000;
-/** Of what only another webhook could take away, in case that one comes back. */
+/** For settings at a webhook that is not bound, which may be bound again. */
 const OTHER_WEBHOOK_PAUSE_MS = 24 * 60 * 60_000;
 const TIMEOUT_MS = 2_000;
 
 /**
- * Has webhooks take away the settings of proxies that are gone, until they have answered. Twice is as good as once, so
- * that processes need not agree who does it.
+ * The background job that deletes the settings of revoked proxies at their webhooks. Deleting twice is harmless, so
+ * processes need not coordinate.
  */
 export function createProxyConfigRemoval(options: {
   readonly stores: Pick<Stores, 'proxyRemovals' | 'webhookLinks'>;
@@ -132,21 +128,24 @@ export function createProxyConfigRemoval(options: {
   const postpone = (removal: OwedRemoval, pauseMs: number, tries: number): Promise<void> =>
     proxyRemovals.postpone(removal, { dueAt: formatTime(clock.now() + pauseMs), tries });
 
-  const later = (removal: OwedRemoval): Promise<void> =>
+  const retryLater = (removal: OwedRemoval): Promise<void> =>
     postpone(
       removal,
       Math.min(FIRST_PAUSE_MS * 2 ** Math.min(removal.tries, 20), MAX_PAUSE_MS),
       removal.tries + 1,
     );
 
-  /** @returns which of them the webhook has settled */
-  const ask = async (link: WebhookLink, owed: readonly OwedRemoval[]): Promise<readonly boolean[]> => {
+  /** @returns for each removal whether the webhook has none of its settings any more */
+  const requestRemoval = async (
+    link: WebhookLink,
+    owed: readonly OwedRemoval[],
+  ): Promise<readonly boolean[]> => {
     if (status.offlineForSeconds(link.vaultId) > 0) return [];
     const batch = owed.map(({ proxyId }) => ({ op: 'proxies.delete', proxyId }));
     try {
       const call = { path: '/v1/storage', body: { batch }, timeoutMs: TIMEOUT_MS } as const;
       const { body } = await webhook.call(link, call);
-      return (storageBatchAnswerSchema.safeParse(body).data?.results ?? []).map(isGone);
+      return (storageBatchAnswerSchema.safeParse(body).data?.results ?? []).map(isRemoved);
     } catch (error) {
       if (error instanceof WebhookCallFailed) return [];
       throw error;
@@ -161,25 +160,25 @@ export function createProxyConfigRemoval(options: {
       if (!here.includes(removal)) await postpone(removal, OTHER_WEBHOOK_PAUSE_MS, removal.tries);
     if (link === undefined || here.length === 0) return;
     const now = formatTime(clock.now());
-    const gone = await ask(link, here);
-    // The rest of what it owes would only keep other accounts' removals waiting behind it.
-    if (gone.length === 0)
+    const removed = await requestRemoval(link, here);
+    // The account's other removals would only delay those of other accounts.
+    if (removed.length === 0)
       await proxyRemovals.postponeAll(link, { now, dueAt: formatTime(clock.now() + FIRST_PAUSE_MS) });
     for (const [index, removal] of here.entries())
-      await (gone[index] === true ? proxyRemovals.settle(removal) : later(removal));
+      await (removed[index] === true ? proxyRemovals.settle(removal) : retryLater(removal));
   };
 
   return {
     run: async () => {
-      const due = await proxyRemovals.due(formatTime(clock.now()), AT_ONCE);
+      const due = await proxyRemovals.due(formatTime(clock.now()), BATCH);
       const byVault = Object.values(Object.groupBy(due, ({ vaultId }) => vaultId));
       await Promise.all(byVault.map((owed = []) => removeAt(owed)));
     },
   };
 }
 
-/** Taken away now, or not there at all. */
-function isGone(result: unknown): boolean {
+/** Deleted now, or absent before. */
+function isRemoved(result: unknown): boolean {
   if (typeof result !== 'object' || result === null) return false;
   return 'deleted' in result || ('code' in result && result.code === 'NOT_FOUND');
 }

@@ -1,16 +1,16 @@
 import type { Id } from '@svault/shared';
 import { refusal } from '../core/errors.ts';
-import { requireUnlocked } from '../core/vault.ts';
 import type { Proxy } from '../core/proxy.ts';
 import type { Stores } from '../core/stores.ts';
+import { requireUnlocked } from '../core/vault.ts';
 import type { WebhookUse } from './exchange.ts';
 
 /**
- * A proxy whose request was let in a while ago, and waited for something since: as it is now.
+ * Reads a proxy again, whose request has waited since it was decided.
  *
  * @throws AppError VAULT_LOCKED, INVALID_KEY, AGENT_INACTIVE where that changed
  */
-export async function standingProxy(
+export async function activeProxy(
   stores: Pick<Stores, 'agents' | 'proxies' | 'vaults'>,
   { vaultId, proxyId }: { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> },
 ): Promise<Proxy> {
@@ -24,15 +24,15 @@ export async function standingProxy(
 }
 
 /**
- * Whether a use that waited for the webhook may still go on: its proxy, its agent, the vault and the webhook itself.
+ * Denies a use that has waited for the webhook where its proxy, agent, vault or webhook is not as it was decided about.
  *
- * @throws AppError as `standingProxy`; WEBHOOK_NOT_CONFIGURED, or UNAVAILABLE where another one is bound by now
+ * @throws AppError as {@link activeProxy}; WEBHOOK_NOT_CONFIGURED, or UNAVAILABLE where another webhook is bound
  */
-export async function refuseFallenUse(
+export async function recheckUse(
   stores: Pick<Stores, 'agents' | 'proxies' | 'vaults' | 'webhookLinks'>,
   use: WebhookUse,
 ): Promise<void> {
-  await standingProxy(stores, use);
+  await activeProxy(stores, use);
   const link = await stores.webhookLinks.find(use.vaultId);
   if (link === undefined)
     throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault any more.');

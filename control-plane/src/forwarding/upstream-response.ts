@@ -1,75 +1,62 @@
-import type { AnswerHead, TakeAnswer } from '@svault/shared/egress';
 import { Writable } from 'node:stream';
+import type { AnswerHead, TakeAnswer } from '@svault/shared/egress';
 import type { ProxyUse } from '../access/decision.ts';
 import { EventStreamGate } from './event-stream-gate.ts';
 import type { ForwardRefusal, ProxyExchange } from './exchange.ts';
 
-/** How long the head of an event stream waits for its first event; a server of the older transport sends it at once. */
+/** How long the head of an event stream waits for the first event, which an HTTP+SSE server sends at once. */
 const FIRST_EVENT_MS = 1_000;
 
-/** Takes the answer to one exchange. */
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly take: TakeAnswer;
-  /** What the caller is told instead of the answer; undefined where it went on, or where none came. */
+  /** The denial that replaces the response; undefined where the response was sent, or where none came. */
   refusal(): ForwardRefusal | undefined;
 }
 
-export type TakeUpstreamAnswer = (
+/**
+ * Sends the upstream's response to the caller, and denies those that would mislead an MCP client: a redirect, a 401 that
+ * looks like the proxy's own, and a transport that needs a second address (PROTOCOL.md PRX-41 to PRX-44).
+ *
+ * @param options.proxyUrl the public URL of the proxy endpoint
+ * @param options.send sends the head and returns the writable for the body
+ */
+export function createUpstreamResponse(
   exchange: ProxyExchange,
   use: ProxyUse,
-  /** Sends the head, and gives what takes the body. */
-  send: TakeAnswer,
-) => UpstreamAnswer;
-
-/**
- * Hands on what a client of the proxy may see of an upstream's answer, and refuses what would lead it astray: a redirect, a
- * 401 that looks like its own, the transport that needs a second address.
- *
- * @param options.proxyUrl the public address of the proxy endpoint
- */
-export const createUpstreamAnswers =
-  ({
-    proxyUrl,
-    firstEventMs = FIRST_EVENT_MS,
-  }: {
-    readonly proxyUrl: string;
-    readonly firstEventMs?: number;
-  }): TakeUpstreamAnswer =>
-  (exchange, use, send) => {
-    let refusal: ForwardRefusal | undefined;
-    return {
-      refusal: () => refusal,
-      take: (head) => {
-        const verdict = judgeAnswer(head, { use, proxyUrl });
-        if (verdict.kind === 'refused') {
-          ({ refusal } = verdict);
-          return new Writable().destroy();
-        }
-        const open = (): Writable => send(verdict.head);
-        if (!mayOpenOldTransport(exchange, head)) return open();
-        const onEndpoint = (): void => {
-          refusal = UNSUPPORTED;
-        };
-        const holdMs = exchange.fields.some(([name]) => isOfSpokenRevision(name)) ? 0 : firstEventMs;
-        return new EventStreamGate({ open, onEndpoint, holdMs });
-      },
-    };
+  { proxyUrl, send }: { readonly proxyUrl: string; readonly send: TakeAnswer },
+): UpstreamResponse {
+  let refusal: ForwardRefusal | undefined;
+  return {
+    refusal: () => refusal,
+    take: (head) => {
+      const verdict = judgeHead(head, use, proxyUrl);
+      if (verdict.kind === 'denied') {
+        ({ refusal } = verdict);
+        return new Writable().destroy();
+      }
+      const open = (): Writable => send(verdict.head);
+      if (!mayOpenOldTransport(exchange, head)) return open();
+      const onEndpoint = (): void => {
+        refusal = UNSUPPORTED;
+      };
+      // A client that names a negotiated revision waits for no `endpoint` event, so its stream is not delayed.
+      const isNegotiated = exchange.fields.some(([name]) => name.toLowerCase() === 'mcp-protocol-version');
+      return new EventStreamGate({ open, onEndpoint, waitMs: isNegotiated ? 0 : FIRST_EVENT_MS });
+    },
   };
+}
 
-/** Within a session of Streamable HTTP no stream is of the other transport. */
+/** A session is one of Streamable HTTP, so its streams are not of the older transport. */
 function mayOpenOldTransport(
-  { method, fields: asked }: ProxyExchange,
+  { method, fields: requested }: ProxyExchange,
   { status, fields }: AnswerHead,
 ): boolean {
   if (method !== 'GET' || status !== 200) return false;
-  const hasSession = [...asked, ...fields].some(([name]) => name.toLowerCase() === 'mcp-session-id');
+  const hasSession = [...requested, ...fields].some(([name]) => name.toLowerCase() === 'mcp-session-id');
   return !hasSession && fields.some(([name, value]) => name === 'content-type' && EVENT_STREAM.test(value));
 }
 
 const EVENT_STREAM = /^text\/event-stream\s*(?:;|$)/i;
-
-/** Sent by a client that has agreed on a revision already, and waits for no `endpoint`: its stream is not held back. */
-const isOfSpokenRevision = (name: string): boolean => name.toLowerCase() === 'mcp-protocol-version';
 
 const UNSUPPORTED: ForwardRefusal = {
   status: 502,
@@ -80,16 +67,15 @@ const UNSUPPORTED: ForwardRefusal = {
     'the Streamable HTTP address of this server, often /mcp, or updates the server.',
 };
 
-/** What becomes of an upstream's answer: it goes on, with these fields, or the caller is told something else instead. */
-export type AnswerVerdict =
-  | { readonly kind: 'passes'; readonly head: AnswerHead }
-  | { readonly kind: 'refused'; readonly refusal: ForwardRefusal };
+type HeadVerdict =
+  | { readonly kind: 'sent'; readonly head: AnswerHead }
+  | { readonly kind: 'denied'; readonly refusal: ForwardRefusal };
 
 /**
- * Fields that name an address. A client resolves them against the proxy's address, and may call what they name with the
- * proxy key; `refresh` does not travel at all (PROTOCOL.md PRX-25).
+ * Fields that name an address. A client resolves them against the proxy's address, and may call the result with the
+ * proxy key; `refresh` is not forwarded at all (PROTOCOL.md PRX-25).
  */
-const ADDRESSES: ReadonlySet<string> = new Set([
+const ADDRESS_FIELDS: ReadonlySet<string> = new Set([
   'location',
   'content-location',
   'link',
@@ -100,46 +86,36 @@ const ADDRESSES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Keeps an upstream's answer from sending a client elsewhere with its proxy key (PROTOCOL.md PRX-41 to PRX-43). Pure.
+ * Keeps a response from sending a client elsewhere with its proxy key. A redirect to the upstream's own URL becomes one to
+ * the proxy. Any other is denied: rewritten to the proxy's only URL, it would send the client in a circle.
  *
- * A redirect back to the upstream's own address becomes one to the proxy. The proxy has no address for any other, so
- * that a rewritten redirect would lead the client in a circle: it is refused, in words that say what to change.
- *
- * @param head as it would travel
- * @param proxyUrl the public address of the proxy endpoint
+ * @param head with the fields to forward
  */
-export function judgeAnswer(
-  head: AnswerHead,
-  { use, proxyUrl }: { readonly use: ProxyUse; readonly proxyUrl: string },
-): AnswerVerdict {
+function judgeHead(head: AnswerHead, use: ProxyUse, proxyUrl: string): HeadVerdict {
   const { status } = head;
-  // The Fetch standard makes a network error of a 407, which says nothing to a client.
-  if (status === 401 || status === 407) return refused('UPSTREAM_UNAUTHORIZED', unauthorized(use, status));
+  // The Fetch standard turns a 407 into a network error, which explains nothing to a client.
+  if (status === 401 || status === 407) return denied('UPSTREAM_UNAUTHORIZED', unauthorized(use, status));
   const locations = head.fields.filter(([name]) => name === 'location').map(([, value]) => value);
-  const fields = head.fields.filter(([name]) => !ADDRESSES.has(name));
+  const fields = head.fields.filter(([name]) => !ADDRESS_FIELDS.has(name));
   // RFC 9110 section 15.4.5: a 304 redirects nowhere.
   if (status < 300 || status > 399 || status === 304 || locations.length === 0)
-    return { kind: 'passes', head: { status, fields } };
+    return { kind: 'sent', head: { status, fields } };
   const problem = redirectProblem(locations, upstreamUrlOf(use));
-  if (problem !== undefined) return refused('UPSTREAM_REDIRECT', problem);
-  return { kind: 'passes', head: { status, fields: [...fields, ['location', proxyUrl]] } };
+  if (problem !== undefined) return denied('UPSTREAM_REDIRECT', problem);
+  return { kind: 'sent', head: { status, fields: [...fields, ['location', proxyUrl]] } };
 }
-
-/** The name of the credential that a use puts in; undefined for one that sends a session. */
-const credentialOf = (use: ProxyUse): string | undefined =>
-  use.kind === 'webhook' ? use.config.serviceName : undefined;
 
 export const upstreamUrlOf = (use: ProxyUse): string =>
   use.kind === 'webhook' ? use.config.upstreamUrl : use.proxy.upstreamUrl;
 
-/** @returns undefined for a redirect to the upstream's own address */
+/** @returns undefined for a redirect to the upstream's own URL */
 function redirectProblem(
   [location = '', ...others]: readonly string[],
   upstreamUrl: string,
 ): string | undefined {
   const upstream = new URL(upstreamUrl);
   if (others.length > 0 || !URL.canParse(location, upstreamUrl))
-    return 'The upstream redirects to what is no address. Its operator has to mend that.';
+    return 'The upstream redirects to a malformed address. Its operator has to fix that.';
   const target = new URL(location, upstream);
   if (target.origin !== upstream.origin)
     return (
@@ -158,21 +134,26 @@ function redirectProblem(
   );
 }
 
-/** Without user name, path and query; `origin` of other schemes than http is `null`. */
+/** Without user name, path and query; the `origin` of schemes other than http is `null`. */
 const originOf = ({ protocol, host }: URL): string => `${protocol}//${host}`;
 
 const withoutSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
 
-const unauthorized = (use: ProxyUse, status: number): string => {
-  const name = credentialOf(use);
-  return name === undefined
-    ? `The upstream answered ${status}: it does not accept the session of the agent that this proxy acts for. The proxy ` +
-        'key is in order. The operator of the upstream checks how it introspects svsess_ tokens.'
-    : `The upstream answered ${status}: it does not accept the credential ${JSON.stringify(name)}. The proxy key is in order. ` +
-        `The owner of the credential stores one that works: svault set ${/^[\w.-]+$/.test(name) ? name : JSON.stringify(name)}`;
-};
+function unauthorized(use: ProxyUse, status: number): string {
+  if (use.kind === 'session')
+    return (
+      `The upstream answered ${status}: it does not accept the session of the agent that this proxy acts for. The proxy ` +
+      'key is in order. The operator of the upstream checks how it introspects svsess_ tokens.'
+    );
+  const name = use.config.serviceName;
+  const quoted = JSON.stringify(name);
+  return (
+    `The upstream answered ${status}: it does not accept the credential ${quoted}. The proxy key is in order. ` +
+    `The owner of the credential stores one that works: svault set ${/^[\w.-]+$/.test(name) ? name : quoted}`
+  );
+}
 
-const refused = (code: ForwardRefusal['code'], error: string): AnswerVerdict => ({
-  kind: 'refused',
+const denied = (code: ForwardRefusal['code'], error: string): HeadVerdict => ({
+  kind: 'denied',
   refusal: { status: 502, code, error },
 });

@@ -5,9 +5,9 @@ import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './exc
 import { outgoingFields } from './hop-by-hop-headers.ts';
 
 /**
- * `sv_session` proxies: straight to the upstream, with a session token of this service that is for this upstream and nobody
- * else (specification, "POST /api/proxy/mcp"). The same fields travel as by way of the webhook, and
- * the proxy's templates, which have no marker here; never repeated.
+ * Forwards for `sv_session` proxies: directly to the upstream, with a session token issued for it (specification, "POST
+ * /api/proxy/mcp"). The fields are those that the webhook would send, with the proxy's templates, which have no marker here.
+ * Never retried.
  */
 export function createSessionForward(options: {
   readonly egress: Egress;
@@ -21,7 +21,7 @@ export function createSessionForward(options: {
     const scrub = createScrub(token.reveal());
     const { contentType, fields: others } = outgoingFields(fields, body);
     let isAnswered = false;
-    const travelling = ({ status, fields: answered }: AnswerHead): AnswerHead => ({
+    const forwarded = ({ status, fields: answered }: AnswerHead): AnswerHead => ({
       status,
       fields: scrub(answerFieldsThatTravel(answered)),
     });
@@ -51,7 +51,7 @@ export function createSessionForward(options: {
         },
         (head) => {
           isAnswered = true;
-          return take(travelling(head));
+          return take(forwarded(head));
         },
       );
       return undefined;
@@ -67,7 +67,7 @@ function refusalOf(error: unknown): ForwardRefusal {
     return {
       status: 502,
       code: 'DESTINATION_NOT_ALLOWED',
-      error: 'The upstream of this proxy has an address that must not be called.',
+      error: 'Egress rules deny the address of this proxy’s upstream.',
     };
   if (!(error instanceof EgressFailed)) throw error;
   return error.kind === 'timeout'

@@ -8,25 +8,26 @@ import { type ProxyConfigDelivery, deliveryMark } from './proxy-config-sync.ts';
 import type { Forward, ForwardRefusal, WebhookUse } from './exchange.ts';
 import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
 
-export interface WebhookForwardDependencies {
+interface Dependencies {
   readonly call: ProxyCall;
   readonly links: Pick<WebhookLinkStore, 'find'>;
-  /** @throws AppError where a use may not go on any more (`recheck.ts`) */
-  readonly refuseFallen: (use: WebhookUse) => Promise<void>;
+  /** @throws AppError where the use is no longer allowed (`recheck.ts`) */
+  readonly recheck: (use: WebhookUse) => Promise<void>;
   readonly configs: ProxyConfigDelivery;
   readonly refresh: TokenRefresh;
   readonly logger: Logger;
 }
 
 /**
- * `Token` proxies: by way of the webhook, which puts the credential in (protocol.md 5.6). The proxy's settings are given to
- * it first where it does not have them; a token that only this service can refresh is refreshed, and the call made once
- * more; nothing else is ever repeated. Behind either wait nothing is signed for what was taken away meanwhile.
+ * Forwards for `Token` proxies: through the webhook, which injects the credential (PROTOCOL.md section 5.6). Delivers the
+ * proxy's settings first where the webhook does not have them. A token that only the control plane can refresh is refreshed
+ * and the call made once more (PRX-11); nothing else is retried. After either wait the use is checked again before it is
+ * signed.
  *
- * The forward throws what `refuseFallen` throws.
+ * @throws AppError the forward, as `recheck`
  */
-export function createWebhookForward(dependencies: WebhookForwardDependencies): Forward<WebhookUse> {
-  const { call, links, refuseFallen, configs, refresh, logger } = dependencies;
+export function createWebhookForward(dependencies: Dependencies): Forward<WebhookUse> {
+  const { call, links, recheck, configs, refresh, logger } = dependencies;
 
   const unavailable = (): ForwardRefusal => ({
     status: 502,
@@ -35,12 +36,12 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
-  /** @returns undefined where the webhook has the settings that the decision was made about */
+  /** @returns undefined where the webhook has the settings that were decided about */
   const deliver = async (use: WebhookUse): Promise<ForwardRefusal | undefined> => {
     const { vaultId, webhook, config } = use;
     if (config.deliveredAs === deliveryMark(webhook.webhookId, config.revision)) return undefined;
     const link = await links.find(vaultId);
-    // Bound anew a moment ago: what was decided was decided about the other one.
+    // Another webhook is bound than the one that was decided about.
     if (link?.webhookId !== webhook.webhookId) return unavailable();
     try {
       await configs.ensure(link, config);
@@ -48,31 +49,31 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
       if (!(error instanceof WebhookCallFailed)) throw error;
       logger.warn(
         { vaultId, proxyId: config.proxyId, err: error },
-        'a proxy could not be given to its webhook',
+        'the settings of a proxy could not be delivered to its webhook',
       );
       const { code } = error;
       return isWebhookErrorCode(code) && WEBHOOK_ERROR_STATUS[code] !== 401 ? refusedAs(code) : unavailable();
     }
-    await refuseFallen(use);
+    await recheck(use);
     return undefined;
   };
 
   const refreshed = async ({ vaultId, proxyId, config }: WebhookUse): Promise<RefreshResult> =>
     refresh.refresh(vaultId, config.serviceName, { reason: 'expired', proxyId });
 
-  const answerTo = async (use: WebhookUse, answer: ProxyAnswer): Promise<ForwardRefusal | undefined> => {
+  const refusalFor = async (use: WebhookUse, answer: ProxyAnswer): Promise<ForwardRefusal | undefined> => {
     const { vaultId, proxyId } = use;
-    if (answer.kind === 'over') return undefined;
+    if (answer.kind === 'finished') return undefined;
     if (answer.kind === 'unavailable') {
       logger.warn({ vaultId, proxyId, why: answer.why }, 'a webhook did not answer /v1/proxy');
       return unavailable();
     }
     const { code, retryAfterSeconds } = answer;
     if (WEBHOOK_ERROR_STATUS[code] === 401) {
-      logger.error({ vaultId, proxyId, code }, 'a webhook refuses what this service signs');
+      logger.error({ vaultId, proxyId, code }, 'a webhook rejects the signature of this control plane');
       return unavailable();
     }
-    // Of the proxy, or of its token: then giving the settings once more does no harm.
+    // The proxy or its token: delivering the settings once more is harmless.
     if (code === 'NOT_FOUND') await configs.forgetDelivery(vaultId, proxyId);
     return refusedAs(code, retryAfterSeconds);
   };
@@ -81,32 +82,32 @@ export function createWebhookForward(dependencies: WebhookForwardDependencies): 
     const undelivered = await deliver(use);
     if (undelivered !== undefined) return undelivered;
     const first = await call(use, exchange, take);
-    if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return answerTo(use, first);
+    if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return refusalFor(use, first);
     const result = await refreshed(use);
     if (result.outcome !== 'refreshed') return refusedBy(result) ?? unavailable();
     if (exchange.signal.aborted) return undefined;
-    await refuseFallen(use);
-    return answerTo(use, await call(use, exchange, take));
+    await recheck(use);
+    return refusalFor(use, await call(use, exchange, take));
   };
 }
 
-/** protocol.md 5.6: these keep their status; all others are a bad gateway's. */
+/** PROTOCOL.md section 5.6: these keep their status; all others become 502. */
 const KEPT_STATUSES: ReadonlySet<number> = new Set([413, 429, 504]);
 
 function refusedAs(code: WebhookErrorCode, retryAfterSeconds?: number): ForwardRefusal {
-  const own = WEBHOOK_ERROR_STATUS[code];
+  const status = WEBHOOK_ERROR_STATUS[code];
   return {
-    status: KEPT_STATUSES.has(own) ? own : 502,
+    status: KEPT_STATUSES.has(status) ? status : 502,
     code,
     error: messageOf(code),
     retryAfterSeconds: code === 'RATE_LIMITED' ? (retryAfterSeconds ?? 1) : retryAfterSeconds,
   };
 }
 
-/** protocol.md 5.4: when asking again makes sense, where only the service can refresh. */
+/** PROTOCOL.md section 5.4: `Retry-After` where only the control plane can refresh. */
 const REFRESH_RETRY_SECONDS = 5;
 
-/** @returns undefined where the webhook could not be asked */
+/** @returns undefined where the webhook was unreachable */
 function refusedBy(
   result: Exclude<RefreshResult, { readonly outcome: 'refreshed' }>,
 ): ForwardRefusal | undefined {
@@ -130,8 +131,8 @@ function refusedBy(
 }
 
 /**
- * What an agent is told of a webhook's refusals, and whom to turn to: in our words, since what a webhook writes could say
- * more than a caller may know.
+ * What an agent reads about a webhook's refusals, with who can help. The webhook's own texts are not passed on, since they
+ * could tell more than a caller may know.
  */
 const MESSAGES: Readonly<Partial<Record<WebhookErrorCode, string>>> = {
   NOT_FOUND:
@@ -156,5 +157,5 @@ const MESSAGES: Readonly<Partial<Record<WebhookErrorCode, string>>> = {
   UNAVAILABLE: 'The webhook cannot do this now; try again later.',
 };
 
-export const messageOf = (code: WebhookErrorCode): string =>
+const messageOf = (code: WebhookErrorCode): string =>
   MESSAGES[code] ?? `The webhook refused this request: ${code}. Its owner finds the reason in its log.`;

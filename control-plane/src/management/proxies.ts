@@ -6,7 +6,7 @@ import { type Actor, eventBy } from '../core/actor.ts';
 import { orNotFound, refusal } from '../core/errors.ts';
 import { type Proxy, templatesOf } from '../core/proxy.ts';
 import type { Stores } from '../core/stores.ts';
-import { type ProxyConfigDelivery, webhookOf } from '../forwarding/proxy-config-sync.ts';
+import { type ProxyConfigDelivery, webhookIdOf } from '../forwarding/proxy-config-sync.ts';
 import { endProxySessions } from '../forwarding/upstream-session.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import { detachAll } from './policy-attachments.ts';
@@ -126,7 +126,7 @@ async function endUse(stores: EndingStores, actor: Actor, proxy: Proxy, now: str
   if (upstreamAuthType !== 'Token') return;
   const link = await stores.webhookLinks.find(vaultId);
   // The webhook that has the settings, and the one that a delivery may be on its way to.
-  const webhookIds = new Set([webhookOf(deliveredAs), link?.webhookId]);
+  const webhookIds = new Set([webhookIdOf(deliveredAs), link?.webhookId]);
   for (const webhookId of webhookIds)
     if (webhookId !== undefined) await stores.proxyRemovals.owe({ vaultId, webhookId, proxyId }, now);
 }
