@@ -1,7 +1,7 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { limiterContract } from '../../src/limits/limiter.contract.ts';
+import { limiterContract } from './limiter-contract.ts';
 import type { Limiter } from '../../src/limits/limiter.ts';
 import { createLimits } from '../../src/limits/limits.ts';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';

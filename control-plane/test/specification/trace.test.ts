@@ -8,7 +8,7 @@ const QUOTED = /'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/g;
 
 /** What the tests of this package are tagged with. */
 const tagged = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.test.ts'))
+  .filter((path) => path.endsWith('.ts'))
   .flatMap((path) => [...readFileSync(new URL(path, TESTS), 'utf8').matchAll(TAG)])
   .flatMap(([, tags = '']) => [...tags.matchAll(QUOTED)])
   .map(([, single, double]) => (single ?? double ?? '').replaceAll(/\\(.)/g, '$1'));

@@ -1,25 +1,8 @@
 import { once } from 'node:events';
 import { type ServerResponse, request } from 'node:http';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { startLinkedService } from './linked-service.ts';
-import { startService } from './management-service.ts';
 import { PROXY, proxyOn } from './proxy-steps.ts';
-
-// What takes longer: the limits as they are, and the end of a service in the middle of a stream.
-
-it('300 calls and 120 handshakes a minute', async () => {
-  const service = await startService();
-  const [one, other] = [await proxyOn(service), await proxyOn(service)];
-  const letThrough = async (ask: () => Promise<{ status: number }>): Promise<number> => {
-    const answers = await Promise.all(Array.from({ length: 310 }, ask));
-    // There is no webhook to forward to.
-    return answers.filter(({ status }) => status === 502).length;
-  };
-  expect(await letThrough(() => one.send('tools/call'))).toBe(300);
-  service.clock.advance(60_000);
-  expect(await letThrough(() => other.send('initialize'))).toBe(120);
-  await service.stop();
-});
 
 it('a service that stops ends its streams, both hops of them', async () => {
   const service = await startLinkedService();

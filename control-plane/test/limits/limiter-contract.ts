@@ -1,7 +1,8 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Admission, Counter, Limiter, LimiterVerdict } from './limiter.ts';
-import { type Limits, createLimits } from './limits.ts';
+import type { Admission, Counter, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
+import { type Limits, createLimits } from '../../src/limits/limits.ts';
+import { spec } from '../specification/spec.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -79,37 +80,49 @@ export function limiterContract(
       expect(await agent.times(60)).toBe(60);
     });
 
-    test('each strike doubles the lockout up to 15 minutes, and requests during a lockout add no strike', async () => {
-      const agent = makeAccount().caller();
-      for (const lockout of [60, 60, 60, 60, 60, 60, 64, 128, 256, 512, 900, 900]) {
-        await agent.times(60);
-        expect(await agent.ask()).toEqual(denied('agent_credentials', lockout));
-        clock.advance(lockout * SECOND - 1);
-        expect(await agent.ask()).toEqual(denied('penalty_box', 1));
-        clock.advance(1);
-      }
-    });
+    test(
+      'each strike doubles the lockout up to 15 minutes, and requests during a lockout add no strike',
+      spec(
+        'Strike 1 locks out for 1 second, strike 2 for 2 seconds, strike 3 for 4 seconds, doubling each time. The cap is 15 minutes.',
+      ),
+      async () => {
+        const agent = makeAccount().caller();
+        for (const lockout of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+          await agent.times(60);
+          // So late that the floor's window is shorter than the lockout.
+          clock.advance(MINUTE - 500);
+          expect(await agent.ask()).toEqual(denied('agent_credentials', lockout));
+          clock.advance(lockout * SECOND - 1);
+          expect(await agent.ask()).toEqual(denied('penalty_box', 1));
+          clock.advance(1);
+        }
+      },
+    );
 
-    test('one strike decays with each full hour without a violation', async () => {
-      const agent = makeAccount().caller();
-      const strike = async (): Promise<number> => {
-        await agent.times(60);
-        const verdict = await agent.ask();
-        return verdict.allowed ? 0 : verdict.retryAfterSeconds;
-      };
-      for (let strikes = 1; strikes <= 8; strikes += 1) {
-        clock.advance((await strike()) * SECOND);
-      }
-      // The eighth lockout lasts 128 s, which are part of the hour.
-      clock.advance(HOUR - 128 * SECOND - 1);
-      expect(await strike()).toBe(256);
-      clock.advance(HOUR);
-      expect(await strike()).toBe(256);
-      clock.advance(3 * HOUR);
-      expect(await strike()).toBe(64);
-      clock.advance(100 * HOUR);
-      expect(await strike()).toBe(60);
-    });
+    test(
+      'one strike decays with each full hour without a violation',
+      spec('A strike decays after an hour with no further violation.'),
+      async () => {
+        const agent = makeAccount().caller();
+        const strike = async (): Promise<number> => {
+          await agent.times(60);
+          const verdict = await agent.ask();
+          return verdict.allowed ? 0 : verdict.retryAfterSeconds;
+        };
+        for (let strikes = 1; strikes <= 8; strikes += 1) {
+          clock.advance((await strike()) * SECOND);
+        }
+        // The eighth lockout lasts 128 s, which are part of the hour.
+        clock.advance(HOUR - 128 * SECOND - 1);
+        expect(await strike()).toBe(256);
+        clock.advance(HOUR);
+        expect(await strike()).toBe(256);
+        clock.advance(3 * HOUR);
+        expect(await strike()).toBe(64);
+        clock.advance(100 * HOUR);
+        expect(await strike()).toBe(60);
+      },
+    );
 
     test('a lockout affects one caller of one account', async () => {
       const account = makeAccount();
