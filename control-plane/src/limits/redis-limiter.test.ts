@@ -1,13 +1,15 @@
 import { ManualClock, newId } from '@svault/shared';
 import { expect, test } from 'vitest';
 import { createCounterStore } from './counter-store.ts';
+import { deniedBy } from './kernel.ts';
+import type { LimitedCaller } from './limiter.ts';
 import { createLimits } from './limits.ts';
 import type { FlushedCounter, RedisCounters, RedisReply } from './redis-counters.ts';
 import { createRedisLimiter } from './redis-limiter.ts';
 
 const MINUTE = 60_000;
 
-/** A Redis with one counter, which replies when the test says so. */
+/** A Redis with one counter, which replies when the test says so, and which locks each caller out. */
 function makeRedis() {
   let count = 0;
   let replies: 'in time' | 'late' | 'never' = 'in time';
@@ -26,9 +28,21 @@ function makeRedis() {
     late.push(() => onLateReply(reply));
     throw new Error('no reply in time');
   };
-  const redis: RedisCounters = { take, admit: () => Promise.reject(new Error()), lockouts: async () => [] };
+  const admissions: LimitedCaller[] = [];
+  const callerId = newId('agt');
+  const redis: RedisCounters = {
+    take,
+    admit: async (caller) => {
+      admissions.push(caller);
+      const state = { strikes: 1, violatedForMs: 0, lockedForMs: MINUTE };
+      return { verdict: deniedBy('agent_credentials', MINUTE), box: { caller, state }, windows: [] };
+    },
+    lockouts: async () =>
+      [9, 50, 10].map((retryAfterSeconds) => ({ callerId, strikes: 1, retryAfterSeconds })),
+  };
   return {
     redis,
+    admissions,
     flushed,
     count: () => count,
     countElsewhere: (uses: number) => (count += uses),
@@ -44,7 +58,7 @@ function start() {
   const limiter = createRedisLimiter({ redis: redis.redis, usable: () => true, limits, store, clock });
   const counter = { scope: 'key_reveal', key: 'agt_x', limit: 10, windowMs: MINUTE } as const;
   const take = async (): Promise<boolean> => (await limiter.take(counter, vaultId)).allowed;
-  return { ...redis, clock, take };
+  return { ...redis, clock, limiter, vaultId, take };
 }
 
 test('pending increments stay pending until a request with them gets a reply', async () => {
@@ -100,4 +114,23 @@ test('a reply that comes after the end of its window does not change the next on
   reply('in time');
   await take();
   expect(flushed.at(-1)).toBe(10);
+});
+
+test('a request of a caller whose lockout Redis knows is denied without a round trip', async () => {
+  const { limiter, admissions, vaultId } = start();
+  const request = {
+    vaultId,
+    callerId: newId('agt'),
+    traffic: 'agent_credentials',
+    aggregateLimit: 600,
+    extraCounters: [],
+  } as const;
+  for (const scope of ['agent_credentials', 'penalty_box'])
+    expect(await limiter.admit(request)).toMatchObject({ scope, retryAfterSeconds: 60 });
+  expect(admissions).toHaveLength(1);
+});
+
+test('lockouts lists a caller once, with its longest lockout', async () => {
+  const { limiter, vaultId } = start();
+  expect(await limiter.lockouts(vaultId)).toMatchObject([{ retryAfterSeconds: 50 }]);
 });

@@ -1,10 +1,11 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Admission, Counter, Limiter } from '../../src/limits/limiter.ts';
 import { createLimits } from '../../src/limits/limits.ts';
 import type { RedisConnection } from '../../src/limits/start-limiter.ts';
-import { PREFIX, atRedis, describeWithRedis, limiterOver } from './redis-fixture.ts';
+import { PREFIX, describeWithRedis, limiterOver } from './redis-fixture.ts';
 
 const PROCESSES = 3;
 const LIMIT = 6;
@@ -29,9 +30,12 @@ type Ask = (limiter: Limiter) => ReturnType<Limiter['take']>;
 
 describeWithRedis('limits over a flaky Redis', (redis) => {
   let connection: RedisConnection;
+  let client: Redis;
   beforeAll(async () => {
     connection = await redis().connect();
+    client = new Redis(redis().server.url);
   });
+  afterAll(() => client.disconnect());
 
   /** One process. Each request to Redis has the fate that the test gives it. */
   function startProcess(clock: ManualClock) {
@@ -88,21 +92,38 @@ describeWithRedis('limits over a flaky Redis', (redis) => {
     await fc.assert(property, { numRuns: 300 });
   });
 
-  test('Redis has counted each admitted request, and none twice, as soon as each process has sent one more', async () => {
-    const property = fc.asyncProperty(schedule, async (steps) => {
-      const vaultId = newId('vlt');
-      const ask: Ask = (limiter) => limiter.take(counter, vaultId);
-      const { processes, all } = await drive(steps, ask);
-      let more = 0;
-      for (const process of processes) if (await process('replied', ask)) more += 1;
-      const stored = await atRedis(redis().server, (client) =>
-        client.get(`${PREFIX}{${vaultId}}:key_reveal:60000:x`),
-      );
-      const count = Number(stored?.split(' ')[1]);
-      expect(count).toBeGreaterThanOrEqual(all + more);
-      // Nobody knows whether a request with a lost reply was counted, so it may count twice.
-      if (steps.every(({ fate }) => fate !== 'lost')) expect(count).toBe(all + more);
-    });
-    await fc.assert(property, { numRuns: 300 });
-  });
+  /** Requests that one counter limits. @returns how to send one, and the key of what it counts in any case */
+  const REQUESTS = {
+    take: (vaultId: Id<'vlt'>) => ({ ask: ((limiter) => limiter.take(counter, vaultId)) satisfies Ask }),
+    admit: (vaultId: Id<'vlt'>) => {
+      const callerId: Id<'agt'> = newId('agt');
+      const admission = { vaultId, callerId, traffic: 'mcp_handshake', aggregateLimit: 600 } as const;
+      const ask: Ask = (limiter) => limiter.admit({ ...admission, extraCounters: [counter] });
+      return { ask, floor: `mcp_handshake:60000:${callerId}` };
+    },
+  };
+
+  test.each(['take', 'admit'] as const)(
+    'after one more %s of each process, Redis has counted each use once',
+    async (kind) => {
+      const property = fc.asyncProperty(schedule, async (steps) => {
+        const vaultId = newId('vlt');
+        const { ask, floor } = { floor: undefined, ...REQUESTS[kind](vaultId) };
+        const { processes, all } = await drive(steps, ask);
+        let more = 0;
+        for (const process of processes) if (await process('replied', ask)) more += 1;
+        const countOf = async (name: string): Promise<number> => {
+          const stored = await client.get(`${PREFIX}{${vaultId}}:${name}`);
+          return Number(stored?.split(' ')[1]);
+        };
+        const count = await countOf('key_reveal:60000:x');
+        expect(count).toBeGreaterThanOrEqual(all + more);
+        // Nobody knows whether a request with a lost reply was counted, so it may count twice.
+        if (steps.some(({ fate }) => fate === 'lost')) return;
+        expect(count).toBe(all + more);
+        if (floor !== undefined) expect(await countOf(floor)).toBe(steps.length + PROCESSES);
+      });
+      await fc.assert(property, { numRuns: 300 });
+    },
+  );
 });
