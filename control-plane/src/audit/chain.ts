@@ -26,7 +26,7 @@ function hashOf(previous: string, event: Omit<AuditEvent, 'hash'>): string {
 
 /**
  * The hashed text, a JSON array, around the event's number. PostgreSQL assigns the number and hashes the text, and reads
- * the event's columns out of it (migrations/112-record-events.ts).
+ * the event's columns out of it (migrations/011-audit.ts).
  */
 export function hashedText(event: Omit<AuditEvent, 'hash' | 'seq'>): {
   readonly beforeNumber: string;

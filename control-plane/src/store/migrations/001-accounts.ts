@@ -1,6 +1,10 @@
 import type { SchemaMigration } from './schema-migration.ts';
 
-/** Accounts: a vault, its users, and the three ways a user proves who they are. */
+/**
+ * Accounts: a vault and its users, and what a user proves their identity by: admin keys, login links, sessions, a
+ * password, an identity at the operator's provider. A removed user stays as a row without address, because agents and
+ * events name it.
+ */
 export const accounts: SchemaMigration = {
   id: 1,
   name: 'accounts',
@@ -21,6 +25,17 @@ export const accounts: SchemaMigration = {
       .addColumn('role', 'text', (column) => column.notNull())
       .addColumn('is_owner', 'integer', (column) => column.notNull())
       .addColumn('created_at', 'text', (column) => column.notNull())
+      .addColumn('deleted_at', 'text')
+      .execute();
+    await db.schema
+      .createIndex('users_by_vault')
+      .on('users')
+      .columns(['vault_id', 'created_at', 'id'])
+      .execute();
+    await db.schema
+      .createIndex('users_by_owner')
+      .on('users')
+      .columns(['is_owner', 'created_at', 'id'])
       .execute();
 
     await db.schema
@@ -40,6 +55,11 @@ export const accounts: SchemaMigration = {
       .on('admin_keys')
       .columns(['vault_id', 'created_at', 'id'])
       .execute();
+    await db.schema
+      .createIndex('admin_keys_by_user')
+      .on('admin_keys')
+      .columns(['user_id', 'origin'])
+      .execute();
 
     await db.schema
       .createTable('login_links')
@@ -48,6 +68,8 @@ export const accounts: SchemaMigration = {
       .addColumn('user_id', 'text', (column) => column.notNull().references('users.id'))
       .addColumn('expires_at', 'text', (column) => column.notNull())
       .execute();
+    await db.schema.createIndex('login_links_by_end').on('login_links').column('expires_at').execute();
+    await db.schema.createIndex('login_links_by_user').on('login_links').column('user_id').execute();
 
     await db.schema
       .createTable('sessions')
@@ -60,11 +82,54 @@ export const accounts: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('last_used_at', 'text', (column) => column.notNull())
       .addColumn('expires_at', 'text', (column) => column.notNull())
+      .addColumn('method', 'text')
       .execute();
     await db.schema
       .createIndex('sessions_by_vault')
       .on('sessions')
       .columns(['vault_id', 'created_at', 'id'])
+      .execute();
+    await db.schema.createIndex('sessions_by_user').on('sessions').column('user_id').execute();
+    await db.schema.createIndex('sessions_by_end').on('sessions').column('expires_at').execute();
+    await db.schema.createIndex('sessions_by_use').on('sessions').column('last_used_at').execute();
+    // Sessions of different kinds end after different idle times.
+    await db.schema
+      .createIndex('sessions_by_kind_and_use')
+      .on('sessions')
+      .columns(['kind', 'last_used_at'])
+      .execute();
+
+    await db.schema
+      .createTable('passwords')
+      .addColumn('user_id', 'text', (column) => column.primaryKey().references('users.id'))
+      .addColumn('password_hash', 'text', (column) => column.notNull())
+      .addColumn('changed_at', 'text', (column) => column.notNull())
+      .execute();
+
+    await db.schema
+      .createTable('identities')
+      .addColumn('issuer', 'text', (column) => column.notNull())
+      .addColumn('subject', 'text', (column) => column.notNull())
+      .addColumn('user_id', 'text', (column) => column.notNull().references('users.id'))
+      .addColumn('created_at', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('identities_primary', ['issuer', 'subject'])
+      .execute();
+    // One identity per provider: an address that the provider gave to somebody else must not bring them in.
+    await db.schema
+      .createIndex('identities_by_user')
+      .unique()
+      .on('identities')
+      .columns(['user_id', 'issuer'])
+      .execute();
+
+    await db.schema
+      .createTable('setup_steps')
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('step', 'text', (column) => column.notNull())
+      .addColumn('state', 'text', (column) => column.notNull())
+      .addColumn('marked_at', 'text', (column) => column.notNull())
+      .addColumn('marked_by', 'text', (column) => column.notNull().references('users.id'))
+      .addPrimaryKeyConstraint('setup_steps_primary', ['vault_id', 'step'])
       .execute();
   },
 };

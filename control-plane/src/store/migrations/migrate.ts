@@ -17,6 +17,7 @@ class NewerSchema extends Error {
 /**
  * Brings the schema up to date: each missing migration in a transaction of its own, so that a kill in between
  * leaves whole steps. Append-only and additive: the former program runs on the new schema.
+ * Kysely's `Migrator` has no such answer to a newer schema, and adds two tables of its own.
  *
  * @throws NewerSchema when the database has a step that this program does not know
  */

@@ -6,7 +6,7 @@ export type DatabaseKind = DatabaseAddress['kind'];
 
 /** One step of the schema, in Kysely's builder so that it runs on SQLite and PostgreSQL alike. */
 export interface SchemaMigration {
-  /** Ascending and never reused; 001–099 management, 1xx decision and link, 2xx policies. */
+  /** Ascending and never reused. */
   readonly id: number;
   readonly name: string;
   /** @param kind for what only one of the two needs */

@@ -8,7 +8,7 @@ import { createBatcher } from './batcher.ts';
 import { cameBetween } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
-/** migrations/112-record-events.ts */
+/** migrations/011-audit.ts */
 const RECORD = {
   name: 'svault_record',
   text: 'SELECT svault_record($1, $2, $3, false, $4, $5, $6, $7) AS "leftOut"',

@@ -12,7 +12,7 @@ const NO_END_BEYOND = sql.lit('60 s');
 const OWNER_BYTES = 16;
 
 /**
- * A row that says whose turn it is (migrations/113). What others have locked is skipped and not waited for: they are
+ * A row that says whose turn it is (migrations/002-database.ts). What others have locked is skipped and not waited for: they are
  * taking it. An end far beyond the longest one is of a clock that was set back since, and holds nobody off.
  *
  * A process that is killed is followed within 30 seconds, one that stops at once.

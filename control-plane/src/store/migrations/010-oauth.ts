@@ -1,11 +1,13 @@
+import { sql } from 'kysely';
 import type { SchemaMigration } from './schema-migration.ts';
 
 /**
- * OAuth 2.1 for MCP clients: clients that registered themselves, codes on their way, and the sessions of agents. A session
- * is a row of `sessions` too, where a person finds and ends it; all that belongs to it goes with that row.
+ * OAuth 2.1 for MCP clients: clients that registered themselves, codes, and the sessions of agents. A session is a row of
+ * `sessions` too, where a person finds and ends it; everything of it is deleted with that row. A proxy is a client of its
+ * upstream, whose sessions are found by its id. Clients that nobody used are bounded as in `009-cli-logins.ts`.
  */
 export const oauth: SchemaMigration = {
-  id: 301,
+  id: 10,
   name: 'oauth',
   up: async (db) => {
     await db.schema
@@ -17,12 +19,18 @@ export const oauth: SchemaMigration = {
       .addColumn('redirect_uris', 'text', (column) => column.notNull())
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('last_used_at', 'text', (column) => column.notNull())
+      .addColumn('address_group', 'text', (column) => column.notNull().defaultTo('unknown'))
+      .addColumn('bytes', 'integer', (column) => column.notNull().defaultTo(1_024))
+      .addColumn('asked_at', 'text')
       .execute();
     await db.schema
       .createIndex('oauth_clients_by_use')
       .on('oauth_clients')
       .columns(['last_used_at', 'id'])
       .execute();
+    // With the columns of the conditions, so that sums read the index alone.
+    await sql`CREATE INDEX oauth_clients_waiting ON oauth_clients (address_group, bytes, last_used_at, created_at)
+      WHERE last_used_at = created_at`.execute(db);
 
     await db.schema
       .createTable('oauth_codes')
@@ -57,12 +65,10 @@ export const oauth: SchemaMigration = {
       .addColumn('rotation_seed_wrapped', 'text')
       .execute();
     await db.schema.createIndex('oauth_sessions_by_agent').on('oauth_sessions').column('agent_id').execute();
-
-    // Sessions of different kinds end after different idle times.
     await db.schema
-      .createIndex('sessions_by_kind_and_use')
-      .on('sessions')
-      .columns(['kind', 'last_used_at'])
+      .createIndex('oauth_sessions_by_client')
+      .on('oauth_sessions')
+      .column('client_id')
       .execute();
 
     await db.schema

@@ -1,12 +1,12 @@
 import type { SchemaMigration } from './schema-migration.ts';
 
 /**
- * Clients of OAuth providers, for the mediated refresh (protocol.md section 7). `secret_wrapped` is the client's secret or
- * private key under the master key: the one secret that the service may hold beside its own keys. `target_hash` stands for
- * `token_url` and `client_id`, which together are longer than an index takes.
+ * Clients of OAuth providers, for the mediated refresh (PROTOCOL.md section 7). `secret_wrapped` is the client's secret or
+ * private key under the master key. `target_hash` stands for `token_url` and `client_id`, which together are longer than an
+ * index takes.
  */
 export const providers: SchemaMigration = {
-  id: 402,
+  id: 5,
   name: 'providers',
   up: async (db) => {
     await db.schema

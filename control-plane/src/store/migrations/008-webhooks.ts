@@ -1,10 +1,15 @@
+import { sql } from 'kysely';
 import type { SchemaMigration } from './schema-migration.ts';
 
-/** The webhook of each vault, with its keys under the master key, and the heads of its log that were seen. */
-export const webhookLinks: SchemaMigration = {
-  id: 102,
-  name: 'webhook-links',
-  up: async (db) => {
+/**
+ * The webhook of each vault, with its keys under the master key, and the heads of its log that were seen. `aside_*`: until
+ * when and why background work puts it aside. In PostgreSQL also which webhooks are offline: by the database's clock, for
+ * all processes.
+ */
+export const webhooks: SchemaMigration = {
+  id: 8,
+  name: 'webhooks',
+  up: async (db, kind) => {
     await db.schema
       .createTable('webhook_links')
       .addColumn('vault_id', 'text', (column) => column.primaryKey().references('vaults.id'))
@@ -19,6 +24,15 @@ export const webhookLinks: SchemaMigration = {
       .addColumn('bound_by', 'text', (column) => column.notNull())
       .addColumn('last_seen_at', 'text')
       .addColumn('latency_ms', 'integer')
+      .addColumn('aside_until', 'text')
+      .addColumn('aside_reason', 'text')
+      .addColumn('aside_strikes', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute();
+    await db.schema
+      .createIndex('webhook_links_pending')
+      .on('webhook_links')
+      .column('vault_id')
+      .where(sql<boolean>`pending_key_id is not null`)
       .execute();
 
     await db.schema
@@ -31,5 +45,19 @@ export const webhookLinks: SchemaMigration = {
       .addColumn('seen_at', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('webhook_log_heads_primary', ['vault_id', 'webhook_id'])
       .execute();
+
+    if (kind !== 'postgres') return;
+    await sql`
+      CREATE TABLE webhook_outages (
+        vault_id text PRIMARY KEY,
+        since timestamptz NOT NULL,
+        changed_at timestamptz NOT NULL,
+        next_probe_at timestamptz NOT NULL,
+        probed_at timestamptz,
+        ended_at timestamptz)`.execute(db);
+    await sql`CREATE INDEX webhook_outages_changed ON webhook_outages (changed_at)`.execute(db);
+    await sql`CREATE INDEX webhook_outages_due ON webhook_outages (next_probe_at) WHERE ended_at IS NULL`.execute(
+      db,
+    );
   },
 };

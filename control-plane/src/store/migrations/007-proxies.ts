@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import type { SchemaMigration } from './schema-migration.ts';
 
 /**
- * MCP proxies (contract.md, "Management routes"); `key_wrapped` is the proxy's own key under the master key, kept for
- * Reveal. And for the account's ceiling its active agents and proxies, countable without a look at the others.
+ * MCP proxies. `key_wrapped` is the proxy's own key under the master key, kept for Reveal. Each change of the settings that
+ * the webhook keeps raises `revision`, and `delivered_as` says to which webhook which revision went. `proxy_removals` are
+ * settings of revoked or deleted proxies that a webhook still has to delete.
  */
 export const proxies: SchemaMigration = {
-  id: 202,
+  id: 7,
   name: 'proxies',
   up: async (db) => {
     await db.schema
@@ -26,6 +27,8 @@ export const proxies: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('revoked_at', 'text')
       .addColumn('last_used_at', 'text')
+      .addColumn('revision', 'integer', (column) => column.notNull().defaultTo(1))
+      .addColumn('delivered_as', 'text')
       .execute();
     await db.schema
       .createIndex('proxies_by_vault')
@@ -38,11 +41,16 @@ export const proxies: SchemaMigration = {
       .column('vault_id')
       .where(sql<boolean>`status = 'active'`)
       .execute();
+
     await db.schema
-      .createIndex('agents_active')
-      .on('agents')
-      .column('vault_id')
-      .where(sql<boolean>`status = 'active'`)
+      .createTable('proxy_removals')
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('webhook_id', 'text', (column) => column.notNull())
+      .addColumn('proxy_id', 'text', (column) => column.notNull())
+      .addColumn('due_at', 'text', (column) => column.notNull())
+      .addColumn('tries', 'integer', (column) => column.notNull())
+      .addPrimaryKeyConstraint('proxy_removals_pk', ['vault_id', 'webhook_id', 'proxy_id'])
       .execute();
+    await db.schema.createIndex('proxy_removals_due').on('proxy_removals').column('due_at').execute();
   },
 };

@@ -5,7 +5,7 @@ import type { SchemaMigration } from './schema-migration.ts';
  * agent's id, a proxy's id, or a token's service name.
  */
 export const policies: SchemaMigration = {
-  id: 201,
+  id: 6,
   name: 'policies',
   up: async (db) => {
     await db.schema

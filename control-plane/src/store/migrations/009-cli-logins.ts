@@ -1,9 +1,14 @@
+import { sql } from 'kysely';
 import type { SchemaMigration } from './schema-migration.ts';
 
-/** The command-line client: sign-ins on their way through a browser, and the keys of those that got through. */
-export const cliLogin: SchemaMigration = {
-  id: 12,
-  name: 'cli-login',
+/**
+ * The command-line client: sign-ins that wait for a person in a browser, and the tokens of those that were approved.
+ * `address_group` and `bytes` bound what strangers can write (`kysely/waiting-rows.ts`); `asked_at` is when a person was
+ * last asked.
+ */
+export const cliLogins: SchemaMigration = {
+  id: 9,
+  name: 'cli-logins',
   up: async (db) => {
     await db.schema
       .createTable('cli_logins')
@@ -17,9 +22,15 @@ export const cliLogin: SchemaMigration = {
       .addColumn('vault_id', 'text', (column) => column.references('vaults.id'))
       .addColumn('user_id', 'text', (column) => column.references('users.id'))
       .addColumn('code_hash', 'text', (column) => column.unique())
+      .addColumn('address_group', 'text', (column) => column.notNull().defaultTo('unknown'))
+      .addColumn('bytes', 'integer', (column) => column.notNull().defaultTo(1_024))
+      .addColumn('asked_at', 'text')
       .execute();
     await db.schema.createIndex('cli_logins_by_end').on('cli_logins').column('expires_at').execute();
     await db.schema.createIndex('cli_logins_by_user').on('cli_logins').column('user_id').execute();
+    // With the columns of the conditions, so that sums read the index alone.
+    await sql`CREATE INDEX cli_logins_waiting ON cli_logins (user_id, address_group, bytes)
+      WHERE user_id IS NULL`.execute(db);
 
     await db.schema
       .createTable('cli_sessions')

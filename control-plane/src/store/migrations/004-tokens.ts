@@ -1,0 +1,72 @@
+import type { SchemaMigration } from './schema-migration.ts';
+
+/**
+ * The metadata of credentials, their folders, and the last scheduled refresh of each: of which version, how many failures
+ * in a row, and when the next attempt may be.
+ */
+export const tokens: SchemaMigration = {
+  id: 4,
+  name: 'tokens',
+  up: async (db) => {
+    await db.schema
+      .createTable('tokens')
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('service_name', 'text', (column) => column.notNull())
+      .addColumn('token_type', 'text', (column) => column.notNull())
+      .addColumn('display_name', 'text', (column) => column.notNull())
+      .addColumn('description', 'text', (column) => column.notNull())
+      .addColumn('notes', 'text', (column) => column.notNull())
+      .addColumn('tags', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'text', (column) => column.notNull())
+      .addColumn('updated_at', 'text', (column) => column.notNull())
+      .addColumn('upstream_rejected_at', 'text')
+      .addPrimaryKeyConstraint('tokens_primary', ['vault_id', 'service_name'])
+      .execute();
+
+    await db.schema
+      .createTable('folders')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'text', (column) => column.notNull())
+      .addColumn('updated_at', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('folders_by_vault')
+      .on('folders')
+      .columns(['vault_id', 'created_at', 'id'])
+      .execute();
+
+    await db.schema
+      .createTable('folder_tokens')
+      .addColumn('vault_id', 'text', (column) => column.notNull())
+      .addColumn('folder_id', 'text', (column) => column.notNull().references('folders.id'))
+      .addColumn('service_name', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('folder_tokens_primary', ['folder_id', 'service_name'])
+      .addForeignKeyConstraint('folder_tokens_token', ['vault_id', 'service_name'], 'tokens', [
+        'vault_id',
+        'service_name',
+      ])
+      .execute();
+    await db.schema
+      .createIndex('folder_tokens_by_token')
+      .on('folder_tokens')
+      .columns(['vault_id', 'service_name', 'folder_id'])
+      .execute();
+
+    await db.schema
+      .createTable('refresh_attempts')
+      .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
+      .addColumn('service_name', 'text', (column) => column.notNull())
+      .addColumn('version', 'bigint', (column) => column.notNull())
+      .addColumn('failures', 'integer', (column) => column.notNull())
+      .addColumn('next_at', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('refresh_attempts_primary', ['vault_id', 'service_name'])
+      .execute();
+    await db.schema
+      .createIndex('refresh_attempts_by_time')
+      .on('refresh_attempts')
+      .column('next_at')
+      .execute();
+  },
+};
