@@ -1,62 +1,66 @@
-import { beforeEach, describe, expect, it, test } from 'vitest';
-import type { LimiterVerdict } from '../limits/limiter.ts';
-import type { Operation } from './decision.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { agentKeyCredential, sessionCredential } from '../core/agent.ts';
-import { AccessStage, FREE, GITHUB, NO_NAME, NOW, OPEN, SESSION } from './staged-access.ts';
+import {
+  AGENT,
+  AgentFixture,
+  GITHUB,
+  NOW,
+  NO_NAME,
+  NO_POLICY,
+  SESSION,
+  UNLIMITED,
+} from './access-fixture.ts';
+import type { Operation } from './decision.ts';
 
-// What every question has to pass, and in which order.
-
-const FULL: LimiterVerdict = { allowed: false, scope: 'agent_credentials', retryAfterSeconds: 17 };
-
-let stage: AccessStage;
+let fixture: AgentFixture;
 beforeEach(() => {
-  stage = new AccessStage();
+  fixture = new AgentFixture();
 });
 
-describe('the order of answers', () => {
-  it('looks at grant and policies before it asks the limiter once, and issues the ticket last', async () => {
-    expect(await stage.ask(GITHUB)).toEqual({ outcome: 'ticket', url: 'https://x', expiresAt: NOW });
-    expect(stage.asked).toEqual(['store', 'policies', 'limiter', 'offline', 'ticket']);
-    expect(stage.events).toMatchObject([{ outcome: 'success', serviceName: 'github', agentId: 'agt_1' }]);
+describe('the order of denials', () => {
+  it('evaluates grant and policies before one call of the limiter, and issues the ticket last', async () => {
+    expect(await fixture.decide(GITHUB)).toEqual({ outcome: 'ticket', url: 'https://x', expiresAt: NOW });
+    expect(fixture.calls).toEqual(['store', 'policies', 'limiter', 'offline', 'ticket']);
+    expect(fixture.events).toMatchObject([{ outcome: 'success', serviceName: 'github', agentId: 'agt_1' }]);
   });
 
-  /** What stands in the way, from the first to the last, and how it is cleared. */
-  const obstacles: readonly (readonly [string, Operation, (stage: AccessStage) => void])[] = [
-    ['AGENT_INACTIVE', NO_NAME, () => stage.change({ status: 'active' })],
-    ['MCP_DISABLED', NO_NAME, () => stage.change({ mcpEnabled: 1 })],
-    ['RATE_LIMITED', NO_NAME, () => (stage.admit = OPEN)],
+  /** Each cause, in the order of the specification, and how the test removes it. */
+  const causes: readonly (readonly [string, Operation, () => void])[] = [
+    ['AGENT_INACTIVE', NO_NAME, () => fixture.change({ status: 'active' })],
+    ['MCP_DISABLED', NO_NAME, () => fixture.change({ mcpEnabled: 1 })],
+    ['RATE_LIMITED', NO_NAME, () => (fixture.admit = UNLIMITED)],
     ['INVALID_SERVICE', NO_NAME, () => undefined],
-    ['VAULT_LOCKED', GITHUB, () => stage.change({ vaultLockedAt: null })],
-    ['NO_GRANT', GITHUB, () => stage.change(GRANT)],
-    ['POLICY_DENIED', GITHUB, () => (stage.policy = FREE)],
-    ['WEBHOOK_NOT_CONFIGURED', GITHUB, () => stage.change(WEBHOOK)],
-    ['WEBHOOK_UNAVAILABLE', GITHUB, () => (stage.offlineForSeconds = 0)],
+    ['VAULT_LOCKED', GITHUB, () => fixture.change({ vaultLockedAt: null })],
+    ['NO_GRANT', GITHUB, () => fixture.change({ grantId: AGENT.grantId })],
+    ['POLICY_DENIED', GITHUB, () => (fixture.policy = NO_POLICY)],
+    ['WEBHOOK_NOT_CONFIGURED', GITHUB, () => fixture.change({ webhookId: AGENT.webhookId })],
+    ['WEBHOOK_UNAVAILABLE', GITHUB, () => (fixture.offlineForSeconds = 0)],
   ];
-  const { grantId, webhookId } = new AccessStage().subject;
-  const [GRANT, WEBHOOK] = [{ grantId }, { webhookId }];
 
-  test.each([
-    ['rest', ['MCP_DISABLED']],
-    ['mcp', ['WEBHOOK_UNAVAILABLE']],
-  ] as const)('at %s: first what comes first, when everything is wrong at once', async (channel, unknown) => {
-    stage.change({
+  it.each([
+    ['rest', 'MCP_DISABLED'],
+    ['mcp', 'WEBHOOK_UNAVAILABLE'],
+  ] as const)('is that of the specification over %s, which never denies with %s', async (channel, never) => {
+    fixture.change({
       status: 'suspended',
       mcpEnabled: 0,
       vaultLockedAt: '2026-11-20T00:00:00.000Z',
       grantId: null,
       webhookId: null,
     });
-    stage.admit = FULL;
-    stage.policy = { allowed: false, policy: 'p', rule: 'time_window', reason: 'closed' };
-    stage.offlineForSeconds = 9;
-    expect(await stage.said(NO_NAME, { credential: undefined, channel })).toEqual({ code: 'INVALID_KEY' });
-    for (const [code, operation, clear] of obstacles) {
-      const said = await stage.said(operation, { channel });
-      if (unknown.some((other) => other === code)) expect(said).not.toMatchObject({ code });
-      else expect(said).toMatchObject({ code });
-      clear(stage);
+    fixture.admit = { allowed: false, scope: 'agent_credentials', retryAfterSeconds: 17 };
+    fixture.policy = { allowed: false, policy: 'p', rule: 'time_window', reason: 'closed' };
+    fixture.offlineForSeconds = 9;
+    expect(await fixture.answer(NO_NAME, { credential: undefined, channel })).toEqual({
+      code: 'INVALID_KEY',
+    });
+    for (const [code, operation, remove] of causes) {
+      const answer = await fixture.answer(operation, { channel });
+      if (code === never) expect(answer).not.toMatchObject({ code });
+      else expect(answer).toMatchObject({ code });
+      remove();
     }
-    expect(await stage.said(GITHUB, { channel })).toBe('ticket');
+    expect(await fixture.answer(GITHUB, { channel })).toBe('ticket');
   });
 });
 
@@ -65,7 +69,7 @@ describe('credentials', () => {
   it.each([
     ['agent key', (text: string) => agentKeyCredential(text), `svagent_${body}`],
     ['session', (text: string) => sessionCredential(text, 'https://x'), `svsess_${body}`],
-  ] as const)('%s: kept as a hash, and only in its own form', (_kind, parse, key) => {
+  ] as const)('of kind %s are kept as a hash, and only in their own form', (_kind, parse, key) => {
     expect(parse(key)).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect(JSON.stringify(parse(key))).not.toContain(body);
     const others = [`svsessr_${body}`, `mcp_${body}`, `${key}A`, key.slice(0, -1), ` ${key}`, `${key}\n`, ''];
@@ -73,73 +77,64 @@ describe('credentials', () => {
     for (const text of [...others, foreign, key.toUpperCase()]) expect(parse(text)).toBeUndefined();
   });
 
-  it('that cannot be one is looked up nowhere, and nothing is written', async () => {
-    expect(await stage.said(GITHUB, { credential: undefined })).toEqual({ code: 'INVALID_KEY' });
-    expect([stage.asked, stage.events]).toEqual([[], []]);
+  it('that are malformed are denied without a call or an event', async () => {
+    expect(await fixture.answer(GITHUB, { credential: undefined })).toEqual({ code: 'INVALID_KEY' });
+    expect([fixture.calls, fixture.events]).toEqual([[], []]);
   });
 
-  it('that nobody has is counted nowhere, and nothing is written', async () => {
-    const unknown = { kind: 'key', hash: 'of another' } as const;
-    expect(await stage.said(GITHUB, { credential: unknown })).toEqual({ code: 'INVALID_KEY' });
-    expect([stage.asked, stage.events]).toEqual([['store'], []]);
+  it('that are unknown are denied without a count or an event', async () => {
+    const credential = { kind: 'key', hash: 'of another' } as const;
+    expect(await fixture.answer(GITHUB, { credential })).toEqual({ code: 'INVALID_KEY' });
+    expect([fixture.calls, fixture.events]).toEqual([['store'], []]);
   });
 
-  it('requires the revision that the decision read, and an access token that has not expired', async () => {
+  it('make a ticket require the account revision of the decision, and an access token that is not expired', async () => {
     const expiresAt = '2026-11-20T12:10:00.000Z';
-    stage.change({ credentialExpiresAt: expiresAt });
-    expect(await stage.said(GITHUB, { channel: 'mcp', credential: SESSION })).toBe('ticket');
-    expect(stage.preconditions).toEqual([{ accountRevision: 7, expiresAt, uses: [] }]);
+    fixture.change({ credentialExpiresAt: expiresAt });
+    expect(await fixture.answer(GITHUB, { channel: 'mcp', credential: SESSION })).toBe('ticket');
+    expect(fixture.preconditions).toEqual([{ accountRevision: 7, expiresAt, uses: [] }]);
   });
 });
 
-describe('an agent that is kept out', () => {
-  it.each([
-    ['AGENT_INACTIVE', { status: 'suspended' }],
-    ['AGENT_INACTIVE', { status: 'deleted' }],
-    ['MCP_DISABLED', { mcpEnabled: 0 }],
-  ] as const)('%s: written once a minute with its count, and not limited', async (code, change) => {
-    stage.change(change);
-    for (let tries = 0; tries < 3; tries++)
-      expect(await stage.said(GITHUB, { channel: 'mcp' })).toEqual({ code });
-    expect(stage.events).toMatchObject([{ outcome: 'denied', serviceName: 'github', detail: { code } }]);
-    expect(stage.admissions).toEqual([]);
-    await stage.flushDenials();
-    expect(stage.events.slice(1)).toMatchObject([{ outcome: 'denied', count: 2, detail: { code } }]);
-  });
+it.each([
+  ['AGENT_INACTIVE', { status: 'suspended' }],
+  ['AGENT_INACTIVE', { status: 'deleted' }],
+  ['MCP_DISABLED', { mcpEnabled: 0 }],
+] as const)('%s for %j is not limited, and logged once a minute with its count', async (code, change) => {
+  fixture.change(change);
+  for (let tries = 0; tries < 3; tries++)
+    expect(await fixture.answer(GITHUB, { channel: 'mcp' })).toEqual({ code });
+  expect(fixture.events).toMatchObject([{ outcome: 'denied', serviceName: 'github', detail: { code } }]);
+  expect(fixture.admissions).toEqual([]);
+  await fixture.flushDenials();
+  expect(fixture.events.slice(1)).toMatchObject([{ outcome: 'denied', count: 2, detail: { code } }]);
 });
 
-describe('limits', () => {
-  it('names caller, traffic and ceiling', async () => {
-    stage.change({ activeAgents: 34, proxies: 1 });
-    await stage.ask(GITHUB);
-    expect(stage.admissions).toEqual([
-      {
-        vaultId: 'vlt_1',
-        callerId: 'agt_1',
-        traffic: 'agent_credentials',
-        aggregateLimit: 3_000,
-        extraCounters: [],
-      },
-    ]);
-  });
-
-  it('are the same at both doors, by key and by session', async () => {
-    await stage.ask(GITHUB);
-    await stage.ask(GITHUB, { channel: 'mcp' });
-    await stage.ask(GITHUB, { channel: 'mcp', credential: SESSION });
-    const [first] = stage.admissions;
-    expect(stage.admissions).toEqual([first, first, first]);
+describe('the limiter', () => {
+  it('gets caller, traffic and aggregate limit, the same for each channel and credential', async () => {
+    fixture.change({ activeAgents: 34, proxies: 1 });
+    await fixture.decide(GITHUB);
+    await fixture.decide(GITHUB, { channel: 'mcp' });
+    await fixture.decide(GITHUB, { channel: 'mcp', credential: SESSION });
+    const admission = {
+      vaultId: 'vlt_1',
+      callerId: 'agt_1',
+      traffic: 'agent_credentials',
+      aggregateLimit: 3_000,
+      extraCounters: [],
+    };
+    expect(fixture.admissions).toEqual([admission, admission, admission]);
   });
 
   it.each(['penalty_box', 'agent_credentials', 'user_aggregate', 'mcp_handshake'] as const)(
-    '%s: said with its time, and written as one event a minute with its count',
+    'denies by %s with the seconds to wait, logged as one event a minute with its count',
     async (scope) => {
-      stage.admit = { allowed: false, scope, retryAfterSeconds: 17 };
+      fixture.admit = { allowed: false, scope, retryAfterSeconds: 17 };
       for (let tries = 0; tries < 3; tries++)
-        expect(await stage.said(GITHUB)).toEqual({ code: 'RATE_LIMITED', scope, retryAfterSeconds: 17 });
-      expect(stage.events).toEqual([]);
-      await stage.flushDenials();
-      expect(stage.events).toMatchObject([
+        expect(await fixture.answer(GITHUB)).toEqual({ code: 'RATE_LIMITED', scope, retryAfterSeconds: 17 });
+      expect(fixture.events).toEqual([]);
+      await fixture.flushDenials();
+      expect(fixture.events).toMatchObject([
         { outcome: 'rate_limited', count: 3, detail: { code: 'RATE_LIMITED' } },
       ]);
     },

@@ -1,103 +1,96 @@
 import type { Id } from '@svault/shared';
-import { beforeEach, expect, it } from 'vitest';
-import type { RateUse } from '../policies/evaluate.ts';
-import type { AgentSubject } from './subject.ts';
-import { AccessStage, GITHUB, SESSION } from './staged-access.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { LifetimeUse } from '../core/policy.ts';
+import { AgentFixture, GITHUB, SESSION, rateOf } from './access-fixture.ts';
+import type { AgentSubject } from './subject.ts';
 
-// An access that is withdrawn after it was decided and before it is written down.
-
-const rateOf = (ruleId: string): RateUse => ({
-  counter: { scope: 'rate_limit', key: `${ruleId} agent agt_1`, limit: 5, windowMs: 60_000 },
-  denial: { policy: 'slow', rule: 'rate_limit', reason: 'too often' },
-});
 const [RATE, ATTACHED] = [rateOf('rul_1'), rateOf('rul_9')] as const;
 const USE: LifetimeUse = { ruleId: 'rul_2', targetType: 'agent', targetId: 'agt_1', limit: 9 };
 
-let stage: AccessStage;
+let fixture: AgentFixture;
 beforeEach(() => {
-  stage = new AccessStage();
+  fixture = new AgentFixture();
 });
 
-const withdrawals: readonly (readonly [string, Partial<AgentSubject>])[] = [
-  ['AGENT_INACTIVE', { status: 'suspended' }],
-  ['MCP_DISABLED', { mcpEnabled: 0 }],
-  ['VAULT_LOCKED', { vaultLockedAt: '2026-11-20T12:00:00.000Z' }],
-  ['NO_GRANT', { grantId: null }],
-  ['WEBHOOK_NOT_CONFIGURED', { webhookId: null }],
-];
-it.each(withdrawals)('is answered %s, with no ticket and no success in the log', async (code, change) => {
-  stage.meanwhile = () => stage.change(change);
-  expect(await stage.said(GITHUB, { channel: 'mcp' })).toEqual({ code });
-  expect(stage.events).toMatchObject([{ outcome: expect.not.stringMatching('success'), detail: { code } }]);
-  expect(stage.asked).not.toContain('ticket');
-  expect(stage.admissions).toHaveLength(1);
-});
-
-it('is answered INVALID_KEY where the session has ended, and nothing is written', async () => {
-  stage.meanwhile = () => (stage.isKnown = false);
-  expect(await stage.said(GITHUB, { channel: 'mcp', credential: SESSION })).toEqual({ code: 'INVALID_KEY' });
-  expect(stage.events).toEqual([]);
-  expect(stage.asked).not.toContain('ticket');
-});
-
-it('is a denial of the rule whose last use went to another request', async () => {
-  stage.policy = { allowed: true, rates: [RATE], uses: [USE] };
-  const usedUp = { allowed: false, policy: 'p', rule: 'max_usage', reason: 'used up' } as const;
-  stage.meanwhile = () => (stage.policy = usedUp);
-  expect(await stage.said(GITHUB)).toMatchObject({ code: 'POLICY_DENIED', rule: 'max_usage' });
-  expect(stage.asked).not.toContain('ticket');
-});
-
-it('is counted as a miss only then, and limited as one', async () => {
-  stage.meanwhile = () => stage.change({ grantId: null });
-  stage.take = { allowed: false, scope: 'agent_no_grant', retryAfterSeconds: 30 };
-  expect(await stage.said(GITHUB)).toEqual({
-    code: 'RATE_LIMITED',
-    scope: 'agent_no_grant',
-    retryAfterSeconds: 30,
+describe('an access whose account changes before it is recorded', () => {
+  const changes: readonly (readonly [string, Partial<AgentSubject>])[] = [
+    ['AGENT_INACTIVE', { status: 'suspended' }],
+    ['MCP_DISABLED', { mcpEnabled: 0 }],
+    ['VAULT_LOCKED', { vaultLockedAt: '2026-11-20T12:00:00.000Z' }],
+    ['NO_GRANT', { grantId: null }],
+    ['WEBHOOK_NOT_CONFIGURED', { webhookId: null }],
+  ];
+  it.each(changes)('is denied with %s, without a ticket or a success in the log', async (code, change) => {
+    fixture.meanwhile = () => fixture.change(change);
+    expect(await fixture.answer(GITHUB, { channel: 'mcp' })).toEqual({ code });
+    expect(fixture.events).toMatchObject([
+      { outcome: expect.not.stringMatching('success'), detail: { code } },
+    ]);
+    expect(fixture.calls).not.toContain('ticket');
+    expect(fixture.admissions).toHaveLength(1);
   });
-  expect(stage.asked).toContain('take agt_1');
-});
 
-it('is decided anew where it was given again at once', async () => {
-  stage.meanwhile = () => stage.change({ grantId: 'grt_2' as Id<'grt'>, accountRevision: 8 });
-  expect(await stage.said(GITHUB)).toBe('ticket');
-  expect(stage.preconditions.map(({ accountRevision }) => accountRevision)).toEqual([7, 8]);
-  expect(stage.events).toMatchObject([{ outcome: 'success' }]);
-  expect(stage.admissions).toHaveLength(1);
-});
-
-it('counts against a rate that was attached meanwhile, and not again against one that came back', async () => {
-  stage.policy = { allowed: true, rates: [RATE], uses: [] };
-  stage.meanwhile = () => {
-    stage.policy = { allowed: true, rates: [ATTACHED], uses: [] };
-    stage.meanwhile = () => (stage.policy = { allowed: true, rates: [RATE, ATTACHED], uses: [] });
-  };
-  expect(await stage.said(GITHUB)).toBe('ticket');
-  expect(stage.asked.filter((what) => what.startsWith('take'))).toEqual(['take rul_9 agent agt_1']);
-});
-
-it('is a denial of a rate that was attached meanwhile and is full', async () => {
-  stage.meanwhile = () => (stage.policy = { allowed: true, rates: [ATTACHED], uses: [] });
-  stage.take = { allowed: false, scope: 'rate_limit', retryAfterSeconds: 4 };
-  expect(await stage.said(GITHUB)).toEqual({
-    code: 'POLICY_DENIED',
-    ...ATTACHED.denial,
-    retryAfterSeconds: 4,
+  it('is denied with INVALID_KEY where the session was revoked, without an event', async () => {
+    fixture.meanwhile = () => (fixture.subject = undefined);
+    const answer = await fixture.answer(GITHUB, { channel: 'mcp', credential: SESSION });
+    expect(answer).toEqual({ code: 'INVALID_KEY' });
+    expect(fixture.events).toEqual([]);
+    expect(fixture.calls).not.toContain('ticket');
   });
-});
 
-it('gives up where it keeps changing', async () => {
-  const change = (): void => {
-    stage.change({ accountRevision: stage.subject.accountRevision + 1 });
-    stage.meanwhile = change;
-  };
-  stage.meanwhile = change;
-  await expect(stage.ask(GITHUB)).rejects.toMatchObject({
-    code: 'AUDIT_UNAVAILABLE',
-    details: { retryAfter: 1 },
+  it('is denied by the rule whose last use another request took', async () => {
+    fixture.policy = { allowed: true, rates: [RATE], uses: [USE] };
+    const consumed = { allowed: false, policy: 'p', rule: 'max_usage', reason: 'consumed' } as const;
+    fixture.meanwhile = () => (fixture.policy = consumed);
+    expect(await fixture.answer(GITHUB)).toMatchObject({ code: 'POLICY_DENIED', rule: 'max_usage' });
+    expect(fixture.calls).not.toContain('ticket');
   });
-  expect(stage.events).toEqual([]);
-  expect(stage.preconditions).toHaveLength(10);
+
+  it('counts as a missing grant only when the grant was revoked', async () => {
+    fixture.meanwhile = () => fixture.change({ grantId: null });
+    const denial = { scope: 'agent_no_grant', retryAfterSeconds: 30 } as const;
+    fixture.take = { allowed: false, ...denial };
+    expect(await fixture.answer(GITHUB)).toEqual({ code: 'RATE_LIMITED', ...denial });
+    expect(fixture.calls).toContain('take agt_1');
+  });
+
+  it('is decided again on the new revision, and counted once', async () => {
+    fixture.meanwhile = () => fixture.change({ grantId: 'grt_2' as Id<'grt'>, accountRevision: 8 });
+    expect(await fixture.answer(GITHUB)).toBe('ticket');
+    expect(fixture.preconditions.map(({ accountRevision }) => accountRevision)).toEqual([7, 8]);
+    expect(fixture.events).toMatchObject([{ outcome: 'success' }]);
+    expect(fixture.admissions).toHaveLength(1);
+  });
+
+  it('counts against a rate that was attached meanwhile, and against each rate once', async () => {
+    fixture.policy = { allowed: true, rates: [RATE], uses: [] };
+    fixture.meanwhile = () => {
+      fixture.policy = { allowed: true, rates: [ATTACHED], uses: [] };
+      fixture.meanwhile = () => (fixture.policy = { allowed: true, rates: [RATE, ATTACHED], uses: [] });
+    };
+    expect(await fixture.answer(GITHUB)).toBe('ticket');
+    expect(fixture.calls.filter((call) => call.startsWith('take'))).toEqual(['take rul_9 agent agt_1']);
+  });
+
+  it('is denied by a full rate that was attached meanwhile', async () => {
+    fixture.meanwhile = () => (fixture.policy = { allowed: true, rates: [ATTACHED], uses: [] });
+    fixture.take = { allowed: false, scope: 'rate_limit', retryAfterSeconds: 4 };
+    const denial = { code: 'POLICY_DENIED', ...ATTACHED.denial, retryAfterSeconds: 4 };
+    expect(await fixture.answer(GITHUB)).toEqual(denial);
+  });
+
+  it('throws AUDIT_UNAVAILABLE after ten attempts', async () => {
+    let revision = 7;
+    const change = (): void => {
+      fixture.change({ accountRevision: ++revision });
+      fixture.meanwhile = change;
+    };
+    fixture.meanwhile = change;
+    await expect(fixture.decide(GITHUB)).rejects.toMatchObject({
+      code: 'AUDIT_UNAVAILABLE',
+      details: { retryAfter: 1 },
+    });
+    expect(fixture.events).toEqual([]);
+    expect(fixture.preconditions).toHaveLength(10);
+  });
 });

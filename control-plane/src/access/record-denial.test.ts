@@ -1,15 +1,14 @@
 import { newKey } from '@svault/shared';
 import { expect, test } from 'vitest';
-import { agentDenialEvent } from './record-denial.ts';
+import { AGENT } from './access-fixture.ts';
 import { plainDenial } from './decision.ts';
-import { AccessStage } from './staged-access.ts';
+import { agentDenialEvent } from './record-denial.ts';
 
-const { subject } = new AccessStage();
 const nameIn = (serviceName: string): string | undefined =>
-  agentDenialEvent(subject, serviceName, plainDenial('NO_GRANT')).serviceName;
+  agentDenialEvent(AGENT, serviceName, plainDenial('NO_GRANT')).serviceName;
 
 test.each(['svagent', 'svsess', 'svsessr', 'svadmin'] as const)(
-  'a key of kind %s that was sent in the place of a name is not written down',
+  'a denial redacts a key of kind %s that was sent as a service name',
   (kind) => {
     const key = newKey(kind);
     expect(nameIn(key)).toBe(`${kind}_[redacted]`);
@@ -17,6 +16,7 @@ test.each(['svagent', 'svsess', 'svsessr', 'svadmin'] as const)(
   },
 );
 
-test.each(['github', 'mcp_x', 'svagent', 'Straße 7', 'a=b&c'])('the name %s is written as it is', (name) => {
-  expect(nameIn(name)).toBe(name);
-});
+test.each(['github', 'mcp_x', 'svagent', 'Straße 7', 'a=b&c'])(
+  'a denial records the service name %s as it is',
+  (name) => expect(nameIn(name)).toBe(name),
+);
