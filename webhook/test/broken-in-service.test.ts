@@ -9,12 +9,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock, newId, randomToken, utf8 } from '@svault/shared';
 import { SECRET_FIELD_NAMES } from '@svault/shared/schemas';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { type Answer, type BoundWebhook, OWNER, boundWebhook } from './bound-webhook.ts';
-import { attackByProxy } from './proxy-attack.ts';
-import { callProxy, putProxy } from './proxy-calls.ts';
-import { attackByMediation, attackByTokenUrl } from './refresh-attack.ts';
-import { command } from './run-webhook.ts';
-import { startUpstream } from './upstream.ts';
+import { type Answer, type BoundWebhook, OWNER, boundWebhook } from './support/bound-webhook.ts';
+import { attackByProxy } from './support/proxy-attack.ts';
+import { callProxy, putProxy } from './support/proxy-calls.ts';
+import { attackByMediation, attackByTokenUrl } from './support/refresh-attack.ts';
+import { command } from './support/run-webhook.ts';
+import { startUpstream } from './support/upstream.ts';
 
 /** The first column of the table in shared/PROTOCOL.md. */
 const ROWS = [

@@ -6,8 +6,8 @@ import { ManualClock } from '@svault/shared';
 import { createApp } from '../src/app.ts';
 import { webhookConfig } from '../src/config/config.ts';
 import { type Context, openContext } from '../src/context.ts';
-import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
-import { command, serveProcess } from './run-webhook.ts';
+import { type BoundWebhook, boundWebhook } from './support/bound-webhook.ts';
+import { command, serveProcess } from './support/run-webhook.ts';
 
 // Processes of their own start slowly on a machine that is busy.
 

@@ -10,8 +10,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ManualClock, randomToken } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { startTokenEndpoint } from '@svault/test-kit/token-endpoint';
-import { type Answer, type BoundWebhook, boundWebhook } from './bound-webhook.ts';
-import { runWebhook } from './run-webhook.ts';
+import { type Answer, type BoundWebhook, boundWebhook } from './support/bound-webhook.ts';
+import { runWebhook } from './support/run-webhook.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

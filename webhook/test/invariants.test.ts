@@ -42,14 +42,14 @@ import { webhookConfig } from '../src/config/config.ts';
 import { openContext } from '../src/context.ts';
 import { startWebhook } from '../src/serve.ts';
 import { rotateMasterKey } from '../src/vault/master-key-rotation.ts';
-import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
-import { postForm, startDoor } from './door-fixture.ts';
-import { type ProxyCall, callProxy, proxyTicket, putProxy } from './proxy-calls.ts';
-import { refreshBench } from './refresh-bench.ts';
-import { command, runWebhook, serveProcess } from './run-webhook.ts';
-import { lossesOf, newWriters, storeUntilKilled } from './store-until-killed.ts';
-import { raceTickets } from './ticket-race.ts';
-import { type Upstream, startUpstream } from './upstream.ts';
+import { type BoundWebhook, boundWebhook } from './support/bound-webhook.ts';
+import { postForm, startFixture } from './support/webhook-fixture.ts';
+import { type ProxyCall, callProxy, proxyTicket, putProxy } from './support/proxy-calls.ts';
+import { refreshBench } from './support/refresh-bench.ts';
+import { command, runWebhook, serveProcess } from './support/run-webhook.ts';
+import { lossesOf, newWriters, storeUntilKilled } from './support/store-until-killed.ts';
+import { raceTickets } from './support/ticket-race.ts';
+import { type Upstream, startUpstream } from './support/upstream.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -194,24 +194,24 @@ test('3. all refusals of signatures and tickets are the same bytes, headers incl
 });
 
 test('4. a binding code expires and works once', async () => {
-  const door = await startDoor();
-  cleanUps.push(() => door.stop());
-  const late = await door.connect();
-  door.clock.advance(5 * 60_000);
-  expect((await door.exchange(late.code)).json.code).toBe('CODE_EXPIRED');
-  await door.restart();
-  door.clock.jump(-5 * 60_000);
-  expect((await door.exchange(late.code)).json.code).toBe('CODE_EXPIRED');
+  const fixture = await startFixture();
+  cleanUps.push(() => fixture.stop());
+  const late = await fixture.connect();
+  fixture.clock.advance(5 * 60_000);
+  expect((await fixture.exchange(late.code)).json.code).toBe('CODE_EXPIRED');
+  await fixture.restart();
+  fixture.clock.jump(-5 * 60_000);
+  expect((await fixture.exchange(late.code)).json.code).toBe('CODE_EXPIRED');
 
-  const former = await door.connect();
-  const { code } = await door.connect();
-  expect((await door.exchange(former.code)).json.code).toBe('SIGNATURE_INVALID');
-  const answers = await Promise.all(Array.from({ length: 20 }, () => door.exchange(code)));
+  const former = await fixture.connect();
+  const { code } = await fixture.connect();
+  expect((await fixture.exchange(former.code)).json.code).toBe('SIGNATURE_INVALID');
+  const answers = await Promise.all(Array.from({ length: 20 }, () => fixture.exchange(code)));
   const codes = answers.map(({ json }) => json.code ?? 'bound');
   expect(codes.filter((one) => one === 'bound')).toHaveLength(1);
   expect(codes.filter((one) => one === 'CODE_USED' || one === 'SIGNATURE_INVALID')).toHaveLength(19);
-  await door.restart();
-  expect((await door.exchange(code)).json.code).toBe('CODE_USED');
+  await fixture.restart();
+  expect((await fixture.exchange(code)).json.code).toBe('CODE_USED');
 });
 
 test('5. no secret is in a log, a file, a backup, a metric or an answer that is not its delivery', async () => {
@@ -393,12 +393,12 @@ test('8. a process killed in the middle of stores loses nothing that was answere
 });
 
 test('9. while it is not bound every signed request and every ticket is a 401', async () => {
-  const door = await startDoor();
-  cleanUps.push(() => door.stop());
+  const fixture = await startFixture();
+  cleanUps.push(() => fixture.stop());
   const key = { id: 'anything', secret: randomBytes(32) };
   for (const path of ['/v1/health', '/v1/storage', '/v1/exchange'])
-    expect([path, (await door.sendSigned({ path, key })).json.code]).toEqual([path, 'SIGNATURE_INVALID']);
-  const seconds = Math.floor(door.clock.now() / 1000);
+    expect([path, (await fixture.sendSigned({ path, key })).json.code]).toEqual([path, 'SIGNATURE_INVALID']);
+  const seconds = Math.floor(fixture.clock.now() / 1000);
   const ticket = issueTicket(
     {
       iss: 'https://vault.example/base',
@@ -418,34 +418,34 @@ test('9. while it is not bound every signed request and every ticket is a 401', 
     ['GET', '/v1/credential'],
     ['POST', '/v1/store'],
   ] as const) {
-    const answer = await door.send({ method, path, headers });
+    const answer = await fixture.send({ method, path, headers });
     expect([path, answer.status, answer.json.code]).toEqual([path, 401, 'TICKET_INVALID']);
   }
-  expect(door.query('SELECT * FROM claims')).toEqual([]);
+  expect(fixture.query('SELECT * FROM claims')).toEqual([]);
 });
 
 test('10. after unseal-bind all keys are dead at once', async () => {
-  const door = await startDoor({ clock: new ManualClock(Date.now()) });
-  cleanUps.push(() => door.stop());
-  const { key: former } = await door.bind();
+  const fixture = await startFixture({ clock: new ManualClock(Date.now()) });
+  cleanUps.push(() => fixture.stop());
+  const { key: former } = await fixture.bind();
   const rotate = async (key: HmacKey): Promise<HmacKey> => {
-    const { json } = await door.sendSigned({ path: '/v1/exchange', body: { op: 'rotate' }, key });
+    const { json } = await fixture.sendSigned({ path: '/v1/exchange', body: { op: 'rotate' }, key });
     return { id: json.keyId, secret: fromBase64url(json.hmacSecret)! };
   };
   const current = await rotate(former);
-  expect((await door.sendSigned({ key: current })).status).toBe(200);
-  expect((await door.sendSigned({ key: former })).status).toBe(200);
+  expect((await fixture.sendSigned({ key: current })).status).toBe(200);
+  expect((await fixture.sendSigned({ key: former })).status).toBe(200);
   const pending = await rotate(current);
-  const made = [former, current, pending].map((key) => door.sign({ key }));
-  expect((await command(door.env, 'unseal-bind')).code).toBe(0);
+  const made = [former, current, pending].map((key) => fixture.sign({ key }));
+  expect((await command(fixture.env, 'unseal-bind')).code).toBe(0);
   for (const headers of made)
-    expect((await door.send({ method: 'POST', path: '/v1/health', headers })).status).toBe(401);
-  for (const key of [former, current, pending]) expect((await door.sendSigned({ key })).status).toBe(401);
+    expect((await fixture.send({ method: 'POST', path: '/v1/health', headers })).status).toBe(401);
+  for (const key of [former, current, pending]) expect((await fixture.sendSigned({ key })).status).toBe(401);
   for (const table of ['binding', 'binding_keys', 'binding_code'])
-    expect(door.query(`SELECT * FROM ${table}`)).toEqual([]);
-  expect((await postForm(door.send, { setup_token: door.env['SV_WEBHOOK_SETUP_TOKEN'] ?? '' })).status).toBe(
-    200,
-  );
+    expect(fixture.query(`SELECT * FROM ${table}`)).toEqual([]);
+  expect(
+    (await postForm(fixture.send, { setup_token: fixture.env['SV_WEBHOOK_SETUP_TOKEN'] ?? '' })).status,
+  ).toBe(200);
 });
 
 test('11. what is sealed with a record holds against whoever can write the database file, too', async () => {

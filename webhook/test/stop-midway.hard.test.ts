@@ -1,9 +1,9 @@
 /** R31 where a provider takes longer than requests have at a stop: nobody hears its answer any more, and it is stored. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '@svault/shared';
-import { type RefreshBench, refreshBench } from './refresh-bench.ts';
-import { serveProcess } from './run-webhook.ts';
-import { setToNow } from './store-until-killed.ts';
+import { type RefreshBench, refreshBench } from './support/refresh-bench.ts';
+import { serveProcess } from './support/run-webhook.ts';
+import { setToNow } from './support/store-until-killed.ts';
 
 let bench: RefreshBench;
 beforeAll(async () => {

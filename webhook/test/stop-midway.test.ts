@@ -2,9 +2,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startDoor, keyOf } from './door-fixture.ts';
-import { startProvider } from './fake-provider.ts';
-import { CLIENT, type RefreshBench, refreshBench } from './refresh-bench.ts';
+import { startFixture, keyOf } from './support/webhook-fixture.ts';
+import { startProvider } from './support/fake-provider.ts';
+import { CLIENT, type RefreshBench, refreshBench } from './support/refresh-bench.ts';
 
 let bench: RefreshBench;
 beforeEach(async () => {
@@ -129,29 +129,33 @@ it('a stop while a credential is minted lets it come, and writes down that it wa
 });
 
 it('a stop while the service binds lets it have its key, which is good afterwards', async () => {
-  const door = await startDoor();
-  const { code } = await door.connect();
+  const fixture = await startFixture();
+  const { code } = await fixture.connect();
   const body = {
     code,
-    service: { baseUrl: door.env['SV_WEBHOOK_SERVICE_URL'], vaultId: 'vlt_AAECAwQFBgcICQoLDA0ODw' },
+    service: { baseUrl: fixture.env['SV_WEBHOOK_SERVICE_URL'], vaultId: 'vlt_AAECAwQFBgcICQoLDA0ODw' },
   };
-  const headers = door.sign({ path: '/v1/exchange', body, key: { id: 'bind', secret: Buffer.from(code) } });
+  const headers = fixture.sign({
+    path: '/v1/exchange',
+    body,
+    key: { id: 'bind', secret: Buffer.from(code) },
+  });
   const text = JSON.stringify(body);
-  const { url } = door.webhook;
+  const { url } = fixture.webhook;
   const { port, hostname } = new URL(url);
   const socket = connect(Number(port), hostname).setEncoding('utf8');
   const head = Object.entries({ host: 'a', ...headers, 'content-length': text.length }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   socket.write(`POST /v1/exchange HTTP/1.1\r\n${head.join('')}\r\n${text.slice(0, 9)}`);
-  await door.send({ path: '/healthz' });
-  const restarted = door.restart();
+  await fixture.send({ path: '/healthz' });
+  const restarted = fixture.restart();
   await untilItListensNoMore(url);
   socket.write(text.slice(9));
   const answer = (await socket.toArray()).join('');
   expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close/);
   await restarted;
   const key = keyOf(JSON.parse(answer.slice(answer.indexOf('{'))));
-  expect((await door.sendSigned({ key })).status).toBe(200);
-  await door.stop();
+  expect((await fixture.sendSigned({ key })).status).toBe(200);
+  await fixture.stop();
 });

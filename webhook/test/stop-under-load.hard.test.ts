@@ -6,11 +6,11 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManualClock, randomToken } from '@svault/shared';
 import { type Asked, type KeptCaller, callerByAgent, callerByFetch } from '@svault/test-kit/ask-until-told';
-import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
-import { PROXY_PATH, putProxy, signedHeaders } from './proxy-calls.ts';
-import { serveProcess } from './run-webhook.ts';
-import { setToNow } from './store-until-killed.ts';
-import { type Upstream, startUpstream } from './upstream.ts';
+import { type BoundWebhook, boundWebhook } from './support/bound-webhook.ts';
+import { PROXY_PATH, putProxy, signedHeaders } from './support/proxy-calls.ts';
+import { serveProcess } from './support/run-webhook.ts';
+import { setToNow } from './support/store-until-killed.ts';
+import { type Upstream, startUpstream } from './support/upstream.ts';
 
 const CALLERS = 32;
 const ANSWERS_BEFORE = 1_000;

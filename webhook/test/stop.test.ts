@@ -3,9 +3,9 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLogger } from '@svault/server-kit/logger';
 import { LogSink } from '@svault/test-kit/log-sink';
-import { type BoundWebhook, boundWebhook } from './bound-webhook.ts';
-import { openCall, putProxy, readWhole } from './proxy-calls.ts';
-import { startUpstream } from './upstream.ts';
+import { type BoundWebhook, boundWebhook } from './support/bound-webhook.ts';
+import { openCall, putProxy, readWhole } from './support/proxy-calls.ts';
+import { startUpstream } from './support/upstream.ts';
 
 const log = new LogSink();
 let webhook: BoundWebhook;

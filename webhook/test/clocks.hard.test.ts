@@ -1,6 +1,0 @@
-/** R5 at length: clocks.test.ts plays a few of these schedules. */
-import { test } from 'vitest';
-import { playClockSchedules } from './clock-schedules.ts';
-
-test('a clock that is set lets nothing live twice and nothing expired live again, on 200 schedules', () =>
-  playClockSchedules(200));

@@ -1,0 +1,227 @@
+/** Providers that misbehave, and addresses that are none (protocol sections 6 and 7, reliability R9). */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Secret } from '@svault/shared';
+import { createEgress } from '@svault/shared/egress';
+import { tracesOf } from '@svault/test-kit/secret-forms';
+import { startTokenEndpoint } from '@svault/test-kit/token-endpoint';
+import { callProvider } from '../../src/refresh/provider-call.ts';
+import { CLIENT, type RefreshBench, refreshBench } from '../support/refresh-bench.ts';
+
+let bench: RefreshBench;
+beforeAll(async () => {
+  bench = await refreshBench();
+});
+afterAll(() => bench.close());
+beforeEach(() => bench.provider.misbehave(undefined));
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const json = (body: unknown, status = 200) => ({ status, headers: JSON_TYPE, body: JSON.stringify(body) });
+
+describe('a provider that answers no pair', () => {
+  it.each([
+    ['429', { status: 429, headers: { 'retry-after': '1' } }],
+    ['500', { status: 500, body: 'Internal Server Error' }],
+    ['a page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<html></html>' }],
+    ['an array', json([])],
+    ['null', json(null)],
+    ['nothing', { status: 200 }],
+    ['no access token', json({ refresh_token: 'rt' })],
+    ['an empty access token', json({ access_token: '' })],
+    ['an access token that is no text', json({ access_token: 1 })],
+    ['an access token with a line feed', json({ access_token: 'at\r\nx-evil: 1' })],
+    ['an access token with a space', json({ access_token: 'a t' })],
+    ['an access token beyond ASCII', json({ access_token: 'ät' })],
+    ['a refresh token that is no text', json({ access_token: 'at', refresh_token: { a: 1 } })],
+    ['another error', json({ error: 'invalid_client' }, 401)],
+    ['JSON 10,000 deep', { status: 200, body: '['.repeat(10_000) }],
+    ['10 MB', { status: 200, body: ' '.repeat(10_000_000) }],
+    ['a head of 1 MB', { status: 200, headers: { 'x-large': 'x'.repeat(1_000_000) } }],
+  ])('but %s', async (what, answer) => {
+    const { accessToken } = await bench.store(what);
+    bench.provider.misbehave(answer);
+    const { status, json: refused } = await bench.webhook.credential(what);
+    expect([status, refused.code]).toEqual([502, 'PROVIDER_ERROR']);
+    const kept = await bench.metadata(what);
+    expect(kept).not.toHaveProperty('reauthNeeded');
+    bench.provider.misbehave(undefined);
+    // The mark is no reason not to try: whether the token is spent tells the next answer.
+    const fetched = await bench.fetch(what);
+    expect([bench.provider.gave(fetched), fetched === accessToken]).toEqual([true, false]);
+    expect((await bench.metadata(what)).version).toBe(kept.version + 1);
+  });
+
+  it.each(['break_before', 'break_after', 'endless'] as const)('but does this: %s', async (how) => {
+    await bench.store(how);
+    bench.provider.misbehave(how);
+    expect(await bench.fetch(how)).toBe('PROVIDER_ERROR');
+    bench.provider.misbehave(undefined);
+    const next = await bench.fetch(how);
+    if (how === 'break_before') expect(bench.provider.gave(next)).toBe(true);
+    else expect(next).toBe('REAUTH_NEEDED');
+  });
+
+  it('in time is given up; the webhook gives it 8 s', async () => {
+    const egress = createEgress({ allow: ['127.0.0.1'] });
+    bench.provider.misbehave('never');
+    const { url: tokenUrl } = bench.provider;
+    const call = {
+      provider: { tokenUrl, clientId: 'public', authMethod: 'none', mediated: false },
+      refreshToken: new Secret('rt'),
+      authentication: {},
+    } as const;
+    expect(await callProvider(egress, call, { timeoutMs: 50 })).toMatchObject({ code: 'PROVIDER_TIMEOUT' });
+    await egress.close();
+  });
+
+  it('by a redirect is not followed anywhere', async () => {
+    const elsewhere = await startTokenEndpoint();
+    try {
+      for (const status of [301, 302, 303, 307, 308]) {
+        await bench.store(`redirect ${status}`);
+        bench.provider.misbehave({ status, headers: { location: elsewhere.url } });
+        expect(await bench.fetch(`redirect ${status}`)).toBe('PROVIDER_ERROR');
+      }
+      expect(elsewhere.calls).toEqual([]);
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it('is asked less and less often, so that an outage does not cost a token its calls', async () => {
+    const { provider, webhook } = bench;
+    await bench.store('outage');
+    provider.misbehave({ status: 503 });
+    const before = provider.calls.length;
+    for (let second = 0; second < 60; second += 1) {
+      expect(await bench.fetch('outage')).toBe('PROVIDER_ERROR');
+      webhook.clock.advance(1_000);
+    }
+    expect(provider.calls.length - before).toBe(5);
+    provider.misbehave(undefined);
+    webhook.clock.advance(60_000);
+    expect(provider.gave(await bench.fetch('outage'))).toBe(true);
+  });
+});
+
+describe('an address', () => {
+  let strict: RefreshBench;
+  beforeAll(async () => {
+    strict = await refreshBench({ egressAllow: '192.0.2.1/32' });
+  });
+  afterAll(() => strict.close());
+
+  it.each([
+    'http://127.0.0.1:PORT/token',
+    'https://127.0.0.1:PORT/token',
+    'http://localhost:PORT/token',
+    'http://localhost.:PORT/token',
+    'http://0.0.0.0:PORT/token',
+    'http://[::1]:PORT/token',
+    'http://[::]:PORT/token',
+    'http://[::ffff:127.0.0.1]:PORT/token',
+    'http://[::ffff:7f00:1]:PORT/token',
+    'http://[::127.0.0.1]:PORT/token',
+    'http://[64:ff9b::7f00:1]:PORT/token',
+    'http://[2002:7f00:1::]:PORT/token',
+    'http://2130706433:PORT/token',
+    'http://0x7f000001:PORT/token',
+    'http://0177.0.0.1:PORT/token',
+    'http://127.1:PORT/token',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://[fd00:ec2::254]/latest/meta-data/',
+    'https://10.0.0.1/token',
+    'https://100.64.0.1/token',
+    'http://1.1.1.1/token',
+  ])('that must not be called is refused before any connection: %s', async (address) => {
+    const tokenUrl = address.replace('PORT', new URL(strict.provider.url).port);
+    const name = `at ${address.replaceAll('/', '_')}`;
+    await strict.store(name, { provider: { tokenUrl } });
+    const logged = strict.log.text.length;
+    const { status, json: refused } = await strict.webhook.credential(name);
+    expect([status, refused.code]).toEqual([502, 'PROVIDER_ERROR']);
+    expect(strict.provider.calls).toEqual([]);
+    expect(strict.log.text.slice(logged)).toMatch(/egress refused|"dns"/);
+    expect((await strict.entries(name))[1]).toMatchObject({
+      eventType: 'CREDENTIAL_REFRESHED',
+      outcome: 'error',
+      detail: { cause: 'use', code: 'PROVIDER_ERROR' },
+    });
+  });
+
+  it.each([
+    'http://user:pass@127.0.0.1/token',
+    'http://user@127.0.0.1/token',
+    'http://@127.0.0.1/token',
+    'http://127.0.0.1/token#fragment',
+    'http:\\\\127.0.0.1\\token',
+    'ftp://127.0.0.1/token',
+    'file:///etc/passwd',
+    'http://127.0.0.1/to ken',
+    'http://127.0.0.1\r\n/token',
+    '//127.0.0.1/token',
+    '/token',
+  ])('that is none is not stored: %j', async (tokenUrl) => {
+    await expect(bench.store('none', { provider: { tokenUrl } })).rejects.toThrow('INVALID_REQUEST');
+  });
+});
+
+describe('what is sent', () => {
+  const ODD = 'line\r\nfeed: x\0&grant_type=password#:%\u{1f600}';
+
+  it.each(['client_secret_basic', 'client_secret_post'] as const)(
+    'carries odd client ids and secrets by %s as they are, and nothing of them anywhere else',
+    async (method) => {
+      const client = { id: `${method} ${ODD}`, method, secret: `secret ${ODD}` };
+      bench.provider.register(client);
+      await bench.store(`odd ${method}`, {
+        provider: { clientId: client.id, clientSecret: client.secret, authMethod: method, scope: ODD },
+        body: bench.provider.grant(client.id),
+      });
+      expect(bench.provider.gave(await bench.fetch(`odd ${method}`))).toBe(true);
+      const call = bench.provider.calls.at(-1);
+      expect(call?.form.get('scope')).toBe(ODD);
+      expect(call?.headers).not.toHaveProperty('feed');
+    },
+  );
+
+  it('is a form of the stored token, without cookies, compression or anything of the caller', async () => {
+    const { refreshToken } = await bench.store('plain form');
+    await bench.fetch('plain form');
+    const { method, headers, form } = bench.provider.calls.at(-1)!;
+    expect([method, headers['content-type']]).toEqual(['POST', 'application/x-www-form-urlencoded']);
+    expect([...form]).toEqual([
+      ['grant_type', 'refresh_token'],
+      ['refresh_token', refreshToken],
+    ]);
+    expect(Object.keys(headers).sort()).toEqual([
+      'accept',
+      'accept-encoding',
+      'authorization',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'user-agent',
+    ]);
+  });
+
+  it('and what came back leave no trace in the log, in any form', async () => {
+    const echoed = 'what the provider wrote of its own';
+    const pair = await bench.store('traceless');
+    bench.provider.misbehave({
+      status: 400,
+      body: JSON.stringify({ error: pair.refreshToken, more: echoed }),
+    });
+    await bench.fetch('traceless');
+    bench.provider.misbehave({ status: 200, body: `${pair.refreshToken} ${echoed}` });
+    await bench.notify('traceless');
+    bench.provider.misbehave(undefined);
+    bench.webhook.clock.advance(5_000);
+    const fresh = await bench.fetch('traceless');
+    expect(bench.provider.gave(fresh)).toBe(true);
+    const told = Buffer.from(bench.log.text + JSON.stringify(await bench.entries('traceless')));
+    expect(told.includes('could not be refreshed')).toBe(true);
+    for (const secret of [CLIENT.secret, pair.accessToken, pair.refreshToken, fresh, echoed])
+      expect(tracesOf(secret, told)).toEqual([]);
+  });
+});
