@@ -275,7 +275,7 @@ export async function createContext(
           status,
           setAsides,
           tokenRefresh,
-          holdsClaim: () => database.leaderLease.hold(),
+          holdsLease: () => database.leaderLease.hold(),
           clock,
           random: Math.random,
           logger,

@@ -72,7 +72,7 @@ export async function schedulerBench(): Promise<SchedulerBench> {
       status,
       setAsides: createSetAsides({ links: stores.webhookLinks, clock }),
       tokenRefresh,
-      holdsClaim: () => Promise.resolve(true),
+      holdsLease: () => Promise.resolve(true),
       clock,
       random: () => chance,
       logger: silentLogger,

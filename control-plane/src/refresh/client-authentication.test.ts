@@ -20,12 +20,12 @@ const KEYS: Readonly<Record<AssertionAlgorithm, typeof rsa>> = {
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00.400Z'));
 const facts = { tokenUrl: 'https://id.example.org/token', clientId: 'the client' };
 
-describe.each(ASSERTION_ALGORITHMS)('an assertion by %s', (algorithm) => {
+describe.each(ASSERTION_ALGORITHMS)('a client assertion by %s', (algorithm) => {
   const { privateKey, publicKey } = KEYS[algorithm];
   const sign = (keyId?: string): Promise<Secret> =>
     signClientAssertion({ ...facts, algorithm, keyId }, pem(privateKey), clock);
 
-  it('says who, to whom, and for how long, and nothing else', async () => {
+  it('has issuer, subject, audience, times and jti, and nothing else', async () => {
     const { payload, protectedHeader } = await jwtVerify(
       (await sign()).reveal(),
       publicKey as KeyObject | CryptoKey,
@@ -43,13 +43,13 @@ describe.each(ASSERTION_ALGORITHMS)('an assertion by %s', (algorithm) => {
     expect(protectedHeader).toEqual({ alg: algorithm });
   });
 
-  it('has an id of its own each time', async () => {
+  it('has a fresh jti each time', async () => {
     const ids = [await sign(), await sign()].map((jwt) => decodeJwt(jwt.reveal()).jti);
     expect(new Set(ids).size).toBe(2);
   });
 });
 
-it('names its key where it has a name', async () => {
+it('a client assertion has the kid of a key that has one', async () => {
   const jwt = await signClientAssertion(
     { ...facts, algorithm: 'ES256', keyId: 'k-1' },
     pem(ec.privateKey),
@@ -61,7 +61,7 @@ it('names its key where it has a name', async () => {
   });
 });
 
-describe('a key', () => {
+describe('canSignBy with a key', () => {
   const short = generateKeyPairSync('rsa', { modulusLength: 1024 });
   const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
   it.each<[string, AssertionAlgorithm, Secret, boolean]>([

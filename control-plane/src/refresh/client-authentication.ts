@@ -10,10 +10,10 @@ import {
 } from '@svault/shared';
 import type { AssertionAlgorithm, Provider, StoredProvider } from '../core/provider.ts';
 
-/** What proves a client to its provider (protocol.md section 7, `update`). */
+/** Authenticates a client at its provider (PROTOCOL.md section 7, `update`). */
 export type ClientAuthentication = { readonly clientSecret: Secret } | { readonly clientAssertion: Secret };
 
-/** @throws AeadFailed where the kept secret does not open */
+/** @throws AeadFailed where the stored secret does not unwrap */
 export async function authenticateClient(
   provider: StoredProvider,
   masterKeys: MasterKeys,
@@ -28,8 +28,8 @@ export async function authenticateClient(
 type Bound = Pick<Provider, 'authMethod' | 'clientId' | 'id' | 'tokenUrl' | 'vaultId'>;
 
 /**
- * What a wrapped secret is bound to: not only its row, so that whoever can change a row of the database cannot have the
- * secret used for another provider.
+ * The context that a wrapped secret is bound to. It has the provider's address, so that a changed row of the database does
+ * not send the secret to another provider.
  */
 const providerSecretPurpose = ({ vaultId, id, authMethod, tokenUrl, clientId }: Bound): string =>
   `provider-secret:${JSON.stringify([vaultId, id, authMethod, tokenUrl, clientId])}`;
@@ -40,20 +40,20 @@ export function wrapProviderSecret(provider: Bound, secret: Secret, masterKeys: 
 }
 
 /** @throws AeadFailed when it was wrapped under another master key or for another provider */
-export function openProviderSecret(provider: StoredProvider, masterKeys: MasterKeys): Secret {
+function openProviderSecret(provider: StoredProvider, masterKeys: MasterKeys): Secret {
   const wrapped = fromBase64url(provider.secretWrapped);
-  if (wrapped === undefined) throw new TypeError(`the wrapped secret of ${provider.id} is no base64url`);
+  if (wrapped === undefined) throw new TypeError(`the wrapped secret of ${provider.id} is not base64url`);
   return new Secret(
     Buffer.from(masterKeys.unwrap(wrapped, providerSecretPurpose(provider))).toString('utf8'),
   );
 }
 
-/** Protocol section 7: `exp` of an assertion. */
+/** PROTOCOL.md REF-23. */
 const LIFETIME_SECONDS = 60;
 
 /**
- * Signs what a client proves itself by (RFC 7523 section 3; OpenID Connect Core section 9, `private_key_jwt`): for this
- * token URL alone, once, within a minute.
+ * Signs a client assertion (RFC 7523 section 3; OpenID Connect Core section 9, `private_key_jwt`) for one token URL, valid
+ * once and for a minute.
  *
  * @param privateKey PEM, PKCS#8
  */
@@ -62,7 +62,7 @@ export async function signClientAssertion(
   privateKey: Secret,
   clock: Clock,
 ): Promise<Secret> {
-  // Loaded where it is used: few accounts have such a provider.
+  // Loaded on first use, since few accounts have such a provider.
   const { SignJWT, importPKCS8 } = await import('jose');
   const key = await importPKCS8(privateKey.reveal(), algorithm);
   const iat = Math.floor(clock.now() / 1000);
@@ -78,14 +78,14 @@ export async function signClientAssertion(
   return new Secret(jwt);
 }
 
-export interface AssertionFacts extends Pick<Provider, 'clientId' | 'keyId' | 'tokenUrl'> {
+interface AssertionFacts extends Pick<Provider, 'clientId' | 'keyId' | 'tokenUrl'> {
   readonly algorithm: AssertionAlgorithm;
 }
 
-/** Whether a key signs by an algorithm, by trying: a key of another kind, or too short a one, does not. */
+/** Tries whether a key signs by an algorithm: a key of another type, or one that is too short, does not. */
 export async function canSignBy(algorithm: AssertionAlgorithm, privateKey: Secret): Promise<boolean> {
   const facts = { tokenUrl: '', clientId: '', keyId: undefined, algorithm };
-  // What is wrong with it is not told on: an error's text could quote the key.
+  // The error is dropped, since its text could quote the key.
   return signClientAssertion(facts, privateKey, systemClock).then(
     () => true,
     () => false,

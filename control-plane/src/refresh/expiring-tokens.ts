@@ -1,16 +1,16 @@
 import { type Clock, formatTime } from '@svault/shared';
 import { type TokenMetadata, cursorSchema, tokenMetadataSchema } from '@svault/shared/schemas';
+import type { WebhookLink } from '../core/webhook-link.ts';
+import { WebhookCallFailed, isTooLarge } from '../webhook/call-failed.ts';
+import type { WebhookAnswer } from '../webhook/client.ts';
 import { TOKEN_PAGE_SIZES, smallerTokenPage } from '../webhook/response-limits.ts';
 import type { WebhookClient } from '../webhook/retrying-client.ts';
-import type { WebhookAnswer } from '../webhook/client.ts';
-import { WebhookCallFailed, isTooLarge } from '../webhook/call-failed.ts';
-import type { WebhookLink } from '../core/webhook-link.ts';
 import { REFRESH_AHEAD_MS } from './schedule.ts';
 
-/** A webhook whose list has no end is not read for ever. */
+/** Bounds the list of a webhook that always returns a cursor. */
 const MAX_PAGES = 200;
 
-/** What a webhook holds that ends within the hour, page by page. @throws WebhookCallFailed */
+/** The tokens of a webhook that expire within the hour, page by page. @throws WebhookCallFailed */
 export async function* expiringTokens(
   webhook: WebhookClient,
   link: WebhookLink,
@@ -22,7 +22,6 @@ export async function* expiringTokens(
   const read = async (): Promise<WebhookAnswer> => {
     const body = { op: 'tokens.list', limit, expiresBefore, ...(cursor !== undefined && { cursor }) };
     try {
-      // Who is away now is asked again in a minute.
       return await webhook.call(link, { path: '/v1/storage', body });
     } catch (error) {
       const smaller = isTooLarge(error) ? smallerTokenPage(limit) : undefined;
@@ -32,24 +31,23 @@ export async function* expiringTokens(
     }
   };
   for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = await read();
-    yield tokensOf(answer.body, limit);
-    const { nextCursor } = answer.body;
-    if (nextCursor === undefined) return;
-    cursor = cursorSchema.safeParse(nextCursor).data;
-    if (cursor === undefined) throw notTheProtocol();
+    const { body } = await read();
+    yield tokensOf(body, limit);
+    if (body['nextCursor'] === undefined) return;
+    cursor = cursorSchema.safeParse(body['nextCursor']).data;
+    if (cursor === undefined) throw garbage();
   }
 }
 
-/** Up to the first one that is wrong: to say of thousands what is wrong with each would take longer than to read them. */
+/** Stops at the first malformed token: describing thousands of them would take longer than reading them. */
 function tokensOf({ items }: Record<string, unknown>, limit: number): readonly TokenMetadata[] {
-  if (!Array.isArray(items) || items.length > limit) throw notTheProtocol();
+  if (!Array.isArray(items) || items.length > limit) throw garbage();
   return items.map((item) => {
     const { data } = tokenMetadataSchema.safeParse(item);
-    if (data === undefined) throw notTheProtocol();
+    if (data === undefined) throw garbage();
     return data;
   });
 }
 
-const notTheProtocol = (): WebhookCallFailed =>
-  new WebhookCallFailed('garbage', 'an answer that is none of tokens.list');
+const garbage = (): WebhookCallFailed =>
+  new WebhookCallFailed('garbage', 'the answer to tokens.list does not follow the protocol');

@@ -3,47 +3,46 @@ import type { Outcome } from '@svault/shared/schemas';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 
-/** What came of asking for a token to be refreshed (protocol.md section 7). */
+/** The result of a refresh (PROTOCOL.md section 7). */
 export type RefreshResult =
-  /** `expiryTime` of the new one, where it has one. */
+  /** `expiryTime` of the new token, where it has one. */
   | { readonly outcome: 'refreshed'; readonly expiryTime?: string }
-  /** The webhook sees to it in its own time. */
+  /** The webhook refreshes it later. */
   | { readonly outcome: 'accepted' }
-  /** It has no provider or no refresh token. */
+  /** The record has no provider or no refresh token. */
   | { readonly outcome: 'not_refreshable' }
-  /** The provider takes its refresh token no more: the owner has to authorise anew. */
+  /** The provider rejects the refresh token: the owner has to authorise again. */
   | { readonly outcome: 'reauth_needed' }
-  /** The provider, or the webhook's call to it, failed. */
+  /** The provider failed, or the webhook's call to it. */
   | { readonly outcome: 'failed' }
-  /** No setting of this account fits the provider, whose client only the service can authenticate. */
+  /** Only the control plane can authenticate the client, and the account has no setting for its provider. */
   | { readonly outcome: 'provider_not_configured' }
-  /** Somebody else is at it. */
+  /** Another refresh of the token is in progress. */
   | { readonly outcome: 'busy'; readonly retryAfterSeconds: number }
   /** By `token_refresh`, or by the webhook's own limit. */
   | { readonly outcome: 'limited'; readonly retryAfterSeconds: number }
-  /** The webhook does not answer, or is none that can do it; `cause` where a call to it failed. */
+  /** The webhook does not answer or does not support it; `cause` where a call failed. */
   | { readonly outcome: 'webhook_unavailable'; readonly cause?: WebhookCallFailed };
 
-/** Why it is asked for: `POST /v1/refresh-notify`, `reason`. */
+/** `reason` of `POST /v1/refresh-notify`. */
 export type RefreshReason = 'expiring' | 'expired' | 'manual';
 
-/** Why, and for whom. */
-export interface RefreshWish {
+export interface RefreshRequest {
   readonly reason: RefreshReason;
   readonly userId?: Id<'usr'>;
   readonly proxyId?: Id<'prx'>;
 }
 
-/** Refreshes tokens by way of the webhook that holds them; no token ever comes here. */
+/** Refreshes tokens through the webhook that holds them; the control plane receives no token. */
 export interface TokenRefresh {
-  /** Counts against `token_refresh`, and writes TOKEN_REFRESHED. Never rejects but where the database fails. */
-  refresh(vaultId: Id<'vlt'>, serviceName: string, why: RefreshWish): Promise<RefreshResult>;
+  /** Counts against `token_refresh`, and writes TOKEN_REFRESHED. Rejects only where the database fails. */
+  refresh(vaultId: Id<'vlt'>, serviceName: string, request: RefreshRequest): Promise<RefreshResult>;
 }
 
-/** Where a webhook asks us to come again and says no time. */
+/** Where the webhook gives no `Retry-After`. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What a call that brought nothing means for a refresh (protocol.md section 9). @throws what is no failed call */
+/** The result of a refresh whose call to the webhook failed (PROTOCOL.md section 9). @throws every other error */
 export function outcomeOfFailure(error: unknown): RefreshResult {
   if (!(error instanceof WebhookCallFailed)) throw error;
   const { retryAfterSeconds = RETRY_AFTER_SECONDS } = error;
@@ -58,7 +57,7 @@ export function outcomeOfFailure(error: unknown): RefreshResult {
       return { outcome: 'limited', retryAfterSeconds };
     case 'REFRESH_BUSY':
       return { outcome: 'busy', retryAfterSeconds };
-    // Between two calls the record was stored anew, or somebody took so long that the lease ended.
+    // The record was stored anew between two calls, or the lease expired.
     case 'REFRESH_NEEDED':
     case 'VERSION_CONFLICT':
     case 'LEASE_EXPIRED':
@@ -82,11 +81,11 @@ const EVENT_OUTCOMES: Readonly<Record<RefreshResult['outcome'], Outcome>> = {
   webhook_unavailable: 'error',
 };
 
-/** TOKEN_REFRESHED, with who asked where somebody did (contract.md, "Events"). Pure. */
+/** The event TOKEN_REFRESHED. */
 export function refreshEvent(
   vaultId: Id<'vlt'>,
   serviceName: string,
-  { reason, userId, proxyId }: RefreshWish,
+  { reason, userId, proxyId }: RefreshRequest,
   { outcome }: RefreshResult,
 ): Parameters<AuditWriter['record']>[0] {
   return {

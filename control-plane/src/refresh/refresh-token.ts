@@ -1,5 +1,5 @@
 import { createFailurePause } from '@svault/server-kit/failure-pause';
-import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
+import { type Id, formatTime, parseTime } from '@svault/shared';
 import {
   type Capability,
   type TokenMetadata,
@@ -7,63 +7,77 @@ import {
   storageAnswerSchemas,
 } from '@svault/shared/schemas';
 import type { AuditWriter } from '../audit/audit-writer.ts';
+import type { WebhookLink } from '../core/webhook-link.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
-import type { WebhookLink } from '../core/webhook-link.ts';
-import { REFRESH_AHEAD_MS } from './schedule.ts';
-import { type Mediation, refreshByMediation, refreshByNotice } from './webhook-refresh.ts';
 import {
   type RefreshReason,
+  type RefreshRequest,
   type RefreshResult,
-  type RefreshWish,
   type TokenRefresh,
   outcomeOfFailure,
   refreshEvent,
 } from './refresh-result.ts';
-
-export interface TokenRefreshOptions extends Mediation {
-  readonly limiter: Pick<Limiter, 'take'>;
-  readonly limits: Pick<Limits, 'counter'>;
-  readonly audit: AuditWriter;
-}
+import { REFRESH_AHEAD_MS } from './schedule.ts';
+import { type Mediation, refreshByMediation, refreshByNotice } from './webhook-refresh.ts';
 
 /**
- * protocol.md 5.4: a token counts as expired when 30 s are left, by the webhook's clock; that and ours may differ by as much
- * to either side, and it is the webhook that would say so again.
+ * PROTOCOL.md section 5.4: a token counts as expired from 30 s before its end, by the webhook's clock, which may differ from
+ * ours by 30 s to either side. The webhook decides in the end.
  */
 const EXPIRED_MS = 90_000;
 
+/** Results that an immediate second attempt does not change. */
+const PAUSING_OUTCOMES: ReadonlySet<RefreshResult['outcome']> = new Set([
+  'failed',
+  'not_refreshable',
+  'provider_not_configured',
+  'reauth_needed',
+]);
+
 /**
- * Asks the webhook what it holds, then refreshes in one of two ways: mediated, where only the service can authenticate the
- * client, else by a notice upon which the webhook does it alone. Who asks for a token that is being refreshed waits for that.
+ * Reads the token's record from the webhook, then refreshes: by mediation, where only the control plane can authenticate the
+ * client, else by a notice. Requests for a token that is being refreshed wait for that refresh.
  */
-export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
+export function createTokenRefresh(
+  options: Mediation & {
+    readonly limiter: Pick<Limiter, 'take'>;
+    readonly limits: Pick<Limits, 'counter'>;
+    readonly audit: AuditWriter;
+  },
+): TokenRefresh {
   const { webhook, stores, limiter, limits, audit, clock } = options;
-  const underWay = new Map<string, Promise<RefreshResult>>();
-  /** For those who use a token; the scheduler has pauses of its own, and an owner waits for nothing. */
+  const inFlight = new Map<string, Promise<RefreshResult>>();
+  /** For the reason `expired` alone: the scheduler makes its own pauses, and an owner's request is always tried. */
   const pause = createFailurePause<RefreshResult>(clock);
 
-  const lookUp = async (link: WebhookLink, serviceName: string): Promise<TokenMetadata> => {
+  const readToken = async (link: WebhookLink, serviceName: string): Promise<TokenMetadata> => {
     const body = { op: 'tokens.get', serviceName };
     const answer = await webhook.call(link, { path: '/v1/storage', body });
     const token = storageAnswerSchemas['tokens.get'].safeParse(answer.body).data;
     if (token?.serviceName !== serviceName)
-      throw new WebhookCallFailed('garbage', 'an answer that is none of tokens.get');
+      throw new WebhookCallFailed('garbage', 'the answer to tokens.get does not follow the protocol');
     return token;
   };
 
-  /** A webhook may have learnt something since it was bound. */
-  const isCapable = async (link: WebhookLink, needed: Capability): Promise<boolean> => {
+  /** Asks the webhook where the link does not have the capability: an update may have added it. */
+  const hasCapability = async (link: WebhookLink, needed: Capability): Promise<boolean> => {
     if (link.capabilities.includes(needed)) return true;
-    const answer = await webhook.call(link, { path: '/v1/health' });
-    const { capabilities = [] } = signedHealthSchema.safeParse(answer.body).data ?? {};
-    const at = formatTime(clock.now());
-    await stores.webhookLinks.noteSeen(link, { at, latencyMs: answer.latencyMs, capabilities });
+    const { body, latencyMs } = await webhook.call(link, { path: '/v1/health' });
+    const { capabilities = [] } = signedHealthSchema.safeParse(body).data ?? {};
+    await stores.webhookLinks.noteSeen(link, { at: formatTime(clock.now()), latencyMs, capabilities });
     return capabilities.includes(needed);
   };
 
-  const refreshHeld = async (
+  /** Another process or the webhook may have refreshed it. An owner's request refreshes it all the same. */
+  const isRefreshed = ({ expiryTime }: TokenMetadata, reason: RefreshReason): boolean => {
+    if (reason === 'manual') return false;
+    const leftMs = (parseTime(expiryTime ?? '') ?? Infinity) - clock.now();
+    return leftMs > (reason === 'expired' ? EXPIRED_MS : REFRESH_AHEAD_MS);
+  };
+
+  const refreshRecord = async (
     link: WebhookLink,
     token: TokenMetadata,
     reason: RefreshReason,
@@ -71,17 +85,17 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
     const { serviceName, hasRefreshToken, provider, reauthNeeded, expiryTime } = token;
     if (!hasRefreshToken || provider === undefined || token.empty) return { outcome: 'not_refreshable' };
     if (reauthNeeded === true) return { outcome: 'reauth_needed' };
-    if (isDoneAlready(token, reason, clock))
+    if (isRefreshed(token, reason))
       return { outcome: 'refreshed', ...(expiryTime !== undefined && { expiryTime }) };
     if (!provider.mediated)
-      return (await isCapable(link, 'refresh-notify'))
+      return (await hasCapability(link, 'refresh-notify'))
         ? refreshByNotice(webhook, link, token, reason)
         : { outcome: 'webhook_unavailable' };
-    // Where it is known that nothing will be sent, no lease keeps the webhook's own refresh waiting.
+    // Without a matching provider no lease is taken, which would only delay the webhook's own refresh.
     const { tokenUrl, clientId } = provider;
     if ((await stores.providers.find(link.vaultId, tokenUrl, clientId)) === undefined)
       return { outcome: 'provider_not_configured' };
-    return (await isCapable(link, 'sv-refresh'))
+    return (await hasCapability(link, 'sv-refresh'))
       ? refreshByMediation(options, link, serviceName)
       : { outcome: 'webhook_unavailable' };
   };
@@ -89,71 +103,56 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
   const attempt = async (
     vaultId: Id<'vlt'>,
     serviceName: string,
-    why: RefreshWish,
+    request: RefreshRequest,
   ): Promise<RefreshResult> => {
     const link = await stores.webhookLinks.find(vaultId);
     if (link?.lastSeenAt === undefined) return { outcome: 'webhook_unavailable' };
     const verdict = await limiter.take(limits.counter('token_refresh', serviceName), vaultId);
     if (!verdict.allowed) return { outcome: 'limited', retryAfterSeconds: verdict.retryAfterSeconds };
-    let reached = false;
-    const result = await lookUp(link, serviceName)
-      .then((token) => {
-        reached = true;
-        return refreshHeld(link, token, why.reason);
-      })
-      .catch((error: unknown) => {
-        reached ||= isAnswered(error);
-        return outcomeOfFailure(error);
-      });
-    if (reached) await audit.record(refreshEvent(vaultId, serviceName, why, result));
+    let isReached = false;
+    let result: RefreshResult;
+    try {
+      const token = await readToken(link, serviceName);
+      isReached = true;
+      result = await refreshRecord(link, token, request.reason);
+    } catch (error) {
+      isReached ||= isAnswered(error);
+      result = outcomeOfFailure(error);
+    }
+    if (isReached) await audit.record(refreshEvent(vaultId, serviceName, request, result));
     return result;
   };
 
-  /** Agents may wait in hundreds for one refresh, which is one event; an owner's wish is an event of its own. */
-  const join = async (
-    known: Promise<RefreshResult>,
-    vaultId: Id<'vlt'>,
-    serviceName: string,
-    why: RefreshWish,
+  const start = (
+    key: string,
+    ...[vaultId, serviceName, request]: Parameters<TokenRefresh['refresh']>
   ): Promise<RefreshResult> => {
-    const result = await known;
-    if (why.userId !== undefined) await audit.record(refreshEvent(vaultId, serviceName, why, result));
-    return result;
+    const started = attempt(vaultId, serviceName, request)
+      .then((result) => {
+        if (PAUSING_OUTCOMES.has(result.outcome)) pause.note(key, result);
+        if (result.outcome === 'refreshed') pause.note(key, undefined);
+        return result;
+      })
+      .finally(() => inFlight.delete(key));
+    inFlight.set(key, started);
+    return started;
   };
 
   return {
-    refresh: (vaultId, serviceName, why) => {
+    refresh: async (vaultId, serviceName, request) => {
       const key = `${vaultId} ${serviceName}`;
-      const known = underWay.get(key);
-      if (known !== undefined) return join(known, vaultId, serviceName, why);
-      const failure = why.reason === 'expired' ? pause.failureOf(key) : undefined;
-      if (failure !== undefined) return Promise.resolve(failure);
-      const attempting = attempt(vaultId, serviceName, why)
-        .then((result) => {
-          if (HOLDING_OFF.has(result.outcome)) pause.note(key, result);
-          if (result.outcome === 'refreshed') pause.note(key, undefined);
-          return result;
-        })
-        .finally(() => underWay.delete(key));
-      underWay.set(key, attempting);
-      return attempting;
+      const known = inFlight.get(key);
+      if (known !== undefined) {
+        const result = await known;
+        // Hundreds of agents may wait for one refresh, which is one event. An owner's request has its own.
+        if (request.userId !== undefined)
+          await audit.record(refreshEvent(vaultId, serviceName, request, result));
+        return result;
+      }
+      const failure = request.reason === 'expired' ? pause.failureOf(key) : undefined;
+      return failure ?? start(key, vaultId, serviceName, request);
     },
   };
-}
-
-/** What asking again at once does not change. */
-const HOLDING_OFF: ReadonlySet<RefreshResult['outcome']> = new Set([
-  'failed',
-  'not_refreshable',
-  'provider_not_configured',
-  'reauth_needed',
-]);
-
-/** Another process, or the webhook itself, was faster; an owner who asks for it gets it all the same. */
-function isDoneAlready({ expiryTime }: TokenMetadata, reason: RefreshReason, clock: Clock): boolean {
-  if (reason === 'manual') return false;
-  const leftMs = (expiryTime === undefined ? Infinity : (parseTime(expiryTime) ?? Infinity)) - clock.now();
-  return leftMs > (reason === 'expired' ? EXPIRED_MS : REFRESH_AHEAD_MS);
 }
 
 const isAnswered = (error: unknown): boolean =>

@@ -3,7 +3,7 @@ import type { TokenMetadata } from '@svault/shared/schemas';
 import { describe, expect, it } from 'vitest';
 import type { RefreshAttempt } from '../core/refresh-attempt.ts';
 import type { RefreshResult } from './refresh-result.ts';
-import { backOffMs, beginning, isDue, settled } from './schedule.ts';
+import { backOffMs, isDue, settledAttempt, startedAttempt } from './schedule.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -37,24 +37,24 @@ const attempt = (changes: Partial<RefreshAttempt> = {}): RefreshAttempt => ({
   ...changes,
 });
 
-describe('a token that nobody tried to refresh', () => {
+describe('a token without an attempt', () => {
   it.each([
-    ['ends within the hour', token(), true],
-    ['ends in an hour, to the minute', token({ expiryTime: at(60) }), true],
-    ['ends later', token({ expiryTime: at(60.01) }), false],
-    ['has ended long ago', token({ expiryTime: at(-100_000) }), true],
-    ['has no end', without('expiryTime'), false],
+    ['expires within the hour', token(), true],
+    ['expires in exactly an hour', token({ expiryTime: at(60) }), true],
+    ['expires later', token({ expiryTime: at(60.01) }), false],
+    ['expired long ago', token({ expiryTime: at(-100_000) }), true],
+    ['never expires', without('expiryTime'), false],
     ['has no refresh token', token({ hasRefreshToken: false }), false],
     ['has no provider', without('provider'), false],
     ['is empty', token({ empty: true }), false],
-    ['needs its owner', token({ reauthNeeded: true }), false],
+    ['needs a new authorisation', token({ reauthNeeded: true }), false],
     ['was stored a moment ago with little life left', token({ updatedAt: at(0), expiryTime: at(5) }), true],
   ])('%s', (_what, listed, due) => {
     expect(isDue(listed, undefined, NOW)).toBe(due);
   });
 });
 
-describe('a token of which the last attempt came to nothing', () => {
+describe('a token whose last attempt failed', () => {
   it.each([
     ['its pause is over', at(0), true],
     ['its pause is not over', at(0.001), false],
@@ -65,7 +65,7 @@ describe('a token of which the last attempt came to nothing', () => {
   });
 });
 
-describe('a token that was refreshed since, whose life is short', () => {
+describe('a token that was refreshed since and lives for a short time', () => {
   /** By the minutes since it was stored and until it ends. */
   it.each([
     ['an hour, just begun', 0, 60, false],
@@ -85,19 +85,19 @@ describe('a token that was refreshed since, whose life is short', () => {
 
 const chance = { nowMs: NOW, random: 0 };
 
-describe('an attempt that begins', () => {
-  it('keeps others off for as long as it may take', () => {
-    expect(beginning(3, undefined, NOW)).toEqual({ version: 3, failures: 0, nextAt: inSeconds(60) });
+describe('a started attempt', () => {
+  it('blocks further attempts for a minute', () => {
+    expect(startedAttempt(3, undefined, NOW)).toEqual({ version: 3, failures: 0, nextAt: inSeconds(60) });
   });
 
-  it('remembers the failures of its version, and of no other', () => {
+  it('keeps the failures of its version only', () => {
     const former = { version: 3, failures: 5, nextAt: inSeconds(-1) };
-    expect(beginning(3, former, NOW).failures).toBe(5);
-    expect(beginning(4, former, NOW).failures).toBe(0);
+    expect(startedAttempt(3, former, NOW).failures).toBe(5);
+    expect(startedAttempt(4, former, NOW).failures).toBe(0);
   });
 });
 
-describe('what an attempt leaves behind', () => {
+describe('the attempt after a result', () => {
   const begun = { version: 3, failures: 2, nextAt: inSeconds(60) };
 
   it.each<[RefreshResult, number, number]>([
@@ -113,16 +113,20 @@ describe('what an attempt leaves behind', () => {
     [{ outcome: 'busy', retryAfterSeconds: 7 }, 2, 7],
     [{ outcome: 'limited', retryAfterSeconds: 1e9 }, 2, 3_600],
   ])('%j', (result, failures, seconds) => {
-    expect(settled(begun, result, chance)).toEqual({ version: 3, failures, nextAt: inSeconds(seconds) });
+    expect(settledAttempt(begun, result, chance)).toEqual({
+      version: 3,
+      failures,
+      nextAt: inSeconds(seconds),
+    });
   });
 
-  it('leaves some of a pause to chance', () => {
-    const { nextAt } = settled(begun, { outcome: 'failed' }, { nowMs: NOW, random: 0.5 });
+  it('has a random part in its pause', () => {
+    const { nextAt } = settledAttempt(begun, { outcome: 'failed' }, { nowMs: NOW, random: 0.5 });
     expect(nextAt).toBe(inSeconds(210));
   });
 });
 
-describe('the pause after failures', () => {
+describe('the back-off after failures', () => {
   it.each([
     [1, 1],
     [2, 2],
@@ -134,14 +138,13 @@ describe('the pause after failures', () => {
     [8, 60],
     [100, 60],
     [5_000, 60],
-  ])('after %i it is %i minutes at most', (failures, minutes) => {
+  ])('after %i failures is up to %i minutes', (failures, minutes) => {
     expect(backOffMs(failures, 0)).toBe(minutes * MINUTE_MS);
-    // Chance takes up to a quarter, and makes no pause longer.
     expect(backOffMs(failures, 0.5)).toBe(minutes * MINUTE_MS * 0.875);
     expect(backOffMs(failures, 1 - Number.EPSILON)).toBe(minutes * MINUTE_MS * 0.75);
   });
 
-  it('is whole milliseconds', () => {
+  it('is in whole milliseconds', () => {
     for (const random of [0.1, 1 / 3, 0.77]) expect(Number.isInteger(backOffMs(3, random))).toBe(true);
   });
 });

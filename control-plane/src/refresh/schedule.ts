@@ -3,23 +3,26 @@ import type { TokenMetadata } from '@svault/shared/schemas';
 import type { RefreshAttempt } from '../core/refresh-attempt.ts';
 import type { RefreshResult } from './refresh-result.ts';
 
-/** Specification, "Events": tokens expiring within an hour are refreshed. */
+/*
+ * When the scheduler refreshes a token: pure functions of the webhook's record, the last attempt and the time.
+ */
+
+/** Specification, "Events": tokens that expire within an hour are refreshed. */
 export const REFRESH_AHEAD_MS = 60 * 60_000;
-/** Of the life of a token that was refreshed and lasts no hour: what is left when it is refreshed again. */
+/** The share of its life that a token of less than an hour has left when it is refreshed again. */
 const LEFT_OF_SHORT_LIVES = 1 / 3;
-/** `token_refresh` lets through ten in an hour: spread over it, not all of them in its first minutes. */
+/** `token_refresh` allows ten in an hour: spread over the hour, not spent in its first minutes. */
 const SPACING_MS = 6 * 60_000;
 
 /**
- * Whether the scheduler has something to do for a token as its webhook lists it. Within the hour before its end it is
- * refreshed at once; but one that lasts no longer than that would be due again at once, for ever. Such a one waits until a
- * third of its life is left.
+ * Whether a token is due for a refresh: within the hour before it expires. A token that lives no longer than an hour would
+ * be due again at once, so it waits until a third of its life is left.
  *
- * @param attempt the last one, if there was any
+ * @param attempt the last one, if any
  */
 export function isDue(token: TokenMetadata, attempt: RefreshAttempt | undefined, nowMs: number): boolean {
   if (!token.hasRefreshToken || token.provider === undefined || token.empty) return false;
-  // The owner has to authorise anew; nobody else can do anything.
+  // Only the owner can authorise again.
   if (token.reauthNeeded === true || token.expiryTime === undefined) return false;
   const expiresMs = parseTime(token.expiryTime) ?? Infinity;
   if (expiresMs - nowMs > REFRESH_AHEAD_MS) return false;
@@ -30,22 +33,24 @@ export function isDue(token: TokenMetadata, attempt: RefreshAttempt | undefined,
   return nowMs >= Math.max(expiresMs - leftMs, storedMs + SPACING_MS);
 }
 
-/** A pause of before the clock was set back would last as long as that. */
+/** A pause longer than any began before the clock was set back. */
 function isOver(nextAt: string, nowMs: number): boolean {
   const leftMs = (parseTime(nextAt) ?? nowMs) - nowMs;
   return leftMs <= 0 || leftMs > MAX_PAUSE_MS;
 }
 
-/** Longer than an attempt takes: three calls of 10 s at most. */
+/** The longest pause, by back-off or by a limit. */
+export const MAX_PAUSE_MS = 60 * 60_000;
+const FIRST_PAUSE_MS = 60_000;
+/** The share of a pause that is random, so that tokens that failed together are not retried together. */
+const JITTER = 0.25;
+/** Longer than an attempt takes: three calls of 10 s. */
 const MAX_ATTEMPT_MS = 60_000;
-/** Longer than a list of tokens is worked through: who still has one from before sees that it is done. */
+/** Longer than a list of tokens is worked through, so that a process with an older list sees the attempt. */
 const SETTLED_MS = 120_000;
 
-/** No pause is longer: neither by back-off nor by a limit per hour. */
-export const MAX_PAUSE_MS = 60 * 60_000;
-
-/** An attempt that begins. If its process is killed, another may follow when its time is over. */
-export function beginning(
+/** A started attempt. If its process is killed, the next one may follow after a minute. */
+export function startedAttempt(
   version: number,
   former: RefreshAttempt | undefined,
   nowMs: number,
@@ -55,11 +60,11 @@ export function beginning(
 }
 
 /**
- * What an attempt leaves behind.
+ * The attempt after its result: when the next one may follow.
  *
  * @param random from 0 to below 1
  */
-export function settled(
+export function settledAttempt(
   { version, failures }: RefreshAttempt,
   result: RefreshResult,
   { nowMs, random }: { readonly nowMs: number; readonly random: number },
@@ -72,11 +77,11 @@ export function settled(
   switch (result.outcome) {
     case 'refreshed':
       return after(SETTLED_MS, 0);
-    // It was not an attempt: nobody was asked to do anything.
+    // No refresh was attempted.
     case 'limited':
     case 'busy':
       return after(Math.min(result.retryAfterSeconds * 1_000, MAX_PAUSE_MS), failures);
-    // Whether anything comes of it shows in the next list, by the version.
+    // The next list shows by the version whether the webhook refreshed it.
     case 'accepted':
     case 'failed':
     case 'not_refreshable':
@@ -87,20 +92,14 @@ export function settled(
   }
 }
 
-const FIRST_MS = 60_000;
-const MAX_MS = 60 * 60_000;
-/** How much of a pause chance may take away, so that what failed together is not tried together. */
-const JITTER = 0.25;
-
 /**
- * How long to wait after so many attempts in a row that came to nothing: a minute, doubled with each, an hour at most, less
- * up to a quarter.
+ * Exponential back-off: a minute, doubled with each failure up to an hour, less up to a quarter.
  *
- * @param failures at least 1
+ * @param failures in a row, at least 1
  * @param random from 0 to below 1
  * @returns whole milliseconds
  */
 export function backOffMs(failures: number, random: number): number {
-  const pauseMs = Math.min(FIRST_MS * 2 ** (failures - 1), MAX_MS);
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
   return Math.round(pauseMs * (1 - JITTER * random));
 }

@@ -13,11 +13,11 @@ import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import type { WebhookClient } from '../webhook/retrying-client.ts';
-import { type ClientAuthentication, authenticateClient } from './client-authentication.ts';
+import { authenticateClient } from './client-authentication.ts';
 import type { RefreshReason, RefreshResult } from './refresh-result.ts';
 
 /**
- * Tells the webhook that a token wants refreshing; it does so by itself (protocol.md section 7, `/v1/refresh-notify`).
+ * `/v1/refresh-notify`: the webhook refreshes the token by itself (PROTOCOL.md REF-01).
  *
  * @throws WebhookCallFailed
  */
@@ -33,15 +33,13 @@ export async function refreshByNotice(
     ...(expiryTime !== undefined && { expiresAt: expiryTime }),
     ...(provider && { tokenUrl: provider.tokenUrl, clientId: provider.clientId }),
   };
-  // The scheduler has pauses of its own, and other accounts to see to.
+  // The scheduler makes its own pauses, and serves other accounts meanwhile.
   const retry = reason !== 'expiring';
   const answer = await webhook.call(link, { path: '/v1/refresh-notify', body, retry });
   if (refreshAcceptedSchema.safeParse(answer.body).success) return { outcome: 'accepted' };
-  const done = refreshDoneSchema.safeParse(answer.body);
-  if (!done.success) throw new WebhookCallFailed('garbage', 'an answer that is none of /v1/refresh-notify');
-  const { outcome, expiryTime: until } = done.data;
-  if (outcome !== 'refreshed') return { outcome };
-  return { outcome, ...(until !== undefined && { expiryTime: until }) };
+  const done = refreshDoneSchema.safeParse(answer.body).data;
+  if (done === undefined) throw garbage('/v1/refresh-notify');
+  return done.outcome === 'refreshed' ? refreshed(done.expiryTime) : { outcome: done.outcome };
 }
 
 export interface Mediation {
@@ -52,9 +50,9 @@ export interface Mediation {
 }
 
 /**
- * The two phases of `/v1/refresh` (protocol.md section 7). The webhook calls the provider; what goes there from here is what
- * proves the client, and only where the lease names a provider of this account by both values. Otherwise nothing is sent, and
- * the lease ends by itself.
+ * `/v1/refresh`, in two phases: the webhook calls the provider, and the control plane authenticates the client. It sends the
+ * authentication only where both values of the lease match a provider of this account (PROTOCOL.md REF-22). Otherwise it
+ * sends nothing, and the lease expires.
  *
  * @throws WebhookCallFailed
  */
@@ -66,22 +64,26 @@ export async function refreshByMediation(
   const call = async (body: object) => (await webhook.call(link, { path: '/v1/refresh', body })).body;
 
   const lease = refreshLeaseSchema.safeParse(await call({ phase: 'get', serviceName })).data;
-  if (lease === undefined) throw notTheProtocol();
+  if (lease === undefined) throw garbage('/v1/refresh');
   const provider = await providerFor(stores.providers, link, lease);
   if (provider === undefined) return { outcome: 'provider_not_configured' };
-  const proof = await authenticateClient(provider, masterKeys, clock);
-  // The answer may have taken its time: a lock or an unbinding that was answered meanwhile holds.
+  const authentication = await authenticateClient(provider, masterKeys, clock);
+  // The owner may have locked or unbound during the first call.
   if (!(await isStillBound(stores, link))) return { outcome: 'failed' };
-  const answer = await call({ phase: 'update', leaseId: lease.leaseId, ...revealed(proof) });
+  // The secret is revealed here, into the body of a signed request to the account's own webhook.
+  const revealed =
+    'clientSecret' in authentication
+      ? { clientSecret: authentication.clientSecret.reveal() }
+      : { clientAssertion: authentication.clientAssertion.reveal() };
+  const answer = await call({ phase: 'update', leaseId: lease.leaseId, ...revealed });
 
   const done = refreshOutcomeSchema.safeParse(answer).data;
-  if (done === undefined) throw notTheProtocol();
-  const { outcome, expiryTime } = done;
-  if (outcome === 'refreshed') return { outcome, ...(expiryTime !== undefined && { expiryTime }) };
-  return { outcome: outcome === 'invalid_grant' ? 'reauth_needed' : 'failed' };
+  if (done === undefined) throw garbage('/v1/refresh');
+  if (done.outcome === 'refreshed') return refreshed(done.expiryTime);
+  return { outcome: done.outcome === 'invalid_grant' ? 'reauth_needed' : 'failed' };
 }
 
-/** By what the lease says, byte for byte; a secret is no help where the webhook needs an assertion, nor the reverse. */
+/** Compares byte for byte. A secret does not help where the webhook needs an assertion, nor the reverse. */
 async function providerFor(
   providers: Pick<ProviderStore, 'find'>,
   { vaultId }: WebhookLink,
@@ -92,18 +94,19 @@ async function providerFor(
   return authMethod !== 'none' && byAssertion === (authMethod === 'private_key_jwt') ? provider : undefined;
 }
 
-async function isStillBound(
-  { vaults, webhookLinks }: Mediation['stores'],
+/** Whether the vault is unlocked and bound to the same webhook. */
+export async function isStillBound(
+  { vaults, webhookLinks }: Pick<Stores, 'vaults' | 'webhookLinks'>,
   { vaultId, webhookId }: WebhookLink,
 ): Promise<boolean> {
   const [vault, link] = await Promise.all([vaults.get(vaultId), webhookLinks.find(vaultId)]);
   return vault !== undefined && vault.lockedAt === undefined && link?.webhookId === webhookId;
 }
 
-/** At the last moment, into the body of a signed request to the account's own webhook. */
-const revealed = (proof: ClientAuthentication): Readonly<Record<string, string>> =>
-  'clientSecret' in proof
-    ? { clientSecret: proof.clientSecret.reveal() }
-    : { clientAssertion: proof.clientAssertion.reveal() };
+const refreshed = (expiryTime: string | undefined): RefreshResult => ({
+  outcome: 'refreshed',
+  ...(expiryTime !== undefined && { expiryTime }),
+});
 
-const notTheProtocol = () => new WebhookCallFailed('garbage', 'an answer that is none of /v1/refresh');
+const garbage = (path: string) =>
+  new WebhookCallFailed('garbage', `the answer to ${path} does not follow the protocol`);

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { inLanes } from './scheduler.ts';
+import { forEachConcurrently } from './scheduler.ts';
 
 async function* numbers(count: number): AsyncGenerator<number> {
   for (let n = 0; n < count; n++) yield n;
 }
 
-it('works on so many at a time, on each once, and one that is slow holds up nobody', async () => {
+it('forEachConcurrently runs up to the limit at once, each item once, and a slow one delays no other', async () => {
   const [done, slow] = [[] as number[], Promise.withResolvers<void>()];
   let atOnce = 0;
   let most = 0;
-  const working = inLanes(3, numbers(20), async (n) => {
+  const working = forEachConcurrently(3, numbers(20), async (n) => {
     most = Math.max(most, ++atOnce);
     await (n === 1 ? slow.promise : nextTurn());
     atOnce--;
@@ -23,6 +23,6 @@ it('works on so many at a time, on each once, and one that is slow holds up nobo
   expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
 });
 
-it('ends where there is nothing', async () => {
-  await inLanes(3, numbers(0), () => Promise.reject(new Error('nothing to work on')));
+it('forEachConcurrently ends at once without items', async () => {
+  await forEachConcurrently(3, numbers(0), () => Promise.reject(new Error('nothing to work on')));
 });
