@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
+import { CONTROL_PLANE_ERRORS, statusByCode } from '@svault/shared/error-catalog';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ExplainedCode } from '../src/commands/explain/explanation.ts';
+import type { ExplainedCode } from '../src/commands/explain/explained-codes.ts';
 import { type CommandLine, commandLine } from './command-line.ts';
 
 let person: CommandLine;
@@ -21,27 +21,9 @@ const usualStatuses = async (by: string): Promise<object> =>
     (await explained()).filter((each) => each.by === by).map(({ code, statuses }) => [code, statuses[0]]),
   );
 
-/** What stands in the service's sources, which this package must not import. @param pattern of a code and its status */
-function inSources(path: string, pattern: RegExp): Readonly<Record<string, number>> {
-  const source = readFileSync(new URL(`../../control-plane/src/${path}`, import.meta.url), 'utf8');
-  const found = [...source.matchAll(pattern)].map(([, code = '', status = '400']) => [code, Number(status)]);
-  expect(found.length).toBeGreaterThan(5);
-  return Object.fromEntries(found) as Record<string, number>;
-}
-
-test('every code of the service is there, with its status', async () => {
-  expect(await usualStatuses('service')).toEqual(
-    inSources('api/http/errors.ts', /^ {2}([A-Z_]+): (\d{3}),$/gm),
-  );
-});
-
-test('every code of the webhook is there, with its status', async () => {
+test('every code of the control plane and of the webhook is there, with its status', async () => {
+  expect(await usualStatuses('service')).toEqual(statusByCode(CONTROL_PLANE_ERRORS));
   expect(await usualStatuses('webhook')).toEqual(WEBHOOK_ERROR_STATUS);
-});
-
-test('every code of OAuth’s endpoints is there', async () => {
-  const codes = inSources('api/oauth/token-response.ts', /^ {2}\| '([a-z_]+)';?$/gm);
-  expect(await usualStatuses('oauth')).toMatchObject(codes);
 });
 
 test('the results of MCP tools are marked', async () => {

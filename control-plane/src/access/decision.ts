@@ -7,7 +7,7 @@ import type { BodyReservation, OpenStream } from './concurrency-limits.ts';
 import type { BoundWebhook, ListedGrant } from './subject.ts';
 
 /** Denials that say nothing beyond their code. */
-const PLAIN_CODES = [
+export const PLAIN_CODES = [
   'MISSING_KEY',
   'INVALID_KEY',
   'AGENT_INACTIVE',

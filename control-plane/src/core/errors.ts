@@ -1,42 +1,8 @@
 import { AppError } from '@svault/shared';
+import type { ControlPlaneErrorCode } from '@svault/shared/error-catalog';
 
-/** Every error code of the control plane; `api/http/errors.ts` has the status of each. */
-export type ErrorCode =
-  | 'AGENT_INACTIVE'
-  | 'AUDIT_UNAVAILABLE'
-  | 'CONFLICT'
-  | 'FORBIDDEN'
-  | 'GRANT_EXPIRED'
-  | 'INTERNAL'
-  | 'INVALID_ARGUMENT'
-  | 'INVALID_KEY'
-  | 'INVALID_REQUEST'
-  | 'INVALID_SERVICE'
-  | 'MCP_DISABLED'
-  | 'METHOD_NOT_ALLOWED'
-  | 'MISSING_KEY'
-  | 'NO_GRANT'
-  | 'NOT_FOUND'
-  | 'NO_ACCOUNT'
-  | 'POLICY_DENIED'
-  | 'PROVIDER_UNAVAILABLE'
-  | 'QUOTA_EXCEEDED'
-  | 'RATE_LIMITED'
-  | 'SESSION_NOT_FOUND'
-  | 'SIGN_IN_DENIED'
-  | 'SIGN_IN_EXPIRED'
-  | 'SIGN_IN_FAILED'
-  | 'TOO_LARGE'
-  | 'UNAUTHENTICATED'
-  | 'UNAVAILABLE'
-  | 'UNSUPPORTED_MEDIA_TYPE'
-  | 'UPSTREAM_REDIRECT'
-  | 'UPSTREAM_UNAUTHORIZED'
-  | 'UPSTREAM_UNSUPPORTED'
-  | 'VAULT_LOCKED'
-  | 'WEBHOOK_NOT_CONFIGURED'
-  | 'WEBHOOK_REFUSED'
-  | 'WEBHOOK_UNAVAILABLE';
+/** A code that this server denies or rejects a request with; the catalogue describes each. */
+export type ErrorCode = ControlPlaneErrorCode;
 
 /** `path` is dotted (`tags.0`), empty for the input as a whole. */
 export interface ArgumentIssue {

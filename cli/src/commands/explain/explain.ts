@@ -1,7 +1,5 @@
 import { styleText } from 'node:util';
-import { EXPLAINED_CODES } from './explained-codes.ts';
-import type { ExplainedCode, Refuser } from './explanation.ts';
-import { findCodes } from './find-codes.ts';
+import { EXPLAINED_CODES, type ExplainedCode, findCodes, type Sender } from './explained-codes.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { unique } from '../../one-by-one.ts';
 import { type Shape, printList } from '../../output/print.ts';
@@ -18,7 +16,7 @@ export const explain: Run<[code?: string]> = async (invocation, [typed]) => {
   printList(invocation, found, SHAPE);
 };
 
-const SAID_BY: Readonly<Record<Refuser, string>> = {
+const SAID_BY: Readonly<Record<Sender, string>> = {
   service: 'the service',
   webhook: 'the webhook',
   oauth: 'OAuth, to MCP clients',

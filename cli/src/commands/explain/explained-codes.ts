@@ -1,27 +1,55 @@
-import { WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
-import { EXIT_CODES, type ExitName } from '../../failure.ts';
-import type { ExplainedCode, Refuser } from './explanation.ts';
-import { JSON_RPC_ERRORS, OAUTH_ERRORS } from './oauth-errors.ts';
-import { SERVICE_ERRORS } from './service-errors.ts';
-import { WEBHOOK_ERRORS } from './webhook-errors.ts';
-import { EXIT_CODE_REMEDIES } from './exit-code-remedies.ts';
+import {
+  CONTROL_PLANE_ERRORS,
+  type ErrorDescription,
+  JSON_RPC_ERRORS,
+  OAUTH_ERRORS,
+  type RedirectError,
+  WEBHOOK_ERRORS,
+} from '@svault/shared/error-catalog';
+import { EXIT_CODES, type ExitName, usage } from '../../failure.ts';
+import { plainLine } from '../../output/plain-line.ts';
+
+/** The sender of a code; `svault` is this client, by its exit codes. */
+export type Sender = 'service' | 'webhook' | 'oauth' | 'json-rpc' | 'svault';
+
+/** A code as one side sends it; another side can have a code of the same name. */
+export interface ExplainedCode extends Pick<ErrorDescription, 'meaning' | 'remedy' | 'mcpTool'> {
+  readonly code: string;
+  readonly by: Sender;
+  /** HTTP statuses that it comes with, the usual one first. */
+  readonly statuses: readonly number[];
+}
+
+/** What to do about each exit code of this client. */
+const EXIT_CODE_REMEDIES: Readonly<Record<ExitName, string>> = {
+  ok: 'Nothing is to be done.',
+  failed: 'The line on stderr says why; --debug shows each request.',
+  usage: 'The line on stderr says what would be right; so does --help behind the command.',
+  denied: 'See who acts: svault whoami. Sign in, or take another login by --context.',
+  notFound: 'Mind the spelling: svault ls, svault agents list.',
+  unavailable: 'svault vault status and svault webhook status say which of them it is.',
+  empty: 'Store a value: svault set NAME.',
+  rateLimited: 'Wait for as long as the line on stderr says.',
+  interrupted: 'Run it again; what was done before stays done.',
+};
 
 const listed = (
-  by: Refuser,
-  errors: Readonly<Record<string, Omit<ExplainedCode, 'code' | 'by'>>>,
-): readonly ExplainedCode[] => Object.entries(errors).map(([code, error]) => ({ code, by, ...error }));
+  by: Sender,
+  errors: Readonly<Record<string, ErrorDescription | RedirectError>>,
+): readonly ExplainedCode[] =>
+  Object.entries(errors).map(([code, { statuses, mcpTool, meaning, remedy }]) => ({
+    code,
+    by,
+    statuses,
+    ...(mcpTool && { mcpTool }),
+    meaning,
+    remedy,
+  }));
 
-/** Every code, by who says it: those of the service, the webhook, OAuth and JSON-RPC, and the exit codes of this client. */
+/** Every code, by its sender: those of the control plane, the webhook, OAuth and JSON-RPC, and the exit codes of this client. */
 export const EXPLAINED_CODES: readonly ExplainedCode[] = [
-  ...listed('service', SERVICE_ERRORS),
-  ...Object.keys(WEBHOOK_ERRORS)
-    .filter(isWebhookErrorCode)
-    .map((code): ExplainedCode => ({
-      code,
-      by: 'webhook',
-      statuses: [WEBHOOK_ERROR_STATUS[code]],
-      ...WEBHOOK_ERRORS[code],
-    })),
+  ...listed('service', CONTROL_PLANE_ERRORS),
+  ...listed('webhook', WEBHOOK_ERRORS),
   ...listed('oauth', OAUTH_ERRORS),
   ...listed('json-rpc', JSON_RPC_ERRORS),
   ...(Object.keys(EXIT_CODES) as ExitName[]).map((name): ExplainedCode => ({
@@ -35,4 +63,32 @@ export const EXPLAINED_CODES: readonly ExplainedCode[] = [
 
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/**
+ * What somebody asks about: a code in any letter case, with `-` or `_`; an exit code of this client; or an HTTP status, which
+ * stands for all codes that come with it.
+ * @returns one for each side that says it
+ * @throws Failure usage that names codes which look alike
+ */
+export function findCodes(codes: readonly ExplainedCode[], typed: string): readonly ExplainedCode[] {
+  const wanted = normal(typed);
+  const named = codes.filter(({ code }) => normal(code) === wanted);
+  if (named.length > 0) return named;
+  const withStatus = codes.filter(({ statuses }) => statuses.map(String).includes(wanted));
+  if (withStatus.length > 0) return withStatus;
+  const alike = new Set(codes.map(({ code }) => code).filter((code) => isAlike(normal(code), wanted)));
+  const hint = alike.size === 0 ? 'svault explain lists all' : `like it: ${[...alike].join(', ')}`;
+  throw usage(`there is no code ${plainLine(typed).slice(0, 100)}; ${hint}`);
+}
+
+/** The minus of JSON-RPC's codes goes too: a command line takes it for a flag. */
+const normal = (code: string): string => code.toUpperCase().replaceAll('-', '_').replace(/^_+/, '');
+
+function isAlike(code: string, wanted: string): boolean {
+  const words = code.split('_');
+  return (
+    (wanted.length > 2 && code.startsWith(wanted)) ||
+    wanted.split('_').some((word) => word.length > 2 && words.includes(word))
+  );
 }

@@ -1,22 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import { JSON_CONTENT, type WholeResponse, respond } from '@svault/server-kit/respond';
-import type { Denial, PlainDenialCode } from '../../access/decision.ts';
+import { type Denial, PLAIN_CODES, type PlainDenialCode } from '../../access/decision.ts';
 import { ERROR_STATUS } from './errors.ts';
 
-/** What a denied agent reads; the same text for every cause that it must not tell apart. */
-const MESSAGES: DenialMessages = {
-  MISSING_KEY: 'Send the agent key as Authorization: Bearer svagent_… or in x-agent-key.',
-  INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the agent for its current one.',
-  AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
-  MCP_DISABLED: 'MCP is off for this agent. Its owner can switch it on.',
-  INVALID_REQUEST: 'The parameter redirect must be true or false, given once.',
-  INVALID_SERVICE: 'The service name is not valid: 1 to 128 characters, no "/", given once.',
-  VAULT_LOCKED: 'The vault is locked. An admin of the account can unlock it.',
-  NO_GRANT: 'This agent has no active grant for this service. Its owner can make one.',
-  GRANT_EXPIRED: 'The grant for this service has expired. The owner of the agent can make a new one.',
-  SESSION_NOT_FOUND: 'There is no session of this id. Send initialize without Mcp-Session-Id to begin one.',
-  WEBHOOK_NOT_CONFIGURED: 'No webhook is bound to this vault. An admin of the account has to bind one.',
-};
+/** The text for the caller; the same for every cause that the caller must not tell apart. */
+const MESSAGES = Object.fromEntries(
+  PLAIN_CODES.map((code) => [code, CONTROL_PLANE_ERRORS[code].message]),
+) as DenialMessages;
 
 type DenialMessages = Readonly<Record<PlainDenialCode, string>>;
 

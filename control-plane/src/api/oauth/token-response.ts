@@ -1,17 +1,15 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { AppError } from '@svault/shared';
+import type { OAUTH_ERRORS } from '@svault/shared/error-catalog';
 import { readFormBody } from '../pages/page.ts';
 
-/** Error codes of the OAuth endpoints: RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2. */
-type OauthErrorCode =
-  | 'invalid_client'
-  | 'invalid_client_metadata'
-  | 'invalid_grant'
-  | 'invalid_redirect_uri'
-  | 'invalid_request'
-  | 'invalid_target'
-  | 'unsupported_grant_type';
+/** Codes that an OAuth endpoint responds with; the others of the catalogue are part of a redirect. */
+type OauthErrorCode = {
+  readonly [Code in keyof typeof OAUTH_ERRORS]: (typeof OAUTH_ERRORS)[Code]['statuses'] extends readonly []
+    ? never
+    : Code;
+}[keyof typeof OAUTH_ERRORS];
 
 /**
  * An OAuth error response: 400, or 401 with a `challenge` for `WWW-Authenticate`. `message` is the `error_description`, which

@@ -1,12 +1,10 @@
-import type { ExplainedCode } from './explanation.ts';
-
-type OauthError = Omit<ExplainedCode, 'code' | 'by'>;
+import type { ErrorDescription, RedirectError } from './error-description.ts';
 
 /**
- * What MCP clients hear from the OAuth endpoints (`error`; RFC 6749, RFC 7591, RFC 8707). Those without a status come as part
- * of a redirect. A test compares them with the service's own list.
+ * Codes of the OAuth endpoints (`error`): RFC 6749 sections 4.1.2.1 and 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2, OpenID
+ * Connect Core section 3.1.2.6. Those without a status are part of a redirect.
  */
-export const OAUTH_ERRORS: Readonly<Record<string, OauthError>> = {
+export const OAUTH_ERRORS = {
   access_denied: {
     statuses: [],
     meaning: 'The owner did not let the client act for an agent.',
@@ -64,10 +62,10 @@ export const OAUTH_ERRORS: Readonly<Record<string, OauthError>> = {
     meaning: 'Only the authorization code flow is there.',
     remedy: 'Use response_type=code.',
   },
-};
+} as const satisfies Readonly<Record<string, ErrorDescription | RedirectError>>;
 
 /** What JSON-RPC answers of the MCP endpoint and the proxy carry in `error.code`. */
-export const JSON_RPC_ERRORS: Readonly<Record<string, OauthError>> = {
+export const JSON_RPC_ERRORS = {
   '-32029': {
     statuses: [429],
     meaning: 'Too many requests, or on a proxy a rate_limit rule; error.data.code says which of the two.',
@@ -98,4 +96,4 @@ export const JSON_RPC_ERRORS: Readonly<Record<string, OauthError>> = {
     meaning: 'What came is no JSON.',
     remedy: 'Send one JSON object in UTF-8.',
   },
-};
+} as const satisfies Readonly<Record<string, ErrorDescription>>;

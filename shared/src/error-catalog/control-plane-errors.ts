@@ -1,11 +1,13 @@
-import type { ExplainedCode } from './explanation.ts';
+import type { ErrorDescription } from './error-description.ts';
 
-type ServiceError = Omit<ExplainedCode, 'code' | 'by'>;
-
-/** What the service's codes mean to whoever meets them. A test compares them with the service's own list. */
-export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
+/**
+ * Every code that the control plane sends. Closed. `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an
+ * identity provider; `SESSION_NOT_FOUND` and `UPSTREAM_…` of the MCP proxy.
+ */
+export const CONTROL_PLANE_ERRORS = {
   AGENT_INACTIVE: {
     statuses: [403],
+    message: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
     meaning: 'The agent is suspended or deleted, so nothing that it asks is answered.',
     remedy: 'An admin resumes a suspended one: svault agents resume NAME. A deleted one stays deleted.',
   },
@@ -27,6 +29,7 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   GRANT_EXPIRED: {
     statuses: [403],
+    message: 'The grant for this service has expired. The owner of the agent can make a new one.',
     mcpTool: true,
     meaning: 'The agent had a grant for this service, and its time is over; it is deleted now.',
     remedy: 'The owner makes a new one: svault grants add AGENT SERVICE.',
@@ -44,23 +47,27 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   INVALID_KEY: {
     statuses: [403],
+    message: 'This key is malformed or has been revoked. Ask the owner of the agent for its current one.',
     meaning: 'The key is malformed, unknown or revoked.',
     remedy: 'Sign in with the present key: svault login --key -. The console can reveal it.',
   },
   INVALID_REQUEST: {
     statuses: [400],
+    message: 'The parameter redirect must be true or false, given once.',
     meaning: 'The body is no JSON object, the request is cut off, or redirect is neither true nor false.',
     remedy:
       'Read the message; a body is one JSON object in UTF-8. From this client: report it, together with what --debug shows.',
   },
   INVALID_SERVICE: {
     statuses: [400],
+    message: 'The service name is not valid: 1 to 128 characters, no "/", given once.',
     meaning:
       'What stands for the service is no name: empty, given twice, longer than 128 characters, or with a “/”.',
     remedy: 'Mind the spelling; svault ls lists what there is.',
   },
   MCP_DISABLED: {
     statuses: [403],
+    message: 'MCP is off for this agent. Its owner can switch it on.',
     meaning: 'The agent may not use the MCP endpoint.',
     remedy: 'Let it: svault agents edit NAME --mcp.',
   },
@@ -71,6 +78,7 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   MISSING_KEY: {
     statuses: [401],
+    message: 'Send the agent key as Authorization: Bearer svagent_… or in x-agent-key.',
     meaning: 'The request carries no key; one in the query does not count.',
     remedy: 'Send it as Authorization: Bearer …, or sign in: svault login --key -.',
   },
@@ -81,6 +89,7 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   NO_GRANT: {
     statuses: [404],
+    message: 'This agent has no active grant for this service. Its owner can make one.',
     mcpTool: true,
     meaning:
       'The agent has no grant for this service, or there is no such service; which of the two is not said.',
@@ -119,6 +128,7 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   SESSION_NOT_FOUND: {
     statuses: [404],
+    message: 'There is no session of this id. Send initialize without Mcp-Session-Id to begin one.',
     meaning:
       'The Mcp-Session-Id belongs to no session that this proxy began with its present upstream; another proxy cannot use it.',
     remedy: 'Send initialize without Mcp-Session-Id; MCP clients do so by themselves after a 404.',
@@ -181,12 +191,14 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
   },
   VAULT_LOCKED: {
     statuses: [423],
+    message: 'The vault is locked. An admin of the account can unlock it.',
     mcpTool: true,
     meaning: 'The vault is locked: nothing is given out, and nothing can be changed.',
     remedy: 'An admin unlocks it: svault vault unlock.',
   },
   WEBHOOK_NOT_CONFIGURED: {
     statuses: [502],
+    message: 'No webhook is bound to this vault. An admin of the account has to bind one.',
     mcpTool: true,
     meaning: 'No webhook is bound to this vault, so there is nobody who has the credentials.',
     remedy: 'Run one and bind it: svault webhook init, up, bind.',
@@ -203,4 +215,6 @@ export const SERVICE_ERRORS: Readonly<Record<string, ServiceError>> = {
     remedy:
       'See whether it runs and can be reached: svault webhook status. Taking it away is the kill switch.',
   },
-};
+} as const satisfies Readonly<Record<string, ErrorDescription>>;
+
+export type ControlPlaneErrorCode = keyof typeof CONTROL_PLANE_ERRORS;
