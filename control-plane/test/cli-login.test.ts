@@ -314,27 +314,3 @@ describe('the page', () => {
     expect([page.status, page.text]).toEqual([404, expect.stringContaining('nothing to decide')]);
   });
 });
-
-test('a flood is slowed down per address, each step by its own limit', async () => {
-  const own = await startService({
-    SV_LIMIT_CLI_LOGIN_BEGIN: '2',
-    SV_LIMIT_CLI_LOGIN_EXCHANGE: '2',
-    SV_LIMIT_CLI_LOGIN_REFRESH: '2',
-  });
-  try {
-    const bodies = {
-      begin: { codeChallenge: newProof().codeChallenge },
-      exchange: { code: 'x', codeVerifier: newProof().codeVerifier },
-      refresh: { refreshToken: 'x' },
-    };
-    for (const [step, body] of Object.entries(bodies)) {
-      const ask = () => own.anyone('POST', `/api/cli/login/${step}`, { body });
-      for (const _ of [1, 2]) expect((await ask()).status).not.toBe(429);
-      const answer = await ask();
-      expect([step, answer.status, answer.json.code]).toEqual([step, 429, 'RATE_LIMITED']);
-      expect(answer.headers.get('retry-after')).toBe(String(answer.json.retryAfter));
-    }
-  } finally {
-    await own.stop();
-  }
-});

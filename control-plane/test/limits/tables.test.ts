@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { QUOTA_NOUNS, quotaScope } from '../../src/core/quotas.ts';
+import { createLimits } from '../../src/limits/limits.ts';
+import {
+  type CountedScope,
+  MAX_AGENTS_COUNTED,
+  MAX_PROXIES_COUNTED,
+  SCOPES,
+  aggregateLimit,
+} from '../../src/limits/scopes.ts';
+import { spec } from '../specification/spec.ts';
+
+const limits = createLimits({});
+const WINDOWS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+test('the README states the number and the window of each limit', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const rows = [...readme.matchAll(/^\| `SV_LIMIT_(\w+)` \| (\d+)(?: an? (minute|hour|day))? per /gm)];
+  const stated = rows.map(([, name, limit, window]) => [
+    name?.toLowerCase(),
+    { limit: Number(limit), windowMs: window && WINDOWS[window as keyof typeof WINDOWS] },
+  ]);
+  const scopes = (Object.keys(SCOPES) as CountedScope[]).map((scope) => [scope, limits.of(scope)] as const);
+  const quotas = QUOTA_NOUNS.map((noun) => [
+    quotaScope(noun),
+    { limit: limits.quota(noun), windowMs: undefined },
+  ]);
+  expect(Object.fromEntries(stated)).toEqual(Object.fromEntries([...scopes, ...quotas]));
+});
+
+test.each([
+  [0, 0, 600],
+  [6, 0, 600],
+  [7, 0, 630],
+  [33, 0, 2_970],
+  [34, 0, 3_000],
+  [1, 1, 600],
+  [0, 2, 900],
+  [1, 2, 990],
+  [0, 7, 3_000],
+  [10_000, 1_000, 3_000],
+])(
+  'the aggregate limit of %i agents and %i proxies is %i a minute',
+  spec(
+    'user_aggregate | clamp(',
+    '600,',
+    'per minute, across all agents',
+    '3000) per minute, across all agents',
+  ),
+  (activeAgents, proxies, limit) => {
+    expect(limits.aggregate({ activeAgents, proxies })).toBe(limit);
+  },
+);
+
+test('counting more agents or proxies than the store does raises no aggregate limit', () => {
+  expect(aggregateLimit({ activeAgents: MAX_AGENTS_COUNTED, proxies: 0 })).toBe(3_000);
+  expect(aggregateLimit({ activeAgents: 0, proxies: MAX_PROXIES_COUNTED })).toBe(3_000);
+});
