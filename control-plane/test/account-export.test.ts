@@ -64,7 +64,7 @@ const CLIENT = {
   authMethod: 'client_secret_basic',
 };
 
-test('has everything that is kept of the account, in one document', async () => {
+test('the export has everything that is stored about the account, in one document', async () => {
   expect([
     whole.status,
     whole.headers.get('content-disposition'),
@@ -111,14 +111,14 @@ test('has everything that is kept of the account, in one document', async () => 
   });
 });
 
-test('is what the OpenAPI document says, member by member', async () => {
+test('the export matches its OpenAPI schema, member by member', async () => {
   const { components, paths } = (await service.anyone('GET', '/api/openapi.json')).json;
   const schema = paths[EXPORT].get.responses['200'].content['application/json'].schema;
   const shape = components.schemas[schema.$ref.split('/').at(-1)].properties as Record<string, unknown>;
   expect(Object.keys(whole.json).toSorted()).toEqual(Object.keys(shape).toSorted());
 });
 
-test('has no secret in it, in no form, and no hash of one', () => {
+test('the export has no secret and no hash of one', () => {
   const text = Buffer.from(whole.text);
   expect(Object.keys(secrets)).toHaveLength(13);
   for (const [what, secret] of Object.entries(secrets)) {
@@ -137,15 +137,15 @@ test('has no secret in it, in no form, and no hash of one', () => {
   expect(/[A-Za-z0-9_+/-]{40,}/.test(randomBytes(32).toString('base64url'))).toBe(true);
 });
 
-test('is an event of the account, written before the first byte goes out', async () => {
+test('the event of an export is written before the first byte is sent', async () => {
   const [event] = await service.log('&eventType=ACCOUNT_EXPORTED');
   const { id } = (await service.admin('GET', '/api/me')).json;
   expect(event).toMatchObject({ outcome: 'success', userId: id });
   expect(JSON.stringify(await service.log())).toContain('ACCOUNT_EXPORTED');
 });
 
-describe('is for admins who ask for it themselves', () => {
-  test('not for a page of another site, whose link the browser followed with the cookie', async () => {
+describe('who may export an account', () => {
+  test('a link on another site cannot start an export with the cookie', async () => {
     const own = clientOf(service.running.url, { cookie: `svault=${secrets['session']}` });
     const before = (await service.log('&eventType=ACCOUNT_EXPORTED')).length;
     // More often than an account may be exported, and none of it counts.
@@ -158,7 +158,7 @@ describe('is for admins who ask for it themselves', () => {
     expect(wanted.status).toBe(200);
   });
 
-  test('while the vault is locked too: it changes nothing', async () => {
+  test('an export works while the vault is locked', async () => {
     await service.admin('POST', '/api/vault/lock');
     const answer = await service.admin('GET', EXPORT);
     await service.admin('POST', '/api/vault/unlock');
@@ -166,7 +166,7 @@ describe('is for admins who ask for it themselves', () => {
   });
 });
 
-test('every page of every list is in it, each thing once; and nothing where there is nothing yet', async () => {
+test('the export has every item of every list once, and empty lists for a new account', async () => {
   const large = await startLinkedService();
   try {
     const { admin } = large;

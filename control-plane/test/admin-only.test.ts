@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { type Call, clientOf } from './management-service.ts';
-import { type TestMember, addMember } from './people.ts';
+import { type TestMember, addMember } from './support/members.ts';
 
 /*
  * Contract, "Admin only". Every route is asked by a member and by an admin: what is in the list is for admins, what is not is
@@ -73,7 +73,7 @@ const ask = (call: Call, { method, path }: Route) => {
   return method === 'GET' ? call(method, `${there}?zz=1`) : call(method, there, { body: { zz: 1 } });
 };
 
-test('the routes that a member may not call are those of the contract', async () => {
+test('a member gets FORBIDDEN on the admin routes only', async () => {
   const routes = await signedInRoutes();
   expect(routes.map(({ name }) => name)).toEqual(expect.arrayContaining(ADMIN_ONLY));
   const refused: string[] = [];
@@ -85,14 +85,14 @@ test('the routes that a member may not call are those of the contract', async ()
   expect(refused.sort()).toEqual([...ADMIN_ONLY].sort());
 });
 
-test('an admin may call every one of them', async () => {
+test('an admin may call every route', async () => {
   for (const route of await signedInRoutes()) {
     const { status } = await ask(admin.session, route);
     expect([route.name, status]).toEqual([route.name, 422]);
   }
 });
 
-test("a member's store ticket always carries ifv 0, an admin's may replace", async () => {
+test("a member's store ticket always has ifv 0, an admin's may replace a credential", async () => {
   await service.bind();
   const body = { serviceName: 'github', tokenType: 'PlainText' };
   const made = await member.session('POST', '/api/tokens', { body });
@@ -103,7 +103,7 @@ test("a member's store ticket always carries ifv 0, an admin's may replace", asy
   expect(claimsOf((await again(admin.session)).json.ticket)).not.toHaveProperty('ifv');
 });
 
-test('a member ends no session but their own, and sees no other', async () => {
+test('a member lists and ends their own sessions only', async () => {
   const { items } = (await admin.session('GET', '/api/sessions')).json;
   const other = items.find(({ userId }: { userId: string }) => userId === admin.id);
   const answer = await member.session('DELETE', `/api/sessions/${other.id}`);
@@ -112,7 +112,7 @@ test('a member ends no session but their own, and sees no other', async () => {
   expect(own.map(({ userId }: { userId: string }) => userId)).toEqual([member.id]);
 });
 
-test('the page that binds a webhook is for admins, by form as well', async () => {
+test('the page that binds a webhook rejects members, its form too', async () => {
   const cookieOnly = async (person: TestMember) => {
     const { url } = (await service.admin('POST', `/api/members/${person.id}/link`)).json;
     const token = new URL(url).searchParams.get('token');

@@ -73,13 +73,13 @@ describe('specification, states: Agent', () => {
 });
 
 describe('agent keys', () => {
-  test('reveal shows the key that was made', async () => {
+  test('POST /api/agents/{id}/reveal-key returns the key from creation', async () => {
     const { agent, apiKey } = await create();
     const answer = await service.admin('POST', `/api/agents/${agent.id}/reveal-key`);
     expect([answer.status, answer.json]).toEqual([200, { apiKey }]);
   });
 
-  test('rotate gives another key, and reveal shows that one', async () => {
+  test('rotating a key returns another one, which is revealed from then on', async () => {
     const { agent, apiKey } = await create();
     const rotated = await service.admin('POST', `/api/agents/${agent.id}/rotate-key`);
     expect(rotated.status).toBe(200);
@@ -91,7 +91,7 @@ describe('agent keys', () => {
 });
 
 describe('changing and listing', () => {
-  test('PATCH changes what it names and leaves the rest', async () => {
+  test('PATCH /api/agents/{id} changes the named members only', async () => {
     const thumbprint = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs';
     const { agent } = await create({ name: 'before', description: 'kept', sealingKeyThumbprint: thumbprint });
     const path = `/api/agents/${agent.id}`;
@@ -106,7 +106,7 @@ describe('changing and listing', () => {
     expect(taken.json).not.toHaveProperty('sealingKeyThumbprint');
   });
 
-  test('lists page by page, without deleted agents unless asked for', async () => {
+  test('GET /api/agents lists in pages, with deleted agents only by status=deleted', async () => {
     const own = await startService();
     try {
       const ids: string[] = [];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { AuditEventType } from '../src/core/audit-event.ts';
 import { makeOwnerLink } from './beside-the-service.ts';
-import { cookieBy, registerClient } from './consent-steps.ts';
+import { cookieBy, registerClient } from './support/consent-page.ts';
 import type { LinkedService } from './linked-service.ts';
 import { type Answer, type Call, signInBy } from './management-service.ts';
 import {
@@ -14,8 +14,8 @@ import {
   newAgent as newMcpAgent,
   postOauth,
   sessionIn,
-} from './oauth-steps.ts';
-import { addMember } from './people.ts';
+} from './support/oauth-client.ts';
+import { addMember } from './support/members.ts';
 import { refreshableRecord } from './refreshable-record.ts';
 import type { LoggedEvent, TestAgent } from './service-steps.ts';
 

@@ -10,7 +10,7 @@ import {
   exchange,
   newProof,
   signedInBrowser,
-} from './cli-steps.ts';
+} from './support/cli-client.ts';
 import { BASE_URL, type ManagementService, clientOf, startService } from './management-service.ts';
 
 const MINUTE_MS = 60_000;

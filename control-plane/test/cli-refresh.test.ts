@@ -1,7 +1,7 @@
 import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cliTokens } from '../src/sign-in/cli/sessions.ts';
-import { type CliGrant, bearer, cliSession, refresh } from './cli-steps.ts';
+import { type CliGrant, bearer, cliSession, refresh } from './support/cli-client.ts';
 import { type ManagementService, clientOf, startService } from './management-service.ts';
 
 const SECOND_MS = 1_000;

@@ -10,9 +10,9 @@ import {
   serveOn,
   startService,
 } from './management-service.ts';
-import { registerClient } from './consent-steps.ts';
+import { registerClient } from './support/consent-page.ts';
 import {
-  type OauthWorld,
+  type OauthFixture,
   REDIRECT,
   approve,
   connect,
@@ -20,8 +20,8 @@ import {
   isActive,
   newAgent,
   refresh,
-  refusalIn,
-} from './oauth-steps.ts';
+  errorIn,
+} from './support/oauth-client.ts';
 import { command, program } from './run-program.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -43,7 +43,7 @@ describe('backups', () => {
     const token = new URL(service.running.ownerLink ?? '').searchParams.get('token');
     const signIn = await service.anyone('POST', '/api/login/link', { body: { token } });
     const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-    const world: OauthWorld = { service, cookie, clientId: await registerClient(service, [REDIRECT]) };
+    const world: OauthFixture = { service, cookie, clientId: await registerClient(service, [REDIRECT]) };
     const [client, code] = [await connect(world), await approve(world, await newAgent(world))];
     expect(await isActive(world, client)).toBe(true);
     const file = join(service.place.folder, 'backup.db');
@@ -70,8 +70,8 @@ describe('backups', () => {
     // What the webhook has of it by now may be later, and is not what this says.
     expect(await place.state.value('SELECT delivered_as FROM proxies')).toBeNull();
     expect((await restored.anyone('GET', '/api/me', { headers: { cookie } })).status).toBe(401);
-    const there: OauthWorld = { ...world, service: restored };
-    const refused = [await exchange(there, code), await refresh(there, client)].map(refusalIn);
+    const there: OauthFixture = { ...world, service: restored };
+    const refused = [await exchange(there, code), await refresh(there, client)].map(errorIn);
     expect([await isActive(there, client), ...refused]).toEqual([
       false,
       '400 invalid_grant',

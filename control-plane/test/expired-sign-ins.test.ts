@@ -117,7 +117,7 @@ it('evicts idle sessions of MCP clients after 30 days and of users after 8 hours
   const issued = await issueCode(stores, actor, approval, clock);
   const codeHash = hashKey('code' in issued ? issued.code : '');
   const session = await open();
-  const refresh = ({ refreshToken = '' }: IssuedTokens) =>
+  const refresh = ({ refreshToken }: IssuedTokens) =>
     refreshOauthSession(
       stores,
       { refreshToken, clientId: about.clientId, resource: undefined },

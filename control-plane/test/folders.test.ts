@@ -24,7 +24,7 @@ async function folder(serviceNames: readonly string[]): Promise<{ id: string; pa
 }
 
 describe('folders', () => {
-  test('hold tokens of the account, each once, by name', async () => {
+  test('a folder holds tokens of the account, each once, by name', async () => {
     const made = await create({ name: 'Build bots', serviceNames: ['npm', 'github'] });
     expect([made.status, made.json]).toEqual([
       201,
@@ -41,7 +41,7 @@ describe('folders', () => {
     expect((await create({ name: 'still empty' })).json.serviceNames).toEqual([]);
   });
 
-  test('change by PATCH, whose list takes the former one’s place', async () => {
+  test('PATCH /api/folders/{id} replaces the list of tokens', async () => {
     const { path } = await folder(['github', 'npm']);
     service.clock.advance(1_000);
     const renamed = await call('PATCH', path, { name: 'renamed' });
@@ -52,7 +52,7 @@ describe('folders', () => {
     expect((await call('PATCH', path, { serviceNames: [] })).json.serviceNames).toEqual([]);
   });
 
-  test('show in the view of a token which ones it is in, and forget it when it is deleted', async () => {
+  test('a token shows its folders, and deleting it removes it from them', async () => {
     await token('a-short-lived');
     const [one, two] = [await folder(['a-short-lived', 'npm']), await folder(['a-short-lived'])];
     const folderIds = [one.id, two.id].toSorted();
@@ -74,7 +74,7 @@ describe('folders', () => {
     expect((await call('GET', '/api/tokens/a-short-lived')).json.folderIds).toEqual([]);
   });
 
-  test('leave their tokens when they are deleted', async () => {
+  test('deleting a folder keeps its tokens', async () => {
     const { id, path } = await folder(['github']);
     expect((await call('DELETE', path)).status).toBe(204);
     for (const method of ['GET', 'DELETE']) expect((await call(method, path)).status).toBe(404);
@@ -83,7 +83,7 @@ describe('folders', () => {
     expect(json.folderIds).not.toContain(id);
   });
 
-  test('are listed oldest first, in pages', async () => {
+  test('GET /api/folders lists oldest first, in pages', async () => {
     const made: string[] = [];
     for (let count = 0; count < 5; count++) {
       service.clock.advance(1_000);
@@ -148,7 +148,7 @@ describe('grants from a folder', () => {
       id: string;
     }[];
 
-  test('one for each token that is in it now, all of the same terms', async () => {
+  test('granting a folder creates a grant of the same terms for each of its tokens', async () => {
     const { id } = await folder(['github', 'npm']);
     const answer = await grant({ folderId: id, expiresInSeconds: 3_600, refreshPolicy: 'auto' });
     expect(answer.status).toBe(201);
@@ -168,7 +168,7 @@ describe('grants from a folder', () => {
     expect(await grants()).toEqual(answer.json.grants);
   });
 
-  test('show their folder to the agent, and outlive it', async () => {
+  test('a grant from a folder names the folder and outlives it', async () => {
     const { id, path } = await folder(['github']);
     const { apiKey } = (await call('POST', `/api/agents/${agent}/rotate-key`)).json;
     await grant({ folderId: id });
@@ -182,7 +182,7 @@ describe('grants from a folder', () => {
     expect(await grants()).toMatchObject([{ serviceName: 'github', sourceGroupId: id }]);
   });
 
-  test('leave live grants as they are and name them; expired ones make way', async () => {
+  test('granting a folder skips live grants, names them, and replaces expired ones', async () => {
     await grant({ serviceName: 'gitlab', expiresInSeconds: 3_600 });
     service.clock.advance(3_600_000);
     await grant({ serviceName: 'github' });
@@ -213,7 +213,7 @@ describe('grants from a folder', () => {
     expect([again.status, again.json]).toEqual([201, { grants: [], skipped: names }]);
   });
 
-  test('are not made for tokens that come into it later, nor taken away with those that leave', async () => {
+  test('a folder that changes later adds and removes no grants', async () => {
     const { id, path } = await folder(['github']);
     await grant({ folderId: id });
     await call('PATCH', path, { serviceNames: ['npm'] });
@@ -243,7 +243,7 @@ describe('grants from a folder', () => {
     },
   );
 
-  test('never outlive a token, nor come from a folder, that is deleted at the same time', async () => {
+  test('a folder or token deleted concurrently leaves no grant', async () => {
     for (let round = 0; round < 3; round++) {
       const name = `raced-${round}`;
       await token(name);
@@ -268,7 +268,7 @@ describe('grants from a folder', () => {
     expect((await call('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
   });
 
-  test('are all there or none: of 500, where one more is made at the same time', async () => {
+  test('granting a folder of 500 tokens creates all grants or none, while another one is created', async () => {
     const many = Array.from({ length: 500 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
     await addTokens(service, many);
     const { id } = await folder(many);

@@ -2,10 +2,10 @@ import { newKey } from '@svault/shared';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { authorizationPath, formOf, postForm } from './consent-steps.ts';
+import { authorizationPath, formOf, postForm } from './support/consent-page.ts';
 import { type Answer, type Call, clientOf } from './management-service.ts';
 import { ERAS, MCP, type McpClient, mcpClientOf } from './mcp-steps.ts';
-import { REDIRECT, introspect, postOauth, refresh, refusalIn } from './oauth-steps.ts';
+import { REDIRECT, introspect, postOauth, refresh, errorIn } from './support/oauth-client.ts';
 import { CREDENTIALS, type PairAgent, agentOn, storeOn, take } from './pair-agents.ts';
 import { PAIR_BASE_URL, type PairSession, approveOn, exchangeOn, sessionOn } from './pair-sessions.ts';
 import { type StoredState, storedState } from './stored-state.ts';
@@ -40,7 +40,7 @@ const connected = async (
 };
 const isOver = async (session: PairSession): Promise<void> => {
   expect((await whoami(session.accessToken)).status).toBe(401);
-  expect(refusalIn(await refresh({ service: { anyone } }, session))).toBe('400 invalid_grant');
+  expect(errorIn(await refresh({ service: { anyone } }, session))).toBe('400 invalid_grant');
   expect((await introspect({ service: { anyone } }, session.accessToken)).json).toEqual({ active: false });
 };
 
@@ -227,7 +227,7 @@ test('21: the session of a suspended or deleted agent, or of one with MCP off, i
       const { status, json } = await whoami(token);
       expect([status, json.code]).toEqual([403, code]);
     }
-    expect(refusalIn(await refresh({ service: { anyone } }, session))).toBe('400 invalid_grant');
+    expect(errorIn(await refresh({ service: { anyone } }, session))).toBe('400 invalid_grant');
   };
   await change('POST', '/suspend');
   await refused('AGENT_INACTIVE');
@@ -245,7 +245,7 @@ describe('22: a code and a refresh token work once, and end what they gave when 
   test('a code', async () => {
     const { session } = await connected();
     expect((await whoami(session.accessToken)).status).toBe(200);
-    expect(refusalIn(await exchangeOn(anyone, session))).toBe('400 invalid_grant');
+    expect(errorIn(await exchangeOn(anyone, session))).toBe('400 invalid_grant');
     await isOver(session);
   });
 
@@ -253,7 +253,7 @@ describe('22: a code and a refresh token work once, and end what they gave when 
     const { session } = await connected();
     const next = (await refresh({ service: { anyone } }, session)).json;
     pair.clock.advance(11_000);
-    expect(refusalIn(await refresh({ service: { anyone } }, session))).toBe('400 invalid_grant');
+    expect(errorIn(await refresh({ service: { anyone } }, session))).toBe('400 invalid_grant');
     await isOver({ ...session, accessToken: next.access_token, refreshToken: next.refresh_token });
   });
 
@@ -261,8 +261,8 @@ describe('22: a code and a refresh token work once, and end what they gave when 
     const agent = await agentOn(pair);
     for (const codeVerifier of ['', 'A'.repeat(43)]) {
       const approved = await approveOn(pair, agent.id, { switchMcpOn: true });
-      expect(refusalIn(await exchangeOn(anyone, { ...approved, codeVerifier }))).toBe('400 invalid_grant');
-      expect(refusalIn(await exchangeOn(anyone, approved))).toBe('400 invalid_grant');
+      expect(errorIn(await exchangeOn(anyone, { ...approved, codeVerifier }))).toBe('400 invalid_grant');
+      expect(errorIn(await exchangeOn(anyone, approved))).toBe('400 invalid_grant');
     }
   });
 });

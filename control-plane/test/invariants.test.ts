@@ -261,7 +261,9 @@ describe('5: owner links and binding codes expire, and work once', () => {
   afterAll(() => pair.close());
 
   const offer = async () =>
-    parseRegistrationLink(await registrationLinkByPage(pair.bypassingRecorder(pair.webhookUrl), pair.setupToken));
+    parseRegistrationLink(
+      await registrationLinkByPage(pair.bypassingRecorder(pair.webhookUrl), pair.setupToken),
+    );
   const bindBy = async (body: object) =>
     clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` })(
       'POST',

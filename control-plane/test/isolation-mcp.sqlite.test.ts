@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Account, CANARY, type TwoAccounts, twoAccounts } from './isolation/accounts.ts';
 import { type Answer, clientOf } from './management-service.ts';
 import { ERAS, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
-import { type ClientSession, WIDE_LIMITS, isActive, postOauth, refresh, refusalIn } from './oauth-steps.ts';
+import {
+  type ClientSession,
+  WIDE_LIMITS,
+  isActive,
+  postOauth,
+  refresh,
+  errorIn,
+} from './support/oauth-client.ts';
 import { CREDENTIALS } from './service-steps.ts';
 
 /*
@@ -206,7 +213,7 @@ describe('at OAuth’s endpoints', () => {
       { service },
       { refreshToken: victim.refreshToken, clientId: attacker.clientId },
     );
-    expect(refusalIn(tried)).toBe('400 invalid_grant');
+    expect(errorIn(tried)).toBe('400 invalid_grant');
     expectNothingOfTheirs(tried);
     expect([await newest(owner), await newest(stranger)]).toEqual(before);
     for (const session of [victim, attacker]) expect(await isActive({ service }, session)).toBe(true);

@@ -4,7 +4,7 @@ import { type Operation, operationsIn, requestOf } from './isolation/document.ts
 import { type Heard, type Questions, interviewer, outside } from './isolation/interview.ts';
 import { PROBES, type Probe } from './isolation/probes.ts';
 import type { Answer, Call } from './management-service.ts';
-import { WIDE_LIMITS } from './oauth-steps.ts';
+import { WIDE_LIMITS } from './support/oauth-client.ts';
 import { stepsOn } from './service-steps.ts';
 
 /*

@@ -1,9 +1,17 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bearer, beginLogin, cliSession, codeIn, decide, exchange, signedInBrowser } from './cli-steps.ts';
+import {
+  bearer,
+  beginLogin,
+  cliSession,
+  codeIn,
+  decide,
+  exchange,
+  signedInBrowser,
+} from './support/cli-client.ts';
 import { BASE_URL, type Call, type ManagementService, clientOf, startService } from './management-service.ts';
-import { addMember } from './people.ts';
+import { addMember } from './support/members.ts';
 
 /*
  * A request may be let in and take its time with its body: half a minute, by a sender who means to. Whatever is taken from
@@ -75,13 +83,13 @@ const people = async () =>
     ({ email }: { email: string }) => email,
   );
 
-describe('a change under way', () => {
-  test('goes on where nothing happens', async () => {
+describe('a management request in flight', () => {
+  test('a slow request succeeds where nothing changes', async () => {
     const { headers } = await adminWithEverything();
     for (const by of headers) expect(await (await changeUnderWay(by, NEW_AGENT)).finish()).toBe(201);
   });
 
-  test('ends with its sender, by whatever it was signed in', async () => {
+  test('a request is denied once its sender is removed, however they authenticated', async () => {
     const { id, headers } = await adminWithEverything();
     const changes = await Promise.all(headers.map((by) => changeUnderWay(by, NEW_MEMBER)));
     await service.admin('DELETE', `/api/members/${id}`);
@@ -89,7 +97,7 @@ describe('a change under way', () => {
     expect(await people()).not.toContain('back-door@example.org');
   });
 
-  test('is refused once its sender is no admin any more, where only admins may do it and where members may', async () => {
+  test('a request is denied once its sender is no admin any more, on admin and member routes', async () => {
     const { id, headers } = await adminWithEverything();
     const [cookie, key, token] = headers;
     const changes = await Promise.all([
@@ -105,7 +113,7 @@ describe('a change under way', () => {
     expect(await people()).not.toContain('back-door@example.org');
   });
 
-  test('ends with the session or the key that it was signed in by', async () => {
+  test('a request is denied once its session or key has ended', async () => {
     const { id, adminKeyId, headers } = await adminWithEverything();
     const changes = await Promise.all(headers.map((by) => changeUnderWay(by, NEW_AGENT)));
     const { items } = (await service.admin('GET', '/api/sessions?limit=100')).json;
@@ -115,7 +123,7 @@ describe('a change under way', () => {
     for (const change of changes) expect(await change.finish()).toBe(401);
   });
 
-  test('binding by page too', async () => {
+  test('binding by the page is denied once the session has ended', async () => {
     const { id, headers } = await adminWithEverything();
     const form = new URLSearchParams({
       code: 'e5e9fa1b-a31e-4c5d-9f5e-2a3b4c5d6e7f',
@@ -134,7 +142,7 @@ describe('a change under way', () => {
   });
 });
 
-test('a new password takes along the command lines that were allowed and have not come yet', async () => {
+test('a new password voids approved CLI logins that wait for their client', async () => {
   const { id } = await addMember(service, 'member');
   const { url } = (await service.admin('POST', `/api/members/${id}/link`)).json;
   const { browser, id: otherId } = await signedInBrowser(service);
@@ -154,7 +162,7 @@ test('a new password takes along the command lines that were allowed and have no
   expect((await exchange(service, { code: othersCode, codeVerifier: others.codeVerifier })).status).toBe(200);
 });
 
-test('a session that signs itself out twice at once is out', async () => {
+test('a session that signs out twice concurrently is ended', async () => {
   const { accessToken } = await cliSession(service);
   const call = bearer(service, accessToken);
   const answers = await Promise.all([call('POST', '/api/logout'), call('POST', '/api/logout')]);

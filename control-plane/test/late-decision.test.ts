@@ -79,12 +79,12 @@ async function allow(): Promise<Response> {
   });
 }
 
-test('a session that goes on allows a command line', async () => {
+test('a live session approves a CLI login', async () => {
   before = () => Promise.resolve();
   expect((await allow()).headers.get('location')).toContain(`${REDIRECT}?code=`);
 });
 
-test('one that was ended in between allows none', async () => {
+test('a session that ended in between approves no CLI login', async () => {
   before = () => database.stores.sessions.removeOfUser(owner.id, { kinds: ['console'], but: undefined });
   const answer = await allow();
   expect([answer.status, answer.headers.get('location')]).toEqual([401, null]);

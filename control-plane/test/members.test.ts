@@ -8,7 +8,7 @@ import {
   serveOn,
   signInBy,
 } from './management-service.ts';
-import { addMember } from './people.ts';
+import { addMember } from './support/members.ts';
 
 /** Two accounts on one service: the stranger owns the other. */
 let service: ManagementService;
@@ -31,8 +31,8 @@ const lastEvents = async (count: number) =>
   (await service.admin('GET', `/api/audit?limit=${count}`)).json.items;
 const statusOf = async (call: Call, path = '/api/me') => (await call('GET', path)).status;
 
-describe('adding a member', () => {
-  test('gives the member and a link that signs them in once, within a day', async () => {
+describe('POST /api/members', () => {
+  test('adding a member returns a link that signs them in once, within a day', async () => {
     const body = { email: 'New.Person@Example.org', role: 'member' };
     const { status, json } = await service.admin('POST', '/api/members', { body });
     expect(status).toBe(201);
@@ -56,7 +56,7 @@ describe('adding a member', () => {
     expect((await service.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
   });
 
-  test('is in the log, without link and address', async () => {
+  test('the event of a new member has neither the link nor the address', async () => {
     const { id, link } = await addMember(service, 'admin', 'logged@example.org');
     const { text, json } = await service.admin('GET', '/api/audit?eventType=MEMBER_CREATED&limit=1');
     expect(json.items[0]).toMatchObject({ userId: ownerId, detail: { memberId: id, role: 'admin' } });
@@ -64,7 +64,7 @@ describe('adding a member', () => {
     expect(text).not.toContain(new URL(link).searchParams.get('token'));
   });
 
-  test('an address that is taken gets the same answer, whether here or in another account', async () => {
+  test('an address in use gets the same CONFLICT, whichever account uses it', async () => {
     await addMember(service, 'member', 'taken@example.org');
     const add = (email: string) => service.admin('POST', '/api/members', { body: { email, role: 'member' } });
     const here = await add('TAKEN@example.org');
@@ -88,7 +88,7 @@ describe('adding a member', () => {
     expect([answer.status, answer.json.issues[0].path]).toEqual([422, path]);
   });
 
-  test('a new link takes the former one out of use; the owner gets none', async () => {
+  test('a new link voids the previous one, and the owner gets none', async () => {
     const body = { email: 'linked@example.org', role: 'member' };
     const { member, link } = (await service.admin('POST', '/api/members', { body })).json;
     const again = await service.admin('POST', `/api/members/${member.id}/link`);
@@ -102,7 +102,7 @@ describe('adding a member', () => {
   });
 });
 
-test('the list is of the account alone, oldest first, in pages', async () => {
+test('GET /api/members lists the members of the account only, oldest first, in pages', async () => {
   service.clock.advance(1_000);
   const last = await addMember(service, 'member');
   const people: { readonly email: string; readonly createdAt: string }[] = [];
@@ -121,8 +121,8 @@ test('the list is of the account alone, oldest first, in pages', async () => {
   expect((await stranger('GET', '/api/members')).json.items).toHaveLength(1);
 });
 
-describe('another role', () => {
-  test('is in force for the next request of every session, and takes admin keys along', async () => {
+describe('a change of role', () => {
+  test('another role holds from the next request of every session, and revokes admin keys', async () => {
     const { id, session } = await addMember(service, 'admin');
     const { key, adminKey } = (await session('POST', '/api/admin-keys', { body: { name: 'mine' } })).json;
     const program = clientOf(service.running.url, { authorization: `Bearer ${key}` });
@@ -141,7 +141,7 @@ describe('another role', () => {
     expect([await statusOf(session, '/api/members'), await statusOf(program)]).toEqual([200, 401]);
   });
 
-  test('the same one changes and logs nothing', async () => {
+  test('setting the same role changes and logs nothing', async () => {
     const { id } = await addMember(service, 'member');
     const before = await lastEvents(1);
     for (const body of [{}, { role: 'member' }])
@@ -151,7 +151,7 @@ describe('another role', () => {
 });
 
 describe('removing a member', () => {
-  test('ends sessions, links, password and admin keys at once; what they made stays, and their address is free', async () => {
+  test('removing a member ends their sessions, links, password and admin keys at once; what they created stays, and their address is free', async () => {
     const { id, email, session } = await addMember(service, 'admin');
     const newPassword = 'correct horse battery staple';
     await session('POST', '/api/me/password', { body: { newPassword } });
@@ -188,7 +188,7 @@ describe('removing a member', () => {
     ).toBe(401);
   });
 
-  test('somebody who is signing in meanwhile is out all the same', async () => {
+  test('a member who is removed while they sign in gets no session', async () => {
     for (let round = 0; round < 10; round++) {
       const body = { email: `racing-${round}@example.org`, role: 'member' };
       const { member, link } = (await service.admin('POST', '/api/members', { body })).json;
@@ -200,7 +200,7 @@ describe('removing a member', () => {
     }
   });
 
-  test('an admin can remove themselves', async () => {
+  test('an admin can remove themselves from the account', async () => {
     const { id, session } = await addMember(service, 'admin');
     expect((await session('DELETE', `/api/members/${id}`)).status).toBe(204);
     expect(await statusOf(session)).toBe(401);
@@ -208,7 +208,7 @@ describe('removing a member', () => {
 });
 
 describe('the owner', () => {
-  test('stays, and stays an admin, whoever asks: so an account always has one', async () => {
+  test('nobody can remove the owner or change their role, so an account always has an admin', async () => {
     const { session } = await addMember(service, 'admin');
     for (const call of [service.admin, session]) {
       const demoted = await call('PATCH', `/api/members/${ownerId}`, { body: { role: 'member' } });
@@ -220,7 +220,7 @@ describe('the owner', () => {
   });
 });
 
-test("another account's members answer like ids that never existed", async () => {
+test('members of another account get the answer of unknown ids', async () => {
   const { id } = await addMember(service, 'member');
   const calls: [string, string, object?][] = [
     ['PATCH', '', { role: 'admin' }],
@@ -236,7 +236,7 @@ test("another account's members answer like ids that never existed", async () =>
   }
 });
 
-test('a start that names a member as the owner is refused', async () => {
+test('a start whose SV_BOOTSTRAP_EMAIL names a member fails', async () => {
   const place = await makePlace();
   const first = await serveOn(place);
   await addMember(first, 'admin', 'not-an-owner@example.org');

@@ -14,7 +14,7 @@ import { type Canary, formsOfKey, makeCanaries } from './canaries.ts';
 import { databaseBytes, databasePath } from './database-files.ts';
 import { type Call, clientOf } from './management-service.ts';
 import { mcpClientOf } from './mcp-steps.ts';
-import { postOauth } from './oauth-steps.ts';
+import { postOauth } from './support/oauth-client.ts';
 import { type PairSession, sessionOn } from './pair-sessions.ts';
 import { storedState } from './stored-state.ts';
 import { type PairAgent, agentOn, pathFor, putBypassingRecorder, take } from './pair-agents.ts';

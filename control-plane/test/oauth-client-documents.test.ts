@@ -5,9 +5,9 @@ import { ManualClock } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClientDocuments } from '../src/authorization-server/client-metadata-documents.ts';
 import { textOf } from './browser.ts';
-import { newProof } from './cli-steps.ts';
-import { authorizationPath, cookieBy, formOf, postForm } from './consent-steps.ts';
-import { type DocumentHost, sendDocument, startDocumentHost } from './document-host.ts';
+import { newProof } from './support/cli-client.ts';
+import { authorizationPath, cookieBy, formOf, postForm } from './support/consent-page.ts';
+import { type DocumentHost, sendDocument, startDocumentHost } from './support/document-host.ts';
 import { type Answer, type ManagementService, clientOf, startService } from './management-service.ts';
 
 const SECOND_MS = 1_000;

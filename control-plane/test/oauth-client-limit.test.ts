@@ -1,23 +1,24 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { approveBeside, connectBeside } from './oauth-beside.ts';
 import {
   type ClientSession,
-  type OauthWorld,
+  type OauthFixture,
   REDIRECT,
   WIDE_LIMITS,
+  approveDirectly,
+  connectDirectly,
   exchange,
   refresh,
-  refusalIn,
-  startOauthWorld,
-} from './oauth-steps.ts';
+  errorIn,
+  startOauthFixture,
+} from './support/oauth-client.ts';
 
 /* Whose count a request at the token endpoint is, for clients that describe themselves: they have no row of their own. */
 
 const LIMIT = 3;
 
-let world: OauthWorld;
+let world: OauthFixture;
 beforeAll(async () => {
-  world = await startOauthWorld({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: String(LIMIT) });
+  world = await startOauthFixture({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: String(LIMIT) });
 });
 afterAll(() => world.service.stop());
 beforeEach(() => world.service.clock.advance(3_600_000));
@@ -31,11 +32,11 @@ async function useUpStrangers(): Promise<void> {
   expect((await askAsStranger()).slice(0, 3)).toBe('429');
 }
 const askAsStranger = async (clientId = someClient()): Promise<string> =>
-  refusalIn(await refresh(world, { refreshToken: `svsessr_${'A'.repeat(43)}`, clientId }));
+  errorIn(await refresh(world, { refreshToken: `svsessr_${'A'.repeat(43)}`, clientId }));
 
 test('one that refreshes its session has a count of its own', async () => {
   const clientId = someClient();
-  let session: ClientSession = await connectBeside(world, { clientId });
+  let session: ClientSession = await connectDirectly(world, { clientId });
   await useUpStrangers();
   for (let n = 0; n < LIMIT; n++) {
     const { status, json } = await refresh(world, session);
@@ -46,14 +47,14 @@ test('one that refreshes its session has a count of its own', async () => {
 });
 
 test('one that brings its code has, too', async () => {
-  const code = await approveBeside(world, { clientId: someClient() });
+  const code = await approveDirectly(world, { clientId: someClient() });
   await useUpStrangers();
   expect((await exchange(world, code)).status).toBe(200);
 });
 
 test("one that shows another's code or refresh token has none, and uses nothing up", async () => {
-  const session = await connectBeside(world, { clientId: someClient() });
-  const code = await approveBeside(world, { clientId: someClient() });
+  const session = await connectDirectly(world, { clientId: someClient() });
+  const code = await approveDirectly(world, { clientId: someClient() });
   await useUpStrangers();
   const [stolen, guessed] = [
     await refresh(world, { ...session, clientId: someClient() }),

@@ -1,8 +1,8 @@
 import { newId } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { textOf } from './browser.ts';
-import { newProof } from './cli-steps.ts';
-import { authorizationPath, formOf, postForm, registerClient } from './consent-steps.ts';
+import { newProof } from './support/cli-client.ts';
+import { authorizationPath, formOf, postForm, registerClient } from './support/consent-page.ts';
 import { type TwoAccounts, twoAccounts } from './isolation/accounts.ts';
 import { type Answer, clientOf } from './management-service.ts';
 

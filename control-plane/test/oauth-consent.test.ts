@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestBrowser, browserOn, fieldsOf, textOf } from './browser.ts';
-import { newProof } from './cli-steps.ts';
+import { newProof } from './support/cli-client.ts';
 import {
   AUTHORIZE,
   type RequestParameters,
@@ -10,7 +10,7 @@ import {
   formOf,
   postForm,
   registerClient,
-} from './consent-steps.ts';
+} from './support/consent-page.ts';
 import {
   BASE_URL,
   type Answer,
@@ -18,7 +18,7 @@ import {
   clientOf,
   startService,
 } from './management-service.ts';
-import { addMember } from './people.ts';
+import { addMember } from './support/members.ts';
 
 const REDIRECT = 'https://app.example/callback?tenant=7';
 const LOOPBACK = 'http://127.0.0.1:49152/callback';

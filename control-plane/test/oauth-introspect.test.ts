@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BASE_URL, type Call } from './management-service.ts';
-import { connectBeside } from './oauth-beside.ts';
 import {
   AUDIENCE,
   type ClientSession,
-  type OauthWorld,
+  type OauthFixture,
   callTool,
   connect,
+  connectDirectly,
   introspect,
   isActive,
   postOauth,
   refresh,
-  refusalIn,
+  errorIn,
   sessionIn,
-  startOauthWorld,
-} from './oauth-steps.ts';
+  startOauthFixture,
+} from './support/oauth-client.ts';
 
 const INTROSPECT = '/api/mcp-oauth/introspect';
 const MINUTE_MS = 60_000;
 const INACTIVE = '{"active":false}';
 
-let world: OauthWorld;
+let world: OauthFixture;
 beforeAll(async () => {
-  world = await startOauthWorld();
+  world = await startOauthFixture();
 });
 afterAll(() => world.service.stop());
 
@@ -76,7 +76,7 @@ describe('a live access token', () => {
       await world.service.anyone('POST', `${INTROSPECT}?token=${token}`),
       await world.service.anyone('POST', INTROSPECT, { body: { token } }),
     ])
-      expect(refusalIn(answer)).toBe('400 invalid_request');
+      expect(errorIn(answer)).toBe('400 invalid_request');
   });
 
   test('may be read by no page of another origin', async () => {
@@ -136,7 +136,7 @@ describe('anything else is not active, and nothing more is said', () => {
 describe('a token of another audience', () => {
   const UPSTREAM = 'https://upstream.example/mcp';
   const ofUpstream = (): Promise<ClientSession> =>
-    connectBeside(world, { clientId: world.clientId, audience: UPSTREAM });
+    connectDirectly(world, { clientId: world.clientId, audience: UPSTREAM });
 
   test('says for whom it is', async () => {
     const session = await ofUpstream();
@@ -148,7 +148,7 @@ describe('a token of another audience', () => {
 
   test('is refreshed for that audience only', async () => {
     const session = await ofUpstream();
-    expect(refusalIn(await refresh(world, session, { resource: AUDIENCE }))).toBe('400 invalid_target');
+    expect(errorIn(await refresh(world, session, { resource: AUDIENCE }))).toBe('400 invalid_target');
     const next = await refreshed(session);
     expect((await introspect(world, next.accessToken)).json.aud).toBe(UPSTREAM);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ManagementService, serveOn } from './management-service.ts';
 import {
   type ClientSession,
-  type OauthWorld,
+  type OauthFixture,
   approve,
   callTool,
   connect,
@@ -11,17 +11,17 @@ import {
   newAgent,
   postOauth,
   refresh,
-  refusalIn,
+  errorIn,
   sessionIn,
-  startOauthWorld,
-} from './oauth-steps.ts';
+  startOauthFixture,
+} from './support/oauth-client.ts';
 
 /* MCP clients' sessions with two services over one database: each step may go to either, and an end holds at both. */
 
-let one: OauthWorld;
-let other: OauthWorld;
+let one: OauthFixture;
+let other: OauthFixture;
 beforeAll(async () => {
-  one = await startOauthWorld();
+  one = await startOauthFixture();
   const service: ManagementService = await serveOn(one.service.place, one.service.clock);
   other = { ...one, service };
 });
@@ -30,7 +30,7 @@ afterAll(async () => {
   await one?.service.stop();
 });
 
-const both = <T>(count: number, ask: (world: OauthWorld) => Promise<T>): Promise<T[]> =>
+const both = <T>(count: number, ask: (world: OauthFixture) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => ask(n % 2 ? one : other)));
 const statusesOf = (session: ClientSession): Promise<number[]> =>
   both(6, async (world) => (await callTool(world, session)).status);
@@ -53,8 +53,8 @@ test('a refresh raced at both gives one pair to all of ten, and ends the session
   expect(await statusesOf(pairs[0]!)).toEqual([200, 200, 200, 200, 200, 200]);
   one.service.clock.advance(10_001);
   const late = await both(10, (world) => refresh(world, session));
-  expect(new Set(late.map(refusalIn))).toEqual(new Set(['400 invalid_grant']));
-  expect(refusalIn(await refresh(other, pairs[0]!))).toBe('400 invalid_grant');
+  expect(new Set(late.map(errorIn))).toEqual(new Set(['400 invalid_grant']));
+  expect(errorIn(await refresh(other, pairs[0]!))).toBe('400 invalid_grant');
   expect(await statusesOf(pairs[0]!)).toEqual([401, 401, 401, 401, 401, 401]);
 });
 
@@ -65,7 +65,7 @@ test('a session revoked at one is over at both, from the answer on', async () =>
   await postOauth(one.service, 'revoke', { token: session.accessToken });
   expect(await statusesOf(session)).toEqual([401, 401, 401, 401, 401, 401]);
   for (const { status } of await before) expect([200, 401]).toContain(status);
-  expect([await isActive(other, session), refusalIn(await refresh(other, session))]).toEqual([
+  expect([await isActive(other, session), errorIn(await refresh(other, session))]).toEqual([
     false,
     '400 invalid_grant',
   ]);
@@ -79,7 +79,7 @@ test('revoked at one while it is refreshed at the other, nothing of it is left a
   ]);
   for (const { json } of answers.filter(({ status }) => status === 200))
     expect(await isActive(one, { accessToken: json.access_token as string })).toBe(false);
-  expect(refusalIn(await refresh(one, session))).toBe('400 invalid_grant');
+  expect(errorIn(await refresh(one, session))).toBe('400 invalid_grant');
 });
 
 test('an agent suspended at one gets no tokens at the other', async () => {
@@ -87,8 +87,8 @@ test('an agent suspended at one gets no tokens at the other', async () => {
   const code = await approve(one, session.agentId);
   await one.service.admin('POST', `/api/agents/${session.agentId}/suspend`);
   expect([
-    refusalIn(await refresh(other, session)),
-    refusalIn(await exchange(other, code)),
+    errorIn(await refresh(other, session)),
+    errorIn(await exchange(other, code)),
     await isActive(other, session),
     (await callTool(other, session)).status,
   ]).toEqual(['400 invalid_grant', '400 invalid_grant', false, 403]);

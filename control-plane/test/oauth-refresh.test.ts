@@ -1,12 +1,12 @@
 import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { oauthTokens } from '../src/authorization-server/oauth-session.ts';
-import { registerClient } from './consent-steps.ts';
+import { registerClient } from './support/consent-page.ts';
 import type { Call } from './management-service.ts';
 import {
   AUDIENCE,
   type ClientSession,
-  type OauthWorld,
+  type OauthFixture,
   REDIRECT,
   connect,
   eventTypesOf,
@@ -14,20 +14,20 @@ import {
   introspect,
   isActive,
   refresh,
-  refusalIn,
+  errorIn,
   sessionIn,
   signInAgain,
   signedInMember,
-  startOauthWorld,
-} from './oauth-steps.ts';
+  startOauthFixture,
+} from './support/oauth-client.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-let world: OauthWorld;
+let world: OauthFixture;
 beforeAll(async () => {
-  world = await startOauthWorld();
+  world = await startOauthFixture();
 });
 afterAll(() => world.service.stop());
 
@@ -72,7 +72,7 @@ describe('a refresh', () => {
   test('may name the resource and a scope; a foreign resource is refused, and rotates nothing', async () => {
     const session = await connect(world);
     for (const resource of ['https://elsewhere.example', `${AUDIENCE}/more`])
-      expect(refusalIn(await refresh(world, session, { resource }))).toBe('400 invalid_target');
+      expect(errorIn(await refresh(world, session, { resource }))).toBe('400 invalid_target');
     const answer = await refresh(world, session, { resource: AUDIENCE, scope: 'everything' });
     expect([answer.status, answer.json.scope]).toEqual([200, 'mcp']);
   });
@@ -81,7 +81,7 @@ describe('a refresh', () => {
     const session = await connect(world);
     const clientId = await registerClient(world.service, [REDIRECT]);
     for (const other of [clientId, 'https://client.example/metadata.json'])
-      expect(refusalIn(await refresh(world, session, { client_id: other }))).toBe('400 invalid_grant');
+      expect(errorIn(await refresh(world, session, { client_id: other }))).toBe('400 invalid_grant');
     expect(await mayRefresh(session)).toBe(true);
   });
 
@@ -102,7 +102,7 @@ describe('a session', () => {
     world.service.clock.advance(DAY_MS - 1);
     const third = await refreshed(second);
     world.service.clock.advance(1);
-    expect([refusalIn(await refresh(world, idle)), await mayRefresh(third)]).toEqual([
+    expect([errorIn(await refresh(world, idle)), await mayRefresh(third)]).toEqual([
       '400 invalid_grant',
       true,
     ]);
@@ -157,7 +157,7 @@ describe('a refresh token that was used', () => {
     const next = await refreshed(session);
     world.service.clock.advance(10 * SECOND_MS + 1);
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(world, session)));
-    expect(new Set(answers.map(refusalIn))).toEqual(new Set(['400 invalid_grant']));
+    expect(new Set(answers.map(errorIn))).toEqual(new Set(['400 invalid_grant']));
     expect([await isActive(world, session), await isActive(world, next), await mayRefresh(next)]).toEqual([
       false,
       false,
@@ -177,7 +177,7 @@ describe('a refresh token that was used', () => {
   test('ends it at once where it is not the last one', async () => {
     const first = await connect(world);
     const third = await refreshed(await refreshed(first));
-    expect(refusalIn(await refresh(world, first))).toBe('400 invalid_grant');
+    expect(errorIn(await refresh(world, first))).toBe('400 invalid_grant');
     expect([await isActive(world, third), await mayRefresh(third)]).toEqual([false, false]);
   });
 
@@ -195,7 +195,7 @@ describe('a refresh token that was used', () => {
     const session = await connect(world);
     await refreshed(session);
     world.service.clock.jump(-MINUTE_MS);
-    expect(refusalIn(await refresh(world, session))).toBe('400 invalid_grant');
+    expect(errorIn(await refresh(world, session))).toBe('400 invalid_grant');
     world.service.clock.jump(MINUTE_MS);
   });
 
@@ -232,7 +232,7 @@ describe('what is no refresh token', () => {
       refreshToken.replace('svsessr', 'svclir'),
       world.service.place.adminKey,
     ])
-      expect([wrong, refusalIn(await refresh(world, { ...session, refreshToken: wrong }))]).toEqual([
+      expect([wrong, errorIn(await refresh(world, { ...session, refreshToken: wrong }))]).toEqual([
         wrong,
         '400 invalid_grant',
       ]);
@@ -255,7 +255,7 @@ describe('what changed since the consent', () => {
     const session = await connect(world);
     await admin('POST', `/api/agents/${session.agentId}/suspend`);
     world.service.clock.advance(MINUTE_MS);
-    expect([refusalIn(await refresh(world, session)), refusalIn(await refresh(world, session))]).toEqual([
+    expect([errorIn(await refresh(world, session)), errorIn(await refresh(world, session))]).toEqual([
       '400 invalid_grant',
       '400 invalid_grant',
     ]);
@@ -279,14 +279,14 @@ describe('what changed since the consent', () => {
     const session = await connect(world);
     await refreshed(session);
     await admin('POST', `/api/agents/${session.agentId}/suspend`);
-    expect(refusalIn(await refresh(world, session))).toBe('400 invalid_grant');
+    expect(errorIn(await refresh(world, session))).toBe('400 invalid_grant');
   });
 
   test('an agent with MCP off gets nothing until it is on again', async () => {
     const session = await connect(world);
     const path = `/api/agents/${session.agentId}`;
     await admin('PATCH', path, { body: { mcpEnabled: false } });
-    expect(refusalIn(await refresh(world, session))).toBe('400 invalid_grant');
+    expect(errorIn(await refresh(world, session))).toBe('400 invalid_grant');
     await admin('PATCH', path, { body: { mcpEnabled: true } });
     expect(await mayRefresh(session)).toBe(true);
   });

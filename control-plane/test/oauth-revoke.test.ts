@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Call, clientOf } from './management-service.ts';
 import {
   type ClientSession,
-  type OauthWorld,
+  type OauthFixture,
   approve,
   callTool,
   connect,
@@ -12,18 +12,18 @@ import {
   newAgent,
   postOauth,
   refresh,
-  refusalIn,
+  errorIn,
   sessionIn,
   signInAgain,
   signedInMember,
-  startOauthWorld,
-} from './oauth-steps.ts';
+  startOauthFixture,
+} from './support/oauth-client.ts';
 
 const REVOKE = '/api/mcp-oauth/revoke';
 
-let world: OauthWorld;
+let world: OauthFixture;
 beforeAll(async () => {
-  world = await startOauthWorld();
+  world = await startOauthFixture();
 });
 afterAll(() => world.service.stop());
 
@@ -31,7 +31,7 @@ const admin: Call = (method, path, options) => world.service.admin(method, path,
 const revoke = (token: string, more: Record<string, string> = {}) =>
   postOauth(world.service, 'revoke', { token, ...more });
 const isOver = async (session: ClientSession): Promise<boolean> =>
-  !(await isActive(world, session)) && refusalIn(await refresh(world, session)) === '400 invalid_grant';
+  !(await isActive(world, session)) && errorIn(await refresh(world, session)) === '400 invalid_grant';
 const refreshed = async (session: ClientSession): Promise<ClientSession> =>
   sessionIn(await refresh(world, session), session);
 
@@ -201,7 +201,7 @@ describe('a request to the revocation endpoint', () => {
       await anyone('POST', `${REVOKE}?token=${token}`),
       await anyone('POST', REVOKE, { body: { token } }),
     ])
-      expect(refusalIn(answer)).toBe('400 invalid_request');
+      expect(errorIn(answer)).toBe('400 invalid_request');
     expect(await isActive(world, { ...session, accessToken: token })).toBe(true);
   });
 
@@ -277,7 +277,7 @@ describe('with who approved it', () => {
     expect([await isOver(one), await isOver(other), await isOver(ofOwner)]).toEqual([true, true, false]);
     const codes = 'SELECT count(*) FROM oauth_codes WHERE user_id = ?';
     expect(await world.service.place.state.value(codes, id)).toBe(0);
-    expect(refusalIn(await exchange(world, waiting))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, waiting))).toBe('400 invalid_grant');
     for (const { agentId } of [one, other]) {
       const ended = (await eventsOf(world, agentId)).filter(
         ({ eventType }) => eventType === 'OAUTH_SESSION_REVOKED',

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newProof } from './cli-steps.ts';
-import { registerClient } from './consent-steps.ts';
+import { newProof } from './support/cli-client.ts';
+import { registerClient } from './support/consent-page.ts';
 import { BASE_URL, type Call } from './management-service.ts';
 import {
   AUDIENCE,
-  type OauthWorld,
+  type OauthFixture,
   REDIRECT,
   WIDE_LIMITS,
   approve,
@@ -17,17 +17,17 @@ import {
   newAgent,
   postOauth,
   refresh,
-  refusalIn,
+  errorIn,
   sessionIn,
   signInAgain,
-  startOauthWorld,
-} from './oauth-steps.ts';
+  startOauthFixture,
+} from './support/oauth-client.ts';
 
 const TOKEN = '/api/mcp-oauth/token';
 
-let world: OauthWorld;
+let world: OauthFixture;
 beforeAll(async () => {
-  world = await startOauthWorld();
+  world = await startOauthFixture();
 });
 afterAll(() => world.service.stop());
 
@@ -75,10 +75,10 @@ describe('a code', () => {
     world.service.clock.advance(59_999);
     expect((await exchange(world, timely)).status).toBe(200);
     world.service.clock.advance(1);
-    expect(refusalIn(await exchange(world, late))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, late))).toBe('400 invalid_grant');
     // Tried too late it is gone, also for a clock that is set back.
     world.service.clock.jump(-60_000);
-    expect(refusalIn(await exchange(world, late))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, late))).toBe('400 invalid_grant');
     world.service.clock.jump(60_000);
   });
 });
@@ -88,8 +88,8 @@ describe('a code that comes again', () => {
     const code = await approved();
     const session = sessionIn(await exchange(world, code), code);
     expect(await isActive(world, session)).toBe(true);
-    expect(refusalIn(await exchange(world, code))).toBe('400 invalid_grant');
-    expect([await isActive(world, session), refusalIn(await refresh(world, session))]).toEqual([
+    expect(errorIn(await exchange(world, code))).toBe('400 invalid_grant');
+    expect([await isActive(world, session), errorIn(await refresh(world, session))]).toEqual([
       false,
       '400 invalid_grant',
     ]);
@@ -120,7 +120,7 @@ describe('a code that comes again', () => {
     ]) {
       const code = await approved();
       const session = sessionIn(await exchange(world, code), code);
-      expect(refusalIn(await exchange(world, code, changed))).toBe('400 invalid_grant');
+      expect(errorIn(await exchange(world, code, changed))).toBe('400 invalid_grant');
       expect(await isActive(world, session)).toBe(false);
     }
     const code = await approved();
@@ -168,16 +168,16 @@ describe('a code with something wrong about it', () => {
     ['an encoded redirect_uri', { redirect_uri: REDIRECT.replace('callback', 'c%61llback') }],
   ])('%s: invalid_grant, and the code is used up', async (_what, changed) => {
     const code = await approved();
-    expect(refusalIn(await exchange(world, code, changed))).toBe('400 invalid_grant');
-    expect(refusalIn(await exchange(world, code))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, code, changed))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, code))).toBe('400 invalid_grant');
     expect(await eventTypesOf(world, code.agentId)).not.toContain('OAUTH_SESSION_CREATED');
   });
 
   test("another client's: invalid_grant, used up", async () => {
     const code = await approved();
     const clientId = await registerClient(world.service, [REDIRECT]);
-    expect(refusalIn(await exchange(world, code, { client_id: clientId }))).toBe('400 invalid_grant');
-    expect(refusalIn(await exchange(world, code))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, code, { client_id: clientId }))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, code))).toBe('400 invalid_grant');
   });
 
   test.each([
@@ -192,8 +192,8 @@ describe('a code with something wrong about it', () => {
     'mcp',
   ])('a foreign resource (%s): invalid_target', async (resource) => {
     const code = await approved();
-    expect(refusalIn(await exchange(world, code, { resource }))).toBe('400 invalid_target');
-    expect(refusalIn(await exchange(world, code))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, code, { resource }))).toBe('400 invalid_target');
+    expect(errorIn(await exchange(world, code))).toBe('400 invalid_grant');
   });
 
   test.each([`${AUDIENCE}/`, AUDIENCE.replace('http:', 'HTTP:')])(
@@ -213,7 +213,7 @@ describe('a code with something wrong about it', () => {
   test.each(['x', ' ', 'é', '\u{1f600}', "' OR 1=1 --", 'x'.repeat(10_000)])(
     'what is no code (%j): invalid_grant',
     async (code) => {
-      expect(refusalIn(await exchange(world, { ...(await approved()), code }))).toBe('400 invalid_grant');
+      expect(errorIn(await exchange(world, { ...(await approved()), code }))).toBe('400 invalid_grant');
     },
   );
 });
@@ -230,16 +230,16 @@ describe('a client', () => {
     'null',
   ])('that nobody registered (%s): invalid_client, so that it registers anew; the code stays', async (id) => {
     const code = await approved();
-    expect(refusalIn(await exchange(world, code, { client_id: id }))).toBe('400 invalid_client');
+    expect(errorIn(await exchange(world, code, { client_id: id }))).toBe('400 invalid_client');
     const session = await connect(world);
-    expect(refusalIn(await refresh(world, session, { client_id: id }))).toBe('400 invalid_client');
+    expect(errorIn(await refresh(world, session, { client_id: id }))).toBe('400 invalid_client');
     expect((await exchange(world, code)).status).toBe(200);
     expect((await refresh(world, session)).status).toBe(200);
   });
 
   test('whose id is an address that no code was given to: invalid_grant, and nothing is fetched', async () => {
     const clientId = 'https://127.0.0.1:1/metadata.json';
-    expect(refusalIn(await exchange(world, await approved(), { client_id: clientId }))).toBe(
+    expect(errorIn(await exchange(world, await approved(), { client_id: clientId }))).toBe(
       '400 invalid_grant',
     );
   });
@@ -249,7 +249,7 @@ describe('what changed between the consent and the exchange', () => {
   const refusedAfter = async (change: (agentId: string) => Promise<unknown>): Promise<string> => {
     const code = await approved();
     await change(code.agentId);
-    const refusal = refusalIn(await exchange(world, code));
+    const refusal = errorIn(await exchange(world, code));
     expect(await eventTypesOf(world, code.agentId)).not.toContain('OAUTH_SESSION_CREATED');
     return refusal;
   };
@@ -267,11 +267,11 @@ describe('what changed between the consent and the exchange', () => {
     await admin('POST', '/api/vault/lock');
     const refused = await exchange(world, code);
     await admin('POST', '/api/vault/unlock');
-    expect([refusalIn(refused), refused.json.error_description]).toEqual([
+    expect([errorIn(refused), refused.json.error_description]).toEqual([
       '400 invalid_grant',
       expect.stringContaining('locked'),
     ]);
-    expect(refusalIn(await exchange(world, code))).toBe('400 invalid_grant');
+    expect(errorIn(await exchange(world, code))).toBe('400 invalid_grant');
   });
 });
 
@@ -287,7 +287,7 @@ describe('a request to the token endpoint', () => {
   ])('with %s is refused, and uses up nothing', async (_what, changed, error) => {
     const code = await approved();
     const answer = await exchange(world, code, changed);
-    expect(refusalIn(answer)).toBe(`400 ${error}`);
+    expect(errorIn(answer)).toBe(`400 ${error}`);
     expect(Object.keys(answer.json)).toEqual(['error', 'error_description']);
     // RFC 6749 section 5.2: what a description may consist of.
     expect(answer.json.error_description).toMatch(/^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/);
@@ -298,7 +298,7 @@ describe('a request to the token endpoint', () => {
     const code = await approved();
     const form = new URLSearchParams(exchangeFields(code) as Record<string, string>).toString();
     for (const again of [`code=${code.code}`, 'client_id=x', 'resource=a&resource=b', 'x=1&x=1'])
-      expect(refusalIn(await postOauth(world.service, 'token', `${form}&${again}`))).toBe(
+      expect(errorIn(await postOauth(world.service, 'token', `${form}&${again}`))).toBe(
         '400 invalid_request',
       );
     expect((await postOauth(world.service, 'token', form)).status).toBe(200);
@@ -310,12 +310,10 @@ describe('a request to the token endpoint', () => {
     const query = new URLSearchParams(fields).toString();
     const { anyone } = world.service;
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
-    expect(refusalIn(await anyone('POST', `${TOKEN}?${query}`, { headers: form }))).toBe(
-      '400 invalid_request',
-    );
-    expect(refusalIn(await anyone('POST', TOKEN, { body: fields }))).toBe('400 invalid_request');
-    expect(refusalIn(await anyone('POST', TOKEN))).toBe('400 invalid_request');
-    expect(refusalIn(await postOauth(world.service, 'token', query, { 'content-encoding': 'gzip' }))).toBe(
+    expect(errorIn(await anyone('POST', `${TOKEN}?${query}`, { headers: form }))).toBe('400 invalid_request');
+    expect(errorIn(await anyone('POST', TOKEN, { body: fields }))).toBe('400 invalid_request');
+    expect(errorIn(await anyone('POST', TOKEN))).toBe('400 invalid_request');
+    expect(errorIn(await postOauth(world.service, 'token', query, { 'content-encoding': 'gzip' }))).toBe(
       '400 invalid_request',
     );
     expect((await exchange(world, code)).status).toBe(200);
@@ -328,7 +326,7 @@ describe('a request to the token endpoint', () => {
       { client_id: 'a\0b' },
       { code_verifier: `${code.codeVerifier}\0` },
     ])
-      expect(refusalIn(await exchange(world, code, changed))).toBe('400 invalid_request');
+      expect(errorIn(await exchange(world, code, changed))).toBe('400 invalid_request');
     expect((await exchange(world, code)).status).toBe(200);
   });
 
@@ -347,7 +345,7 @@ describe('a request to the token endpoint', () => {
       for (const endpoint of ['token', 'revoke', 'introspect'] as const) {
         const fields = { ...exchangeFields(code), token: 'svsess_x' };
         const answer = await postOauth(world.service, endpoint, fields, authorization);
-        expect([refusalIn(answer), answer.headers.get('www-authenticate')]).toEqual([
+        expect([errorIn(answer), answer.headers.get('www-authenticate')]).toEqual([
           '401 invalid_client',
           challenge,
         ]);
@@ -358,7 +356,7 @@ describe('a request to the token endpoint', () => {
   );
 
   test('with an Authorization header counts with all else of its address that is no client’s', async () => {
-    const limited = await startOauthWorld({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: '1' });
+    const limited = await startOauthFixture({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: '1' });
     const authorization = { authorization: 'Basic eDp5' };
     const statuses: number[] = [];
     for (let n = 0; n < 2; n += 1)

@@ -7,8 +7,8 @@ import { freePort } from '@svault/compose/free-port';
 import { launchChromium } from '@svault/test-kit/chromium';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newProof } from './cli-steps.ts';
-import { authorizationPath } from './consent-steps.ts';
+import { newProof } from './support/cli-client.ts';
+import { authorizationPath } from './support/consent-page.ts';
 import { type Answer, type ManagementService, clientOf, startService } from './management-service.ts';
 
 const PASSWORD = 'a long enough password';

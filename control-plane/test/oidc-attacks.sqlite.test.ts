@@ -13,7 +13,7 @@ import {
   pathOf,
   privateKey,
   startProvider,
-} from './identity-provider.ts';
+} from './support/identity-provider.ts';
 import { type Answer, type ManagementService, startService } from './management-service.ts';
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SettingsError } from '@svault/server-kit/settings';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { browserOn } from './browser.ts';
-import { CLIENT } from './identity-provider.ts';
+import { CLIENT } from './support/identity-provider.ts';
 import { type ManagementService, makePlace, serveOn } from './management-service.ts';
 
 /** A provider that has nothing but metadata. */

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestBrowser, browserOn } from './browser.ts';
-import { CALLBACK, CLIENT, type TestProvider, beginAt, pathOf, startProvider } from './identity-provider.ts';
+import {
+  CALLBACK,
+  CLIENT,
+  type TestProvider,
+  beginAt,
+  pathOf,
+  startProvider,
+} from './support/identity-provider.ts';
 import { type ManagementService, clientOf, signInBy, startService } from './management-service.ts';
-import { addMemberAt } from './people.ts';
+import { addMemberAt } from './support/members.ts';
 
 let provider: TestProvider;
 let service: ManagementService;

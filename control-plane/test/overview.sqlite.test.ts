@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addEvents } from './beside-the-service.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { serveOn } from './management-service.ts';
-import { addMember } from './people.ts';
+import { addMember } from './support/members.ts';
 
 const HOUR = 3_600_000;
 
@@ -16,7 +16,7 @@ const overview = async () => (await service.admin('GET', '/api/overview')).json;
 const post = (path: string, body: object = {}) => service.admin('POST', path, { body });
 
 describe('the overview', () => {
-  test('of an account with nothing in it', async () => {
+  test('the overview of a new account is empty', async () => {
     expect(await overview()).toEqual({
       vault: { locked: false, lockedAt: null },
       agents: { active: 0, suspended: 0 },
@@ -32,7 +32,7 @@ describe('the overview', () => {
     });
   });
 
-  test('counts what there is, by its state', async () => {
+  test('the overview counts items by state', async () => {
     await service.bind();
     for (const serviceName of ['github', 'npm']) await post('/api/tokens', { serviceName, tokenType: 'JWT' });
     await post('/api/folders', { name: 'ci', serviceNames: ['npm'] });
@@ -68,7 +68,7 @@ describe('the overview', () => {
     expect((await overview()).vault).toEqual({ locked: true, lockedAt: '2026-11-20T14:00:00.000Z' });
   });
 
-  test('counts how requests for credentials were answered in the last 24 hours', async () => {
+  test('the overview counts credential requests of the last 24 hours by outcome', async () => {
     await service.bind();
     const agent = await service.agent('github');
     await agent.get('github');
@@ -91,7 +91,7 @@ describe('the overview', () => {
     expect((await overview()).activity).toMatchObject({ accesses: 3, errors: 1 });
   });
 
-  test('counts a flood by what each of its events stands for, and who is locked out', async () => {
+  test('the overview counts coalesced events by their count, and lists lockouts', async () => {
     const agent = await service.agent();
     for (let times = 0; times < 61; times++) await agent.list();
     for (let times = 0; times < 4; times++) await agent.list();
@@ -106,7 +106,7 @@ describe('the overview', () => {
     expect(activity).toMatchObject({ rateLimited: 5, accesses: 0 });
   });
 
-  test('says how the webhook is doing, and since when the log waits for it', async () => {
+  test('the overview shows whether the webhook is online, and since when events wait for it', async () => {
     await service.bind();
     await expect
       .poll(async () => (await overview()).webhook)
@@ -136,7 +136,7 @@ describe('the set-up guide', () => {
     return json.steps.map(({ state }: { state: string }) => state) as string[];
   };
 
-  test('sees by itself what was done, step by step', async () => {
+  test('the guide marks each step done once it was done', async () => {
     expect(await states()).toEqual(['open', 'open', 'open', 'open', 'open']);
     await service.bind();
     expect(await states()).toEqual(['done', 'open', 'open', 'open', 'open']);
@@ -154,7 +154,7 @@ describe('the set-up guide', () => {
     expect((await states())[4]).toBe('done');
   });
 
-  test('believes what is said of a step that it cannot see, until it sees it', async () => {
+  test('the guide shows the marked state of a step until it sees the step done', async () => {
     const marked = await post('/api/setup/steps/store-credential');
     expect([marked.status, marked.json.steps[1]]).toEqual([200, { step: 'store-credential', state: 'done' }]);
     await post('/api/setup/steps/grant-access', { state: 'dismissed' });
@@ -168,7 +168,7 @@ describe('the set-up guide', () => {
     expect(json.complete).toBe(true);
   });
 
-  test('is one for all members of the account, as the overview is; the export is not', async () => {
+  test('members read the guide and the overview, and not the export', async () => {
     const { session } = await addMember(service, 'member');
     expect((await session('GET', '/api/overview')).status).toBe(200);
     expect((await session('GET', '/api/account/export')).json.code).toBe('FORBIDDEN');
@@ -177,7 +177,7 @@ describe('the set-up guide', () => {
     expect((await states(session))[0]).toBe('done');
   });
 
-  test('has no other steps and states, and is closed while the vault is locked, but can be read', async () => {
+  test('an unknown step or state is rejected, and marking is denied while the vault is locked', async () => {
     for (const step of ['unknown', 'Bind-Webhook', 'bind-webhook%2F', '%00']) {
       const answer = await post(`/api/setup/steps/${step}`);
       expect([step, answer.status, answer.json.code]).toEqual([step, 404, 'NOT_FOUND']);

@@ -1,9 +1,9 @@
 import { randomToken } from '@svault/shared';
 import type { TestPair } from '@svault/test-kit/pair';
-import { newProof } from './cli-steps.ts';
-import { allowInBrowser, authorizationPath } from './consent-steps.ts';
+import { newProof } from './support/cli-client.ts';
+import { allowInBrowser, authorizationPath } from './support/consent-page.ts';
 import { type Answer, type Call, clientOf } from './management-service.ts';
-import { REDIRECT, exchangeFields, postOauth } from './oauth-steps.ts';
+import { REDIRECT, exchangeFields, postOauth } from './support/oauth-client.ts';
 
 /** Public address of a pair's service (test-kit). */
 export const PAIR_BASE_URL = 'http://127.0.0.1:1';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { signInBy } from './management-service.ts';
 import { BASE_URL, type ManagementService, clientOf, startService } from './management-service.ts';
-import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from './people.ts';
+import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from './support/members.ts';
 
 const MINUTE_MS = 60_000;
 const PASSWORD = 'correct horse battery staple';

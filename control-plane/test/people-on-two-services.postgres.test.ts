@@ -9,8 +9,8 @@ import {
   decide,
   exchange,
   refresh,
-} from './cli-steps.ts';
-import { CLIENT, type TestProvider, beginAt, pathOf, startProvider } from './identity-provider.ts';
+} from './support/cli-client.ts';
+import { CLIENT, type TestProvider, beginAt, pathOf, startProvider } from './support/identity-provider.ts';
 import {
   BASE_URL,
   type Call,
@@ -19,7 +19,7 @@ import {
   makePlace,
   serveOn,
 } from './management-service.ts';
-import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from './people.ts';
+import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from './support/members.ts';
 
 /* What lets people in, with two services over one database: each step may go to either, and an end holds at both. */
 

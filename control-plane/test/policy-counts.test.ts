@@ -47,7 +47,7 @@ const successesOf = async (agents: readonly PairAgent[]): Promise<number> => {
   return successes;
 };
 
-test('1,000 requests at once against a cap of 100 let exactly 100 through', async () => {
+test('exactly 100 of 1,000 concurrent requests pass a max_usage of 100', async () => {
   const agent = await agentOn(pair, 'github');
   await attach(await make('a hundred', { type: 'max_usage', limit: 100 }), toAgent(agent));
   expect(tally(await atOnce(1_000, [agent]))).toEqual({ ticket: 100, '403 POLICY_DENIED max_usage': 900 });
@@ -55,7 +55,7 @@ test('1,000 requests at once against a cap of 100 let exactly 100 through', asyn
   expect(tally(await atOnce(10, [agent]))).toEqual({ '403 POLICY_DENIED max_usage': 10 });
 });
 
-test("a token's cap is one for all its agents, beside each agent's own", async () => {
+test("a token's max_usage is shared by all agents, in addition to each agent's", async () => {
   await storeOn(pair, 'shared', { tokenType: 'PlainText', value: 'v' });
   const agents = [
     await agentOn(pair, 'shared'),
@@ -73,13 +73,13 @@ test("a token's cap is one for all its agents, beside each agent's own", async (
   expect(await successesOf(agents)).toBe(50);
 });
 
-test('a rate lets exactly its limit through', async () => {
+test('exactly the limit of concurrent requests passes a rate_limit', async () => {
   const agent = await agentOn(pair, 'github');
   await attach(await make('slow', { type: 'rate_limit', limit: 30, windowSeconds: 60 }), toAgent(agent));
   expect(tally(await atOnce(100, [agent]))).toEqual({ ticket: 30, '429 POLICY_DENIED rate_limit': 70 });
 });
 
-test('a denial that was answered as set is followed by no access, while requests are in flight', async () => {
+test('no access follows the answer that attached a denying policy, while requests are in flight', async () => {
   const agent = await agentOn(pair, 'github');
   const policyId = await make('switch', { type: 'manual_approval' });
   await change(policyId, { enabled: false });

@@ -37,7 +37,7 @@ const count = async (path: string): Promise<number> =>
   (await service.admin('GET', `${path}?limit=100`)).json.items.length;
 
 describe('a policy', () => {
-  test('is made, read, changed and deleted, and each leaves its event', async () => {
+  test('a policy is created, read, changed and deleted, each with an event', async () => {
     const answer = await create({ name: 'office', enabled: false, rules: RULES });
     expect(answer.status).toBe(201);
     expect(answer.json).toEqual({
@@ -79,11 +79,11 @@ describe('a policy', () => {
     ]);
   });
 
-  test('is enabled unless it says otherwise', async () => {
+  test('a policy is enabled by default', async () => {
     expect((await create({ name: 'p', rules: [{ type: 'manual_approval' }] })).json.enabled).toBe(true);
   });
 
-  test('lists are cut into pages', async () => {
+  test('GET /api/policies lists in pages', async () => {
     for (let n = 0; n < 3; n++) await made();
     const all = (await service.admin('GET', '/api/policies?limit=100')).json.items as { id: string }[];
     const seen: string[] = [];
@@ -96,7 +96,7 @@ describe('a policy', () => {
     expect(seen).toEqual(all.map(({ id }) => id));
   });
 
-  test('a change of nothing writes no event', async () => {
+  test('an empty PATCH writes no event', async () => {
     const id = await made();
     const before = await count('/api/audit');
     expect((await service.admin('PATCH', `/api/policies/${id}`, { body: {} })).status).toBe(200);
@@ -105,7 +105,7 @@ describe('a policy', () => {
 });
 
 describe('attachments', () => {
-  test('are made, listed and taken away, and each leaves its event at its target', async () => {
+  test('a policy is attached, listed and detached, each with an event of its target', async () => {
     const id = await made();
     expect(await attachments('POST', id, 'agent', agentId)).toMatchObject({
       status: 201,
@@ -133,7 +133,7 @@ describe('attachments', () => {
     expect((await events())[0]).toMatchObject({ eventType: 'POLICY_DELETED', detail: { attachments: 1 } });
   });
 
-  test('a second time changes nothing', async () => {
+  test('attaching or detaching twice changes nothing', async () => {
     const id = await made();
     await attachments('POST', id, 'agent', agentId);
     const before = await count('/api/audit');
@@ -142,7 +142,7 @@ describe('attachments', () => {
     expect((await service.admin('GET', `/api/policies/${id}/attachments`)).json.items).toHaveLength(1);
   });
 
-  test('an unknown target is the same 404 as an unknown policy, and attaches nothing', async () => {
+  test('an unknown target gets the 404 of an unknown policy', async () => {
     const id = await made();
     const unknown = await service.admin('GET', '/api/policies/pol_AAAAAAAAAAAAAAAAAAAAAA');
     const targets = [
@@ -167,7 +167,7 @@ describe('attachments', () => {
     expect((await service.admin('GET', `/api/policies/${id}/attachments`)).json.items).toEqual([]);
   });
 
-  test('a target has at most ten', async () => {
+  test('a target has at most ten policies', async () => {
     for (let n = 0; n < 10; n++)
       expect((await attachments('POST', await made(), 'agent', agentId)).status).toBe(201);
     const one = await made();
@@ -175,7 +175,7 @@ describe('attachments', () => {
     expect((await service.admin('GET', `/api/policies/${one}/attachments`)).json.items).toEqual([]);
   });
 
-  test('go with their agent, each with its event', async () => {
+  test('deleting an agent detaches its policies, each with an event', async () => {
     const ids = [await made(), await made()].toSorted();
     for (const id of ids) await attachments('POST', id, 'agent', agentId);
     await service.admin('DELETE', `/api/agents/${agentId}`);
@@ -189,7 +189,7 @@ describe('attachments', () => {
     expect((await attachments('POST', ids[0] ?? '', 'agent', agentId)).json.code).toBe('CONFLICT');
   });
 
-  test('go with their token', async () => {
+  test('deleting a token detaches its policies', async () => {
     const token = { serviceName: 'gone', tokenType: 'PlainText' };
     await service.admin('POST', '/api/tokens', { body: token });
     const id = await made();
@@ -200,7 +200,7 @@ describe('attachments', () => {
   });
 });
 
-describe('bad input is refused with the path of what is wrong, and nothing is stored', () => {
+describe('invalid policies are rejected with the path of each issue, and nothing is stored', () => {
   const window = { days: [1], start: '08:00', end: '18:00' };
   const time = (changes: object) => ({
     type: 'time_window',
@@ -304,7 +304,7 @@ describe('bad input is refused with the path of what is wrong, and nothing is st
     expect([answer.status, answer.json.issues[0].path]).toEqual([422, path]);
   });
 
-  test('a change is held to the same rules, and leaves the policy as it was', async () => {
+  test('an invalid change leaves the policy as it was', async () => {
     const id = await made();
     const before = await service.admin('GET', `/api/policies/${id}`);
     const answer = await service.admin('PATCH', `/api/policies/${id}`, {
@@ -332,7 +332,7 @@ describe('bad input is refused with the path of what is wrong, and nothing is st
   });
 });
 
-test('423 for every change while the vault is locked; lists and simulations answer', async () => {
+test('while the vault is locked every change gets 423, and lists and simulations answer', async () => {
   const id = await made();
   await attachments('POST', id, 'agent', agentId);
   await service.admin('POST', '/api/vault/lock');

@@ -80,7 +80,7 @@ function kept({ status, json }: Answer): unknown {
   return { policy, rule, reason };
 }
 
-test('what it says of now is what the next request gets', async () => {
+test('a simulation of the present equals the decision of the next request', async () => {
   const drawn = fc.tuple(
     fc.array(policyDrawn, { minLength: 1, maxLength: 3 }),
     fc.array(askedDrawn, { minLength: 3, maxLength: 5 }),

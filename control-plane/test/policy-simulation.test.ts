@@ -50,7 +50,7 @@ const part = (policy: string, targetType: string, rule: string, allowed: boolean
   ...more,
 });
 
-test("shows the decision and each rule's part, and counts nothing", async () => {
+test("a simulation shows the decision and each rule's part, and counts nothing", async () => {
   const request = { agentId, serviceName: 'github', ip: '193.0.6.139', at: '2026-11-27T12:30:00Z' };
   for (let n = 0; n < 5; n++) {
     const { status, json } = await simulate(request);
@@ -71,7 +71,7 @@ test("shows the decision and each rule's part, and counts nothing", async () => 
   }
 });
 
-test('says what the agent would be told, and what else would deny', async () => {
+test('a simulation shows the denial and every other rule that would deny', async () => {
   const { json } = await simulate({
     agentId,
     serviceName: 'github',
@@ -92,7 +92,7 @@ test('says what the agent would be told, and what else would deny', async () => 
   ]);
 });
 
-test('without a time it is now, without an address none is known', async () => {
+test('a simulation without a time is at the present, and one without an address has none', async () => {
   const { json } = await simulate({ agentId, serviceName: 'other' });
   expect(json).toMatchObject({
     decision: 'denied',
@@ -104,12 +104,12 @@ test('without a time it is now, without an address none is known', async () => {
   expect(json.rules).toHaveLength(2);
 });
 
-test('an IPv4-mapped address is the IPv4 address', async () => {
+test('a simulation treats an IPv4-mapped address as the IPv4 address', async () => {
   const { json } = await simulate({ agentId, serviceName: 'github', ip: '::ffff:193.0.6.139' });
   expect(json).toMatchObject({ decision: 'allowed', country: 'NL' });
 });
 
-test('an unknown agent or proxy is the same 404, a deleted agent a conflict', async () => {
+test('a simulation for an unknown agent or proxy gets 404, for a deleted agent CONFLICT', async () => {
   const serviceName = 'github';
   const foreign = await admin('GET', `/api/agents/${newId('agt')}`);
   for (const who of [
@@ -139,7 +139,7 @@ test.each([
   expect([answer.status, answer.json.issues[0].path]).toEqual([422, path]);
 });
 
-test('a wrong SV_GEOIP_DB stops the start and names the file', async () => {
+test('a start with a bad SV_GEOIP_DB fails and names the file', async () => {
   const starting = startPair({ logLevel: 'silent', env: { SV_GEOIP_DB: '/nowhere/countries.mmdb' } });
   await expect(starting).rejects.toThrow('SV_GEOIP_DB: /nowhere/countries.mmdb cannot be read');
 });

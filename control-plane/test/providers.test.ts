@@ -37,7 +37,7 @@ const pathsOf = ({ json }: Answer): string[] => json.issues.map(({ path }: { pat
 const log = () => stepsOn(service.running.url, service.admin).log();
 
 describe('a provider', () => {
-  test('is made, listed, changed and deleted; each is an event', async () => {
+  test('a provider is created, listed, changed and deleted, each with an event', async () => {
     const body = settings();
     const { status, json: provider } = await create(body);
     const { clientSecret: _secret, ...shown } = body;
@@ -76,7 +76,7 @@ describe('a provider', () => {
     ]);
   });
 
-  test('is one of its token URL and client id; another spelling is another one', async () => {
+  test('a token URL and client id identify one provider, byte for byte', async () => {
     const first = settings();
     const other = settings();
     expect((await create(first)).status).toBe(201);
@@ -95,15 +95,15 @@ describe('a provider', () => {
       expect([spelt, (await create({ ...first, ...spelt })).status]).toEqual([spelt, 201]);
   });
 
-  test('of two made at once with the same values, one is', async () => {
+  test('one of two concurrent requests for the same provider succeeds', async () => {
     const body = settings();
     const statuses = (await Promise.all([1, 2, 3, 4].map(() => create(body)))).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409, 409, 409]);
   });
 });
 
-describe('a secret', () => {
-  test('stays where it is when other things change, and goes to no other provider', async () => {
+describe("a provider's secret", () => {
+  test('the secret stays when other members change, and moves to no other token URL or client id', async () => {
     const { id } = (await create(settings())).json;
     const wrapped = () =>
       service.place.state.value(`SELECT secret_wrapped FROM providers WHERE id = '${id as string}'`);
@@ -123,7 +123,7 @@ describe('a secret', () => {
     expect(await wrapped()).not.toBe(before);
   });
 
-  test('comes with all that is said of it', async () => {
+  test('a new secret needs its method and replaces everything about the previous one', async () => {
     const { id } = (await create(byKey({ algorithm: 'PS256', keyId: 'k-1' }))).json;
     const method = 'private_key_jwt';
     for (const [body, paths] of [
@@ -147,7 +147,7 @@ describe('a secret', () => {
     expect(bySecret.json).not.toHaveProperty('algorithm');
   });
 
-  test('is in no answer, no event, no file and no export', async () => {
+  test('the secret is in no answer, event, file or export', async () => {
     const key = pem(ed.privateKey);
     const answers = [
       await create(settings()),
@@ -171,7 +171,7 @@ describe('a secret', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('invalid providers', () => {
   test.each([
     ['tokenUrl', { tokenUrl: 'http://10.0.0.1/token' }],
     ['tokenUrl', { tokenUrl: 'ftp://id.example.org/token' }],
@@ -210,7 +210,7 @@ describe('what is refused', () => {
     expect(pathsOf(await create(byKey(changes)))).toEqual(['privateKey']);
   });
 
-  test('http is for what the operator named', async () => {
+  test('a token URL with http is accepted for addresses in SV_EGRESS_ALLOW only', async () => {
     expect((await create(settings({ tokenUrl: 'http://127.0.0.1:1/token' }))).status).toBe(201);
   });
 });

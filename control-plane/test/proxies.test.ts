@@ -2,7 +2,7 @@ import { tracesOf } from '@svault/test-kit/secret-forms';
 import { hashKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type ManagementService, startService } from './management-service.ts';
-import { addMember } from './people.ts';
+import { addMember } from './support/members.ts';
 import { type LoggedEvent, stepsOn } from './service-steps.ts';
 
 // The management of proxies: contract.md, "Management routes" and "Proxy".
@@ -55,7 +55,7 @@ const messagesOf = ({ json }: Answer): string[] =>
   (json.issues as { message: string }[]).map(({ message }) => message);
 
 describe('a proxy', () => {
-  test('of a credential has the usual template, and a key that is shown once', async () => {
+  test('a proxy with a credential has the default template, and its key in the answer', async () => {
     const { status, json } = await create(TOKEN_PROXY);
     expect([status, json]).toEqual([
       201,
@@ -83,7 +83,7 @@ describe('a proxy', () => {
     ]);
   });
 
-  test('of a session has an agent and no credential', async () => {
+  test('a proxy with a session has an agent and no credential', async () => {
     const { proxy } = (await create({ ...sessionProxy(), headerTemplates: { 'x-tenant': 'one' } })).json;
     expect(proxy).toMatchObject({
       ...sessionProxy(),
@@ -92,7 +92,7 @@ describe('a proxy', () => {
     expect(proxy.serviceName).toBeUndefined();
   });
 
-  test('is a member’s to make, change, reveal and revoke', async () => {
+  test('a member can create, change, reveal and revoke a proxy', async () => {
     const { session } = await addMember(service, 'member');
     const { proxy, key } = (await session('POST', '/api/proxies', { body: TOKEN_PROXY })).json;
     const path = `/api/proxies/${proxy.id}`;
@@ -102,7 +102,7 @@ describe('a proxy', () => {
     expect((await session('DELETE', path)).status).toBe(204);
   });
 
-  test('is listed page by page, oldest first', async () => {
+  test('GET /api/proxies lists oldest first, in pages', async () => {
     service.clock.advance(1);
     const first = await made();
     service.clock.advance(1);
@@ -119,8 +119,8 @@ describe('a proxy', () => {
   });
 });
 
-describe('what is no proxy is refused, with the place', () => {
-  test('without what its type needs', async () => {
+describe('invalid settings of a proxy', () => {
+  test('settings without what the upstreamAuthType needs are rejected', async () => {
     const { serviceName: _none, ...noService } = TOKEN_PROXY;
     expect(issuesOf(await create(noService))).toEqual({ serviceName: expect.stringContaining('missing') });
     const { agentId: _nobody, ...noAgent } = sessionProxy();
@@ -135,7 +135,7 @@ describe('what is no proxy is refused, with the place', () => {
     expect(issuesOf(await create({ ...TOKEN_PROXY, upstream: 'x' }))).toHaveProperty('upstream');
   });
 
-  test('with an agent that is not there, deleted, or nobody’s', async () => {
+  test('an agent that is unknown, deleted or of another account is rejected', async () => {
     const gone = await newAgent();
     await service.admin('DELETE', `/api/agents/${gone}`);
     for (const unknown of [gone, 'agt_AAAAAAAAAAAAAAAAAAAAAA', 'x', ''])
@@ -171,7 +171,7 @@ describe('what is no proxy is refused, with the place', () => {
     });
   });
 
-  test('with itself as the upstream of a session, whose tokens would be good here', async () => {
+  test('this service is rejected as the upstream of a session, since it would accept the tokens', async () => {
     for (const upstreamUrl of ['http://127.0.0.1:8080/api/agents/mcp', 'HTTP://127.1:8080'])
       expect(messagesOf(await create({ ...sessionProxy(), upstreamUrl }))).toContain(
         'is this service itself',
@@ -195,7 +195,7 @@ describe('what is no proxy is refused, with the place', () => {
     },
   );
 
-  test('with a marker where no credential is injected', async () => {
+  test('a marker in a template is rejected where no credential is injected', async () => {
     for (const template of ['${TOKEN}', 'a $<TOKEN>'])
       expect(issuesOf(await create({ ...sessionProxy(), headerTemplates: { 'x-a': template } }))).toEqual({
         'headerTemplates.x-a': expect.stringContaining('marker'),
@@ -227,7 +227,7 @@ describe('what is no proxy is refused, with the place', () => {
     },
   );
 
-  test('and nothing is kept of it', async () => {
+  test('rejected settings store nothing', async () => {
     const count = async () => (await service.admin('GET', '/api/proxies?limit=100')).json.items.length;
     const before = await count();
     await create({ ...TOKEN_PROXY, upstreamUrl: 'https://a:b@c.example' });
@@ -235,8 +235,8 @@ describe('what is no proxy is refused, with the place', () => {
   });
 });
 
-describe('a change', () => {
-  test('takes what is said and leaves the rest', async () => {
+describe('a change of a proxy', () => {
+  test('PATCH /api/proxies/{id} changes the named members only', async () => {
     const { id } = await made();
     const changes = {
       name: 'other',
@@ -261,14 +261,14 @@ describe('a change', () => {
     });
   });
 
-  test('that changes nothing writes nothing', async () => {
+  test('a PATCH without a difference writes no event', async () => {
     const { id } = await made();
     for (const body of [{}, TOKEN_PROXY_AGAIN]) expect((await change(id, body)).status).toBe(200);
     expect(await typesOf(id)).toEqual(['PROXY_CREATED']);
   });
   const TOKEN_PROXY_AGAIN = { ...TOKEN_PROXY, headerTemplates: { authorization: 'Bearer ${TOKEN}' } };
 
-  test('never of the type, and never into what is no proxy', async () => {
+  test('a PATCH cannot change the type, and is validated like a new proxy', async () => {
     const { id } = await made(sessionProxy());
     for (const body of [
       { upstreamAuthType: 'Token' },
@@ -283,14 +283,14 @@ describe('a change', () => {
   });
 });
 
-describe('a key', () => {
+describe("a proxy's key", () => {
   test('is revealed, and each time audited', async () => {
     const { id, key } = await made();
     for (let n = 0; n < 2; n++) expect((await post(id, 'reveal-key')).json).toEqual({ key });
     expect((await typesOf(id)).filter((type) => type === 'KEY_REVEALED')).toHaveLength(2);
   });
 
-  test('is kept in no readable form, and shown nowhere else', async () => {
+  test('the key is stored wrapped and hashed, and shown nowhere else', async () => {
     const { id, key } = await made();
     await post(id, 'reveal-key');
     const shown = [await read(id), await service.admin('GET', '/api/audit?limit=100')];
@@ -303,7 +303,7 @@ describe('a key', () => {
     expect(tracesOf(hashKey(key), Buffer.from(shown.map(({ text }) => text).join('')))).toEqual([]);
   });
 
-  test('is revoked for good: nothing is revealed or changed any more, and a repeat writes nothing', async () => {
+  test('a revoked proxy cannot be revealed or changed, and revoking it again writes nothing', async () => {
     const { id } = await made();
     service.clock.advance(1_000);
     const revoked = await post(id, 'revoke');
@@ -334,7 +334,7 @@ describe('a key', () => {
     expect(await use()).toBe('403 INVALID_KEY');
   });
 
-  test('is deleted with its proxy, its policies let go', async () => {
+  test('deleting a proxy deletes its key and detaches its policies', async () => {
     const { id } = await made();
     const policy = { name: 'p', rules: [{ type: 'manual_approval' }] };
     const policyId = (await service.admin('POST', '/api/policies', { body: policy })).json.id;

@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  type BothDoors,
-  DOORS,
-  type DoorName,
+  type AgentChannels,
+  CHANNELS,
+  type ChannelName,
   type Listed,
-  type Said,
+  type ChannelAnswer,
   type TestAgent,
-  doorOf,
-  openBothDoors,
-} from './both-doors.ts';
+  channelOf,
+  startAgentChannels,
+} from './support/agent-channels.ts';
 import { CREDENTIALS } from './service-steps.ts';
 import { pipeline } from './specification/pipeline.ts';
 
-// R27: on the same state REST and MCP decide the same, count the same and write the same into the log.
+// In the same state REST and MCP decide, count and log the same.
 
 const HOUR_MS = 3_600_000;
 
-/** What limits are reached in the states; small, since each state is played at every door. */
+/** Limits that the states reach; small, since each state runs on every channel. */
 const FLOOR = 20;
 const MISSES = 4;
 
@@ -24,14 +24,14 @@ const MISSES = 4;
 const ITS_OWN = 'its own token';
 const ownToken = ({ id }: Pick<TestAgent, 'id'>): string => `token-of-${id}`;
 
-let both: BothDoors;
+let both: AgentChannels;
 const grant = (agentId: string, body: object): Promise<unknown> =>
   both.admin('POST', `/api/agents/${agentId}/grants`, body);
 
-/** A state, played by an agent for each door, and what each of them asks for, one after another. */
+/** A state of an agent, and the services that it asks for one after another, on each channel. */
 interface State {
   readonly asks: readonly string[];
-  /** The codes of the answers; what else they say is compared door with door. */
+  /** The codes of the answers; the rest is compared between channels. */
   readonly says: readonly string[];
   /** Of each agent, before a client is connected to it. */
   readonly arrange?: (agentId: string) => Promise<unknown>;
@@ -143,16 +143,16 @@ const STATES: Readonly<Record<string, State>> = {
 };
 let heal: () => Promise<void>;
 
-/** What came of a state at one door. */
+/** The outcome of a state on one channel. */
 interface Outcome {
-  readonly said: readonly Said[];
+  readonly said: readonly ChannelAnswer[];
   readonly listed: Listed;
   /** How often the agent may still miss, and then still ask at all. */
   readonly left: { readonly misses: number; readonly requests: number };
 }
 
 interface Player {
-  readonly door: DoorName;
+  readonly channel: ChannelName;
   readonly agent: TestAgent;
 }
 
@@ -162,15 +162,15 @@ async function play(state: State, players: readonly Player[]): Promise<Outcome[]
   await Promise.all(players.map(async ({ agent }) => arrange?.(agent.id)));
   both.wait(age);
   const ready = await Promise.all(
-    players.map(async ({ door, agent }) => ({ agent, door: await doorOf(both, agent, door) })),
+    players.map(async ({ channel, agent }) => ({ agent, channel: await channelOf(both, agent, channel) })),
   );
   await Promise.all(ready.map(async ({ agent }) => enter?.(agent.id)));
   await begin?.();
   const told = await Promise.all(
-    ready.map(async ({ agent, door }) => {
-      const said: Said[] = [];
-      for (const asked of asks) said.push(await door.ask(asked === ITS_OWN ? ownToken(agent) : asked));
-      return { said, listed: await door.list() };
+    ready.map(async ({ agent, channel }) => {
+      const said: ChannelAnswer[] = [];
+      for (const asked of asks) said.push(await channel.ask(asked === ITS_OWN ? ownToken(agent) : asked));
+      return { said, listed: await channel.list() };
     }),
   );
   await end?.();
@@ -182,7 +182,7 @@ async function play(state: State, players: readonly Player[]): Promise<Outcome[]
 const nameless = (agentId: string, value: object): object =>
   JSON.parse(JSON.stringify(value).replaceAll(agentId, 'its own')) as object;
 
-/** Asked for at REST, whichever door counted before. */
+/** Asked for at REST, whichever channel counted before. */
 async function whatIsLeft({ apiKey }: TestAgent): Promise<Outcome['left']> {
   const headers = { authorization: `Bearer ${apiKey}` };
   const ask = async (path: string, count: number, status: number): Promise<number> => {
@@ -206,25 +206,25 @@ async function accessesOf(agentId: string): Promise<object[]> {
   });
 }
 
-/** Of each state and door. */
+/** Of each state and channel. */
 const outcomes = new Map<string, Outcome>();
 const logs = new Map<string, object[]>();
-const at = (name: string, door: DoorName): string => `${name} at ${door}`;
+const at = (name: string, channel: ChannelName): string => `${name} at ${channel}`;
 
 beforeAll(async () => {
-  both = await openBothDoors({
+  both = await startAgentChannels({
     SV_LIMIT_AGENT_CREDENTIALS: `${FLOOR}`,
     SV_LIMIT_AGENT_NO_GRANT: `${MISSES}`,
   });
   const all: [string, Player][] = [];
   for (const [name, state] of Object.entries(STATES)) {
     const players = await Promise.all(
-      DOORS.map(async (door) => ({ door, agent: await both.agent('github') })),
+      CHANNELS.map(async (channel) => ({ channel, agent: await both.agent('github') })),
     );
     const played = await play(state, players);
     players.forEach((player, n) => {
-      all.push([at(name, player.door), player]);
-      outcomes.set(at(name, player.door), played[n] as Outcome);
+      all.push([at(name, player.channel), player]);
+      outcomes.set(at(name, player.channel), played[n] as Outcome);
     });
   }
   // Then what was only counted is written down.
@@ -234,16 +234,19 @@ beforeAll(async () => {
 afterAll(() => both.stop());
 
 describe.each(Object.entries(STATES))('%s', (name, { says }) => {
-  test('REST says what is expected', () => {
+  test('REST answers with the expected codes', () => {
     expect(outcomes.get(at(name, 'REST'))?.said.map(({ code }) => code)).toEqual(says);
   });
 
-  test.each(['MCP by key', 'MCP by session'] as const)('%s: the same answers, counters and log', (door) => {
-    expect(outcomes.get(at(name, door))).toEqual(outcomes.get(at(name, 'REST')));
-    expect(logs.get(at(name, door))).toEqual(logs.get(at(name, 'REST')));
-  });
+  test.each(['MCP by key', 'MCP by session'] as const)(
+    '%s has the answers, counters and events of REST',
+    (channel) => {
+      expect(outcomes.get(at(name, channel))).toEqual(outcomes.get(at(name, 'REST')));
+      expect(logs.get(at(name, channel))).toEqual(logs.get(at(name, 'REST')));
+    },
+  );
 
-  test('every decision is in the log', () => {
+  test('the log has every decision', () => {
     const log = logs.get(at(name, 'MCP by session')) as { code?: string; event_count: number | null }[];
     const logged = log.flatMap(({ code = 'ticket', event_count: count }) => times(count ?? 1, code));
     for (const code of new Set(says)) {

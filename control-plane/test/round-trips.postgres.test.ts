@@ -5,12 +5,12 @@ import { createApp } from '../src/app.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { createContext } from '../src/context.ts';
 import { makeOwnerLink } from './beside-the-service.ts';
-import { cookieBy, registerClient } from './consent-steps.ts';
+import { cookieBy, registerClient } from './support/consent-page.ts';
 import { startWire } from './database-wire.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { type Answer, type Call, clientOf } from './management-service.ts';
 import { type Era, mcpClientOf } from './mcp-steps.ts';
-import { REDIRECT, connect } from './oauth-steps.ts';
+import { REDIRECT, connect } from './support/oauth-client.ts';
 import { PROXY, type TestProxy, proxyOn } from './proxy-steps.ts';
 import { type TestAgent, stepsOn } from './service-steps.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestBrowser, browserOn, fieldsOf } from './browser.ts';
 import { BASE_URL, type ManagementService, clientOf, startService } from './management-service.ts';
-import { type TestMember, addMember, addMemberWithPassword } from './people.ts';
+import { type TestMember, addMember, addMemberWithPassword } from './support/members.ts';
 
 const PASSWORD = 'correct horse battery staple';
 

@@ -7,8 +7,8 @@ import { freePort } from '@svault/compose/free-port';
 import { launchChromium } from '@svault/test-kit/chromium';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BegunLogin, bearer, beginLogin, exchange } from './cli-steps.ts';
-import { CLIENT, type TestProvider, startProvider } from './identity-provider.ts';
+import { type BegunLogin, bearer, beginLogin, exchange } from './support/cli-client.ts';
+import { CLIENT, type TestProvider, startProvider } from './support/identity-provider.ts';
 import { type ManagementService, startService } from './management-service.ts';
 
 const PASSWORD = 'a long enough password';

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { browserOn } from './browser.ts';
-import { CLIENT, type TestProvider, beginAt, pathOf, startProvider } from './identity-provider.ts';
+import { CLIENT, type TestProvider, beginAt, pathOf, startProvider } from './support/identity-provider.ts';
 import { type ManagementService, startService } from './management-service.ts';
-import { addMember, addMemberWithPassword, signInWithPassword } from './people.ts';
+import { addMember, addMemberWithPassword, signInWithPassword } from './support/members.ts';
 import { timingDifference } from './timing-difference.ts';
 
 /** Where a difference counts as measured (Welch's t). */

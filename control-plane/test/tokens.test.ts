@@ -25,7 +25,7 @@ async function storeSecret({ url, ticket }: { url: string; ticket: string }, val
 }
 
 describe('POST /api/tokens', () => {
-  test('describes a token, and its ticket stores the secret at the webhook once', async () => {
+  test('a new token comes with a ticket that stores its credential at the webhook once', async () => {
     const made = await create('github', { notes: 'two\nlines', tags: ['ci', 'prod'] });
     expect(made.status).toBe(201);
     const { token, store } = made.json;
@@ -55,13 +55,13 @@ describe('POST /api/tokens', () => {
     expect(list.json.items).toContainEqual(read.json);
   });
 
-  test('a second token of the name is a conflict', async () => {
+  test('a second token of the same name gets CONFLICT', async () => {
     await create('twice');
     const again = await create('twice');
     expect([again.status, again.json.code]).toEqual([409, 'CONFLICT']);
   });
 
-  test('without a webhook it is refused and nothing is kept', async () => {
+  test('without a webhook the request fails and stores nothing', async () => {
     const alone = await startService();
     try {
       const body = { serviceName: 'github', tokenType: 'PlainText' };
@@ -74,7 +74,7 @@ describe('POST /api/tokens', () => {
   });
 });
 
-test('PATCH changes what it names; the type stays what it is', async () => {
+test('PATCH /api/tokens/{serviceName} changes the named members, and never the type', async () => {
   await create('patched', { description: 'kept', tags: ['a'] });
   const body = { displayName: 'Shown', tags: [] };
   const changed = await admin('PATCH', '/api/tokens/patched', { body });
@@ -84,7 +84,7 @@ test('PATCH changes what it names; the type stays what it is', async () => {
 });
 
 describe('DELETE /api/tokens/{serviceName}', () => {
-  test('takes the token, every grant for it and the record at the webhook', async () => {
+  test('deleting a token deletes its grants and its credential at the webhook', async () => {
     const made = await create('gone');
     await storeSecret(made.json.store, 'canary');
     const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
@@ -100,7 +100,7 @@ describe('DELETE /api/tokens/{serviceName}', () => {
     expect(await storeSecret(anew.json.store, 'another')).toBe(200);
   });
 
-  test('with the webhook away access ends all the same, and a repeat reaches the record later', async () => {
+  test('deleting a token with the webhook offline ends access, and a retry deletes the credential', async () => {
     const linked = await startLinkedService();
     try {
       await linked.bind();
@@ -122,7 +122,7 @@ describe('DELETE /api/tokens/{serviceName}', () => {
     }
   });
 
-  test('lists go on without what the webhook would say, while it breaks off, lies or hangs', async () => {
+  test('tokens are listed without webhook data while the webhook disconnects, lies or hangs', async () => {
     const linked = await startLinkedService({}, { timeouts: {} });
     try {
       await linked.bind();
@@ -154,7 +154,7 @@ describe('GET /api/tokens/{serviceName}/history', () => {
     };
   };
 
-  test('lists the events of the token, newest first, and of no other', async () => {
+  test('the history lists the events of one token, newest first', async () => {
     await create('remembered');
     await create('other');
     await admin('PATCH', '/api/tokens/remembered', { body: { notes: 'n' } });
@@ -185,7 +185,7 @@ describe('GET /api/tokens/{serviceName}/history', () => {
     expect(paged).toEqual(types);
   });
 
-  test('belongs to a token: after its deletion the log is asked by name', async () => {
+  test('the history of a deleted token is NOT_FOUND, and the log still has its events', async () => {
     await create('deleted');
     await admin('DELETE', '/api/tokens/deleted');
     expect((await admin('GET', '/api/tokens/deleted/history')).status).toBe(404);
@@ -202,7 +202,7 @@ describe('GET /api/tokens/{serviceName}/history', () => {
   );
 });
 
-describe('a name in the path that no token has', () => {
+describe('a service name of no token', () => {
   const ROUTES = [
     ['GET', '', undefined],
     ['PATCH', '', { notes: 'n' }],
@@ -225,13 +225,13 @@ describe('a name in the path that no token has', () => {
     },
   );
 
-  test('at the grants of an agent too', async () => {
+  test('a grant of an unknown service name is NOT_FOUND', async () => {
     const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
     for (const name of NAMES)
       expect((await admin('DELETE', `/api/agents/${agent.id}/grants/${name}`)).status).toBe(404);
   });
 
-  test('reaches no webhook where it is illegal', async () => {
+  test('an invalid service name causes no call to the webhook', async () => {
     const before = pair.recorded().length;
     for (const name of NAMES.slice(1)) await admin('DELETE', `/api/tokens/${name}`);
     expect(pair.recorded().subarray(before).toString()).not.toContain('tokens.delete');
@@ -239,7 +239,7 @@ describe('a name in the path that no token has', () => {
 });
 
 describe('specification, token types: a display name, notes and tags', () => {
-  test('of a new token without them: its name, and nothing', async () => {
+  test('a token without them shows its service name and empty texts', async () => {
     expect((await create('bare')).json.token).toMatchObject({
       displayName: 'bare',
       description: '',
@@ -276,7 +276,7 @@ describe('specification, token types: a display name, notes and tags', () => {
     expect([changed.status, changed.json.issues[0].path]).toEqual([422, path]);
   });
 
-  test('as long as they may be', async () => {
+  test('a display name, notes and tags of the maximum length are stored', async () => {
     const most = {
       displayName: 'x'.repeat(200),
       description: 'x'.repeat(1_000),
@@ -287,7 +287,7 @@ describe('specification, token types: a display name, notes and tags', () => {
   });
 });
 
-test('store-ticket names the version that it may replace where an admin says so', async () => {
+test('a store ticket of an admin names the version that it may replace', async () => {
   await create('versioned');
   const ticketFor = async (body: object) =>
     (await admin('POST', '/api/tokens/versioned/store-ticket', { body })).json as {

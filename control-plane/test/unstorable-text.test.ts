@@ -9,7 +9,7 @@ import {
   startService,
 } from './management-service.ts';
 import { ERAS, type ToolAnswer, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
-import { WIDE_LIMITS, postOauth } from './oauth-steps.ts';
+import { WIDE_LIMITS, postOauth } from './support/oauth-client.ts';
 
 /*
  * PostgreSQL's text has no NUL, and no text has half a surrogate pair: what holds one names nothing and is stored nowhere.

@@ -4,8 +4,8 @@ import type { Database } from '../src/store/database.ts';
 import { type UpstreamSessions, createUpstreamSessions } from '../src/forwarding/upstream-session.ts';
 import { openBeside } from './beside-the-service.ts';
 import { type Answer, type ManagementService, startService } from './management-service.ts';
-import { WIDE_LIMITS, postOauth } from './oauth-steps.ts';
-import { addMember } from './people.ts';
+import { WIDE_LIMITS, postOauth } from './support/oauth-client.ts';
+import { addMember } from './support/members.ts';
 import { type LoggedEvent, stepsOn } from './service-steps.ts';
 import type { SessionProxy } from '../src/access/decision.ts';
 

@@ -7,7 +7,7 @@ import { LogSink } from '@svault/test-kit/log-sink';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { controlPlaneConfig } from '../src/config/config.ts';
 import { startControlPlane } from '../src/serve.ts';
-import { registerClient } from './consent-steps.ts';
+import { registerClient } from './support/consent-page.ts';
 import {
   type ManagementService,
   type Place,
@@ -26,7 +26,7 @@ import {
   postOauth,
   refresh,
   sessionIn,
-} from './oauth-steps.ts';
+} from './support/oauth-client.ts';
 
 test('no key, cookie or link stands in a file or a log of the service in a form that opens anything', async () => {
   const place = await makePlace({ SV_LOG_LEVEL: 'trace', ...WIDE_LIMITS });

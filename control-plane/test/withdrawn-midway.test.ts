@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
-  type BothDoors,
-  type Door,
-  type DoorName,
+  type AgentChannels,
+  type Channel,
+  type ChannelName,
   type TestAgent,
-  doorOf,
-  openBothDoors,
-  sessionDoor,
-} from './both-doors.ts';
-import { connect, postOauth } from './oauth-steps.ts';
+  channelOf,
+  startAgentChannels,
+  sessionChannel,
+} from './support/agent-channels.ts';
+import { connect, postOauth } from './support/oauth-client.ts';
 
 /*
  * While an agent keeps asking, what it asks by is taken away. Behind that event the log has no access any more; each access
  * in the log was given, and each that was given is in the log.
  */
 
-let both: BothDoors;
+let both: AgentChannels;
 beforeAll(async () => {
-  both = await openBothDoors({ SV_LIMIT_AGENT_NO_GRANT: '1000' });
+  both = await startAgentChannels({ SV_LIMIT_AGENT_NO_GRANT: '1000' });
 });
 afterAll(() => both.stop());
 
@@ -26,14 +26,14 @@ interface Withdrawal {
   readonly event: string;
   /** What the agent is told from then on. */
   readonly code: string;
-  /** @returns the door that is asked at, and what takes it away */
-  readonly from: (agent: TestAgent) => Promise<readonly [Door, () => Promise<unknown>]>;
+  /** @returns the channel that is asked at, and what takes it away */
+  readonly from: (agent: TestAgent) => Promise<readonly [Channel, () => Promise<unknown>]>;
 }
 
 const by =
-  (name: DoorName, path: string, method = 'POST', body?: object): Withdrawal['from'] =>
+  (name: ChannelName, path: string, method = 'POST', body?: object): Withdrawal['from'] =>
   async (agent) => [
-    await doorOf(both, agent, name),
+    await channelOf(both, agent, name),
     () => both.admin(method, `/api/agents/${agent.id}${path}`, body),
   ];
 const MCP_OFF = ['', 'PATCH', { mcpEnabled: false }] as const;
@@ -45,7 +45,7 @@ const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
     from: async ({ id }) => {
       const { accessToken, refreshToken } = await connect(both, id);
       return [
-        sessionDoor(both.service, accessToken),
+        sessionChannel(both.service, accessToken),
         () => postOauth(both.service, 'revoke', { token: refreshToken }),
       ];
     },
@@ -58,7 +58,7 @@ const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
       const { items } = await both.admin('GET', '/api/sessions?limit=100');
       const session = items.find(({ agentId }: { readonly agentId?: string }) => agentId === id);
       return [
-        sessionDoor(both.service, accessToken),
+        sessionChannel(both.service, accessToken),
         () => both.admin('DELETE', `/api/sessions/${session.id}`),
       ];
     },
@@ -80,8 +80,8 @@ const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
 
 test.each(Object.entries(WITHDRAWALS))('%s', async (_what, { event, code, from }) => {
   const agent = await both.agent('github');
-  const [door, take] = await from(agent);
-  const ask = (): Promise<string> => door.ask('github').then((said) => said.code);
+  const [channel, take] = await from(agent);
+  const ask = (): Promise<string> => channel.ask('github').then((said) => said.code);
   expect(await ask()).toBe('ticket');
   const asked = Array.from({ length: 30 }, async (_, n) => {
     if (n === 10) await take();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, type Call, clientOf } from './management-service.ts';
 import { mountedRoutes } from './mounted-routes.ts';
-import { type OauthWorld, connect, startOauthWorld } from './oauth-steps.ts';
+import { type OauthFixture, connect, startOauthFixture } from './support/oauth-client.ts';
 import { CREDENTIALS, stepsOn } from './service-steps.ts';
 
 /*
@@ -9,16 +9,16 @@ import { CREDENTIALS, stepsOn } from './service-steps.ts';
  * router itself, so that a new route has to be guarded or put into one of these lists.
  */
 
-let world: OauthWorld;
+let world: OauthFixture;
 let routes: readonly string[];
 beforeAll(async () => {
-  world = await startOauthWorld();
+  world = await startOauthFixture();
   routes = await mountedRoutes();
 });
 afterAll(() => world.service.stop());
 
 /** The doors of agents and proxies, each with its methods; every other method is none that a path has. */
-const DOORS: Readonly<Record<string, readonly string[]>> = {
+const CHANNELS: Readonly<Record<string, readonly string[]>> = {
   [CREDENTIALS]: ['GET'],
   '/api/agents/mcp': ['POST'],
   '/api/agents/mcp/': ['POST'],
@@ -76,7 +76,7 @@ const partsOf = (route: string): readonly [method: string, path: string] => {
   const [method = '', path = ''] = route.split(' ');
   return [method, path.replaceAll(/\{\w+\}/g, 'x')];
 };
-const isDoor = (route: string): boolean => partsOf(route)[1] in DOORS;
+const isDoor = (route: string): boolean => partsOf(route)[1] in CHANNELS;
 const guarded = (): readonly string[] => routes.filter((route) => !NAMED.includes(route) && !isDoor(route));
 
 async function answers(
@@ -90,7 +90,7 @@ async function answers(
 
 test('the lists name routes that there are', () => {
   expect(NAMED.filter((route) => !routes.includes(route))).toEqual([]);
-  for (const [path, methods] of Object.entries(DOORS))
+  for (const [path, methods] of Object.entries(CHANNELS))
     for (const method of methods) expect(routes).toContain(`${method} ${path}`);
 });
 
@@ -106,7 +106,7 @@ test('the doors of agents and proxies answer 401 to their methods, and 405 to ev
   const doors = routes.filter((route) => isDoor(route) && !/^(CONNECT|TRACE) /.test(route));
   for (const [route, { status }] of await answers(world.service.anyone, doors)) {
     const [method, path] = partsOf(route);
-    expect([route, status]).toEqual([route, DOORS[path]?.includes(method) === true ? 401 : 405]);
+    expect([route, status]).toEqual([route, CHANNELS[path]?.includes(method) === true ? 401 : 405]);
   }
 });
 

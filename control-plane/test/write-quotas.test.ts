@@ -26,7 +26,7 @@ test('management writes of one person are limited; reads, deletions and the lock
   expect((await create(4)).status).toBe(201);
 });
 
-describe('the number of things of an account', () => {
+describe('the quotas of an account', () => {
   const MAX = '3';
   test.each([
     ['AGENTS', '/api/agents', (n: number) => ({ name: `a ${n}` })],
@@ -72,7 +72,7 @@ describe('the number of things of an account', () => {
     },
   );
 
-  test('grants of all agents count together, and deleting one makes room', async () => {
+  test('the grants of all agents share a quota, and deleting one makes room', async () => {
     service = await startService({ SV_LIMIT_MAX_GRANTS: '2' });
     const { agent } = (await service.admin('POST', '/api/agents', { body: { name: 'a' } })).json;
     const grants = `/api/agents/${agent.id}/grants`;
@@ -85,7 +85,7 @@ describe('the number of things of an account', () => {
     expect(await grant(4)).toBe(201);
   });
 
-  test('a folder grants all of its tokens or none: each grant that it would make counts', async () => {
+  test('granting a folder counts each of its grants, and creates all or none', async () => {
     const linked = await startLinkedService({ SV_LIMIT_MAX_GRANTS: '2' });
     service = linked;
     expect((await linked.bind()).status).toBe(201);
@@ -103,7 +103,7 @@ describe('the number of things of an account', () => {
     expect((await service.admin('POST', grants, { body })).status).toBe(201);
   });
 
-  test('what is asked for at once does not exceed it', async () => {
+  test('concurrent requests do not exceed a quota', async () => {
     service = await startService({ SV_LIMIT_MAX_FOLDERS: '3' });
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
@@ -114,7 +114,7 @@ describe('the number of things of an account', () => {
     expect((await service.admin('GET', '/api/folders')).json.items).toHaveLength(3);
   });
 
-  test('tokens are made by a member up to the limit, and then answered with 409 QUOTA_EXCEEDED', async () => {
+  test('a member creates tokens up to the quota, and then gets 409 QUOTA_EXCEEDED', async () => {
     const linked = await startLinkedService({ SV_LIMIT_MAX_TOKENS: '3' });
     service = linked;
     expect((await linked.bind()).status).toBe(201);

@@ -8,10 +8,10 @@ import {
   makePlace,
   serveOn,
 } from '../management-service.ts';
-import { registerClient } from '../consent-steps.ts';
-import { type ClientSession, REDIRECT, connect } from '../oauth-steps.ts';
+import { registerClient } from '../support/consent-page.ts';
+import { type ClientSession, REDIRECT, connect } from '../support/oauth-client.ts';
 import { ownerLinkToken } from '../owner-link.ts';
-import type { Said } from './document.ts';
+import type { RequestFields } from './document.ts';
 
 /** What a place of a request may name, beside a list's cursor. */
 export type Kind =
@@ -52,7 +52,7 @@ export interface Account {
   /** Lets a new client act for an agent. @param agentId with MCP on */
   connect(agentId: string): Promise<ClientSession>;
   /** Makes a new thing of the account and gives what names it; `said` is what the request says already. */
-  make(kind: Kind, said?: Said): Promise<string>;
+  make(kind: Kind, said?: RequestFields): Promise<string>;
 }
 
 export interface TwoAccounts {
@@ -123,7 +123,7 @@ async function openAccount(
     const clientId = await registerClient(service, [REDIRECT], clientName);
     return connect({ service, cookie: await signIn('a browser'), clientId }, agentId);
   };
-  const make: Readonly<Record<Kind, (said: Said) => Promise<string>>> = {
+  const make: Readonly<Record<Kind, (said: RequestFields) => Promise<string>>> = {
     agent: async () => (await post('/api/agents', { name: canary(), description: canary() })).agent.id,
     agentWithGrants: async () => {
       const id = await make.agent({});

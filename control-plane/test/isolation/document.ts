@@ -65,12 +65,12 @@ export async function operationsIn(anyone: Call): Promise<readonly Operation[]> 
 }
 
 /** What a request says, by place. */
-export type Said = Readonly<Record<string, unknown>>;
+export type RequestFields = Readonly<Record<string, unknown>>;
 
 /** The request that says this; places that are not said are left out. */
 export function requestOf(
   { method, path }: Operation,
-  said: Said,
+  said: RequestFields,
 ): { method: string; path: string; body?: object } {
   const part = (where: string): [string, unknown][] =>
     Object.entries(said)

@@ -2,12 +2,12 @@ import { cursorOf } from '../../src/core/paging.ts';
 import { fromBase64url } from '@svault/shared';
 import { type Answer, clientOf } from '../management-service.ts';
 import { type Account, type TwoAccounts, neverExisted } from './accounts.ts';
-import { type Operation, type Said, requestOf } from './document.ts';
+import { type Operation, type RequestFields, requestOf } from './document.ts';
 import type { Probe } from './probes.ts';
 
 /** One answer to the stranger, and what the request said. */
 export interface Heard {
-  readonly said: Said;
+  readonly said: RequestFields;
   readonly answer: Answer;
 }
 
@@ -23,11 +23,14 @@ export interface Questions {
 export function interviewer(accounts: TwoAccounts, operation: Operation, probe: Probe) {
   const { owner, stranger, service, unboundWebhook } = accounts;
   const { names = {}, says = {}, ownInstead = {}, prepare, restore } = probe;
-  const plain = (account: Account): Said => (typeof says === 'function' ? says(account) : says);
+  const plain = (account: Account): RequestFields => (typeof says === 'function' ? says(account) : says);
 
   /** A request of an account about its own things, each made for it. */
-  async function ownThings(account: Account, instead: Readonly<Record<string, () => string>>): Promise<Said> {
-    let said: Said = plain(account);
+  async function ownThings(
+    account: Account,
+    instead: Readonly<Record<string, () => string>>,
+  ): Promise<RequestFields> {
+    let said: RequestFields = plain(account);
     for (const [place, kind] of Object.entries(names)) {
       const make = (): Promise<string> =>
         kind === 'cursor' ? someCursor(account, said) : account.make(kind, said);
@@ -41,14 +44,14 @@ export function interviewer(accounts: TwoAccounts, operation: Operation, probe: 
     names[place] === 'tokenInList' ? [value] : value;
 
   /** The cursor behind the first of two items of an account's own list. */
-  async function someCursor(account: Account, said: Said): Promise<string> {
+  async function someCursor(account: Account, said: RequestFields): Promise<string> {
     const { method, path } = requestOf(operation, { ...said, 'query.limit': 1 });
     const { nextCursor } = (await account.call(method, path)).json as { nextCursor?: string };
     if (nextCursor === undefined) throw new Error(`${operation.id} has too few items for a cursor`);
     return nextCursor;
   }
 
-  async function ask(said: Said): Promise<Heard> {
+  async function ask(said: RequestFields): Promise<Heard> {
     await prepare?.(stranger);
     const { method, path, body } = requestOf(operation, said);
     const call = operation.isPublic ? clientOf(service.running.url) : stranger.call;

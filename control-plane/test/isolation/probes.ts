@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { type Account, CODE_CHALLENGE, type Kind } from './accounts.ts';
-import type { Said } from './document.ts';
+import type { RequestFields } from './document.ts';
 
 /** How one operation is asked about things of another account. */
 export interface Probe {
   /** Places that name a thing, each asked with another account's and with one that never existed. */
   readonly names?: Readonly<Record<string, Kind | 'cursor'>>;
   /** What else a request says, so that with things of one's own it succeeds. */
-  readonly says?: Said | ((account: Account) => Said);
+  readonly says?: RequestFields | ((account: Account) => RequestFields);
   /** Places that name nothing and are left out. */
   readonly silent?: readonly string[];
-  /** Said in place of a thing of one's own, where one that exists would be in the way. */
+  /** Sent in place of a thing of one's own, where one that exists would be in the way. */
   readonly ownInstead?: Readonly<Record<string, () => string>>;
   /** Before each request. */
   readonly prepare?: (account: Account) => Promise<unknown>;
   /** After each request. */
-  readonly restore?: (account: Account, said: Said) => Promise<unknown>;
+  readonly restore?: (account: Account, said: RequestFields) => Promise<unknown>;
   /**
    * The name is one in an account's own namespace, so that it may be used whoever else uses it: the answers are equal
    * but for the name itself and for what is made anew each time.

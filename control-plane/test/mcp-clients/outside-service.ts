@@ -1,7 +1,7 @@
 import { freePort } from '@svault/compose/free-port';
 import type { ManualClock } from '@svault/shared';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
-import { allowInBrowser, cookieBy } from '../consent-steps.ts';
+import { allowInBrowser, cookieBy } from '../support/consent-page.ts';
 import { type Call, clientOf } from '../management-service.ts';
 import { type PairAgent, agentOn, storeOn } from '../pair-agents.ts';
 

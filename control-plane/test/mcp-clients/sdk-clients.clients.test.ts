@@ -15,7 +15,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type DocumentHost, startDocumentHost } from '../document-host.ts';
+import { type DocumentHost, startDocumentHost } from '../support/document-host.ts';
 import { type OutsideService, SECRET, SERVICE, startOutsideService } from './outside-service.ts';
 import { CLIENT_METADATA, rememberedSession } from './remembered-session.ts';
 import { TOOLS, revoke } from './steps.ts';

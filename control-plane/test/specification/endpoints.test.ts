@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { fieldsOf } from '../browser.ts';
 import { type Answer, clientOf } from '../management-service.ts';
 import { MCP } from '../mcp-steps.ts';
-import { postOauth } from '../oauth-steps.ts';
+import { postOauth } from '../support/oauth-client.ts';
 import { PAIR_BASE_URL, sessionOn } from '../pair-sessions.ts';
 import { type Fixture, startFixture, test } from './fixture.ts';
 import { spec } from './spec.ts';

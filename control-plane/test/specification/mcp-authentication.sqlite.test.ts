@@ -2,7 +2,7 @@ import { newKey } from '@svault/shared';
 import { describe, expect } from 'vitest';
 import { type Answer, clientOf } from '../management-service.ts';
 import { ERAS, MCP } from '../mcp-steps.ts';
-import { introspect, postOauth, refresh } from '../oauth-steps.ts';
+import { introspect, postOauth, refresh } from '../support/oauth-client.ts';
 import { CREDENTIALS } from '../pair-agents.ts';
 import { PAIR_BASE_URL, type PairSession, sessionOn } from '../pair-sessions.ts';
 import { expectRefusal } from './answers.ts';

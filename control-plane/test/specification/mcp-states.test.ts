@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { ERAS } from '../mcp-steps.ts';
-import { postOauth, refresh } from '../oauth-steps.ts';
+import { postOauth, refresh } from '../support/oauth-client.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, toolsCall } from './eras.ts';
 import { expectHttpRefusal, expectResult } from './mcp-answers.ts';

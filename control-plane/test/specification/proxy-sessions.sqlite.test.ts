@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Answer } from '../management-service.ts';
-import { postOauth } from '../oauth-steps.ts';
+import { postOauth } from '../support/oauth-client.ts';
 import { sessionSettings } from '../proxy-steps.ts';
 import { expectHttpRefusal } from './mcp-answers.ts';
 import { SECRET, shown, proxyTest as test } from './proxy-fixture.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { browserOn } from '../browser.ts';
 import { byHand } from '../http-by-hand.ts';
-import { CLIENT, beginAt, pathOf, startProvider } from '../identity-provider.ts';
+import { CLIENT, beginAt, pathOf, startProvider } from '../support/identity-provider.ts';
 import { type Answer, startService } from '../management-service.ts';
 import { mcpClientOf } from '../mcp-steps.ts';
 import { stepsOn } from '../service-steps.ts';

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type TestBrowser, browserOn } from './browser.ts';
-import { type Answer, type Call, type ManagementService, clientOf } from './management-service.ts';
-import { addMember } from './people.ts';
+import { type TestBrowser, browserOn } from '../browser.ts';
+import { type Answer, type Call, type ManagementService, clientOf } from '../management-service.ts';
+import { addMember } from './members.ts';
 
-/** RFC 7636, as a client makes them. */
+/** A verifier and its challenge (RFC 7636). */
 export function newProof(): { readonly codeVerifier: string; readonly codeChallenge: string } {
   const codeVerifier = randomBytes(32).toString('base64url');
   return { codeVerifier, codeChallenge: createHash('sha256').update(codeVerifier).digest('base64url') };
@@ -11,7 +11,7 @@ export function newProof(): { readonly codeVerifier: string; readonly codeChalle
 
 export const LOOPBACK = 'http://127.0.0.1:49152/callback';
 
-/** A sign-in of the command-line client that has been begun. */
+/** A login request of the command-line client. */
 export interface BegunLogin {
   readonly requestId: string;
   readonly authorizeUrl: string;
@@ -30,7 +30,7 @@ export async function beginLogin(
   return { ...(json as Omit<BegunLogin, 'codeVerifier'>), codeVerifier };
 }
 
-/** A browser in which somebody is signed in. */
+/** A browser with a signed-in member. */
 export async function signedInBrowser(
   service: ManagementService,
   role: 'admin' | 'member' = 'member',
@@ -42,14 +42,14 @@ export async function signedInBrowser(
   return { browser, id, email };
 }
 
-/** What a person does at the page. @returns its answer */
+/** Sends the decision on the approval page. */
 export const decide = (
   browser: TestBrowser,
   { requestId }: BegunLogin,
   decision = 'allow',
 ): Promise<Answer> => browser.submit('/login/cli', { request: requestId, decision });
 
-/** The code that an approval brought to the loopback address. */
+/** The code that an approval sent to the loopback address. */
 export const codeIn = ({ headers }: Answer): string =>
   new URL(headers.get('location') ?? 'none:').searchParams.get('code') ?? '';
 
@@ -71,7 +71,7 @@ export interface CliGrant {
   readonly user: { readonly id: string; readonly email: string; readonly role: string };
 }
 
-/** A command-line client, signed in. */
+/** A signed-in command-line client. */
 export async function cliSession(
   service: ManagementService,
   role: 'admin' | 'member' = 'member',

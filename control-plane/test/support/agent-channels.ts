@@ -1,23 +1,23 @@
 import { fromBase64url } from '@svault/shared';
-import { type FaultyWebhook, startFaultyWebhook } from './faulty-webhook.ts';
-import { type Answer, clientOf } from './management-service.ts';
-import { type Era, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
-import { type OauthWorld, WIDE_LIMITS, connect, startOauthWorld } from './oauth-steps.ts';
-import { CREDENTIALS } from './service-steps.ts';
+import { type FaultyWebhook, startFaultyWebhook } from '../faulty-webhook.ts';
+import { type Answer, clientOf } from '../management-service.ts';
+import { type Era, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from '../mcp-steps.ts';
+import { type OauthFixture, WIDE_LIMITS, connect, startOauthFixture } from './oauth-client.ts';
+import { CREDENTIALS } from '../service-steps.ts';
 
-/** What an agent is told, in the same words at each door. */
-export interface Said {
+/** An answer to an agent, in the same form for each channel. */
+export interface ChannelAnswer {
   readonly code: string;
   /** Seconds. */
   readonly retryAfter?: number;
-  /** Of a ticket, what is the same for everybody who may have it. */
+  /** The claims of a ticket that are the same for every agent. */
   readonly ticket?: Readonly<Record<string, unknown>>;
 }
 
-/** A service with a webhook, where agents can be had with every door. */
-export interface BothDoors extends OauthWorld {
+/** A service with a bound webhook, and agents that use every channel. */
+export interface AgentChannels extends OauthFixture {
   readonly webhook: FaultyWebhook;
-  /** With the owner's admin key; what it does is done. */
+  /** With the owner's admin key. @throws where it fails */
   admin(method: string, path: string, body?: object): Promise<Answer['json']>;
   bind(): Promise<unknown>;
   agent(...serviceNames: string[]): Promise<TestAgent>;
@@ -27,24 +27,25 @@ export interface BothDoors extends OauthWorld {
   stop(): Promise<void>;
 }
 
-/** Whose limits and policies are looked at. */
 export interface TestAgent {
   readonly id: string;
   readonly apiKey: string;
 }
 
 /** @param more settings */
-export async function openBothDoors(more: Readonly<Record<string, string>> = {}): Promise<BothDoors> {
-  const world = await startOauthWorld({
+export async function startAgentChannels(
+  more: Readonly<Record<string, string>> = {},
+): Promise<AgentChannels> {
+  const world = await startOauthFixture({
     ...WIDE_LIMITS,
     SV_EGRESS_ALLOW: '127.0.0.0/8',
-    // It belongs to all agents of a test together.
+    // Shared by all agents of the account.
     SV_LIMIT_USER_AGGREGATE: '1000000',
     ...more,
   });
   const { service } = world;
   const webhook = await startFaultyWebhook(service.clock);
-  const admin: BothDoors['admin'] = async (method, path, body) => {
+  const admin: AgentChannels['admin'] = async (method, path, body) => {
     const answer = await service.admin(method, path, { body });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer.json;
@@ -69,33 +70,33 @@ export async function openBothDoors(more: Readonly<Record<string, string>> = {})
   };
 }
 
-export type Listed = Said & { readonly grants?: readonly unknown[] };
+export type Listed = ChannelAnswer & { readonly grants?: readonly unknown[] };
 
-/** One way for an agent to ask. */
-export interface Door {
+/** One way for an agent to ask for credentials. */
+export interface Channel {
   /** For a credential. */
-  ask(serviceName: string): Promise<Said>;
+  ask(serviceName: string): Promise<ChannelAnswer>;
   /** For the list of grants. */
   list(): Promise<Listed>;
 }
 
-/** The doors of MCP stand for its two eras as well. */
-export const DOORS = ['REST', 'MCP by key', 'MCP by session'] as const;
-export type DoorName = (typeof DOORS)[number];
+/** The two channels of MCP speak one protocol version each. */
+export const CHANNELS = ['REST', 'MCP by key', 'MCP by session'] as const;
+export type ChannelName = (typeof CHANNELS)[number];
 
-/** @param agent with MCP on; at the door for sessions a client is connected to it */
-export async function doorOf(world: OauthWorld, agent: TestAgent, name: DoorName): Promise<Door> {
+/** @param agent with MCP on; for `MCP by session` a client is connected to it */
+export async function channelOf(world: OauthFixture, agent: TestAgent, name: ChannelName): Promise<Channel> {
   const { service } = world;
-  if (name === 'REST') return restDoor(service.running.url, agent.apiKey);
-  if (name === 'MCP by key') return mcpDoor(mcpClientOf(service, agent.apiKey), '2025-11-25');
-  return sessionDoor(service, (await connect(world, agent.id)).accessToken);
+  if (name === 'REST') return restChannel(service.running.url, agent.apiKey);
+  if (name === 'MCP by key') return mcpChannel(mcpClientOf(service, agent.apiKey), '2025-11-25');
+  return sessionChannel(service, (await connect(world, agent.id)).accessToken);
 }
 
-/** The door for a session that a test has. */
-export const sessionDoor = (service: OauthWorld['service'], accessToken: string): Door =>
-  mcpDoor(mcpClientOf(service, accessToken), '2026-07-28');
+/** The channel of an existing session. */
+export const sessionChannel = (service: OauthFixture['service'], accessToken: string): Channel =>
+  mcpChannel(mcpClientOf(service, accessToken), '2026-07-28');
 
-function restDoor(url: string, apiKey: string): Door {
+function restChannel(url: string, apiKey: string): Channel {
   const call = clientOf(url, { authorization: `Bearer ${apiKey}` });
   return {
     ask: async (serviceName) => {
@@ -109,8 +110,8 @@ function restDoor(url: string, apiKey: string): Door {
   };
 }
 
-function mcpDoor(client: McpClient, era: Era): Door {
-  const denial = ({ answer, content }: ToolAnswer): Said => {
+function mcpChannel(client: McpClient, era: Era): Channel {
+  const denial = ({ answer, content }: ToolAnswer): ChannelAnswer => {
     const { json } = answer;
     return denialIn(json?.error?.data ?? content ?? json);
   };
@@ -135,17 +136,17 @@ const shown = ({ serviceName, grantExpiresAt, refreshPolicy }: Record<string, un
   refreshPolicy,
 });
 
-/** @throws where the answer is no denial of either door */
-function denialIn(body: Answer['json']): Said {
+/** @throws where the answer is no denial of a channel */
+function denialIn(body: Answer['json']): ChannelAnswer {
   const { code, retryAfter } = (body ?? {}) as { code?: unknown; retryAfter?: number };
   if (typeof code !== 'string') throw new Error(`no denial: ${JSON.stringify(body)}`);
-  // Specification, "Tool errors": MCP has a word of its own for it.
+  // MCP has another code for it.
   const same = code === 'INVALID_ARGUMENT' ? 'INVALID_SERVICE' : code;
   return { code: same, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
-/** What a ticket allows; who it is for, and which one it is, differs from agent to agent. */
-function ticketIn(url: string | null): Said {
+/** The claims of a ticket, without its subject, id and grant, which differ from agent to agent. */
+function ticketIn(url: string | null): ChannelAnswer {
   const { origin, pathname, searchParams } = new URL(url ?? '');
   const payload = fromBase64url(searchParams.get('ticket')?.split('.')[1] ?? '');
   const claims = JSON.parse(Buffer.from(payload ?? []).toString()) as Record<string, unknown>;

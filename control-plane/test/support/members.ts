@@ -1,11 +1,11 @@
-import { type Answer, type Call, type ManagementService, signInBy } from './management-service.ts';
+import { type Answer, type Call, type ManagementService, signInBy } from '../management-service.ts';
 
-/** A person in the owner's account, signed in by the link that came with the invitation. */
+/** A member of the owner's account, signed in by the invitation's link. */
 export interface TestMember {
   readonly id: string;
   readonly email: string;
   readonly link: string;
-  /** Under the session's cookie. */
+  /** Calls with the session's cookie. */
   readonly session: Call;
 }
 
@@ -22,7 +22,7 @@ export async function addMember(
   return { id: member.id, email, link: link.url, session: await signInBy(service, link.url) };
 }
 
-/** Adds a person who signs in by the identity provider. */
+/** Adds a member who signs in at the identity provider. */
 export async function addMemberAt(
   service: ManagementService,
   email: string,
@@ -33,7 +33,7 @@ export async function addMemberAt(
   return (json as { member: { id: string } }).member;
 }
 
-/** Adds a person and sets a password for them. */
+/** Adds a member with a password. */
 export async function addMemberWithPassword(
   service: ManagementService,
   role: 'admin' | 'member',
@@ -51,5 +51,5 @@ export const signInWithPassword = (
   password: string,
 ): Promise<Answer> => service.anyone('POST', '/api/login', { body: { email, password } });
 
-/** `svault=…` of an answer that signed in. */
+/** The `svault=…` cookie of a sign-in's answer. */
 export const cookieOf = (answer: Answer): string => answer.headers.get('set-cookie')?.split(';')[0] ?? '';

@@ -1,9 +1,9 @@
-import { fieldsOf } from './browser.ts';
-import { type Answer, BASE_URL, type ManagementService, clientOf } from './management-service.ts';
+import { fieldsOf } from '../browser.ts';
+import { type Answer, BASE_URL, type ManagementService, clientOf } from '../management-service.ts';
 
 export const AUTHORIZE = '/api/mcp-oauth/authorize';
 
-/** What a person does at the consent page. */
+/** What a user chooses on the consent page. */
 export interface Choice {
   readonly agentId: string;
   /** Ticks the box that switches MCP on for the agent. */
@@ -19,7 +19,7 @@ export const formOf = (page: string, { agentId, switchMcpOn, decision = 'allow' 
   decision,
 });
 
-/** Posts the page's form as a browser does. @param origin of the page; undefined: none is sent */
+/** Posts the page's form as a browser does. @param origin undefined to send none */
 export const postForm = (
   url: string,
   cookie: string,
@@ -35,12 +35,12 @@ export const postForm = (
   });
 
 /**
- * Plays the person: opens the page at an authorization address, makes the choice, and sends the form.
+ * Acts as the user: opens the page at an authorization address, chooses, and sends the form.
  *
  * @param authorizationUrl as the client made it
- * @param cookie of somebody who is signed in, `svault=…`
- * @param at where the service listens, if that is not its public address
- * @returns where the browser is sent, the client's redirect URI with the answer
+ * @param cookie of a signed-in user, `svault=…`
+ * @param at the service's listener, where it differs from its public address
+ * @returns the client's redirect URI with the response
  */
 export async function allowInBrowser(
   authorizationUrl: string | URL,
@@ -59,7 +59,7 @@ export async function allowInBrowser(
   return location;
 }
 
-/** The cookie of somebody who signs in by a one-time link. */
+/** Signs in by a one-time link. @returns the cookie */
 export async function cookieBy(service: Pick<ManagementService, 'anyone'>, link: string): Promise<string> {
   const token = new URL(link).searchParams.get('token');
   const answer = await service.anyone('POST', '/api/login/link', { body: { token } });
@@ -78,16 +78,16 @@ export async function registerClient(
   return (json as { client_id: string }).client_id;
 }
 
-/** The parameters of an authorization request; undefined ones are left out. */
+/** The parameters of an authorization request; undefined ones are omitted. */
 export type RequestParameters = Readonly<Record<string, string | undefined>>;
 
-/** Own path of an authorization request. */
+/** Path of an authorization request. */
 export function authorizationPath(parameters: RequestParameters): string {
   const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
   return `${AUTHORIZE}?${new URLSearchParams(given).toString()}`;
 }
 
-/** A whole authorization, from the client's request to what its redirect URI is told. */
+/** A whole authorization, from the client's request to the response at its redirect URI. */
 export async function authorize(
   service: ManagementService,
   {

@@ -2,29 +2,29 @@ import { generateKeyPairSync } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Adapter, type AdapterPayload, Provider, interactionPolicy } from 'oidc-provider';
-import { type TestBrowser, keep } from './browser.ts';
-import { BASE_URL } from './management-service.ts';
+import { type TestBrowser, keep } from '../browser.ts';
+import { BASE_URL } from '../management-service.ts';
 
 export const CLIENT = { id: 'svault', secret: 'a secret of thirty-two characters' };
 export const CALLBACK = '/api/login/oidc/callback';
 
-/** What the provider says about somebody. */
+/** The claims of a person. */
 export interface Person {
   readonly email?: unknown;
   readonly email_verified?: unknown;
 }
 
-/** A real provider (oidc-provider) on loopback, at which whoever `signsIn` signs in without being asked. */
+/** A real provider (oidc-provider) on loopback, which signs the person in `signsIn` in without pages. */
 export interface TestProvider {
   readonly issuer: string;
   readonly people: Map<string, Person>;
-  /** The `sub` of whoever signs in next; undefined: they refuse. */
+  /** The `sub` of the next sign-in; undefined to deny it. */
   signsIn: string | undefined;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly asked: string[];
-  /** Answers in the provider's place, where it answers at all. */
+  /** Answers in place of the provider where it returns true. */
   interfere: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined;
-  /** Goes through the provider's pages. @param url where the service sent the browser @returns the callback */
+  /** Follows the provider's redirects. @param url of the service's redirect @returns the callback */
   goThrough(url: string): Promise<URL>;
   stop(): Promise<void>;
 }

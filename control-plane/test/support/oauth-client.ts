@@ -1,12 +1,17 @@
-import { newProof, signedInBrowser } from './cli-steps.ts';
-import { authorize, cookieBy, registerClient } from './consent-steps.ts';
-import { makeOwnerLink } from './beside-the-service.ts';
-import { type Answer, BASE_URL, type ManagementService, makePlace, serveOn } from './management-service.ts';
+import type { Id } from '@svault/shared';
+import { openOauthSession } from '../../src/authorization-server/oauth-session.ts';
+import type { Actor } from '../../src/core/actor.ts';
+import type { Stores } from '../../src/core/stores.ts';
+import { issueCode } from '../../src/management/approve-oauth-client.ts';
+import { makeOwnerLink, openBeside } from '../beside-the-service.ts';
+import { type Answer, BASE_URL, type ManagementService, makePlace, serveOn } from '../management-service.ts';
+import { newProof, signedInBrowser } from './cli-client.ts';
+import { authorize, cookieBy, registerClient } from './consent-page.ts';
 
 export const REDIRECT = 'http://127.0.0.1:49152/callback';
 export const AUDIENCE = `${BASE_URL}/api/agents/mcp`;
 
-/** Limits that no test of something else meets. */
+/** Limits that only tests of limits reach. */
 export const WIDE_LIMITS = {
   SV_LIMIT_OAUTH_REGISTER: '10000',
   SV_LIMIT_OAUTH_AUTHORIZE: '10000',
@@ -15,30 +20,29 @@ export const WIDE_LIMITS = {
   SV_LIMIT_OAUTH_INTROSPECT: '100000',
 };
 
-/** A service where the owner is signed in in a browser and one client has registered. */
-export interface OauthWorld {
+/** A service with a signed-in owner and a registered client. */
+export interface OauthFixture {
   readonly service: ManagementService;
-  /** Of the owner, who signs in anew where a test goes past the end of a browser's session. */
+  /** Of the owner's session; a test that outlives the session signs in again. */
   cookie: string;
   readonly clientId: string;
 }
 
-/** The owner signs in once more. */
-export async function signInAgain(world: OauthWorld): Promise<void> {
+export async function signInAgain(world: OauthFixture): Promise<void> {
   world.cookie = await cookieBy(world.service, await makeOwnerLink(world.service));
 }
 
-export async function startOauthWorld(
+export async function startOauthFixture(
   more: Readonly<Record<string, string>> = WIDE_LIMITS,
-): Promise<OauthWorld> {
+): Promise<OauthFixture> {
   const service = await serveOn(await makePlace(more));
   const cookie = await cookieBy(service, await makeOwnerLink(service));
   return { service, cookie, clientId: await registerClient(service, [REDIRECT]) };
 }
 
-/** Another person of the account, signed in in a browser. */
+/** Another member of the account, with a browser session. */
 export async function signedInMember(
-  { service }: Pick<OauthWorld, 'service'>,
+  { service }: Pick<OauthFixture, 'service'>,
   role: 'admin' | 'member' = 'member',
 ): Promise<{ readonly id: string; readonly cookie: string }> {
   const { browser, id } = await signedInBrowser(service, role);
@@ -52,7 +56,7 @@ const form = (fields: Fields): string => {
   return new URLSearchParams(given).toString();
 };
 
-/** Posts a form to one of OAuth's endpoints. @param fields undefined ones are left out; a text is sent as it is */
+/** Posts a form to an OAuth endpoint. @param fields undefined ones are omitted; a string is sent as it is */
 export const postOauth = (
   service: Pick<ManagementService, 'anyone'>,
   endpoint: 'token' | 'revoke' | 'introspect',
@@ -64,7 +68,7 @@ export const postOauth = (
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
   });
 
-/** A code that a person has just approved, with what its client knows besides. */
+/** An authorization code, and what its client needs to exchange it. */
 export interface ApprovedCode {
   readonly code: string;
   readonly codeVerifier: string;
@@ -72,16 +76,19 @@ export interface ApprovedCode {
   readonly agentId: string;
 }
 
-export async function newAgent({ service }: Pick<OauthWorld, 'service'>, mcpEnabled = true): Promise<string> {
+export async function newAgent(
+  { service }: Pick<OauthFixture, 'service'>,
+  mcpEnabled = true,
+): Promise<string> {
   const { json } = await service.admin('POST', '/api/agents', { body: { name: 'an agent', mcpEnabled } });
   return (json as { agent: { id: string } }).agent.id;
 }
 
-/** A person lets the client act as an agent. @param more another client or browser than the world's */
+/** The user consents that the client acts as an agent. @param more another client or browser than the fixture's */
 export async function approve(
-  world: OauthWorld,
+  world: OauthFixture,
   agentId: string,
-  more: Partial<Pick<OauthWorld, 'clientId' | 'cookie'>> = {},
+  more: Partial<Pick<OauthFixture, 'clientId' | 'cookie'>> = {},
 ): Promise<ApprovedCode> {
   const { cookie, clientId } = { ...world, ...more };
   const { codeVerifier, codeChallenge } = newProof();
@@ -100,14 +107,13 @@ export const exchangeFields = ({ code, codeVerifier, clientId }: ApprovedCode): 
   redirect_uri: REDIRECT,
 });
 
-/** @param changed fields that are sent otherwise, or not at all */
+/** @param changed other fields, undefined to omit one */
 export const exchange = (
-  { service }: Pick<OauthWorld, 'service'>,
+  { service }: Pick<OauthFixture, 'service'>,
   code: ApprovedCode,
   changed: Fields = {},
 ): Promise<Answer> => postOauth(service, 'token', { ...exchangeFields(code), ...changed });
 
-/** What a client has after the exchange. */
 export interface ClientSession {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -115,11 +121,11 @@ export interface ClientSession {
   readonly agentId: string;
 }
 
-/** A client that is connected to an agent. @param agentId a new one unless it is given */
+/** Connects the client to an agent, a new one by default. */
 export async function connect(
-  world: OauthWorld,
+  world: OauthFixture,
   agentId?: string,
-  more: Partial<Pick<OauthWorld, 'clientId' | 'cookie'>> = {},
+  more: Partial<Pick<OauthFixture, 'clientId' | 'cookie'>> = {},
 ): Promise<ClientSession> {
   const approved = await approve(world, agentId ?? (await newAgent(world)), more);
   return sessionIn(await exchange(world, approved), approved);
@@ -170,7 +176,7 @@ export const callTool = (
 
 /** Events of one agent, newest first. */
 export async function eventsOf(
-  { service }: Pick<OauthWorld, 'service'>,
+  { service }: Pick<OauthFixture, 'service'>,
   agentId: string,
 ): Promise<
   readonly { eventType: string; userId?: string; outcome: string; detail?: Record<string, unknown> }[]
@@ -179,9 +185,67 @@ export async function eventsOf(
 }
 
 export const eventTypesOf = async (
-  world: Pick<OauthWorld, 'service'>,
+  world: Pick<OauthFixture, 'service'>,
   agentId: string,
 ): Promise<readonly string[]> => (await eventsOf(world, agentId)).map(({ eventType }) => eventType);
 
-/** How an OAuth endpoint refused, as `status error`. */
-export const refusalIn = ({ status, json }: Answer): string => `${status} ${json?.error}`;
+/** The error of an OAuth endpoint, as `status error`. */
+export const errorIn = ({ status, json }: Answer): string => `${status} ${json?.error}`;
+
+/* Sessions and codes made in the database, for clients and resources that the consent page does not allow. */
+
+interface DirectClient {
+  readonly clientId: string;
+  readonly audience?: string;
+}
+
+async function asOwner<T>(
+  { service }: OauthFixture,
+  work: (stores: Stores, owner: Actor) => Promise<T>,
+): Promise<T> {
+  const database = await openBeside(service);
+  try {
+    const me = (await service.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'>; id: Id<'usr'> };
+    const credentialId = 'ses_beside' as Id<'ses'>;
+    const owner: Actor = { vaultId: me.vaultId, userId: me.id, role: 'admin', via: 'session', credentialId };
+    return await database.unitOfWork.run(me.vaultId, (stores) => work(stores, owner));
+  } finally {
+    await database.close();
+  }
+}
+
+/** Opens a session of a client with a new agent. */
+export async function connectDirectly(
+  world: OauthFixture,
+  { clientId, audience = AUDIENCE }: DirectClient,
+): Promise<ClientSession> {
+  const agentId = await newAgent(world);
+  const tokens = await asOwner(world, async (stores, { vaultId, userId }) => {
+    const approver = await stores.users.get(vaultId, userId);
+    if (approver === undefined) throw new Error('there is no owner');
+    const session = {
+      agentId: agentId as Id<'agt'>,
+      clientId,
+      clientName: 'c',
+      audience,
+      codeHash: undefined,
+    };
+    return openOauthSession(stores, approver, session, world.service.clock);
+  });
+  return { accessToken: tokens.accessToken, refreshToken: tokens.refreshToken, agentId, clientId };
+}
+
+/** Issues a code for a client and a new agent. */
+export async function approveDirectly(
+  world: OauthFixture,
+  { clientId, audience = AUDIENCE }: DirectClient,
+): Promise<ApprovedCode> {
+  const agentId = await newAgent(world);
+  const { codeVerifier, codeChallenge } = newProof();
+  const asked = { agentId, clientId, clientName: 'c', redirectUri: REDIRECT, codeChallenge, audience };
+  const issued = await asOwner(world, (stores, owner) =>
+    issueCode(stores, owner, { ...asked, switchMcpOn: false }, world.service.clock),
+  );
+  if ('refused' in issued) throw new Error(`no code: ${issued.refused}`);
+  return { code: issued.code, codeVerifier, clientId, agentId };
+}

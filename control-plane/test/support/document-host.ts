@@ -8,15 +8,15 @@ import { generate } from 'selfsigned';
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
-/** A site over https on this computer, whose certificate this process trusts: client metadata documents live there. */
+/** An https site on loopback with client metadata documents, whose certificate this process trusts. */
 export interface DocumentHost {
   /** `https://localhost:…` */
   readonly origin: string;
   readonly port: number;
-  /** Paths that were asked for, in their order. */
+  /** Requested paths in order. */
   readonly asked: string[];
   connections(): number;
-  /** What a path answers: a document, or whatever a handler does. */
+  /** The document or the handler of each path. */
   readonly paths: Map<string, RequestListener | object>;
   stop(): Promise<void>;
 }
