@@ -1,18 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '@svault/shared';
-import type { Logger } from '@svault/server-kit/logger';
-import { evictExpiredSignIns } from './sign-in/expired-sign-ins.ts';
-import type { DenialCounter } from './audit/denial-counter.ts';
 import { createAuditRetention } from './audit/retention.ts';
-import { createAuditShipper } from './webhook/audit-shipper.ts';
-import { type LeaderLease, type StartJob, startJob as startByTimer } from './core/background-job.ts';
 import { evictUnusedClients } from './authorization-server/clients.ts';
-import type { RefreshScheduler } from './refresh/scheduler.ts';
-import type { Stores, UnitOfWork } from './core/stores.ts';
+import type { Context } from './context.ts';
+import { type StartJob, startJob as startByTimer } from './core/background-job.ts';
+import { createProxyConfigRemoval } from './forwarding/proxy-config-sync.ts';
+import { createRefreshScheduler } from './refresh/scheduler.ts';
+import { evictExpiredSignIns } from './sign-in/expired-sign-ins.ts';
 import { createAuditDelivery } from './webhook/audit-delivery.ts';
-import type { WebhookClient } from './webhook/retrying-client.ts';
-import { type KeyRotation, createRotationCompletion } from './webhook/key-rotation.ts';
-import type { OutageProber } from './webhook/outage-prober.ts';
+import { createAuditShipper } from './webhook/audit-shipper.ts';
+import { createRotationCompletion } from './webhook/key-rotation.ts';
+import { createOutageProber } from './webhook/outage-prober.ts';
 
 /** How often each is looked after. */
 const SHIPPING_PAUSE_MS = 250;
@@ -38,62 +35,39 @@ export interface Jobs {
   stop(): Promise<void>;
 }
 
-/** Starts them: those of this process, and those that one of the processes on a database does for all. */
-export function startJobs(options: {
-  readonly stores: Stores;
-  readonly unitOfWork: UnitOfWork;
-  readonly claim: LeaderLease;
-  readonly webhook: WebhookClient;
-  readonly rotation: KeyRotation;
-  readonly removeProxyConfigs: () => Promise<void>;
-  readonly prober: OutageProber;
-  readonly denials: DenialCounter;
-  readonly endWithdrawnUses: () => Promise<void>;
-  readonly refreshScheduler: RefreshScheduler;
-  readonly evictExpiredLimits: () => void;
-  /** Days that the log is kept; undefined: for ever. */
-  readonly auditRetentionDays: number | undefined;
-  readonly startJob?: StartJob | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}): Jobs {
-  const {
-    stores,
-    unitOfWork,
-    claim,
-    webhook,
-    rotation,
-    denials,
-    evictExpiredLimits,
-    clock,
-    logger,
-    prober,
-    refreshScheduler,
-    startJob = startByTimer,
-  } = options;
+/**
+ * Starts the background jobs: those of this process, and those that one of the processes on a database does for all.
+ *
+ * @param startJob by timers unless given
+ */
+export function startJobs(context: Context, startJob: StartJob = startByTimer): Jobs {
+  const { config, clock, database, denials, logger, status, stores, unitOfWork, webhook } = context;
   const { audit: log, webhookLinks: links } = stores;
+  const { leaderLease, outages } = database;
+  const { auditRetentionDays: days } = config;
+  const holdsLease = (): Promise<boolean> => leaderLease.hold();
+  const refreshScheduler = createRefreshScheduler({ ...context, holdsLease, random: Math.random });
+  const prober = createOutageProber({ ...context, tracker: status, outages, links });
   const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
   const shipper = createAuditShipper({ log, destination, clock, logger });
-  const completion = createRotationCompletion({ links, rotation, clock, logger });
-  const { auditRetentionDays: days } = options;
-  const retention =
-    days === undefined ? undefined : createAuditRetention({ log, unitOfWork, days, clock, logger });
+  const completion = createRotationCompletion({ ...context, links });
+  const retention = days === undefined ? undefined : createAuditRetention({ ...context, log, days });
 
   const each = (name: string, pauseMs: number, work: () => Promise<void>) =>
     startJob(name, work, { pauseMs, logger });
   const once = (name: string, pauseMs: number, work: () => Promise<void>) =>
     each(name, pauseMs, async () => {
-      if (await claim.hold()) await work();
+      if (await holdsLease()) await work();
     });
   const jobs = [
     each('denial counts', DENIALS_PAUSE_MS, () => denials.flush()),
-    each('withdrawn uses', WITHDRAWN_USES_PAUSE_MS, options.endWithdrawnUses),
+    each('withdrawn uses', WITHDRAWN_USES_PAUSE_MS, context.ongoingUses.endWithdrawn),
     each('token refresh', TOKEN_REFRESH_PAUSE_MS, refreshScheduler.tick),
     each('webhook probes', PROBES_PAUSE_MS, prober.tick),
-    each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => evictExpiredLimits()),
+    each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => context.evictExpiredLimits()),
     once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
     once('key rotation', PENDING_KEYS_PAUSE_MS, completion.run),
-    once('proxy removals', PROXY_REMOVALS_PAUSE_MS, options.removeProxyConfigs),
+    once('proxy removals', PROXY_REMOVALS_PAUSE_MS, createProxyConfigRemoval(context).run),
     once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => evictExpiredSignIns(stores, clock)),
     once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => evictUnusedClients(stores, clock)),
     ...(retention === undefined ? [] : [once('audit retention', RETENTION_PAUSE_MS, retention.run)]),
@@ -110,7 +84,7 @@ export function startJobs(options: {
     stop: async () => {
       await (ending ??= end());
       // A process that cannot say so is followed all the same, only later.
-      await claim.release().catch(() => undefined);
+      await leaderLease.release().catch(() => undefined);
       await denials
         .flush(true)
         .catch((error: unknown) => logger.error({ err: error }, 'counted denials could not be written'));

@@ -10,6 +10,7 @@ import type { StartJob } from './core/background-job.ts';
 import { issuerProblem } from './sign-in/oidc/issuer.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, createContext } from './context.ts';
+import { startJobs } from './jobs.ts';
 import type { Wait } from './webhook/retrying-client.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -77,7 +78,7 @@ export async function startControlPlane(
     undo.push(() => context.close());
     await checkIssuer(context);
     const ownerLink = await bootstrap(context);
-    const jobs = context.startJobs(startJob);
+    const jobs = startJobs(context, startJob);
     undo.push(() => jobs.stop());
     const { signal } = leaving;
     const listener = await listen(createApp(context, signal), { ...config.listen, leaving: signal });

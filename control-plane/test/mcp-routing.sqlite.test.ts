@@ -1,6 +1,6 @@
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import { expect, it } from 'vitest';
-import { createTools } from '../src/api/mcp/mcp-handler.ts';
+import { createTools } from '../src/api/mcp/routes.ts';
 import { type StandardHeaders, createClassifier, routeOf } from '../src/api/mcp/classify-message.ts';
 import { createSdkServer } from '../src/api/mcp/sdk-server.ts';
 import { toolResult } from '../src/api/mcp/tool.ts';

@@ -44,7 +44,7 @@ export interface SchedulerBench {
 export async function schedulerBench(): Promise<SchedulerBench> {
   const backstage = await startInProcess({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
   const { clock, context } = backstage;
-  const { stores, webhook: linked, online: status, limiter, limits, database } = context;
+  const { stores, webhook: linked, status, limiter, limits, database } = context;
   const webhook = await startFaultyWebhook(clock);
   const bind = async (): Promise<void> =>
     void (await backstage.admin('POST', '/api/webhook/bind', { body: webhook.offer() }));

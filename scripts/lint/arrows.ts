@@ -138,7 +138,7 @@ const arrowsOf = (
 
 const SERVER = String.raw`^(webhook|control-plane)/src/`;
 /** From process to wiring. */
-const SPINE = String.raw`(main|serve|app|context)\.ts$`;
+const SPINE = String.raw`(main|serve|app|jobs|context)\.ts$`;
 const serverExcept = (folders: string): RegExp => new RegExp(`${SERVER}(?!(${folders})/|${SPINE})`);
 /** What the routes share reads addresses too. */
 const ROUTES = new RegExp(`${SERVER}(routes|api)/(?!http/)`);

@@ -14,7 +14,7 @@ import { createDenialAnswers } from '../http/denial-response.ts';
 import { withStandingHeaders } from '../http/static-headers.ts';
 
 /** What a request asks for, and in which form it wants a ticket. */
-export interface CredentialQuery {
+interface CredentialQuery {
   readonly operation: Operation;
   /** Undefined: as the `Accept` header has it. */
   readonly redirect: boolean | undefined;
@@ -24,7 +24,7 @@ const LIST: CredentialQuery = { operation: { kind: 'grants' }, redirect: undefin
 const MALFORMED: CredentialQuery = { operation: { kind: 'malformed' }, redirect: undefined };
 
 /** Reads `service` and `redirect` out of the query, decoded; `?key=` and all others are not looked at. */
-export function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
+function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
   const start = url.indexOf('?');
   if (start === -1) return LIST;
   const query = new URLSearchParams(url.slice(start + 1));
@@ -44,7 +44,7 @@ export function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery 
 type Ticket = Extract<Decision, { readonly outcome: 'ticket' }>;
 
 /** Writes what an agent is given. */
-export interface CredentialAnswers {
+interface CredentialAnswers {
   /**
    * 307 to the webhook, or 200 for a client that prefers JSON or asks for no redirect: many HTTP clients take the key along
    * to the webhook's host. Both bodies have the members of MCP's `get_credential`.
@@ -56,7 +56,7 @@ export interface CredentialAnswers {
 }
 
 /** @param headers of every answer, flat: name, value, name, value, … */
-export function createCredentialAnswers(headers: readonly string[]): CredentialAnswers {
+function createCredentialAnswers(headers: readonly string[]): CredentialAnswers {
   const json = [...headers, ...JSON_CONTENT];
   const negotiated = [...json, 'Vary', 'Accept'];
   return {

@@ -113,9 +113,12 @@ const sessionsOf = ({ role, userId }: Actor): Id<'usr'> | undefined =>
 
 export function createAccountRoutes({
   clock,
+  passwordSetting,
   stores,
 }: {
   readonly clock: Clock;
+  /** Undefined where people sign in at an identity provider. */
+  readonly passwordSetting: PasswordSetting | undefined;
   readonly stores: Pick<Stores, 'adminKeys' | 'sessions' | 'users'>;
 }): readonly ManagementRoute[] {
   const account = { tag: 'Account', role: 'member', whenLocked: 'answers', audit: [] } as const;
@@ -206,16 +209,6 @@ export function createAccountRoutes({
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => deleteAdminKey(inside, actor, params.id)),
     }),
-  ];
-}
-
-/** @param setting undefined where people sign in at an identity provider */
-export function createPasswordRoutes({
-  setting,
-}: {
-  readonly setting: PasswordSetting | undefined;
-}): readonly ManagementRoute[] {
-  return [
     defineRoute({
       method: 'post',
       path: '/api/me/password',
@@ -230,9 +223,9 @@ export function createPasswordRoutes({
       answer: { status: 204 },
       refusals: ['NOT_FOUND', 'CONFLICT'],
       handle: async ({ actor, body, transaction }) => {
-        if (setting === undefined) throw noPasswordsHere();
+        if (passwordSetting === undefined) throw noPasswordsHere();
         const { currentPassword, newPassword } = body;
-        await setting.set(actor, { currentPassword, newPassword }, transaction);
+        await passwordSetting.set(actor, { currentPassword, newPassword }, transaction);
       },
     }),
   ];

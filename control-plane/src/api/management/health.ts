@@ -7,14 +7,14 @@ import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
  * would help nobody.
  */
 export function createHealthRoutes({
-  databaseAnswers,
-  isDegraded,
+  database,
+  redisIsDown,
   isLeaving,
 }: {
-  /** Rejects where it does not. */
-  readonly databaseAnswers: () => Promise<void>;
-  /** The job is done without something that was to help with it. */
-  readonly isDegraded: () => boolean;
+  /** `answers` rejects where it does not. */
+  readonly database: { answers(): Promise<void> };
+  /** Limits are kept, though not in Redis, which keeps them otherwise. */
+  readonly redisIsDown: () => boolean;
   /** The program is to stop: whoever shares requests out is to give it no more. */
   readonly isLeaving: () => boolean;
 }): Router {
@@ -27,8 +27,8 @@ export function createHealthRoutes({
       route(async (_req, res) => {
         if (isLeaving())
           return void res.status(503).json({ error: 'this process is about to stop', code: 'UNAVAILABLE' });
-        await databaseAnswers();
-        res.json({ status: isDegraded() ? 'degraded' : 'ok' });
+        await database.answers();
+        res.json({ status: redisIsDown() ? 'degraded' : 'ok' });
       }),
     )
     .all('/readyz', allow);

@@ -6,13 +6,13 @@ import { type JsonRpcId, limitedBody } from '../http/json-rpc.ts';
 import type { ForwardRefusal } from '../../forwarding/exchange.ts';
 
 /** How a caller is to be answered: by the id of its message, where it sent one. */
-export interface Asked {
+interface Asked {
   readonly isPost: boolean;
   readonly id: JsonRpcId;
 }
 
 /** Writes what this door refuses (specification, "Proxy endpoint"). */
-export interface RefusalAnswers {
+interface RefusalAnswers {
   deny(res: ServerResponse, asked: Asked, denial: Denial): void;
   refuse(res: ServerResponse, asked: Asked, refusal: ForwardRefusal): void;
 }

@@ -32,8 +32,8 @@ const methodOf = (text: string | undefined): ProxyMethod | undefined =>
  * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
  */
 export function createProxyHandler(options: {
-  readonly access: ProxyAccess;
-  readonly ongoing: OngoingUses;
+  readonly proxyAccess: ProxyAccess;
+  readonly ongoingUses: OngoingUses;
   readonly forward: Forward;
   readonly clientAddress: ClientAddress;
   readonly ownHost: OwnHost;
@@ -41,7 +41,7 @@ export function createProxyHandler(options: {
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
 }): RequestHandler {
-  const { access, ongoing, forward, clientAddress, ownHost, baseUrl } = options;
+  const { proxyAccess: access, ongoingUses: ongoing, forward, clientAddress, ownHost, baseUrl } = options;
   const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const answers = createRefusalAnswers(standing.flat());
   const receiveBody = createReceiveBody({ access });

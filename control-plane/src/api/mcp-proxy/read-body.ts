@@ -5,7 +5,7 @@ import { readAdmittedBody } from '../http/read-admitted-body.ts';
 /** protocol.md section 2. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** A body that is there, whole; `release` is to be called when the exchange is over. */
-export interface ReceivedBody {
+interface ReceivedBody {
   readonly outcome: 'received';
   readonly body: Buffer;
   release(): void;

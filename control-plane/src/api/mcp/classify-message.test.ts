@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../access/decision.ts';
-import { createTools } from './mcp-handler.ts';
+import { createTools } from './routes.ts';
 import { type StandardHeaders, createClassifier } from './classify-message.ts';
 
 // What a message asks of the access pipeline is told before anything else is done with it.

@@ -28,7 +28,7 @@ import type { Arguments, Tool } from './tool.ts';
 export const STATELESS_REVISION = '2026-07-28';
 
 /** A tool that is to be called. */
-export interface ToolCall {
+interface ToolCall {
   readonly tool: Tool;
   readonly given: Arguments;
 }
@@ -59,7 +59,7 @@ const FLOOR: Operation = { kind: 'admission', traffic: 'agent_credentials' };
 /** Revision 2026-07-28: `HEADER_MISMATCH`. */
 const HEADER_MISMATCH = -32_020;
 
-export type ClassifyMessage = (read: Read, headers: StandardHeaders) => Inbound;
+type ClassifyMessage = (read: Read, headers: StandardHeaders) => Inbound;
 
 /**
  * Tells from the body alone what a message is and which limit it counts against; headers can only make it refused.
@@ -254,7 +254,7 @@ const sole = (value: string | string[] | undefined): string | undefined => value
  *
  * @returns what does not fit, in words; undefined where all does
  */
-export function contradiction(
+function contradiction(
   { version, method, name }: StandardHeaders,
   request: JSONRPCRequest,
 ): string | undefined {
@@ -283,7 +283,7 @@ const PLAIN_NAME = /^[\w.$/-]{1,40}$/;
  *
  * @returns `params` where it cannot be named in a few plain words
  */
-export function unfitMember(request: JSONRPCRequest, type: keyof typeof specTypeSchemas): string {
+function unfitMember(request: JSONRPCRequest, type: keyof typeof specTypeSchemas): string {
   const result = specTypeSchemas[type]['~standard'].validate(request);
   const issue = result instanceof Promise ? undefined : result.issues?.[0];
   const names = (issue?.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part));

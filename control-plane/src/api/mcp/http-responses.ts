@@ -10,7 +10,7 @@ type HttpRefusal =
   'METHOD_NOT_ALLOWED' | 'FORBIDDEN' | 'MISSING_KEY' | 'INVALID_KEY' | 'AGENT_INACTIVE' | 'MCP_DISABLED';
 
 /** Writes the answers of this endpoint. `cors` are further headers, flat. */
-export interface HttpAnswers {
+interface HttpAnswers {
   send(res: ServerResponse, cors: readonly string[], status: number, body: string): void;
   /** 202 without a body: to what wants no answer. */
   accept(res: ServerResponse, cors: readonly string[]): void;

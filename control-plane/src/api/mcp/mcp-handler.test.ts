@@ -7,7 +7,8 @@ import { afterEach, expect, it } from 'vitest';
 import type { Access, AccessRequest } from '../../access/decision.ts';
 import { refusal } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
-import { MCP_PATH, createMcpHandler, createTools } from './mcp-handler.ts';
+import { MCP_PATH, createMcpHandler } from './mcp-handler.ts';
+import { createTools } from './routes.ts';
 
 // What the pipeline is asked, and what becomes of its failures: at its interface.
 

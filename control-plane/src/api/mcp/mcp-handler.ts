@@ -9,30 +9,11 @@ import { withStandingHeaders } from '../http/static-headers.ts';
 import { resourceOf } from '../oauth/oauth-paths.ts';
 import type { Inbound } from './classify-message.ts';
 import { denialResult } from './denial-result.ts';
-import type { DescribeGrants } from './describe-grants.ts';
 import { createHttpAnswers } from './http-responses.ts';
 import { presentedToken } from '../http/credential-from-headers.ts';
 import { type Read, readMessage } from './read-message.ts';
 import type { AnswerInProtocol } from './sdk-server.ts';
 import type { Granted, Tool } from './tool.ts';
-import { type ReadHistory, credentialHistory } from './tools/credential-history.ts';
-import { getCredential } from './tools/get-credential.ts';
-import { listCredentials } from './tools/list-credentials.ts';
-import { showCredential } from './tools/show-credential.ts';
-import { type ReadAgentProfile, whoami } from './tools/whoami.ts';
-
-/** The tools of the specification, in its order. */
-export const createTools = (features: {
-  readonly describeGrants: DescribeGrants;
-  readonly readProfile: ReadAgentProfile;
-  readonly readHistory: ReadHistory;
-}): readonly Tool[] => [
-  listCredentials(features.describeGrants),
-  getCredential,
-  whoami(features.readProfile),
-  showCredential(features.describeGrants),
-  credentialHistory(features.readHistory),
-];
 
 export const MCP_PATH = '/api/agents/mcp';
 

@@ -106,7 +106,7 @@ const isJson = (contentType: string | undefined): boolean =>
  *
  * @param message as it was parsed; changed in place
  */
-export function withoutNulls(message: unknown): unknown {
+function withoutNulls(message: unknown): unknown {
   if (!isObject(message) || !('params' in message)) return message;
   if (message['params'] === null) delete message['params'];
   else dropNulls(message['params']);

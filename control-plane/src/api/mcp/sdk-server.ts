@@ -14,7 +14,7 @@ import {
 import { STATELESS_REVISION, type Served } from './classify-message.ts';
 
 /** What the SDK answers, and the HTTP status that the revision of the request wants for it. */
-export interface SdkAnswer {
+interface SdkAnswer {
   readonly status: number;
   readonly body: string;
 }

@@ -27,7 +27,7 @@ const TOOL_ERRORS = [
   'WEBHOOK_NOT_CONFIGURED',
   'INVALID_ARGUMENT',
 ] as const satisfies readonly ErrorCode[];
-export type ToolErrorCode = (typeof TOOL_ERRORS)[number];
+type ToolErrorCode = (typeof TOOL_ERRORS)[number];
 
 const toolErrorSchema = z.strictObject({
   code: z.enum(TOOL_ERRORS),

@@ -20,7 +20,7 @@ import { signInBefore } from './sign-in-page.ts';
 
 const PATH = '/vault/webhook-bind';
 
-export interface BindPageDependencies {
+interface BindPageDependencies {
   readonly pageSession: PageSession;
   readonly stores: Pick<Stores, 'users' | 'vaults' | 'webhookLinks'>;
   readonly binder: WebhookBinder;
@@ -100,7 +100,7 @@ function offerInQuery({ query }: Request): BindOffer | undefined {
 }
 
 /** What is to be compared and confirmed. The form carries what is shown, so that nothing else can be bound. */
-export function confirmPage(offer: BindOffer, account: string, action: string): PageContent {
+function confirmPage(offer: BindOffer, account: string, action: string): PageContent {
   return {
     title: 'Bind this webhook?',
     body: safeHtml`<p>It will hold the credentials of your vault. This service never sees them; it decides who may fetch them there.</p>
@@ -122,29 +122,29 @@ ${hiddenField('hmacHash', offer.hmacHash)}
   };
 }
 
-export const notAdminPage: PageContent = {
+const notAdminPage: PageContent = {
   title: 'This needs an admin',
   body: safeHtml`<p>You are signed in as a member. Ask an admin of the account to bind the webhook.</p>`,
 };
 
-export const noOfferPage: PageContent = {
+const noOfferPage: PageContent = {
   title: 'No link to bind',
   body: safeHtml`<p>The link is incomplete or older than five minutes. Open the <code>/bind</code> page of your webhook and
 press connect, or run its <code>bind-link</code>.</p>`,
 };
 
-export const boundPage = (url: string): PageContent => ({
+const boundPage = (url: string): PageContent => ({
   title: 'A webhook is bound',
   body: safeHtml`<p>The credentials of your vault are held by <code>${url}</code>. You can close this page.</p>`,
 });
 
-export const boundAlreadyPage = (url: string): PageContent => ({
+const boundAlreadyPage = (url: string): PageContent => ({
   title: 'A webhook is bound already',
   body: safeHtml`<p>The credentials of your vault are held by <code>${url}</code>. Nothing has been changed. To bind
 another one, unbind this one first.</p>`,
 });
 
-export const failedPage = (message: string): PageContent => ({
+const failedPage = (message: string): PageContent => ({
   title: 'The webhook is not bound',
   body: safeHtml`<p>${message}</p>`,
 });
@@ -157,7 +157,7 @@ const LIFETIME_SECONDS = 300;
  * at once and outlast a sign-in. Of its content nothing is believed: the page shows it, and the form posts what the
  * page showed.
  */
-export function bindOfferCookie({ path, https }: { readonly path: string; readonly https: boolean }): {
+function bindOfferCookie({ path, https }: { readonly path: string; readonly https: boolean }): {
   set(offer: BindOffer): string;
   clear(): string;
   read(cookieHeader: string | undefined): BindOffer | undefined;

@@ -22,7 +22,7 @@ import {
 import type { PageSession, SetSessionCookie } from './page-session.ts';
 import { ownPath } from './return-to.ts';
 
-export interface SignInPageDependencies {
+interface SignInPageDependencies {
   readonly stores: Pick<Stores, 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
@@ -95,7 +95,7 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
 }
 
 export const SIGN_IN_PATH = '/login';
-export const SIGN_OUT_PATH = '/login/out';
+const SIGN_OUT_PATH = '/login/out';
 export const PASSWORD_PATH = '/login/password';
 
 /** Where a browser signs in before it goes on to an own path. */
@@ -104,7 +104,7 @@ export const signInBefore = (path: string): string => `${SIGN_IN_PATH}?${returni
 const returning = (path: string): string => new URLSearchParams({ returnTo: path }).toString();
 
 /** @param message why the form did not get through; @param email what was typed into it */
-export function passwordFormPage(options: {
+function passwordFormPage(options: {
   readonly returnTo: string | undefined;
   readonly message?: string | undefined;
   readonly email?: string | undefined;
@@ -130,7 +130,7 @@ is printed by <code>owner-link</code> on the service's machine.${
 }
 
 /** @param issuer the identity provider's address */
-export function providerPage(issuer: string, returnTo: string | undefined): PageContent {
+function providerPage(issuer: string, returnTo: string | undefined): PageContent {
   const query = returnTo === undefined ? '' : `?${returning(returnTo)}`;
   return {
     title: 'Sign in',
@@ -140,7 +140,7 @@ export function providerPage(issuer: string, returnTo: string | undefined): Page
 }
 
 /** @param withPasswords whether people here have passwords */
-export function signedInPage(user: User, withPasswords: boolean): PageContent {
+function signedInPage(user: User, withPasswords: boolean): PageContent {
   const role = user.isOwner ? 'owner' : user.role;
   return {
     title: 'You are signed in',

@@ -7,16 +7,22 @@ import type { SessionCookie } from '../http/cookies.ts';
 import type { PageSession, SetSessionCookie } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import type { WebhookBinder } from '../../webhook/binding.ts';
+import { createBindPage } from './bind-page.ts';
 import { createCliPage } from './cli-page.ts';
 import { createLoginPage } from './login-page.ts';
 import { OIDC_PATH, createOidcRoutes } from './oidc-routes.ts';
 import { createPasswordPage } from './password-page.ts';
 import { SIGN_IN_PATH, createSignInPage } from './sign-in-page.ts';
 
-/** Every page by which people come in, whichever way. */
-export function createSignInPages(options: {
+/** Every page but OAuth's: those by which people sign in, and the one that binds a webhook. */
+export function createPages(options: {
   readonly baseUrl: string;
-  readonly stores: Pick<Stores, 'cliLogins' | 'loginLinks' | 'passwords' | 'users'>;
+  readonly stores: Pick<
+    Stores,
+    'cliLogins' | 'loginLinks' | 'passwords' | 'users' | 'vaults' | 'webhookLinks'
+  >;
+  readonly binder: WebhookBinder;
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
@@ -32,7 +38,7 @@ export function createSignInPages(options: {
     signInMethods.kind === 'password' ? [signInMethods, undefined] : [undefined, signInMethods];
   return (
     Router({ caseSensitive: true, strict: true })
-      // A consent may be behind it, in the window of a client that is a page (`authorize-page.ts`).
+      // A consent may be behind it, in the window of a client that is a page (`oauth/authorize.ts`).
       .use([SIGN_IN_PATH, OIDC_PATH], pageHeaders({ https, keepsOpener: true }))
       .use(createLoginPage({ ...options, withPasswords: password !== undefined }))
       .use(
@@ -45,5 +51,6 @@ export function createSignInPages(options: {
       .use(createPasswordPage({ ...options, setting: password?.passwordSetting }))
       .use(createOidcRoutes({ ...options, providerSignIn: provider?.providerSignIn }))
       .use(createCliPage(options))
+      .use(createBindPage(options))
   );
 }
