@@ -13,33 +13,33 @@ import { openContext } from './context.ts';
 import { forgetExpiredClaims } from './replay/claim-once.ts';
 
 export interface RunningWebhook {
-  /** Where it listens, with the port that was really taken; its public address is a setting. */
+  /** Where it listens, with the actual port; its public address is a setting. */
   readonly url: string;
-  /** Where `GET /metrics` is, if it was asked for. */
+  /** Where `GET /metrics` is; undefined if it is off. */
   readonly metricsUrl: string | undefined;
-  /** What the bind page asks for, where this start made it; it can be read nowhere later. */
+  /** The set-up token, if this start generated it; it cannot be read later. */
   readonly firstSetupToken: string | undefined;
   /**
-   * Says that it is not ready any more and goes on for `SV_DRAIN_SECONDS`, lets requests in hand finish, then closes the
+   * Reports that it is not ready, continues for `SV_DRAIN_SECONDS`, completes requests under way, then closes the
    * database.
    */
   close(): Promise<void>;
 }
 
-/** Who reads figures can read them again. */
+/** A scrape that is cut off is repeated. */
 const METRICS_GRACE_MS = 500;
 /**
- * So long after requests are not taken any more, a token's refresh still begins. A provider takes 8 s at most, and what it
- * has rotated must be stored before the program has to be gone.
+ * How long after the last accepted request a refresh still begins. A provider's answer takes 8 s at most and must be
+ * stored before the program is killed.
  */
 const REFRESHES_BEGIN_MS = 1_000;
-/** How often a running serve looks whether the master key was rotated beside it. */
+/** How often a running serve checks whether another process rotated the master key. */
 const KEY_WATCH_INTERVAL_MS = 500;
-/** How often keys, codes and claims whose time is over are erased. */
+/** How often expired keys, codes and claims are erased. */
 const TIDY_INTERVAL_MS = 60_000;
-/** How often a pair is stored again that a failing disk did not take. */
+/** How often tokens that a failing disk did not take are written again. */
 const UNSTORED_INTERVAL_MS = 1_000;
-/** How often records are erased that were replaced or deleted long enough ago. */
+/** How often versions are erased that were replaced or deleted 7 days ago. */
 const PURGE_INTERVAL_MS = 3_600_000;
 
 /**
@@ -53,7 +53,7 @@ export async function startWebhook(
     readonly clock?: Clock;
     readonly logger?: Logger;
     readonly resolve?: Resolve;
-    /** Waits so many milliseconds between being told to stop and taking no more requests. */
+    /** Waits between the signal to stop and the last accepted request; the argument is in milliseconds. */
     readonly drain?: (ms: number) => Promise<unknown>;
   } = {},
 ): Promise<RunningWebhook> {
@@ -72,7 +72,7 @@ export async function startWebhook(
       try {
         await stop();
       } catch (error) {
-        // A full disk must not keep the lock and the connections: the rest is given back all the same.
+        // A failure, such as a full disk, must not keep the lock and the connections.
         logger.error({ err: error }, 'something could not be stopped in order');
       }
     }
@@ -87,7 +87,7 @@ export async function startWebhook(
   try {
     const checkpoints = startCheckpoints(context.path);
     stops.push(() => checkpoints.stop());
-    // Once nobody asks any more: what a provider has rotated is stored before the database closes.
+    // After the last request: tokens that a provider rotated are stored before the database closes.
     stops.push(() => refreshing.close());
     const printedToken = await firstSetupToken({ ...context, ...config });
     // Before the database closes, so that what expired stays expired if the next start finds the clock set back.
@@ -130,9 +130,9 @@ export async function startWebhook(
 }
 
 /**
- * Runs a job at once and then again and again. A failure is logged, and the next round tries again.
+ * Runs a job now and then at intervals. A failure is logged, and the next round tries again.
  *
- * @returns stops it, after the round in hand
+ * @returns a function that stops it, after the round under way
  */
 function every(intervalMs: number, logger: Logger, job: () => unknown): () => Promise<void> {
   let round: Promise<void> = Promise.resolve();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addressVerdict } from './address-verdict.ts';
 
-/** First and last address of every range of protocol section 6. */
+/** First and last address of every range of PROTOCOL.md section 6. */
 const REFUSED: ReadonlyArray<readonly [verdict: string, ...addresses: string[]]> = [
   [
     'unspecified',

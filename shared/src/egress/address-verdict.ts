@@ -19,7 +19,7 @@ export type AddressVerdict =
   | 'tunnelled'
   | 'not_an_address';
 
-/** Protocol section 6. The ranges do not overlap. */
+/** PROTOCOL.md section 6. The ranges do not overlap. */
 const RANGES: ReadonlyArray<readonly [range: string, verdict: AddressVerdict]> = [
   ['0.0.0.0/8', 'unspecified'],
   ['10.0.0.0/8', 'private'],
@@ -61,7 +61,7 @@ const RANGES: ReadonlyArray<readonly [range: string, verdict: AddressVerdict]> =
 const PARSED_RANGES = RANGES.map(([range, verdict]) => ({ cidr: ipaddr.parseCIDR(range), verdict }));
 
 /**
- * Protocol section 6: what an address is for, IPv4-mapped forms included. Pure.
+ * PROTOCOL.md section 6: what an address is for, IPv4-mapped forms included. Pure.
  * @param ip an address in its usual notation, without brackets
  */
 export function addressVerdict(ip: string): AddressVerdict {

@@ -29,7 +29,7 @@ export function withoutBrackets(hostname: string): string {
 }
 
 /**
- * Protocol section 6: every address of a destination has to be public, or named by the operator; `http` goes only to
+ * PROTOCOL.md section 6: every address of a destination has to be public, or named by the operator; `http` goes only to
  * what the operator named.
  * @throws EgressRefused
  */

@@ -1,7 +1,7 @@
 /** Why a call was refused before a connection was made. Closed. */
 export type EgressRefusalReason = 'malformed_url' | 'scheme' | 'userinfo' | 'address';
 
-/** The rules of protocol section 6 forbid this call. No connection was made. */
+/** The rules of PROTOCOL.md section 6 forbid this call. No connection was made. */
 export class EgressRefused extends Error {
   override readonly name = 'EgressRefused';
   readonly reason: EgressRefusalReason;

@@ -68,7 +68,7 @@ const KEEP_ALIVE_MS = 30_000;
 const MAX_CONNECTIONS = 64;
 
 /**
- * The guarded way out of both programs (protocol section 6): addresses are checked, and the one that was checked is
+ * The guarded way out of both programs (PROTOCOL.md section 6): addresses are checked, and the one that was checked is
  * connected to; no redirect is followed; proxy variables of the environment are ignored; time and size are capped.
  *
  * @param options.allow entries of `SV_EGRESS_ALLOW`: CIDR ranges, addresses, host names

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { normalBase32 } from './base32.ts';
 
-/** How a seed becomes a code: RFC 6238 section 1.2, RFC 4226 section 5.3, and protocol section 5.5. */
+/** How a seed becomes a code: RFC 6238 section 1.2, RFC 4226 section 5.3, and PROTOCOL.md section 5.5. */
 export const totpMembers = {
   algorithm: z.enum(['SHA1', 'SHA256', 'SHA512']).optional(),
   digits: z.int().min(6).max(8).optional(),

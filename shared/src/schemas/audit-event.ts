@@ -16,7 +16,7 @@ const eventMembers = {
   detail: z.record(z.string(), z.unknown()).optional(),
 };
 
-/** Protocol section 5.3: an event that the service writes by `audit.append`; at most 8 KiB of JSON. */
+/** PROTOCOL.md section 5.3: an event that the service writes by `audit.append`; at most 8 KiB of JSON. */
 export const auditEventSchema = z
   .object(eventMembers)
   .refine((event) => jsonBytes(event) <= STORAGE_LIMITS.auditEventBytes, 'an event has at most 8 KiB');

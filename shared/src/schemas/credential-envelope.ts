@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { serviceNameSchema, timeSchema } from './members.ts';
 import { TOKEN_TYPES } from './vocabulary.ts';
 
-/** Protocol section 5.4: what `/v1/credential` answers (specification, "Credential envelope"). */
+/** PROTOCOL.md section 5.4: what `/v1/credential` answers (specification, "Credential envelope"). */
 export const credentialEnvelopeSchema = z.object({
   token: z.object({
-    /** Always a string, by token type (protocol section 5.5, the table). */
+    /** Always a string, by token type (PROTOCOL.md section 5.5, the table). */
     accessToken: z.string(),
     refreshToken: z.string().optional(),
     serviceName: serviceNameSchema,

@@ -4,7 +4,7 @@ import { isAllowedHost } from './allowed-hosts.ts';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 
-/** Protocol section 5.6: a template may set none of these, nor any name with one of the prefixes. */
+/** PROTOCOL.md section 5.6: a template may set none of these, nor any name with one of the prefixes. */
 const FORBIDDEN_HEADERS: readonly string[] = [
   'host',
   'content-length',
@@ -46,7 +46,7 @@ export const allowedHostsSchema = z
   .max(100);
 export const allowedHeadersSchema = z.array(headerNameSchema).max(MAX_TEMPLATES);
 
-/** Protocol section 5.6: what a proxy sends along; `${TOKEN}` in a value is replaced by the credential. */
+/** PROTOCOL.md section 5.6: what a proxy sends along; `${TOKEN}` in a value is replaced by the credential. */
 export const headerTemplatesSchema = z
   .record(
     z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { idSchema } from './members.ts';
 
-/** Protocol section 5.1: a one-time code, a UUID in lower case; its 36 bytes are the key of the exchange. */
+/** PROTOCOL.md section 5.1: a one-time code, a UUID in lower case; its 36 bytes are the key of the exchange. */
 export const bindCodeSchema = z
   .string()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, 'not a UUID in lower case');

@@ -1,7 +1,7 @@
 /**
  * The wire bodies of the webhook protocol, one family per noun. Schemas hold no transforms, so that OpenAPI can be
  * made from them. Optional members are `.optional()`: read a body with `parseWireObject`, which drops members that are
- * null (protocol section 2).
+ * null (PROTOCOL.md section 2).
  */
 export {
   AUTH_METHODS,

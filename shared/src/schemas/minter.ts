@@ -69,7 +69,7 @@ const githubApp = z.strictObject({
     .optional(),
 });
 
-/** Protocol section 5.5: how a `RawCredential` is turned into a short-lived one. Unknown members are refused. */
+/** PROTOCOL.md section 5.5: how a `RawCredential` is turned into a short-lived one. Unknown members are refused. */
 export const minterSchema = z.discriminatedUnion('type', [awsSts, gcpServiceAccount, githubApp]);
 export type Minter = z.infer<typeof minterSchema>;
 

@@ -9,6 +9,6 @@ export const proxyConfigMembers = {
   headerTemplates: headerTemplatesSchema,
 };
 
-/** Protocol section 5.3: a proxy's configuration as the webhook keeps it. */
+/** PROTOCOL.md section 5.3: a proxy's configuration as the webhook keeps it. */
 export const proxyConfigSchema = z.object({ ...proxyConfigMembers, version: versionSchema });
 export type ProxyConfig = z.infer<typeof proxyConfigSchema>;

@@ -3,7 +3,7 @@ import { idSchema, serviceNameSchema, timeSchema } from './members.ts';
 import { secretSchema } from './secret-member.ts';
 import { AUTH_METHODS } from './vocabulary.ts';
 
-/** Protocol section 7: `POST /v1/refresh-notify`. Hints are for logs only. */
+/** PROTOCOL.md section 7: `POST /v1/refresh-notify`. Hints are for logs only. */
 export const refreshNotifySchema = z.object({
   serviceName: serviceNameSchema,
   reason: z.enum(['expiring', 'expired', 'manual']),
@@ -24,7 +24,7 @@ export const refreshDoneSchema = z.object({
 });
 export type RefreshDone = z.infer<typeof refreshDoneSchema>;
 
-/** Protocol section 7: `POST /v1/refresh`, two phases. */
+/** PROTOCOL.md section 7: `POST /v1/refresh`, two phases. */
 export const refreshRequestSchema = z.discriminatedUnion('phase', [
   z.object({ phase: z.literal('get'), serviceName: serviceNameSchema }),
   z.object({

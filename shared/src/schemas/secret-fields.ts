@@ -1,6 +1,6 @@
 import { isObject } from '../json.ts';
 
-/** Protocol section 5.3: names that no storage operation may carry, whatever their letter case. */
+/** PROTOCOL.md section 5.3: names that no storage operation may carry, whatever their letter case. */
 export const SECRET_FIELD_NAMES: readonly string[] = [
   'accessToken',
   'refreshToken',

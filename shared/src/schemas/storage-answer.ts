@@ -8,7 +8,7 @@ import { tokenMetadataSchema } from './token-metadata.ts';
 const nextCursor = cursorSchema.optional();
 const deletedSchema = z.object({ deleted: z.boolean() });
 
-/** Protocol section 5.3: what each operation answers. */
+/** PROTOCOL.md section 5.3: what each operation answers. */
 export const storageAnswerSchemas = {
   'tokens.list': z.object({ items: z.array(tokenMetadataSchema), nextCursor }),
   'tokens.get': tokenMetadataSchema,

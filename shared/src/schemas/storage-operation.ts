@@ -11,7 +11,7 @@ const page = (max: number) => ({
 
 const listPage = page(STORAGE_LIMITS.listPage);
 
-/** Protocol section 5.3: one operation of `POST /v1/storage`. */
+/** PROTOCOL.md section 5.3: one operation of `POST /v1/storage`. */
 export const storageOperationSchema = z.discriminatedUnion('op', [
   z.object({ op: z.literal('tokens.list'), ...listPage, expiresBefore: timeSchema.optional() }),
   z.object({ op: z.literal('tokens.get'), serviceName: serviceNameSchema }),
@@ -39,7 +39,7 @@ export type StorageOperation = z.infer<typeof storageOperationSchema>;
 export type StorageOperationName = StorageOperation['op'];
 
 /**
- * Protocol section 5.3: several operations, run in order, each on its own. What is in the list is read one by one, by
+ * PROTOCOL.md section 5.3: several operations, run in order, each on its own. What is in the list is read one by one, by
  * {@link storageOperationSchema}, since a wrong one is refused in its place and stops no other.
  */
 export const storageBatchSchema = z.object({ batch: z.array(z.unknown()).min(1).max(STORAGE_LIMITS.batch) });

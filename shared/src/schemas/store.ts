@@ -68,7 +68,7 @@ const byTokenType = z.discriminatedUnion('tokenType', [
 ]);
 
 /**
- * Protocol section 5.5: the body of `POST /v1/store`. Unknown members are refused, since a misspelt restriction would
+ * PROTOCOL.md section 5.5: the body of `POST /v1/store`. Unknown members are refused, since a misspelt restriction would
  * be none.
  */
 export const storeBodySchema = byTokenType

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { serviceNameSchema, timeSchema, versionSchema } from './members.ts';
 import { AUTH_METHODS, DELIVERY, TOKEN_TYPES } from './vocabulary.ts';
 
-/** Protocol section 5.3: what a webhook tells the service about a record. Never a secret. */
+/** PROTOCOL.md section 5.3: what a webhook tells the service about a record. Never a secret. */
 export const tokenMetadataSchema = z.object({
   serviceName: serviceNameSchema,
   tokenType: z.enum(TOKEN_TYPES),

@@ -1,7 +1,7 @@
 import { normalBase32 } from '../otpauth/base32.ts';
 import { type OtpauthKey, type TotpMembers, readOtpauthUri } from '../otpauth/otpauth-uri.ts';
 
-/** The members of a `TOTP` body: protocol section 5.5. */
+/** The members of a `TOTP` body: PROTOCOL.md section 5.5. */
 export interface TotpBody extends TotpMembers {
   readonly secret?: string | undefined;
   readonly otpauthUri?: string | undefined;

@@ -2,11 +2,11 @@
 export const TOKEN_TYPES = ['JWT', 'PlainText', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'] as const;
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
-/** Protocol section 5.5: how a record may leave by `/v1/credential`; sealed with the secret. `any` is the default. */
+/** PROTOCOL.md section 5.5: how a record may leave by `/v1/credential`; sealed with the secret. `any` is the default. */
 export const DELIVERY = ['any', 'sealed', 'proxy-only'] as const;
 export type Delivery = (typeof DELIVERY)[number];
 
-/** Protocol section 5.2. A reader ignores those that it does not know. */
+/** PROTOCOL.md section 5.2. A reader ignores those that it does not know. */
 export const CAPABILITIES = [
   'storage',
   'credential',
@@ -22,7 +22,7 @@ export const CAPABILITIES = [
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 
-/** Protocol section 5.4: how a client authenticates at its provider. `private_key_jwt` is for mediated ones only. */
+/** PROTOCOL.md section 5.4: how a client authenticates at its provider. `private_key_jwt` is for mediated ones only. */
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
@@ -30,13 +30,13 @@ export type AuthMethod = (typeof AUTH_METHODS)[number];
 export const OUTCOMES = ['success', 'denied', 'rate_limited', 'error'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Protocol section 5.5: where the marker may stand when a record names no headers. */
+/** PROTOCOL.md section 5.5: where the marker may stand when a record names no headers. */
 export const DEFAULT_ALLOWED_HEADERS: readonly string[] = ['authorization', 'x-api-key'];
 
-/** Protocol section 5.5: the most a secret field may hold, in bytes of UTF-8. */
+/** PROTOCOL.md section 5.5: the most a secret field may hold, in bytes of UTF-8. */
 export const MAX_SECRET_BYTES = 64 * 1024;
 
-/** Protocol section 5.3: sizes of lists and batches. */
+/** PROTOCOL.md section 5.3: sizes of lists and batches. */
 export const STORAGE_LIMITS = {
   /** Operations in a batch. */
   batch: 100,

@@ -12,7 +12,7 @@ import type { SealingKey } from './sealing-key.ts';
 /** Four secret fields of 64 KiB, each byte escaped in JSON and all of it in base64url, are less. */
 const MAX_CHARACTERS = 2_500_000;
 
-/** Protocol section 5.4 and RFC 7518 section 4.6.1. Any other member could change what the rest means: none is known. */
+/** PROTOCOL.md section 5.4 and RFC 7518 section 4.6.1. Any other member could change what the rest means: none is known. */
 const headerSchema = z.strictObject({
   alg: z.string(),
   enc: z.string(),
@@ -28,7 +28,7 @@ const headerSchema = z.strictObject({
 
 /**
  * Opens what `GET /v1/credential` answers for a record that was stored with `delivery: sealed`: a compact JWE
- * (`application/jose`, protocol section 5.4).
+ * (`application/jose`, PROTOCOL.md section 5.4).
  *
  * @param text the body of the answer
  * @throws SealedRefused

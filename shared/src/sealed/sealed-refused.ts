@@ -2,7 +2,7 @@
  * Why a sealed credential was not opened. Closed.
  *
  * - `too_large`: larger than any credential
- * - `malformed`: not the compact form of RFC 7516, or a header that is not the one of protocol section 5.4
+ * - `malformed`: not the compact form of RFC 7516, or a header that is not the one of PROTOCOL.md section 5.4
  * - `algorithm`: not ECDH-ES with A256GCM, or compressed
  * - `other_key`: sealed to another key
  * - `not_decryptable`: sealed to this key and changed since, or not really

@@ -6,7 +6,7 @@ import { base64urlOf, recipientSchemas } from '../schemas/recipient.ts';
 import { Secret } from '../secret.ts';
 import { type KeyMembers, jwkThumbprint, keyMembers } from './thumbprint.ts';
 
-/** Of protocol section 5.5. */
+/** Of PROTOCOL.md section 5.5. */
 export const SEALING_CURVES = ['P-256', 'P-384', 'X25519'] as const;
 export type SealingCurve = (typeof SEALING_CURVES)[number];
 

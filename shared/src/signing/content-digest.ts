@@ -8,7 +8,7 @@ export function contentDigest(body: Uint8Array): string {
 }
 
 /**
- * Protocol section 3: `sha-256` must be there once and be the digest of the raw bytes; other algorithms are ignored.
+ * PROTOCOL.md section 3: `sha-256` must be there once and be the digest of the raw bytes; other algorithms are ignored.
  * @throws SignatureRefused
  */
 export function verifyContentDigest(value: string, body: Uint8Array): void {

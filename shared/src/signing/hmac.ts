@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** Protocol section 3: a binding's key has exactly 32 bytes. */
+/** PROTOCOL.md section 3: a binding's key has exactly 32 bytes. */
 export const KEY_BYTES = 32;
-/** Protocol section 5.1: the one exception, requests with `keyid="bind"` under the 36 ASCII bytes of the code. */
+/** PROTOCOL.md section 5.1: the one exception, requests with `keyid="bind"` under the 36 ASCII bytes of the code. */
 const BIND_KEY_ID = 'bind';
 const BIND_KEY_BYTES = 36;
 

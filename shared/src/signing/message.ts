@@ -1,4 +1,4 @@
-/** A key of the binding, for requests and tickets alike (protocol section 3). */
+/** A key of the binding, for requests and tickets alike (PROTOCOL.md section 3). */
 export interface HmacKey {
   /** `keyid` of a request, `kid` of a ticket: 1 to 64 of `[A-Za-z0-9_-]`. */
   readonly id: string;
@@ -33,7 +33,7 @@ export function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
   return pairs;
 }
 
-/** Every value of a field, in order, with outer spaces and tabs removed (protocol section 3). */
+/** Every value of a field, in order, with outer spaces and tabs removed (PROTOCOL.md section 3). */
 export function fieldValues(headers: HeaderPairs, lowerCaseName: string): string[] {
   const values: string[] = [];
   for (const [name, value] of headers) {

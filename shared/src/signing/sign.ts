@@ -5,7 +5,7 @@ import type { HmacKey, SignedMessage } from './message.ts';
 import { REQUIRED_COMPONENTS, signatureBase } from './signature-base.ts';
 import { ALGORITHM, KEY_ID, LABEL, TAG } from './signature-input.ts';
 
-/** Protocol section 3: the longest life of a signed request. */
+/** PROTOCOL.md section 3: the longest life of a signed request. */
 const MAX_LIFETIME_SECONDS = 60;
 const NO_BODY = new Uint8Array(0);
 
@@ -31,7 +31,7 @@ export interface RequestToSign {
 }
 
 /**
- * Signs a request as protocol section 3 asks.
+ * Signs a request as PROTOCOL.md section 3 asks.
  *
  * @returns the header fields to send, names in lower case: the given ones, `content-type` and `content-digest` where
  *   there is a body, `signature-input` and `signature`

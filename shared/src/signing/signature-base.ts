@@ -2,7 +2,7 @@ import { fieldValues } from './message.ts';
 import type { SignedMessage } from './message.ts';
 import { SignatureRefused } from './signature-refused.ts';
 
-/** Every signed request covers these (protocol section 3). */
+/** Every signed request covers these (PROTOCOL.md section 3). */
 export const REQUIRED_COMPONENTS = ['@method', '@authority', '@path', '@query'] as const;
 
 /** A field name of RFC 9110 in lower case. */

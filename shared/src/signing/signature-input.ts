@@ -5,7 +5,7 @@ import { SignatureRefused } from './signature-refused.ts';
 import type { SignatureRefusalReason } from './signature-refused.ts';
 import { REQUIRED_COMPONENTS, isKnownComponent } from './signature-base.ts';
 
-/** Protocol section 3: the one label, algorithm and tag. There is no negotiation. */
+/** PROTOCOL.md section 3: the one label, algorithm and tag. There is no negotiation. */
 export const LABEL = 'sv';
 export const ALGORITHM = 'hmac-sha256';
 export const TAG = 'sv-webhook-v1';

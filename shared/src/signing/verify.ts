@@ -9,7 +9,7 @@ import type { SignatureInput } from './signature-input.ts';
 import { SignatureRefused } from './signature-refused.ts';
 import type { SignatureRefusalReason } from './signature-refused.ts';
 
-/** A nonce is remembered this long after `expires` (protocol section 3): as long as the clocks may differ. */
+/** A nonce is remembered this long after `expires` (PROTOCOL.md section 3): as long as the clocks may differ. */
 const NONCE_GRACE_SECONDS = 30;
 
 /** A request whose signature can be read. Nothing in it is proven before {@link verifySignature} returns. */
@@ -24,14 +24,14 @@ export interface SignaturePolicy {
   readonly key: Uint8Array;
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: number;
-  /** Protocol section 3: how far the clocks may differ. */
+  /** PROTOCOL.md section 3: how far the clocks may differ. */
   readonly skewSeconds: 30;
-  /** Protocol section 3: the longest `expires - created`. */
+  /** PROTOCOL.md section 3: the longest `expires - created`. */
   readonly maxLifetimeSeconds: 60;
 }
 
 /**
- * First half of protocol section 3's order of work: the two headers, label, tag, alg, parameters, covered list. Uses no key.
+ * First half of PROTOCOL.md section 3's order of work: the two headers, label, tag, alg, parameters, covered list. Uses no key.
  * @throws SignatureRefused, and nothing else, whatever was sent
  */
 export function parseSignature(message: SignedMessage): ParsedSignature {
@@ -100,7 +100,7 @@ export function nonceClaimUntil(parsed: Pick<ParsedSignature, 'expires'>): numbe
   return parsed.expires + NONCE_GRACE_SECONDS;
 }
 
-/** Protocol section 3: what must be covered beyond the four that always are. */
+/** PROTOCOL.md section 3: what must be covered beyond the four that always are. */
 function checkCoverage(message: SignedMessage, covered: readonly string[]): void {
   // `@query` is always `?`, so a signed request has none (not even an empty one, which signs alike).
   if (message.query !== '') refuse('query');

@@ -24,7 +24,7 @@ const SHAPE = /^(https?):\/\/([^/?#\s\\]+)((?:\/[^?#\s\\]*)?)$/i;
 const PATH = /^[A-Za-z0-9._~/-]*$/;
 
 /**
- * Protocol section 3: a webhook's address has no userinfo, query, fragment or trailing slash, and its path, if any, is
+ * PROTOCOL.md section 3: a webhook's address has no userinfo, query, fragment or trailing slash, and its path, if any, is
  * unreserved characters and `/`. Both `https` and `http` are read; whether `http` may be called is the egress's affair.
  */
 export function parseWebhookUrl(text: string): WebhookAddress | WebhookAddressRefused {

@@ -1,4 +1,4 @@
-/** What a ticket is for (protocol section 4, `op`). */
+/** What a ticket is for (PROTOCOL.md section 4, `op`). */
 export type TicketOp = 'credential' | 'store' | 'proxy';
 
 interface CommonClaims {
@@ -48,21 +48,21 @@ export interface ProxyTicket extends CommonClaims {
 export type TicketClaims = CredentialTicket | StoreTicket | ProxyTicket;
 export type TicketFor<Op extends TicketOp> = Extract<TicketClaims, { readonly op: Op }>;
 
-/** Protocol section 4, `htm`. */
+/** PROTOCOL.md section 4, `htm`. */
 export const PROXY_METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const;
 export type ProxyMethod = (typeof PROXY_METHODS)[number];
 
-/** Protocol section 4: the longest `exp - iat`. */
+/** PROTOCOL.md section 4: the longest `exp - iat`. */
 export const MAX_LIFETIME_SECONDS: Readonly<Record<TicketOp, number>> = {
   credential: 60,
   store: 300,
   proxy: 60,
 };
 
-/** Protocol section 4: at most this many characters, header and MAC included. */
+/** PROTOCOL.md section 4: at most this many characters, header and MAC included. */
 export const MAX_TICKET_CHARACTERS = 4096;
 
-/** Protocol section 4: how far the clocks may differ; a `jti` is kept this long after `exp`. */
+/** PROTOCOL.md section 4: how far the clocks may differ; a `jti` is kept this long after `exp`. */
 export const TICKET_SKEW_SECONDS = 30;
 
 /** Until when a `jti` has to be remembered, seconds since 1970: the moment after which its ticket is too old. */

@@ -24,7 +24,7 @@ export function issueTicket(claims: TicketClaims, key: HmacKey): string {
   return ticket;
 }
 
-/** Protocol section 4: `alg`, `typ` and `kid`, these three members and no others. */
+/** PROTOCOL.md section 4: `alg`, `typ` and `kid`, these three members and no others. */
 function headerFor(keyId: string): string {
   const known = headerByKeyId.get(keyId);
   if (known !== undefined) return known;

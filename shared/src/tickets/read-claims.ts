@@ -23,7 +23,7 @@ const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
 const MAX_ID_CHARACTERS = 128;
 
 /**
- * The claims of a ticket whose MAC holds, as protocol section 4 lists them. Optional claims may be null, which reads
+ * The claims of a ticket whose MAC holds, as PROTOCOL.md section 4 lists them. Optional claims may be null, which reads
  * as absent (section 2); unknown claims are dropped.
  * @throws TicketRefused
  */

@@ -15,14 +15,14 @@ export interface TicketPolicy<Op extends TicketOp> {
   readonly issuer: string;
   /** The webhook's own id. */
   readonly audience: string;
-  /** The 32 bytes of a key that tickets may be signed with; a pending key is none (protocol section 5.1). */
+  /** The 32 bytes of a key that tickets may be signed with; a pending key is none (PROTOCOL.md section 5.1). */
   keyFor(kid: string): Uint8Array | undefined;
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: number;
 }
 
 /**
- * Verifies a ticket as protocol section 4 asks: form, header, key, MAC in constant time, and only then the claims and
+ * Verifies a ticket as PROTOCOL.md section 4 asks: form, header, key, MAC in constant time, and only then the claims and
  * times. What is left to the caller is to claim `jti` (until `ticketClaimUntil`), atomically and durably, once.
  *
  * @returns the claims that the protocol knows; others are dropped
@@ -42,7 +42,7 @@ export function verifyTicket<Op extends TicketOp>(token: string, policy: TicketP
   return readClaims(parseMembers(payload, 'claims_malformed'), policy);
 }
 
-/** Protocol section 4: exactly `alg`, `typ` and `kid`, so nothing like `crit`, `jwk` or `zip` needs an opinion. */
+/** PROTOCOL.md section 4: exactly `alg`, `typ` and `kid`, so nothing like `crit`, `jwk` or `zip` needs an opinion. */
 function readKeyId(header: string): string {
   const { alg, typ, kid, ...others } = parseMembers(header, 'header_malformed');
   if (Object.keys(others).length > 0) refuse('header_members');

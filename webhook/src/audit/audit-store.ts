@@ -1,9 +1,9 @@
 import { chainHash } from '@svault/server-kit/hash-chain';
 
-/** Who says so: the webhook about itself, or the service by `audit.append`. */
-export type AuditSource = 'webhook' | 'service';
+/** Who reported it: the webhook itself, or the control plane by `audit.append`. */
+type AuditSource = 'webhook' | 'service';
 
-/** One entry of the log, as it is hashed; `detail` is the JSON text, so that any reading of it has the same hash. */
+/** One entry of the log, as it is hashed; `detail` is the JSON text, so that its hash does not depend on a parser. */
 export interface AuditEntry {
   readonly epoch: string;
   /** 1 for the first entry of an epoch, then one more each. */
@@ -11,7 +11,7 @@ export interface AuditEntry {
   readonly source: AuditSource;
   readonly id: string;
   readonly eventType: string;
-  /** As protocol section 2 writes times; the service's own where it reported the event. */
+  /** As PROTOCOL.md section 2 writes times; the control plane's if it reported the event. */
   readonly timestamp: string;
   readonly outcome: string;
   readonly agentId?: string | undefined;
@@ -45,7 +45,7 @@ export interface Epoch extends AuditHead {
   readonly restored: boolean;
 }
 
-export interface AuditPage {
+interface AuditPage {
   readonly items: readonly ChainedEntry[];
   /** Where the next page begins; undefined when nothing is left. */
   readonly nextBefore: number | undefined;

@@ -1,15 +1,15 @@
 import { CHAIN_START } from '@svault/server-kit/hash-chain';
 import { type AuditHead, type ChainedEntry, type Epoch, chain } from './audit-store.ts';
 
-export type ChainVerdict =
+type ChainVerdict =
   | { readonly ok: true; readonly entries: number; readonly epochs: number; readonly head: AuditHead }
   | { readonly ok: false; readonly epoch: string; readonly seq: number; readonly problem: string };
 
 /**
- * Looks for a changed, missing, added or reordered entry: each epoch counts from 1 without a gap, each hash follows
+ * Detects a changed, missing, added or reordered entry: each epoch counts from 1 without a gap, each hash follows
  * from the entry and the hash before, and each epoch ends where its head says.
  *
- * Whoever can write the whole database can forge a whole chain; against that the service keeps the heads it saw.
+ * A writer of the whole database can forge a whole chain; the control plane detects it by the heads that it saw.
  *
  * @param epochs in the order they were opened
  * @param entries in the order they were written

@@ -22,7 +22,7 @@ interface BindOffer {
 
 /** Offers of open pages. They live in the process alone: a restart asks for the set-up token again. */
 interface BindOffers {
-  /** A new secret for a page; the token in its form stands for it, and for the set-up token that was given. */
+  /** A new secret for a page; the token in its form proves that the set-up token was given. */
   make(): BindOffer & { readonly token: string };
   /** The offer of a token, once. */
   take(token: string): BindOffer | undefined;

@@ -2,11 +2,11 @@ import { htmlPage, safeHtml } from '@svault/server-kit/html-page';
 import { fingerprintOf } from './registration-link.ts';
 
 /**
- * The pages of `/bind`: plain HTML, no script. Forms post back to where the page stands, so they work under any prefix
+ * The pages of `/bind`: plain HTML, no script. Forms post to the page's own address, so they work under any prefix
  * that a proxy puts before it.
  */
 
-/** Asks for the set-up token. Says nothing about the service (protocol section 5.1). */
+/** Asks for the set-up token. It does not name the control plane (PROTOCOL.md section 5.1). */
 export function setupTokenPage(options: { readonly problem?: string } = {}): string {
   const { problem } = options;
   return htmlPage(
@@ -23,7 +23,7 @@ ${problem === undefined ? '' : safeHtml` aria-invalid="true" aria-describedby="p
   );
 }
 
-/** Shows whom connect would bind to, and the fingerprint to compare on the service's side. */
+/** Shows the control plane to bind to, and the fingerprint to compare on its side. */
 export function connectPage(offer: {
   readonly serviceUrl: string;
   readonly hmacHash: string;

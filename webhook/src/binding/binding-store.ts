@@ -4,7 +4,7 @@ import { refusal } from '../errors.ts';
 
 /**
  * A key signs requests and tickets once it is `current`. A `pending` key becomes that by the first valid request
- * under it; the one it replaces is `former` for a while (protocol section 5.1).
+ * under it; the one it replaces is `former` for a while (PROTOCOL.md section 5.1).
  */
 export type KeyState = 'current' | 'pending' | 'former';
 
@@ -17,7 +17,7 @@ export interface StoredKey {
   readonly validUntilMs: number | undefined;
 }
 
-export type NewKey = Pick<StoredKey, 'id' | 'wrappedSecret'>;
+type NewKey = Pick<StoredKey, 'id' | 'wrappedSecret'>;
 
 export interface StoredBinding {
   /** What tickets name as their audience: `whk_…`. */
@@ -30,7 +30,7 @@ export interface StoredBinding {
 }
 
 export interface StoredCode {
-  /** SHA-256 of the code's 36 ASCII bytes; the code itself is kept nowhere. */
+  /** SHA-256 of the code's 36 ASCII bytes; the code itself is not stored. */
   readonly codeHash: Uint8Array;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
@@ -39,14 +39,14 @@ export interface StoredCode {
   readonly wrappedSecret: Uint8Array | undefined;
 }
 
-export type NewCode = Pick<StoredCode, 'codeHash' | 'expiresAtMs'> & { readonly wrappedSecret: Uint8Array };
+type NewCode = Pick<StoredCode, 'codeHash' | 'expiresAtMs'> & { readonly wrappedSecret: Uint8Array };
 
 /**
  * The binding at rest. Calls are synchronous and take part in an open transaction; a caller that looks and then
  * writes does both in one.
  *
  * All of it is authenticated together under the master key. Every call but `isAuthentic`, `reset` and `markRestored`
- * throws {@link bindingChanged} where something else than this program changed it.
+ * throws {@link bindingChanged} if something else than this program changed it.
  */
 export interface BindingStore {
   /** Differs from every former value after a change of anything here, by whatever process. Reads no page. */
@@ -95,7 +95,7 @@ export function bindingChanged(): AppError<WebhookErrorCode> {
 
 /** Wraps small secrets under the master key; the purpose is authenticated, so values cannot change places. */
 export interface SecretWrapper {
-  /** Inside the transaction that stores the result, so that no value slips past a rotation of the master key. */
+  /** Call it in the transaction that stores the result, so that a rotation of the master key includes the value. */
   wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
   /** @throws AeadFailed for bytes that were not wrapped for this purpose */
   unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
@@ -107,5 +107,5 @@ export const codePurpose = (codeHash: Uint8Array): string => `binding-code:${toH
 /** 128 random bits: 22 characters, and so never `bind`. */
 export const newKeyId = (): string => randomToken();
 
-/** The binding's key (protocol section 5.1): 32 random bytes. */
+/** The binding's key (PROTOCOL.md section 5.1): 32 random bytes. */
 export const newHmacSecret = (): Buffer => randomBytes(32);

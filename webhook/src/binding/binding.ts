@@ -9,7 +9,7 @@ interface BindingKey {
 }
 
 /** The binding as the rest of the webhook sees it. */
-export interface Binding {
+interface Binding {
   /** The audience of tickets. */
   readonly webhookId: string;
   /** The issuer of tickets, byte for byte. */

@@ -40,8 +40,8 @@ function masterKeysFor(derivation: unknown, config: WebhookConfig): Promise<read
 }
 
 /**
- * Voids the set-up token and the binding code of the copy, and opens a new epoch in its log, which is also the moment of
- * restore (protocol section 4, last paragraph).
+ * Voids the set-up token and the binding code of the copy, and opens a new epoch in its log, which is also the moment
+ * of restore (PROTOCOL.md section 4, last paragraph).
  */
 async function prepare(copy: string, config: WebhookConfig): Promise<void> {
   await aeadReady();

@@ -4,13 +4,13 @@ import { systemClock } from '@svault/shared';
 import { webhookConfig } from '../config/config.ts';
 import { type Context, openContext } from '../context.ts';
 
-/** What a command works with. */
-export interface OpenVault extends Context {
-  /** Writes a line of what was asked for. */
+/** The context of a command. */
+interface OpenVault extends Context {
+  /** Writes a line of output. */
   say(line: string): void;
 }
 
-/** Opens the vault for one command, beside a running serve, and closes it again. */
+/** Opens the vault for one command, while a serve may run, and closes it again. */
 export async function withVault<T>(
   { env, out, err }: Surroundings,
   run: (vault: OpenVault) => Promise<T>,

@@ -58,20 +58,20 @@ export interface WebhookConfig {
   readonly dataDir: string;
   readonly masterKey: MasterKeySource;
   readonly nextMasterKey: Secret<Uint8Array> | undefined;
-  /** The service this webhook may be bound to, byte for byte the `iss` of its tickets. */
+  /** The control plane that this webhook may be bound to, byte for byte the `iss` of its tickets. */
   readonly serviceUrl: string;
   readonly setupToken: Secret | undefined;
   readonly egressAllow: readonly string[];
   /** Instead of the region's public endpoint; without a slash at the end. */
   readonly awsStsEndpoint: string | undefined;
-  /** For so long it goes on taking requests once it is told to stop. */
+  /** How long it accepts requests after the signal to stop. */
   readonly drainSeconds: number;
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
 }
 
-/** 128 bits in base64url are 22 characters (protocol section 5.1). */
+/** 128 bits in base64url are 22 characters (PROTOCOL.md section 5.1). */
 const SETUP_TOKEN_CHARACTERS = 22;
 const PASSPHRASE_CHARACTERS = 12;
 
@@ -130,14 +130,14 @@ function masterKeySource(
   return 'SV_WEBHOOK_MASTER_KEY is missing: 32 bytes in base64url, or give SV_WEBHOOK_PASSPHRASE';
 }
 
-/** Protocol section 3 bounds the form of the address, since it is signed as it stands here. */
+/** PROTOCOL.md section 3 restricts the form of the address, since signatures cover its bytes. */
 function webhookUrlProblem(webhookUrl: string): string | undefined {
   const address = parseWebhookUrl(webhookUrl);
   if (!address.ok) return `is no webhook address: ${address.reason}`;
   return address.url === webhookUrl ? undefined : `must be written ${address.url}`;
 }
 
-/** Calls to it are let through by the name of its host alone, which therefore has to be one. */
+/** The egress client permits it by its host name, so it must have one. */
 function stsEndpointProblem(endpoint: string): string | undefined {
   try {
     parseAllowList([new URL(endpoint).hostname.replace(/^\[|\]$/g, '')]);

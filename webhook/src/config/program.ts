@@ -1,9 +1,9 @@
 import type { Capability } from '@svault/shared/schemas';
 
-/** Of this program; the same as in package.json, which a test holds. */
+/** A test compares it with package.json. */
 export const PROGRAM_VERSION = '0.1.0';
 
-/** Protocol section 5.2: what this webhook can do, told at exchange and by the signed health check. */
+/** PROTOCOL.md section 5.2: the capabilities that the exchange and the signed health check report. */
 export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'storage',
   'credential',

@@ -26,7 +26,8 @@ export interface CurrentCredentials {
    * Calls the provider or minter if needed, once for all callers that wait.
    *
    * @param caller the ticket's `sub`: minted credentials are cached for each
-   * @returns for the record that is live by then; of its sealed settings only the expiry may differ from the given one's
+   * @returns for the record that is live by then; of its sealed settings only the expiry may differ from the given
+   *   one's
    * @throws AppError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED, PROVIDER_ERROR, PROVIDER_TIMEOUT,
    *   MINT_FAILED, RATE_LIMITED (with `retryAfter`), VERSION_CONFLICT if the record was replaced or deleted meanwhile
    */

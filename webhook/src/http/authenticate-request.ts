@@ -25,7 +25,7 @@ interface ReceiveOptions {
 }
 
 /** A signed request with a valid signature and body, whose nonce is not claimed yet. */
-export interface VerifiedRequestBody {
+interface VerifiedRequestBody {
   readonly body: Buffer;
   /**
    * Claims the nonce in an open transaction, so that the claim is durable together with what the request is for.

@@ -45,7 +45,7 @@ export function bearerTicketOf(req: IncomingMessage): string | undefined {
 }
 
 /** A ticket whose signature, claims and times are valid, and which is not consumed yet. */
-export interface VerifiedTicket<Op extends TicketOp> {
+interface VerifiedTicket<Op extends TicketOp> {
   readonly ticket: TicketFor<Op>;
   /**
    * Consumes the ticket in an open transaction, so that the claim is durable together with what the ticket is for.

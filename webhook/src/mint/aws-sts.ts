@@ -12,17 +12,17 @@ import {
 } from './minter.ts';
 import type { StsFailure } from './sts-call.ts';
 
-/** The STS endpoint that the operator's settings name, and a way out that lets exactly its host through. */
+/** The STS endpoint that the operator's settings name, and an egress client that permits exactly its host. */
 export interface StsEndpoint {
   readonly url: string;
   readonly egress: Pick<Egress, 'request' | 'close'>;
 }
 
 /**
- * Protocol section 6: what the operator names is exempt from the address rules; nobody else's calls use this way.
+ * PROTOCOL.md section 6: the operator's endpoint is exempt from the address rules; no other calls use this client.
  *
  * @param resolve instead of the machine's resolver
- * @throws RangeError where the host is neither a plain name nor an address
+ * @throws RangeError if the host is neither a plain name nor an address
  */
 export function stsEndpoint(url: string, resolve?: Resolve): StsEndpoint {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
@@ -72,11 +72,11 @@ const credentialsSchema = z.object({
 });
 
 /**
- * Temporary credentials: of a role where one is sealed with the key, else of the key's own user. As text they are the
+ * Temporary credentials, of the role that is sealed with the key, otherwise of the key's user. As text they are the
  * JSON that AWS's tools read from a `credential_process`.
  *
  * @param options.endpoint of the operator's settings, instead of the region's public one
- * @param options.caller the ticket's `sub`, by which AWS's own log tells callers apart
+ * @param options.caller the ticket's `sub`, by which AWS's log distinguishes callers
  * @throws AppError MINT_FAILED, PROVIDER_TIMEOUT
  */
 export async function mintAwsCredentials(
@@ -86,7 +86,7 @@ export async function mintAwsCredentials(
   options: { readonly endpoint: string | undefined; readonly caller: string },
 ): Promise<NewCredential> {
   const { accessKeyId, region = DEFAULT_REGION, durationSeconds, roleArn, sessionPolicy } = settings;
-  // The SDK takes memory and time to load: only who mints with it has it.
+  // The SDK takes memory and time to load, so it is loaded at first use.
   const { callSts } = await import('./sts-call.ts');
   const answer = await callSts(tools, {
     endpoint: options.endpoint ?? publicEndpoint(region),
@@ -108,7 +108,7 @@ export async function mintAwsCredentials(
   return { accessToken: new Secret(text), expiryMs };
 }
 
-/** AWS takes 2 to 64 of these characters; our own ids are such names, other callers are told apart by a hash. */
+/** AWS takes 2 to 64 of these characters; our ids are such names; a hash distinguishes other callers. */
 function sessionName(caller: string): string {
   if (/^[A-Za-z0-9_=,.@-]{2,64}$/.test(caller)) return caller;
   return `sv-${toHex(sha256(utf8(caller))).slice(0, 32)}`;

@@ -10,9 +10,12 @@ export interface MintedFor {
 }
 
 /** Minted credentials, in memory alone, for two thirds of their lifetime. */
-export interface MintedCache {
+interface MintedCache {
   atHand(whom: MintedFor): Minted | undefined;
-  /** The cached credential, otherwise the result of `mint`: one call for all concurrent callers. A failure is not cached. */
+  /**
+   * The cached credential, otherwise the result of `mint`: one call for all concurrent callers. A failure is not
+   * cached.
+   */
   obtain(whom: MintedFor, mint: () => Promise<NewCredential>): Promise<Minted>;
   /** Evicts expired entries, and those of versions that are no longer live. */
   tidy(liveVersion: (serviceName: string) => number | undefined): void;
@@ -29,7 +32,9 @@ interface Kept {
   readonly minted: Minted;
   readonly fromMs: number;
   readonly untilMs: number;
-  /** The same on the monotonic clock: the entry expires by the earlier of the two, since the wall clock may be set back. */
+  /**
+   * The same on the monotonic clock: the entry expires by the earlier of the two, since the wall clock may be set back.
+   */
   readonly untilMonotonicMs: number;
 }
 

@@ -4,7 +4,7 @@ import type { Secret } from '@svault/shared';
 import { PROVIDER_ANSWER_BYTES } from '../refresh/provider-call.ts';
 import type { MinterTools } from './minter.ts';
 
-/** One call of STS; nothing of it comes from anywhere else. */
+/** All parameters of a call of STS. */
 interface StsCall {
   readonly endpoint: string;
   readonly region: string;
@@ -24,14 +24,14 @@ interface StsCall {
 /** Why there are no credentials. */
 export interface StsFailure {
   readonly cause: unknown;
-  /** Of the answer, where there was one. */
+  /** Of the answer; undefined if there was none. */
   readonly status: number | undefined;
 }
 
 type Tools = Pick<MinterTools, 'egress' | 'timeoutMs'>;
 
 /**
- * Calls STS once, signed with SigV4 by the SDK and sent by our own way out. Every setting that the SDK would look for
+ * Calls STS once, signed with SigV4 by the SDK and sent by our egress client. Every setting that the SDK would look for
  * in the environment, in files or at an instance's metadata is given here, so that it looks nowhere.
  */
 export async function callSts(
@@ -75,7 +75,7 @@ export async function callSts(
   }
 }
 
-/** The SDK's HTTP, over the one way out: its address rules, times and sizes hold here too. */
+/** The SDK's HTTP over the egress client, with its address rules, timeouts and sizes. */
 function handlerOver({ egress, timeoutMs }: Tools, told: (status: number) => void): HttpHandler {
   return {
     handle: async ({ protocol, hostname, port, path, method, headers, body }) => {
@@ -98,7 +98,7 @@ function handlerOver({ egress, timeoutMs }: Tools, told: (status: number) => voi
   };
 }
 
-/** It comes from the URL, and is signed as it stands there. */
+/** The URL has it, and the signature covers it there. */
 function withoutHost(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'host'));
 }

@@ -3,7 +3,7 @@ import { createGuardrails, generateSync } from 'otplib';
 import type { SealedTotp } from '../vault/record.ts';
 
 /** A code and for how long it still holds. */
-export interface TotpCode {
+interface TotpCode {
   readonly code: Secret;
   /** Seconds, from 1 to the period. */
   readonly expiresIn: number;

@@ -10,20 +10,21 @@ import {
 import type { SealedSettings } from '../vault/record.ts';
 
 /**
- * Why a configuration may not use a record (protocol section 5.6). Closed.
+ * Why a configuration may not use a record (PROTOCOL.md section 5.6).
  *
- * - `url`: the upstream's address is none that may be stored
+ * - `url`: the upstream's address is not a valid one
  * - `host`: the record's owner did not allow this scheme, host and port together
- * - `header`: a template is none that may be stored: it sets what decides how a message travels, for instance
+ * - `header`: a template sets a header that is not permitted, such as one that routes the message
  * - `marker`: the credential would go into a header that the record's owner did not allow
  */
-export type DestinationProblem = 'url' | 'host' | 'header' | 'marker';
+type DestinationProblem = 'url' | 'host' | 'header' | 'marker';
 
 /**
- * Whether a stored configuration may use a record: what was sealed with the secret decides, since the service wrote the
- * configuration. All of it is looked at again on each call, as a row may have been changed outside this program.
+ * Whether a stored configuration may use a record: the settings that are sealed with the secret decide, since the
+ * control plane wrote the configuration. Each call checks all of it again, as a row may have been changed outside this
+ * program.
  *
- * @returns undefined where it may
+ * @returns undefined if it may
  */
 export function destinationProblem(
   config: Pick<ProxyConfig, 'upstreamUrl' | 'headerTemplates'>,
@@ -38,10 +39,10 @@ export function destinationProblem(
   return strays ? 'marker' : undefined;
 }
 
-/** What may be copied into a shell: the service chose both the address and the name. */
+/** Safe to copy into a shell: the control plane chose both the address and the name. */
 const PLAIN_WORD = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** What is wrong with a destination, and the command that mends it; what an agent is told is the service's affair. */
+/** What is wrong with a destination, and the command that corrects it. */
 export function destinationMessage(
   problem: DestinationProblem,
   { upstreamUrl, serviceName }: Pick<ProxyConfig, 'upstreamUrl' | 'serviceName'>,

@@ -37,8 +37,8 @@ const MIN_HEAD_MS = 1_000;
  * Resolves when the whole answer was passed on, when it broke after its head (its stream to the caller is destroyed
  * then, so that a part is not taken for the whole), and when the caller disconnected.
  *
- * @throws AppError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take` was
- *   called
+ * @throws AppError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take`
+ *   was called
  */
 export type Forward = (call: UpstreamCall, scrub: Scrub, take: TakeAnswer) => Promise<void>;
 

@@ -39,8 +39,8 @@ interface ProxiedRequest<Rejection extends string> {
  *
  * @param take gets the head of the upstream's answer, without the fields that end here
  * @returns undefined once the answer was streamed or broken off; otherwise why the nonce could not be claimed
- * @throws AppError NOT_FOUND, DESTINATION_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT and
- *   those of {@link CurrentCredentials}, all before `take` was called
+ * @throws AppError NOT_FOUND, DESTINATION_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT
+ *   and those of {@link CurrentCredentials}, all before `take` was called
  */
 export type CallThroughProxy = <Rejection extends string>(
   request: ProxiedRequest<Rejection>,

@@ -11,25 +11,25 @@ export interface ProxyConfigStore {
   page(query: { readonly after: string; readonly limit: number }): readonly ProxyConfig[];
   /** Greater than every version this id ever had, after deletion too. */
   nextVersion(proxyId: string): number;
-  /** Writes a config over a former one of its id. */
+  /** Replaces a former config of its id. */
   put(config: ProxyConfig): void;
   delete(proxyId: string): void;
 }
 
 type NewProxyConfig = Omit<ProxyConfig, 'version'>;
 
-/** The configurations of proxies, as the service wrote them; they hold no secret (protocol section 5.3). */
+/** The configurations of proxies, as the control plane wrote them; they hold no secret (PROTOCOL.md section 5.3). */
 export interface ProxyConfigs {
   get(proxyId: string): ProxyConfig | undefined;
   list(query: { readonly after: string; readonly limit: number }): readonly ProxyConfig[];
   /**
-   * A config equal to what is stored is answered unchanged, whatever `ifVersion`, so that a put may be repeated.
+   * A config equal to the stored one succeeds unchanged with any `ifVersion`, so that a put may be repeated.
    *
    * @param ifVersion 0: there must be none yet
    * @throws AppError VERSION_CONFLICT
    */
   put(config: NewProxyConfig, ifVersion: number | undefined): Promise<ProxyConfig>;
-  /** @throws AppError VERSION_CONFLICT; deleting what is gone is none */
+  /** @returns false if there is none @throws AppError VERSION_CONFLICT */
   delete(proxyId: string, ifVersion: number | undefined): Promise<boolean>;
 }
 

@@ -12,7 +12,10 @@ import type { TokenLock, TokenLocks } from './token-locks.ts';
 
 /** The two phases of `POST /v1/refresh` (PROTOCOL.md section 7): the control plane authenticates, the webhook calls. */
 export interface Leases {
-  /** @throws AppError NOT_FOUND, NOT_REFRESHABLE, REAUTH_NEEDED, RATE_LIMITED, REFRESH_BUSY, the last two with `retryAfter` */
+  /**
+   * @throws AppError NOT_FOUND, NOT_REFRESHABLE, REAUTH_NEEDED, RATE_LIMITED, REFRESH_BUSY, the last two with
+   * `retryAfter`
+   */
   get(serviceName: string): RefreshLease;
   /**
    * Refreshes under a lease, once: a repeated call gets the answer of the first.

@@ -40,7 +40,11 @@ export interface RefreshOnce {
   storeUnstored(): Promise<void>;
   /** Begins no call; calls under way continue. */
   leave(): void;
-  /** Resolves once no call is under way and everything is stored; call it after `leave`. @throws errors of the database */
+  /**
+   * Resolves once no call is under way and everything is stored; call it after `leave`.
+   *
+   * @throws errors of the database
+   */
   close(): Promise<void>;
 }
 
@@ -194,9 +198,9 @@ export function createRefreshOnce(deps: {
 }
 
 /**
- * Whether two versions hold one grant: stored twice, or brought back by a restore. A use of its refresh token consumes it
- * in both. The client's secret is part of the comparison: a caller who stores a refresh token that leaked, without the
- * secret to use it, must not receive the next one.
+ * Whether two versions hold one grant: stored twice, or brought back by a restore. A use of its refresh token consumes
+ * it in both. The client's secret is part of the comparison: a caller who stores a refresh token that leaked, without
+ * the secret to use it, must not receive the next one.
  */
 function hasSameGrant(one: OpenRecord, other: OpenRecord): boolean {
   const [a, b] = [one.settings.provider, other.settings.provider];

@@ -86,7 +86,9 @@ export function createRefresh(deps: {
   };
 }
 
-/** Whether a provider can give a new token, to the webhook or with the control plane's help (PROTOCOL.md section 5.4). */
+/**
+ * Whether a provider can give a new token, to the webhook or with the control plane's help (PROTOCOL.md section 5.4).
+ */
 export function isRefreshable({ settings }: Pick<OpenRecord, 'settings'>): boolean {
   return settings.provider !== undefined && settings.hasRefreshToken;
 }

@@ -10,7 +10,7 @@ describe('freshness', () => {
     expect(isFresh(FLOOR / 1000 - 90, FLOOR)).toBeUndefined();
   });
 
-  it('refuses what was made up to 30 s after a restore (protocol section 4)', () => {
+  it('refuses what was made up to 30 s after a restore (PROTOCOL.md section 4)', () => {
     const isFresh = createFreshnessCheck({ floor: { nowMs: () => 0 }, restoredAtMs: FLOOR });
     const restored = FLOOR / 1000;
     expect(isFresh(restored - 10, Infinity)).toBe('before_restore');

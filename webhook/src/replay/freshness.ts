@@ -1,7 +1,7 @@
 import type { TimeFloor } from './time-floor.ts';
 
 /** Why a message is rejected although its own times are valid. For the log. */
-export type StaleReason = 'below_time_floor' | 'before_restore';
+type StaleReason = 'below_time_floor' | 'before_restore';
 
 /** PROTOCOL.md section 4: how long after a restore a message from before it may still look fresh. */
 const RESTORE_GRACE_MS = 30_000;

@@ -40,8 +40,8 @@ export function createStoreRoute(deps: {
 }
 
 /**
- * CORS (PROTOCOL.md section 5.5): pages of the bound control plane's origin may post, and read every answer, errors too.
- * Any other origin is rejected before the ticket is read. A request without an origin comes from a program.
+ * CORS (PROTOCOL.md section 5.5): pages of the bound control plane's origin may post, and read every answer, errors
+ * too. Any other origin is rejected before the ticket is read. A request without an origin comes from a program.
  */
 function cors(binding: BindingReader): RequestHandler {
   return (req, res, next) => {

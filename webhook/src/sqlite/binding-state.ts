@@ -70,7 +70,10 @@ const purposeOf = ({ binding, keys, code, setupTokenHash, restored, generation }
     generation,
   })}`;
 
-/** Reads the rows of tables `binding`, `binding_keys`, `binding_code`, `setup_token` and `binding_state`, unchecked; of one moment in a transaction. */
+/**
+ * Reads the rows of tables `binding`, `binding_keys`, `binding_code`, `setup_token` and `binding_state`, unchecked; of
+ * one moment in a transaction.
+ */
 export function createBindingStateReader(db: SqliteDatabase): () => BindingState {
   const readBinding = db.prepare<[], BindingRow>('SELECT * FROM binding');
   const readKeys = db.prepare<[], KeyRow>('SELECT * FROM binding_keys ORDER BY row');

@@ -71,7 +71,7 @@ export function createBindingStore(db: SqliteDatabase, secrets: SecretWrapper): 
   };
 
   let seen: { readonly mark: number; readonly state: BindingState } | undefined;
-  /** The rows as they are, where they are authentic and not older than what this process saw. */
+  /** The rows; undefined unless they are authentic and not older than what this process saw. */
   const readChecked = (): BindingState | undefined => {
     let at = changeMark();
     if (seen?.mark === at) return seen.state;
@@ -79,7 +79,7 @@ export function createBindingStore(db: SqliteDatabase, secrets: SecretWrapper): 
     // Outside of a transaction another process may commit between two of the rows.
     while (at !== (at = changeMark())) state = read();
     if (state.generation < (seen?.state.generation ?? 0) || !isAuthentic(state, secrets)) return undefined;
-    // What an open transaction wrote may still be rolled back.
+    // An open transaction may still be rolled back.
     if (!db.inTransaction) seen = { mark: at, state };
     return state;
   };

@@ -34,7 +34,7 @@ export function createMasterKeyStore(db: SqliteDatabase): MasterKeyStore {
   };
 }
 
-/** The entries of a file that is only looked at: none where the schema has no such table yet. */
+/** The entries of a file that is only read; none if the schema has no such table yet. */
 export function readMasterKeys(db: SqliteDatabase): readonly MasterKeyEntry[] {
   const known = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'master_keys'`).get();
   return known === undefined ? [] : db.prepare<[], Row>(SELECT).all().map(toEntry);

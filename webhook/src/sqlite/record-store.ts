@@ -74,7 +74,7 @@ const FROM_LIVE = 'FROM records WHERE retired_at IS NULL';
 
 /** Records in table `records`, their counters in `versions`; their data keys are what a rotation rewraps. */
 export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable {
-  // In a subquery, so that SQLite does not plan the query anew for each value (see server-kit's sqlite.ts).
+  // In a subquery, so that SQLite does not plan the query again for each value (see server-kit's sqlite.ts).
   const live = db.prepare<[string], Row>(`SELECT ${COLUMNS} ${FROM_LIVE} AND service_name = (SELECT ?)`);
   const page = db.prepare<[string, number], HeadRow>(
     `SELECT ${HEAD_COLUMNS} ${FROM_LIVE} AND service_name > ? ORDER BY service_name LIMIT ?`,
@@ -95,7 +95,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   );
   const retiredVersions = db
     .prepare<[string, number], number>(
-      // Rows keep the order in which they were live, whatever became of versions and clocks.
+      // Rows keep the order in which they were live, independently of versions and clocks.
       'SELECT version FROM records WHERE service_name = ? AND retired_at >= ? ORDER BY row DESC',
     )
     .pluck();

@@ -21,9 +21,9 @@ import { MIGRATIONS } from './schema.ts';
 export const vaultPath = (dataDir: string): string => join(dataDir, 'webhook.db');
 
 /**
- * Reads which master keys a database asks for and leaves every byte as it is, so that a wrong key changes nothing.
+ * Reads which master keys a database asks for and leaves every byte unchanged, so that a wrong key changes nothing.
  *
- * @returns no entries where there is no database yet
+ * @returns no entries if there is no database yet
  */
 export function peekMasterKeys(path: string): readonly MasterKeyEntry[] {
   if (!existsSync(path)) return [];
@@ -39,12 +39,12 @@ export function peekMasterKeys(path: string): readonly MasterKeyEntry[] {
 }
 
 /** Only its owner may look inside. */
-export function makeDataDir(dataDir: string): void {
+function makeDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
 }
 
 /**
- * Takes the right to be the one serve on a data folder, which is made where there is none.
+ * Takes the lock of the one serve of a data folder, and makes the folder if there is none.
  *
  * @returns gives it back
  * @throws AlreadyServing
@@ -55,23 +55,24 @@ export function lockVault(path: string, dataDir: string): () => void {
   return () => lock.release();
 }
 
-/** Opens the database for reading and writing, making folder and tables where there are none. */
+/** Opens the database for reading and writing, and makes folder and tables if there are none. */
 export function openVaultFile(path: string, dataDir: string): SqliteDatabase {
   makeDataDir(dataDir);
-  // Made by us and not by SQLite, for its mode: in a folder that stands open nobody else reads it. The WAL inherits that.
+  // Created here and not by SQLite, for its mode: other users cannot read it even in an open folder. The WAL inherits
+  // it.
   closeSync(openSync(path, 'a', 0o600));
   const db = openSqlite(path, { migrations: MIGRATIONS });
-  // What was purged is overwritten, not only forgotten.
+  // Overwrites purged rows.
   db.pragma('secure_delete = ON');
   return db;
 }
 
 /**
- * Puts a backup into an empty data folder: written beside its place, and moved into place as the last step, so that a
+ * Puts a backup into an empty data folder. The copy gets its final name as the last step, so that a
  * kill or a refusal leaves no half vault behind.
  *
  * @param makeCopy writes the database to a path in the folder, changes what a restore changes, and closes it again
- * @throws Error when the folder holds anything
+ * @throws Error if the folder is not empty
  */
 export async function placeRestoredFile(
   dataDir: string,

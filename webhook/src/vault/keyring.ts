@@ -3,22 +3,24 @@ import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-key
 import { type KeyDerivation, type MasterKeyEntry, type MasterKeyStore, followLink } from './master-key.ts';
 import { type UnlockedKeys, WrongMasterKey } from './unlock.ts';
 
-/** Wraps and unwraps small secrets under the master key, also while another process rotates it. */
+/**
+ * Wraps small secrets and data encryption keys under the root key (master key), also while another process rotates it.
+ */
 export interface Keyring {
   /**
-   * Wraps under the newest key. Call it inside the transaction that stores the result: then no value can slip past
-   * a rotation.
+   * Wraps under the newest key. Call it in the transaction that stores the result, so that a rotation includes
+   * the value.
    *
    * @param purpose bound to the result, such as `hmac-key:…`; unwrapping needs the same
    */
   wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
   /** @throws AeadFailed for bytes that were not wrapped here for this purpose */
   unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
-  /** The key that {@link Keyring.wrap} uses and how it comes from a passphrase: for what is derived from it. */
+  /** The key that {@link Keyring.wrap} uses, and its derivation if it comes from a passphrase; for backups. */
   newest(): { readonly key: Uint8Array; readonly derivation: KeyDerivation | undefined };
   /**
-   * Takes over what a rotation in another process changed. Once the new key is the only one its link is erased, so
-   * that the former key opens nothing any more.
+   * Takes over the new key of a rotation in another process. Once that is the only key its link is erased, so that
+   * the former key opens nothing.
    */
   refresh(): void;
 }

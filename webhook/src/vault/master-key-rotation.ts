@@ -4,10 +4,10 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { Keyring } from './keyring.ts';
 import { type MasterKeyStore, isMasterKeyOf, newMasterKeyEntry } from './master-key.ts';
 
-/** Moves one wrapped value to the newest master key; undefined when it is there already. */
-export type Rewrap = (wrapped: Uint8Array, purpose: string) => Uint8Array | undefined;
+/** Rewraps one value under the newest master key; undefined if it is under that one already. */
+type Rewrap = (wrapped: Uint8Array, purpose: string) => Uint8Array | undefined;
 
-/** A store that holds values wrapped under the master key. A rotation walks through all of them. */
+/** A store of values that are wrapped under the master key, all of which a rotation rewraps. */
 export interface Rewrappable {
   /**
    * Moves the next values, in ascending order of row, inside the open transaction.
@@ -27,27 +27,27 @@ export class RotationRefused extends Error {
   override readonly name = 'RotationRefused';
 }
 
-export interface MasterKeyRotation {
+interface MasterKeyRotation {
   readonly store: MasterKeyStore;
   readonly keyring: Keyring;
   readonly rewrappables: readonly Rewrappable[];
   readonly audit: Pick<AuditLog, 'appendNow'>;
   /** Runs synchronous work in one immediate transaction. */
   readonly transact: <T>(work: () => T) => T;
-  /** Lets others write between two batches. */
+  /** Lets other processes write between two batches. */
   readonly pause: () => Promise<void>;
   /** Rows in one transaction, {@link BATCH_ROWS} unless given. */
   readonly batchRows?: number;
 }
 
 /**
- * Moves everything that is wrapped under the master key to the next one, beside a running serve, which reads both keys
- * and writes the next one from the first step on. Killed at any point, the same call goes on where it stopped.
+ * Rewraps everything from the current master key to the next one, while a serve may run, which reads with both keys and
+ * writes with the next one from the first step on. After a kill at any point the same call continues where it stopped.
  *
- * Afterwards the next key is the current one; its link, by which a serve takes it over, is still there.
+ * Afterwards the next key is the current one, and its link remains until a serve has taken the key over.
  *
  * @returns `already` when an earlier call had finished
- * @throws RotationRefused when another rotation is under way, or the two keys are one
+ * @throws RotationRefused if another rotation is under way
  */
 export async function rotateMasterKey(
   rotation: MasterKeyRotation,
@@ -58,7 +58,7 @@ export async function rotateMasterKey(
   const move = moverTo(next, rotation.keyring);
   for (const rewrappable of rewrappables) {
     let batch: Batch = { last: 0, looked: batchRows };
-    // A short batch is the end: what comes later is under the next key, or waits for the last step.
+    // A short batch is the last: a later value is under the next key, or the final pass finds it.
     while (batch.last !== undefined && batch.looked === batchRows) {
       const after = batch.last;
       batch = transact(() => moveBatchNow(rewrappable, move, after, batchRows));
@@ -100,7 +100,7 @@ function moveBatchNow(rewrappable: Rewrappable, move: Rewrap, after: number, lim
   return { last, looked };
 }
 
-/** One more pass over everything, so that nothing is left behind, and the next key is the only one. */
+/** A final pass over everything, and the next key is the only one. */
 function finishNow({ store, rewrappables, audit }: MasterKeyRotation, move: Rewrap): void {
   for (const rewrappable of rewrappables) {
     let after: number | undefined = 0;

@@ -11,15 +11,15 @@ export interface KeyDerivation {
   readonly lanes: number;
 }
 
-/** What the database knows about a master key: never the key itself. */
+/** What the database stores about a root key (master key): never the key itself. */
 export interface MasterKeyEntry {
   readonly id: string;
   /** `next` exists only while a rotation is under way. */
   readonly state: 'current' | 'next';
-  /** A known text wrapped under the key: whoever opens it has the right key. */
+  /** A known text wrapped under the key, to recognise the key by. */
   readonly checkValue: Uint8Array;
   readonly derivation: KeyDerivation | undefined;
-  /** This key wrapped under the former one, so that a running serve can take it over; gone once it has. */
+  /** This key wrapped under the former one, so that a running serve can take it over; erased after that. */
   readonly link: Uint8Array | undefined;
 }
 
@@ -37,13 +37,13 @@ const CHECK_TEXT = utf8('svault webhook master key');
 const checkPurpose = (id: string): string => `master-key-check:${id}`;
 const linkPurpose = (id: string): string => `master-key-link:${id}`;
 
-/** The entry by which a key is known again. */
+/** The entry by which a key is recognised later. */
 export function newMasterKeyEntry(
   key: Uint8Array,
   options: {
     readonly state: MasterKeyEntry['state'];
     readonly derivation?: KeyDerivation;
-    /** Wraps under the key that a running serve has, by which it may take over this one. */
+    /** Wraps under the key that a running serve has, so that it can take over this one. */
     readonly wrapLink?: (key: Uint8Array, purpose: string) => Uint8Array;
   },
 ): MasterKeyEntry {
@@ -63,7 +63,7 @@ export function isMasterKeyOf(entry: MasterKeyEntry, key: Uint8Array): boolean {
   return unwrapOrNone(key, entry.checkValue, checkPurpose(entry.id)) !== undefined;
 }
 
-/** The entry's key by way of its link, where the link was made under one of the known keys. */
+/** The entry's key, from its link, if one of the known keys wrapped it. */
 export function followLink(entry: MasterKeyEntry, known: Iterable<Uint8Array>): Uint8Array | undefined {
   if (entry.link === undefined) return undefined;
   for (const key of known) {

@@ -11,23 +11,22 @@ const decoder = new TextDecoder();
 
 type Label = Pick<RecordHead, 'serviceName' | 'version' | 'createdAtMs' | 'settingsText'>;
 
-/** What stands beside a sealed body and must not change: protocol section 8. */
+/** What is stored with a sealed body and must not change (PROTOCOL.md section 8). */
 const associatedData = ({ serviceName, version, createdAtMs, settingsText }: Label): Uint8Array =>
   utf8(canonicalJson({ serviceName, version, createdAtMs, settingsText }));
 
 /**
- * What a data key is wrapped for: a former version does not open as the live one, whatever its row says. A rotation of the
- * master key needs it too.
+ * The purpose of a wrapped data encryption key: a former version does not open as the live one, even if its row is
+ * changed. A rotation of the master key needs it too.
  */
 export const dataKeyPurpose = (
   { serviceName, version }: Pick<Label, 'serviceName' | 'version'>,
   place: 'live' | 'retired',
 ): string => `${place === 'live' ? '' : 'retired-'}data-key:${version}:${serviceName}`;
 
-/** Wraps and unwraps data keys: the two moves of the keyring that an envelope needs. */
 export type KeyWrapper = Pick<Keyring, 'wrap' | 'unwrap'>;
 
-/** Seals one version of a record under a data key of its own. */
+/** Seals one version of a record under a new data encryption key (DEK). */
 export function sealRecord(
   keys: KeyWrapper,
   record: Pick<RecordHead, 'serviceName' | 'version' | 'createdAtMs' | 'updatedAtMs'> & {
@@ -46,8 +45,9 @@ export function sealRecord(
 }
 
 /**
- * @param place where the row says that it is
- * @throws AeadFailed when anything of the record was changed since it was sealed, or a former version stands as the live one
+ * @param place according to its row
+ * @throws AeadFailed if anything of the record was changed since it was sealed, or a former version poses as the live
+ *   one
  */
 export function openSecret(
   keys: KeyWrapper,
@@ -59,7 +59,7 @@ export function openSecret(
   return new Secret(JSON.parse(decoder.decode(body)) as RecordSecret);
 }
 
-/** The data key of a live version, wrapped for a former one; as it is where it does not open. */
+/** The data key of a live version, rewrapped for a former one; unchanged if it does not open. */
 export function retiredDataKey(keys: KeyWrapper, live: StoredRecord): Uint8Array {
   try {
     const dataKey = keys.unwrap(live.dataKey, dataKeyPurpose(live, 'live'));
@@ -70,7 +70,7 @@ export function retiredDataKey(keys: KeyWrapper, live: StoredRecord): Uint8Array
   }
 }
 
-/** The settings of a record. Lists read them as they stand; whoever uses the secret opens it, which checks them. */
+/** The settings of a record, not authenticated: opening the secret does that. */
 export function settingsOf(record: Pick<RecordHead, 'settingsText'>): SealedSettings {
   return JSON.parse(record.settingsText) as SealedSettings;
 }

@@ -1,13 +1,13 @@
-/** What is known of one version of a record without opening it. */
+/** One version of a record, without its secret. */
 export interface RecordHead {
   readonly serviceName: string;
   readonly version: number;
-  /** Stays over replacements. Milliseconds since 1970, as the following. */
+  /** A replacement keeps it. Milliseconds since 1970, like the next two. */
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   /** Of the settings, for lists. */
   readonly expiryTimeMs: number | undefined;
-  /** JSON of SealedSettings, authenticated byte for byte as it stands here. */
+  /** JSON of SealedSettings, authenticated byte for byte. */
   readonly settingsText: string;
 }
 
@@ -19,7 +19,7 @@ export interface StoredRecord extends RecordHead {
   readonly body: Uint8Array;
 }
 
-export interface RecordPageQuery {
+interface RecordPageQuery {
   /** The last name of the former page; the first page begins at `''`. Names are ordered by their bytes. */
   readonly after: string;
   readonly limit: number;
@@ -35,43 +35,43 @@ export interface RecordStore {
   nextVersion(serviceName: string): number;
   /** Writes the live version of a name that has none. */
   insert(record: StoredRecord): void;
-  /** The live version becomes a former one under this data key, kept until it is purged. */
+  /** The live version becomes a former one under this data key, until it is purged. */
   retire(live: Pick<StoredRecord, 'serviceName' | 'dataKey'>, atMs: number): void;
   /** Numbers of former versions that were retired at this moment or later; the one that was live last comes first. */
   retiredVersions(serviceName: string, sinceMs: number): readonly number[];
   /** A former version. */
   retired(serviceName: string, version: number): StoredRecord | undefined;
-  /** Puts a record in the place of a version of that name, live or former, which is erased; false where it is gone. */
+  /** Replaces and erases a version of that name, live or former; false if there is none. */
   supersede(version: number, record: StoredRecord): boolean;
   /** Erases former versions of a name, or of all names when they were retired before a moment. */
   erase(which: { readonly serviceName: string } | { readonly retiredBeforeMs: number }): number;
 }
 
 /**
- * What is known of a stored refresh token that is not the good one for sure (protocol section 7).
+ * The state of a stored refresh token that may be invalid (PROTOCOL.md section 7).
  *
- * - `may_be_spent`: it was sent to the provider, or was about to be, and no answer is stored: it may be tried once more
- * - `reauth_needed`: the provider refused it; only storing the secret anew helps
+ * - `may_be_spent`: it was sent to the provider, or was about to be, and no answer is stored; it may be tried once more
+ * - `reauth_needed`: the provider rejected it; the owner must store the credential again
  */
 export type MarkState = 'may_be_spent' | 'reauth_needed';
 
 /** One version of a record. */
-export interface MarkedVersion {
+interface MarkedVersion {
   readonly serviceName: string;
   readonly version: number;
 }
 
 /**
- * Marks on versions of records; one that is erased takes its mark along. Calls are synchronous; writing ones take part in
+ * Marks on versions of records; erasing a version erases its mark. Calls are synchronous; writing ones take part in
  * the open transaction.
  */
 export interface RefreshMarks {
   get(serviceName: string, version: number): MarkState | undefined;
-  /** Sets or changes the mark of a version that is there. */
+  /** Sets or changes the mark of an existing version. */
   put(mark: MarkedVersion & { readonly state: MarkState; readonly sinceMs: number }): void;
   remove(serviceName: string, version: number): void;
-  /** A version that is made of another one has the same refresh token, and so the same mark. */
+  /** A version that is a copy of another one has the same refresh token, and so the same mark. */
   carryOver(serviceName: string, from: number, to: number): void;
-  /** The live versions whose refresh token may be spent. */
+  /** The live versions whose refresh token may be consumed. */
   mayBeSpent(): readonly MarkedVersion[];
 }

@@ -1,27 +1,27 @@
 import type { AuthMethod, Delivery, Minter, Recipient, TokenType, TotpSeed } from '@svault/shared/schemas';
 
-/** How a `JWT` record is refreshed; the client's secret is kept with the other secrets. */
+/** How a `JWT` record is refreshed; the client's secret is stored with the other secrets. */
 export interface SealedProvider {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly authMethod: AuthMethod;
   readonly scope?: string | undefined;
-  /** Only the service can authenticate the client (protocol section 7). */
+  /** Only the control plane can authenticate the client (PROTOCOL.md section 7). */
   readonly mediated: boolean;
 }
 
-/** How codes are made of a seed, which is kept with the other secrets. */
+/** How codes are made from a seed, which is stored with the other secrets. */
 export type SealedTotp = Omit<TotpSeed, 'seed'>;
 
-/** How a credential is minted; the key for it is kept with the other secrets. */
+/** How a credential is minted; the key for it is stored with the other secrets. */
 export type SealedMinter =
   | Omit<Extract<Minter, { type: 'aws-sts' }>, 'secretAccessKey'>
   | Omit<Extract<Minter, { type: 'gcp-service-account' }>, 'privateKey'>
   | Omit<Extract<Minter, { type: 'github-app' }>, 'privateKey'>;
 
 /**
- * What decides where a secret may go, and what lists tell of it. Authenticated together with the secret: changing any
- * of it means storing the secret again (protocol section 1).
+ * Where a secret may go, and what lists show of it. It is authenticated together with the secret: changing any
+ * of it means storing the secret again (PROTOCOL.md section 1).
  */
 export interface SealedSettings {
   readonly tokenType: TokenType;
@@ -30,7 +30,7 @@ export interface SealedSettings {
   readonly allowedHeaders: readonly string[];
   /** With delivery `sealed`, and only there. */
   readonly recipients?: readonly Recipient[] | undefined;
-  /** A proxy may inject less than 80 bits (protocol section 5.5, "Short secrets"); absent: it may not. */
+  /** A proxy may inject less than 80 bits (PROTOCOL.md section 5.5, "Short secrets"); absent: it may not. */
   readonly allowShortSecret?: true | undefined;
   /** `JWT` only. */
   readonly shareRefreshToken?: boolean | undefined;
@@ -39,31 +39,31 @@ export interface SealedSettings {
   readonly totp?: SealedTotp | undefined;
   /** `RawCredential` only. */
   readonly minter?: SealedMinter | undefined;
-  /** As protocol section 2 writes times. */
+  /** As PROTOCOL.md section 2 writes times. */
   readonly expiryTime?: string | undefined;
   readonly hasRefreshToken: boolean;
   /** The secret is `""`. */
   readonly empty: boolean;
 }
 
-/** The secret fields of a record, by what they are delivered as (protocol section 5.5, the table). */
+/** The secret fields of a record, by the names under which they are delivered (PROTOCOL.md section 5.5, the table). */
 export interface RecordSecret {
-  /** `""` where it is made on demand. */
+  /** `""` if it is made on demand. */
   readonly accessToken: string;
-  /** What the access token is made of: a TOTP seed in base32, the key of a minter. */
+  /** A TOTP seed in base32, or the key of a minter, from which the access token is made. */
   readonly seed?: string | undefined;
   readonly refreshToken?: string | undefined;
   /** Of the provider. */
   readonly clientSecret?: string | undefined;
   /** `Certificate`. */
   readonly privateKey?: string | undefined;
-  /** `SSHKey`: a line of OpenSSH's form, where it was given or can be told from the private key. */
+  /** `SSHKey`: a line of OpenSSH's form, if it was given or the private key contains it. */
   readonly publicKey?: string | undefined;
   /** `SSHKey`: OpenSSH's `SHA256:…`. */
   readonly fingerprint?: string | undefined;
 }
 
-/** What is to be stored under a name. */
+/** A record before it is stored under a name. */
 export interface RecordDraft {
   readonly settings: SealedSettings;
   readonly secret: RecordSecret;

@@ -1,13 +1,13 @@
 import { type KeyObject, createPrivateKey } from 'node:crypto';
 
-/** RFC 7518 section 3.3 asks for 2048 bits; far larger keys would only hold this program up. */
+/** RFC 7518 section 3.3 asks for 2048 bits; signing with far larger keys would block this program. */
 const MIN_BITS = 2048;
 const MAX_BITS = 8192;
 
 /**
  * A private key for RS256, from PEM as service accounts (PKCS #8) and apps (PKCS #1) have it.
  *
- * @throws RangeError for anything else; it says nothing of the text
+ * @throws RangeError for anything else; it does not quote the text
  */
 export function signingKey(pem: string): KeyObject {
   const key = readKey(pem);

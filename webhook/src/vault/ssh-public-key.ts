@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
 
 /** An SSH public key: its line in OpenSSH's form and the fingerprint that `ssh-keygen -l` prints. */
-export interface SshPublicKey {
+interface SshPublicKey {
   readonly line: string;
   /** `SHA256:` and 43 characters of base64 without padding. */
   readonly fingerprint: string;
@@ -25,7 +25,7 @@ export function readPublicKeyLine(text: string): SshPublicKey | undefined {
 }
 
 /**
- * The public key of a private one, where it can be told: OpenSSH's format carries it in the clear, PEM keys yield it
+ * The public key of a private one, if possible: OpenSSH's format carries it in the clear, PEM keys yield it
  * unless they are encrypted.
  */
 export function publicKeyOf(privateKey: string): SshPublicKey | undefined {

@@ -17,7 +17,7 @@ import { publicKeyOf, readPublicKeyLine } from './ssh-public-key.ts';
 import type { Vault } from './vault.ts';
 
 /**
- * What a body of `POST /v1/store` asks to be stored.
+ * The record that a body of `POST /v1/store` describes.
  *
  * @throws AppError INVALID_REQUEST for a recipient that is no point of its curve, and for a minter's key that cannot
  *   sign
@@ -43,7 +43,7 @@ export function draftFrom(body: StoreBody): RecordDraft {
   };
 }
 
-/** What a type has of its own. */
+/** What differs by type. */
 interface TypeDraft {
   readonly secret: RecordSecret;
   readonly settings?: Pick<SealedSettings, 'shareRefreshToken' | 'provider' | 'totp' | 'minter'>;
@@ -78,7 +78,7 @@ function jwtDraft(body: Extract<StoreBody, { tokenType: 'JWT' }>): TypeDraft {
   };
 }
 
-/** Splits a minter into what lists may know and the key. */
+/** Splits a minter into the settings that lists may show and the key. */
 function minterDraft(minter: Minter): TypeDraft {
   const draft = (seed: string, sealed: SealedMinter): TypeDraft => ({
     secret: { accessToken: '', seed },
@@ -94,18 +94,18 @@ function minterDraft(minter: Minter): TypeDraft {
   return draft(privateKey, sealed);
 }
 
-/** The schema has read it by now. */
+/** Unreachable: the schema has parsed the seed. */
 function unreadableSeed(): never {
   throw refusal('INVALID_REQUEST', 'secret: not a seed');
 }
 
-/** The fingerprint is told from the public key as given, else from the private one. */
+/** The fingerprint of the given public key, otherwise of the private key's. */
 function sshSecret(privateKey: string, given: string | undefined): RecordSecret {
   const known = given === undefined ? publicKeyOf(privateKey) : readPublicKeyLine(given);
   return { accessToken: privateKey, publicKey: given ?? known?.line, fingerprint: known?.fingerprint };
 }
 
-/** Protocol section 5.4, the default of `authMethod`. */
+/** PROTOCOL.md section 5.4, the default of `authMethod`. */
 function sealedProvider(provider: Provider): SealedProvider {
   const { tokenUrl, clientId, scope, mediated = false } = provider;
   const canAuthenticate = provider.clientSecret !== undefined || mediated;
@@ -113,15 +113,15 @@ function sealedProvider(provider: Provider): SealedProvider {
   return { tokenUrl, clientId, authMethod, scope, mediated };
 }
 
-/** One spelling, so that lists and comparisons need no other. */
+/** One spelling, for lists and comparisons. */
 function normalTime(text: string | undefined): string | undefined {
   const ms = text === undefined ? undefined : parseTime(text);
   return ms === undefined ? undefined : formatTime(ms);
 }
 
 /**
- * Stores what a body asks for under the name that the ticket carries. The ticket is used up by now, so what is refused
- * from here on stands in the log.
+ * Stores the record that a body describes under the name in the ticket. The ticket is consumed by now, so a rejection
+ * is logged.
  *
  * @param readBody parses the body; its refusal is logged too
  * @throws AppError INVALID_REQUEST, VERSION_CONFLICT

@@ -9,16 +9,18 @@ const SALT_BYTES = 16;
 const ARGON2ID = 2;
 
 /** RFC 9106 section 4, the second recommended option: 64 MiB, three passes, four lanes; with a fresh salt. */
-export function newKeyDerivation(): KeyDerivation {
+function newKeyDerivation(): KeyDerivation {
   return { salt: randomToken(SALT_BYTES), memoryKiB: 65_536, passes: 3, lanes: 4 };
 }
 
-/** What this program takes from a file that it has not authenticated yet: a cost that no start is held up by. */
+/**
+ * The highest cost that this program accepts from a file that is not authenticated yet, so that a start is not delayed.
+ */
 const MAX_MEMORY_KIB = 1_048_576;
 const MAX_PASSES = 16;
 const MAX_LANES = 16;
 
-/** Whether a value is a derivation of a cost that may be spent on a file before it is known who wrote it. */
+/** Whether a value is a key derivation within those costs. */
 export function isKeyDerivation(value: unknown): value is KeyDerivation {
   if (typeof value !== 'object' || value === null) return false;
   const { salt, memoryKiB, passes, lanes } = value as Partial<Record<keyof KeyDerivation, unknown>>;
@@ -36,7 +38,7 @@ const isWithin = (value: unknown, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 
 /** 32 bytes from a passphrase by Argon2id; takes about a tenth of a second, off the event loop. */
-export function deriveMasterKey(passphrase: Secret, derivation: KeyDerivation): Promise<Uint8Array> {
+function deriveMasterKey(passphrase: Secret, derivation: KeyDerivation): Promise<Uint8Array> {
   const salt = fromBase64url(derivation.salt);
   if (salt === undefined) throw new RangeError('the stored salt is no base64url');
   return hashRaw(passphrase.reveal().normalize('NFKC'), {
@@ -49,8 +51,8 @@ export function deriveMasterKey(passphrase: Secret, derivation: KeyDerivation): 
   });
 }
 
-/** What the operator gave. */
-export interface GivenKeys {
+/** The keys of the operator's settings. */
+interface GivenKeys {
   readonly masterKey: MasterKeySource;
   readonly nextMasterKey: Secret<Uint8Array> | undefined;
 }
@@ -66,7 +68,7 @@ export type UnlockedKeys = ReadonlyMap<string, Uint8Array>;
 /**
  * Finds the key of every entry among those given, changing nothing.
  *
- * @throws WrongMasterKey when an entry stays closed: the current one for a wrong key, either of the two for half of
+ * @throws WrongMasterKey if an entry cannot be opened: the current one for a wrong key, either of the two for half of
  *   an interrupted rotation
  */
 export async function unlock(entries: readonly MasterKeyEntry[], given: GivenKeys): Promise<UnlockedKeys> {
@@ -80,13 +82,12 @@ export async function unlock(entries: readonly MasterKeyEntry[], given: GivenKey
   throw new WrongMasterKey(explain(entries, keys.size));
 }
 
-/** A key and the entry by which it is known again. */
+/** A key and the entry by which it is recognised later. */
 export interface FirstMasterKey {
   readonly key: Uint8Array;
   readonly entry: MasterKeyEntry;
 }
 
-/** The first key of a new vault, with the entry by which it is known again. */
 export async function firstMasterKey(source: MasterKeySource): Promise<FirstMasterKey> {
   if (source.kind === 'key') {
     const key = source.key.reveal();
@@ -98,7 +99,7 @@ export async function firstMasterKey(source: MasterKeySource): Promise<FirstMast
 }
 
 /**
- * The keys given that can be the one with this derivation: a derivation was made from a passphrase, none from bytes.
+ * The given keys that can have this derivation: a passphrase has one, bytes have none.
  */
 export async function candidateKeys(
   derivation: KeyDerivation | undefined,

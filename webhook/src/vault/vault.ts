@@ -7,8 +7,8 @@ import { type KeyWrapper, openSecret, retiredDataKey, sealRecord, settingsOf } f
 import type { RecordHead, RecordStore, RefreshMarks, StoredRecord } from './record-store.ts';
 import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
 
-/** What the service may know about a record (protocol section 5.3). */
-export function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): TokenMetadata {
+/** The metadata of a record that the control plane may read (PROTOCOL.md section 5.3). */
+function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): TokenMetadata {
   const settings = settingsOf(record);
   const { expiryTime, provider } = settings;
   return {
@@ -35,7 +35,7 @@ export function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): 
   };
 }
 
-/** Protocol section 5.5: how long replaced and deleted records are kept. */
+/** PROTOCOL.md section 5.5: how long replaced and deleted records are kept. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
 /** A live record, opened. */
@@ -48,18 +48,18 @@ export interface OpenRecord {
 }
 
 /** A version of a record, opened, and whether it is the live one. */
-export interface HeldRecord extends OpenRecord {
+interface HeldRecord extends OpenRecord {
   readonly isLive: boolean;
 }
 
-export interface PutOptions {
-  /** The version to be replaced; 0: there must be none. */
+interface PutOptions {
+  /** The version to replace; 0: there must be none. */
   readonly ifVersion: number | undefined;
-  /** Who stores, for the log. */
+  /** Who stores it, for the log. */
   readonly subject: Subject;
 }
 
-/** The records of this webhook. What a promise resolved is on the disk, with its entry in the log. */
+/** The records of this webhook. When a promise resolves, the change and its log entry are on the disk. */
 export interface Vault {
   /** @throws AppError VERSION_CONFLICT */
   put(serviceName: string, draft: RecordDraft, options: PutOptions): Promise<{ readonly version: number }>;
@@ -70,11 +70,14 @@ export interface Vault {
   list(query: Parameters<RecordStore['page']>[0]): readonly TokenMetadata[];
   /** @throws AeadFailed when the record was changed outside this program */
   open(serviceName: string): OpenRecord | undefined;
-  /** Every version that can be live again, opened: the kept ones, then the live one. What does not open is left out. */
+  /**
+   * Every version that can be live again, opened: the former ones, then the live one. Versions that fail to open are
+   * left out.
+   */
   openAll(serviceName: string): readonly HeldRecord[];
   /**
-   * Inside an open transaction: puts what a refresh gave in the place of a version, live or kept, under a new number. The
-   * former one is erased, since its refresh token may be spent: it must not come back by {@link Vault.restore}.
+   * In an open transaction: replaces a version, live or former, by the result of a refresh, under a new number. The old
+   * one is erased: {@link Vault.restore} must not bring back a refresh token that may be consumed.
    *
    * @returns the new version
    */
@@ -83,14 +86,14 @@ export interface Vault {
   keptVersions(serviceName: string): readonly number[];
   /**
    * Makes a kept version live again, under a new version; undefined when it is not kept. Any of them can be named:
-   * otherwise whoever replaces a record twice would put the first one out of reach (protocol section 1, c).
+   * otherwise an attacker who replaces a record twice would make the first one unreachable (PROTOCOL.md section 1, c).
    *
    * @param version the one that was live last unless given
    */
   restore(serviceName: string, version?: number): Promise<number | undefined>;
   /** Erases all kept former versions of a name; the live one stays. */
   purge(serviceName: string): Promise<number>;
-  /** Erases what was retired more than 7 days ago. */
+  /** Erases versions that were replaced or deleted more than 7 days ago. */
   purgeExpired(): Promise<number>;
 }
 
@@ -108,7 +111,7 @@ export function createVault(deps: {
   const retireNow = (live: StoredRecord): void =>
     records.retire({ ...live, dataKey: retiredDataKey(keys, live) }, clock.now());
 
-  /** Writes a new live version over what is there. Inside a transaction. */
+  /** Writes a new live version in place of the current one. In a transaction. */
   const writeNow = (serviceName: string, { settings, secret }: RecordDraft, createdAtMs: number): number => {
     const now = clock.now();
     const version = records.nextVersion(serviceName);
@@ -120,8 +123,8 @@ export function createVault(deps: {
   };
 
   /**
-   * Whether another version is live than the one asked for. A conflict is an entry in the log too, so it must not roll
-   * its transaction back: it is thrown after the commit.
+   * Whether another version than the expected one is live. The log gets a conflict too, so the error must not roll back
+   * the transaction: it is thrown after the commit.
    */
   const conflictsNow = (
     live: StoredRecord | undefined,
@@ -169,7 +172,7 @@ export function createVault(deps: {
       const event = { eventType: 'CREDENTIAL_DELETED', serviceName } as const;
       const deleted = await commit.run(() => {
         const live = records.live(serviceName);
-        // Deleting what is gone is no conflict, so that a repeated call is answered like the first.
+        // Deleting a record that does not exist is no conflict, so a repeated call succeeds too.
         if (live === undefined) return false;
         if (conflictsNow(live, ifVersion, event)) return undefined;
         retireNow(live);

@@ -1,5 +1,5 @@
 /**
- * Addresses that no upstream may have (protocol section 6), in every notation, named by a credential whose owner allowed
+ * Addresses that no upstream may have (PROTOCOL.md section 6), in every notation, named by a credential whose owner allowed
  * exactly this host: the address rules are what is left then.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

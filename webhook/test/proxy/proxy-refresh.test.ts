@@ -1,4 +1,4 @@
-/** Credentials that are made or refreshed at the moment in which a proxy uses them (protocol section 5.6). */
+/** Credentials that are made or refreshed at the moment in which a proxy uses them (PROTOCOL.md section 5.6). */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
   PROXY,

@@ -1,4 +1,4 @@
-/** Everything for which `POST /v1/proxy` refuses; the upstream is called in none of these (protocol section 5.6). */
+/** Everything for which `POST /v1/proxy` refuses; the upstream is called in none of these (PROTOCOL.md section 5.6). */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

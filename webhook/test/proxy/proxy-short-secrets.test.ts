@@ -1,4 +1,4 @@
-/** Secrets that guesses find out: what a proxy does with them, and what an agent learns by it (protocol section 5.5). */
+/** Secrets that guesses find out: what a proxy does with them, and what an agent learns by it (PROTOCOL.md section 5.5). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
 import { type ProxyCall, callProxy, injections, putProxy } from '../support/proxy-calls.ts';

@@ -1,4 +1,4 @@
-/** How long an upstream is waited for (protocol section 2), with times that a test can wait for. */
+/** How long an upstream is waited for (PROTOCOL.md section 2), with times that a test can wait for. */
 import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** `POST /v1/proxy` (protocol section 5.6): what reaches an upstream, what comes back, and what is written of it. */
+/** `POST /v1/proxy` (PROTOCOL.md section 5.6): what reaches an upstream, what comes back, and what is written of it. */
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** One refresh token in several versions of a record: stored twice, or brought back by a restore (protocol section 7). */
+/** One refresh token in several versions of a record: stored twice, or brought back by a restore (PROTOCOL.md section 7). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TokenPair } from '@svault/test-kit/token-endpoint';
 import { type RefreshBench, refreshBench } from '../support/refresh-bench.ts';

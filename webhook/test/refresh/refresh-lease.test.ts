@@ -1,4 +1,4 @@
-/** `POST /v1/refresh`: leases, and refreshes under them (protocol section 7, REF-06 to REF-16). */
+/** `POST /v1/refresh`: leases, and refreshes under them (PROTOCOL.md section 7, REF-06 to REF-16). */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

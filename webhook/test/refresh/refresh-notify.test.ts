@@ -1,4 +1,4 @@
-/** `POST /v1/refresh-notify` (protocol section 7, REF-01 to REF-04). */
+/** `POST /v1/refresh-notify` (PROTOCOL.md section 7, REF-01 to REF-04). */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { formatTime } from '@svault/shared';
 import { type RefreshBench, refreshBench } from '../support/refresh-bench.ts';

@@ -1,4 +1,4 @@
-/** What takes a provider's whole 8 seconds (protocol section 2). */
+/** What takes a provider's whole 8 seconds (PROTOCOL.md section 2). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RefreshBench, refreshBench } from '../support/refresh-bench.ts';
 

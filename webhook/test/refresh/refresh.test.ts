@@ -1,4 +1,4 @@
-/** The webhook's own refreshes, as whoever fetches a credential sees them (protocol sections 5.4 and 7). */
+/** The webhook's own refreshes, as whoever fetches a credential sees them (PROTOCOL.md sections 5.4 and 7). */
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { formatTime } from '@svault/shared';

@@ -33,7 +33,7 @@ interface Signed {
 
 /**
  * A confirmed reading of the wall clock is at most 30 s behind the service's, and what is accepted ended at most 30 s
- * before that (protocol sections 3 and 4); one second may be lost with a kill.
+ * before that (PROTOCOL.md sections 3 and 4); one second may be lost with a kill.
  */
 const GRACE_MS = 61 * SECOND;
 

@@ -1,8 +1,8 @@
 import type { Migration } from '@svault/server-kit/sqlite';
 
 /**
- * What is known of stored refresh tokens (protocol section 7). A mark belongs to one version of a record, live or kept,
- * and goes with it. Times are milliseconds since 1970.
+ * What is known of stored refresh tokens (PROTOCOL.md section 7). A mark belongs to one version of a record, live or
+ * kept, and goes with it. Times are milliseconds since 1970.
  */
 export const refreshMarksMigration: Migration = {
   id: 103,

@@ -1,7 +1,7 @@
 import type { Migration } from '@svault/server-kit/sqlite';
 
 /**
- * What authenticates the rows of 101 as a whole (see store/binding-state-sqlite.ts). `generation` rises with each change;
+ * What authenticates the rows of 101 as a whole (see sqlite/binding-state.ts). `generation` rises with each change;
  * `restored` is 1 from a restore until `unseal-bind`.
  */
 export const bindingStateMigration: Migration = {
