@@ -30,8 +30,8 @@ async function approved(more?: Readonly<Record<string, unknown>>) {
   return { ...login, email, browser, code: codeIn(await decide(browser, login)) };
 }
 
-describe('the way in', () => {
-  test('begin, approve, exchange: a session of kind cli, with the rights of the one who approved', async () => {
+describe('a CLI login', () => {
+  test('an approved login is exchanged for a session of kind cli with the role of the approver', async () => {
     const login = await beginLogin(service, { redirectUri: LOOPBACK, client: 'svault 1.0 on laptop' });
     expect(login).toMatchObject({
       requestId: expect.stringMatching(/^clr_[A-Za-z0-9_-]{22}$/),
@@ -71,7 +71,7 @@ describe('the way in', () => {
     expect(event).toMatchObject({ outcome: 'success', userId: id, detail: { method: 'cli' } });
   });
 
-  test('without a redirect the page shows the code to paste', async () => {
+  test('without a redirect URI the page shows the code to paste', async () => {
     const { browser } = await signedInBrowser(service);
     const login = await beginLogin(service, {});
     const page = await decide(browser, login);
@@ -81,7 +81,7 @@ describe('the way in', () => {
     expect((await exchange(service, { code, codeVerifier })).status).toBe(200);
   });
 
-  test('who is not signed in signs in first and comes back to the page', async () => {
+  test('a user who is not signed in signs in and returns to the approval page', async () => {
     const login = await beginLogin(service);
     const path = login.authorizeUrl.slice(BASE_URL.length);
     const browser = browserOn(service.running.url);
@@ -92,14 +92,14 @@ describe('the way in', () => {
     expect((await browser.visit(asked.path)).path).toBe(path);
   });
 
-  test('logout with the access token ends the session', async () => {
+  test('logging out with the access token ends the session', async () => {
     const { accessToken } = await cliSession(service);
     const call = bearer(service, accessToken);
     expect((await call('POST', '/api/logout')).status).toBe(204);
     expect((await call('GET', '/api/me')).status).toBe(401);
   });
 
-  test('ending it under /api/sessions ends it for both tokens', async () => {
+  test('DELETE /api/sessions/{id} ends a CLI session with both tokens', async () => {
     const { accessToken, refreshToken, id } = await cliSession(service);
     const { items } = (await service.admin('GET', '/api/sessions?limit=100')).json;
     const session = items.find(
@@ -111,7 +111,7 @@ describe('the way in', () => {
     expect([answer.status, answer.json.code]).toEqual([401, 'UNAUTHENTICATED']);
   });
 
-  test('signing in works while the vault is locked', async () => {
+  test('a CLI login works while the vault is locked', async () => {
     const { browser } = await signedInBrowser(service);
     await service.admin('POST', '/api/vault/lock');
     try {
@@ -124,14 +124,14 @@ describe('the way in', () => {
   });
 });
 
-describe('the code', () => {
+describe('the code of a CLI login', () => {
   const refused = async (body: Parameters<typeof exchange>[1]) => {
     const answer = await exchange(service, body);
     return [answer.status, answer.json.code];
   };
   const NO = [401, 'UNAUTHENTICATED'];
 
-  test('works once, however many try at the same moment', async () => {
+  test('one of several concurrent exchanges of a code succeeds', async () => {
     const { code, codeVerifier } = await approved();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => exchange(service, { code, codeVerifier })),
@@ -140,13 +140,13 @@ describe('the code', () => {
     expect(await refused({ code, codeVerifier })).toEqual(NO);
   });
 
-  test('is used up by a wrong verifier', async () => {
+  test('a wrong verifier consumes the code', async () => {
     const { code, codeVerifier } = await approved();
     expect(await refused({ code, codeVerifier: newProof().codeVerifier })).toEqual(NO);
     expect(await refused({ code, codeVerifier })).toEqual(NO);
   });
 
-  test('does not take its own challenge for a verifier', async () => {
+  test('the challenge is not accepted as its verifier', async () => {
     const { codeChallenge } = newProof();
     const { browser } = await signedInBrowser(service);
     const login = await beginLogin(service, { codeChallenge, redirectUri: LOOPBACK });
@@ -154,14 +154,14 @@ describe('the code', () => {
     expect(await refused({ code, codeVerifier: codeChallenge })).toEqual(NO);
   });
 
-  test('belongs to its own request', async () => {
+  test('a code is bound to its request id', async () => {
     const [mine, theirs] = [await approved(), await approved()];
     const { code, codeVerifier } = mine;
     expect(await refused({ code, codeVerifier, requestId: theirs.requestId })).toEqual(NO);
     expect(await refused({ code: theirs.code, codeVerifier })).toEqual(NO);
   });
 
-  test('holds for five minutes', async () => {
+  test('a code expires after five minutes', async () => {
     const [first, second] = [await approved(), await approved()];
     service.clock.advance(5 * MINUTE_MS - 1);
     expect((await exchange(service, { code: first.code, codeVerifier: first.codeVerifier })).status).toBe(
@@ -174,7 +174,7 @@ describe('the code', () => {
     service.clock.jump(MINUTE_MS);
   });
 
-  test('is worth nothing once its person has been removed', async () => {
+  test('a code of a removed member is rejected', async () => {
     const { browser, id } = await signedInBrowser(service);
     const login = await beginLogin(service);
     const code = codeIn(await decide(browser, login));
@@ -183,8 +183,8 @@ describe('the code', () => {
   });
 });
 
-describe('the request', () => {
-  test('is decided once, within ten minutes', async () => {
+describe('the request of a CLI login', () => {
+  test('a request is decided once, within ten minutes', async () => {
     const { browser } = await signedInBrowser(service);
     const decided = await beginLogin(service);
     expect((await decide(browser, decided)).status).toBe(303);
@@ -196,7 +196,7 @@ describe('the request', () => {
     expect((await decide(browser, late)).status).toBe(404);
   });
 
-  test('of twenty approvals at once, by two people, one counts', async () => {
+  test('one of twenty concurrent approvals by two members counts', async () => {
     const people = [await signedInBrowser(service), await signedInBrowser(service)];
     const login = await beginLogin(service);
     const answers = await Promise.all(
@@ -205,7 +205,7 @@ describe('the request', () => {
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
   });
 
-  test('denied, it tells the client so and leaves nothing', async () => {
+  test('a denied request redirects with access_denied and stores nothing', async () => {
     const { browser } = await signedInBrowser(service);
     for (const decision of ['deny', '', 'Allow']) {
       const login = await beginLogin(service);
@@ -237,8 +237,8 @@ describe('the request', () => {
   });
 });
 
-describe('the page', () => {
-  test('approves nothing by being opened, and nothing for a form of another page', async () => {
+describe('the approval page', () => {
+  test('opening the page or a form of another site approves nothing', async () => {
     const { browser } = await signedInBrowser(service);
     const login = await beginLogin(service);
     for (const query of ['', '&decision=allow'])
@@ -259,7 +259,7 @@ describe('the page', () => {
     expect((await decide(browser, login)).status).toBe(303);
   });
 
-  test('takes no key of a program in place of a signed-in person', async () => {
+  test('the page accepts no admin key and no CLI token', async () => {
     const { accessToken } = await cliSession(service, 'admin');
     const login = await beginLogin(service);
     for (const key of [service.place.adminKey, accessToken]) {
@@ -276,7 +276,7 @@ describe('the page', () => {
     }
   });
 
-  test('stands in no frame, runs no script, and lets its form lead to itself and to the client only', async () => {
+  test('the page has no frame and no script, and its form leads to itself and the client only', async () => {
     const { browser } = await signedInBrowser(service);
     const policyFor = async (more: object) => {
       const login = await beginLogin(service, { ...more });
@@ -292,7 +292,7 @@ describe('the page', () => {
     expect(await policyFor({ redirectUri: 'http://[::1]:49152/' })).toContain("form-action 'self' http:;");
   });
 
-  test('shows what a client calls itself as text', async () => {
+  test('the page shows the client name as text', async () => {
     const { browser } = await signedInBrowser(service);
     const login = await beginLogin(service, { client: '<img src=x onerror=alert(1)>"&' });
     const page = await browser.get(`/login/cli?request=${login.requestId}`);

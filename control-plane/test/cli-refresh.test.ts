@@ -27,7 +27,7 @@ const works = async (accessToken: string) =>
   (await bearer(service, accessToken)('GET', '/api/me')).status === 200;
 
 describe('a refresh', () => {
-  test('gives a new pair for the same person; the former access token holds until its own end', async () => {
+  test('a refresh returns a new pair, and the previous access token stays valid until it expires', async () => {
     const first = await cliSession(service);
     service.clock.advance(10 * MINUTE_MS);
     const second = await grantOf(first.refreshToken);
@@ -41,7 +41,7 @@ describe('a refresh', () => {
     expect(await works((await grantOf(second.refreshToken)).accessToken)).toBe(true);
   });
 
-  test('goes on for 7 days at most, and ends after 8 idle hours', async () => {
+  test('a session expires after 7 days, and after 8 idle hours', async () => {
     const busy = await cliSession(service);
     let { refreshToken } = busy;
     for (let hours = 0; hours < 7 * 24 - 6; hours += 6) {
@@ -62,7 +62,7 @@ describe('a refresh', () => {
     expect((await refresh(service, idle.refreshToken)).status).toBe(401);
   });
 
-  test('asks again who the person is: another role counts, and who was removed gets nothing', async () => {
+  test('a refresh returns the present role, and a removed member gets nothing', async () => {
     const { refreshToken, id } = await cliSession(service, 'admin');
     await service.admin('PATCH', `/api/members/${id}`, { body: { role: 'member' } });
     const grant = await grantOf(refreshToken);
@@ -76,8 +76,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('a refresh token that was used before', () => {
-  test('ends the session, whichever of the two holders comes with it', async () => {
+describe('a rotated refresh token', () => {
+  test('reuse of a refresh token ends the session, whichever holder presents it', async () => {
     const first = await cliSession(service);
     const second = await grantOf(first.refreshToken);
     service.clock.advance(11 * SECOND_MS);
@@ -93,7 +93,7 @@ describe('a refresh token that was used before', () => {
     });
   });
 
-  test('so does one from several refreshes ago, at once', async () => {
+  test('reuse of an older refresh token ends the session at once', async () => {
     const first = await cliSession(service);
     const third = await grantOf((await grantOf(first.refreshToken)).refreshToken);
     expect((await refresh(service, first.refreshToken)).status).toBe(401);
@@ -103,7 +103,7 @@ describe('a refresh token that was used before', () => {
     ]);
   });
 
-  test('within 10 seconds gets the same pair again, so that two commands at once make no two branches', async () => {
+  test('a refresh within the grace period of 10 seconds gets the same pair again', async () => {
     const { refreshToken } = await cliSession(service);
     const answers = await Promise.all(Array.from({ length: 10 }, () => grantOf(refreshToken)));
     service.clock.advance(10 * SECOND_MS);
@@ -115,7 +115,7 @@ describe('a refresh token that was used before', () => {
     expect((await refresh(service, answers[0]!.refreshToken)).status).toBe(200);
   });
 
-  test('is worthless beside the database too: the live pair cannot be made of the two', async () => {
+  test('a rotated token and the database together do not give the current pair', async () => {
     const { refreshToken: retired } = await cliSession(service);
     const live = await grantOf(retired);
     const [kept] = await service.place.state.rows(
@@ -131,7 +131,7 @@ describe('a refresh token that was used before', () => {
     }
   });
 
-  test('gets nothing from a clock that was set back', async () => {
+  test('a clock set back gives a rotated token no grace period', async () => {
     const first = await cliSession(service);
     await grantOf(first.refreshToken);
     service.clock.jump(-MINUTE_MS);
@@ -140,8 +140,8 @@ describe('a refresh token that was used before', () => {
   });
 });
 
-describe('what is no token', () => {
-  test('refreshes nothing and harms nothing', async () => {
+describe('an invalid token', () => {
+  test('an invalid refresh token refreshes and ends nothing', async () => {
     const { accessToken, refreshToken } = await cliSession(service);
     for (const wrong of [
       'x',
@@ -157,7 +157,7 @@ describe('what is no token', () => {
     expect((await refresh(service, refreshToken)).status).toBe(200);
   });
 
-  test('opens nothing: a refresh token as bearer or cookie, an access token as cookie', async () => {
+  test('a refresh token as bearer or cookie and an access token as cookie authenticate nothing', async () => {
     const { accessToken, refreshToken } = await cliSession(service);
     const expected = await service.anyone('GET', '/api/me');
     for (const headers of [
@@ -175,7 +175,7 @@ describe('what is no token', () => {
     expect(await works(accessToken)).toBe(true);
   });
 
-  test('a bearer beside a cookie counts alone, and needs no Origin', async () => {
+  test('a bearer token replaces the cookie and needs no Origin', async () => {
     const { accessToken, browser } = await cliSession(service);
     const cookie = `svault=${browser.cookies.get('svault')}`;
     const answer = await bearer(service, accessToken)('POST', '/api/agents', {

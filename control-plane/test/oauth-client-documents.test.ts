@@ -77,8 +77,8 @@ function expectErrorPage(answer: Answer, words: string): void {
   expect(textOf(answer.text)).toContain(words);
 }
 
-describe('a client that describes itself', () => {
-  test('is let in under the name of its host, which is verified, and its own, which is not', async () => {
+describe('a client with a metadata document', () => {
+  test('the consent page shows the host of the document as verified, and the client name as unverified', async () => {
     const { id, path } = describedClient();
     const page = await open(id);
     expect(page.status).toBe(200);
@@ -95,7 +95,7 @@ describe('a client that describes itself', () => {
     expect(await service.place.state.value('SELECT count(*) FROM oauth_clients')).toBe(0);
   });
 
-  test('may be answered at any port of this computer, and at nothing that it did not name', async () => {
+  test('a loopback redirect URI matches with any port, and no other redirect URI matches', async () => {
     const { id } = describedClient({
       redirect_uris: [REDIRECT, 'http://127.0.0.1/cb', 'javascript:alert(1)'],
     });
@@ -109,20 +109,20 @@ describe('a client that describes itself', () => {
       expectErrorPage(await open(id, uri), 'redirect_uri');
   });
 
-  test('without a name is called by its host; a name is cleaned of what turns it round', async () => {
+  test('a client without a name has its host as name, and a name loses its control characters', async () => {
     const unnamed = describedClient({ client_name: undefined });
     expect((await open(unnamed.id)).text).toContain(`<strong class="name">localhost:${host.port}</strong>`);
     const turned = describedClient({ client_name: 'a\u202Eb\nc' });
     expect((await open(turned.id)).text).toContain('a b c');
   });
 
-  test('is fetched for nobody who is not signed in', async () => {
+  test('no document is fetched before a user is signed in', async () => {
     const { id, path } = describedClient();
     expect((await open(id, REDIRECT, '')).headers.get('location')).toMatch(/^\/login\?returnTo=/);
     expect(fetches(path)).toBe(0);
   });
 
-  test('is asked for without a cookie, a referrer or anything else of the person', async () => {
+  test('the document is fetched without a cookie, a referrer or anything else of the user', async () => {
     let headers: object = {};
     const { id } = clientAnswering((document) => (req, res) => {
       headers = req.headers;
@@ -133,7 +133,7 @@ describe('a client that describes itself', () => {
   });
 });
 
-describe('a document that is none', () => {
+describe('an invalid document', () => {
   const raw =
     (body: string | Buffer, headers: Readonly<Record<string, string>> = {}, status = 200): RequestListener =>
     (_req, res) =>
@@ -175,7 +175,7 @@ describe('a document that is none', () => {
     expect(fetches('/elsewhere.json')).toBe(0);
   });
 
-  test('is one byte shorter a document', async () => {
+  test('a document of the maximum size is accepted', async () => {
     const { id } = clientAnswering((document) => raw(json(document).padEnd(64 * 1024)));
     expect((await open(id)).status).toBe(200);
   });
@@ -199,7 +199,7 @@ describe('a document that is none', () => {
     expectErrorPage(await open(id), words);
   });
 
-  test('because it describes the same address, written otherwise', async () => {
+  test('a document with another spelling of its address is rejected', async () => {
     const { path, document } = newClient();
     for (const id of [`${host.origin}${path}?x`, `https://localhost.:${host.port}${path}`]) {
       host.paths.set(`${path}?x`, document);
@@ -207,7 +207,7 @@ describe('a document that is none', () => {
     }
   });
 
-  test('because it lives on an address that this service does not call: no connection is made', async () => {
+  test('an address that egress denies gets no connection', async () => {
     const { path } = describedClient();
     const before = host.connections();
     for (const name of ['127.0.0.1', '[::1]', '169.254.169.254', '10.0.0.1', '[::ffff:7f00:1]'])
@@ -218,7 +218,7 @@ describe('a document that is none', () => {
     expect(host.connections()).toBe(before);
   });
 
-  test('because it takes longer than 5 seconds', async () => {
+  test('a document that takes longer than 5 seconds is unreachable', async () => {
     const egress = createEgress({ allow: ['localhost'] });
     const told: number[] = [];
     // The same call, with its time cut short.
@@ -234,7 +234,7 @@ describe('a document that is none', () => {
   });
 });
 
-describe('what is kept of a document', () => {
+describe('the cache of documents', () => {
   /** A document that says how long it may be kept. */
   const keptFor = (cacheControl: string | undefined) => {
     const client = newClient();
@@ -279,7 +279,7 @@ describe('what is kept of a document', () => {
     },
   );
 
-  test('where it was none, holds for 30 seconds, so that a mended one is seen', async () => {
+  test('an invalid document is cached for 30 seconds, so that a corrected one is seen', async () => {
     const { id, path, document } = newClient();
     for (let n = 0; n < 3; n++) expectErrorPage(await open(id), 'no document');
     expect(fetches(path)).toBe(1);
@@ -290,7 +290,7 @@ describe('what is kept of a document', () => {
     expect((await open(id)).status).toBe(200);
   });
 
-  test('is one fetch for all who ask at the same time', async () => {
+  test('concurrent requests share one fetch', async () => {
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const { id, path } = clientAnswering((document) => (_req, res) => {
@@ -307,7 +307,7 @@ describe('what is kept of a document', () => {
     await egress.close();
   });
 
-  test('is bounded: what was asked for longest ago goes first', async () => {
+  test('the cache is bounded and evicts the least recently used document', async () => {
     const calls: string[] = [];
     const clock = new ManualClock();
     const egress: Pick<Egress, 'request'> = {
@@ -332,7 +332,7 @@ describe('what is kept of a document', () => {
     expect(calls).toEqual([second]);
   });
 
-  test('and of those who ask for many at once, not all are waited for', async () => {
+  test('the number of concurrent fetches is bounded', async () => {
     const answers: (() => void)[] = [];
     const egress: Pick<Egress, 'request'> = {
       request: () =>

@@ -34,7 +34,7 @@ async function useUpStrangers(): Promise<void> {
 const askAsStranger = async (clientId = someClient()): Promise<string> =>
   errorIn(await refresh(world, { refreshToken: `svsessr_${'A'.repeat(43)}`, clientId }));
 
-test('one that refreshes its session has a count of its own', async () => {
+test('a client that refreshes its session has its own limit', async () => {
   const clientId = someClient();
   let session: ClientSession = await connectDirectly(world, { clientId });
   await useUpStrangers();
@@ -46,13 +46,13 @@ test('one that refreshes its session has a count of its own', async () => {
   expect((await refresh(world, session)).status).toBe(429);
 });
 
-test('one that brings its code has, too', async () => {
+test('a client that exchanges its code has its own limit', async () => {
   const code = await approveDirectly(world, { clientId: someClient() });
   await useUpStrangers();
   expect((await exchange(world, code)).status).toBe(200);
 });
 
-test("one that shows another's code or refresh token has none, and uses nothing up", async () => {
+test("a client that presents another client's code or refresh token has no limit of its own, and consumes nothing", async () => {
   const session = await connectDirectly(world, { clientId: someClient() });
   const code = await approveDirectly(world, { clientId: someClient() });
   await useUpStrangers();
@@ -64,7 +64,7 @@ test("one that shows another's code or refresh token has none, and uses nothing 
   expect([(await refresh(world, session)).status, (await exchange(world, code)).status]).toEqual([200, 200]);
 });
 
-test('429 says when to come again, in the shape of all limits, to pages of any origin', async () => {
+test('the 429 of the token endpoint has Retry-After, the body of every limit, and CORS', async () => {
   await useUpStrangers();
   const answer = await refresh(world, { refreshToken: 'x', clientId: someClient() });
   expect(answer.json).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 3_600 });

@@ -42,7 +42,7 @@ const post = (cookie: string, page: Answer, agentId: string): Promise<Answer> =>
 const codes = (): Promise<unknown> => accounts.service.place.state.value('SELECT count(*) FROM oauth_codes');
 
 describe('an account without an agent', () => {
-  test('is told how to make one, and what comes of a suspended one', async () => {
+  test('the consent page of an account without an active agent shows how to create one', async () => {
     const page = await open(ours);
     expect(page.status).toBe(200);
     for (const words of ['There is no agent yet', '/api/agents', '"mcpEnabled":true', 'suspended'])
@@ -56,8 +56,8 @@ describe('an account without an agent', () => {
   });
 });
 
-describe("another account's", () => {
-  test('agent is not offered, and not given to whoever names it', async () => {
+describe('another account', () => {
+  test('an agent of another account is neither offered nor accepted', async () => {
     const page = await open(ours);
     expect(page.text).not.toContain(foreignAgent);
     const before = await codes();
@@ -66,7 +66,7 @@ describe("another account's", () => {
     expect(await codes()).toBe(before);
   });
 
-  test('session in the place of the one that opened the page gets nothing of what stood there', async () => {
+  test("a session of another account that sends the page's form gets none of its agents", async () => {
     const page = await open(ours);
     const [agentId] = /agt_[A-Za-z0-9_-]{22}/.exec(page.text) ?? [''];
     const before = await codes();
@@ -104,7 +104,7 @@ describe('an account with many agents', () => {
     return ids;
   };
 
-  test('picks from a menu, in the order of their names, none chosen', async () => {
+  test('an account with many agents gets a menu by name, with none selected', async () => {
     const [first = ''] = await make(NAMES.toReversed());
     const page = await open(theirs);
     const offered = [...page.text.matchAll(/<option value="agt_[^>]*>([^<]*)</g)].map(([, name]) => name);
@@ -119,7 +119,7 @@ describe('an account with many agents', () => {
     expect(new URL(allowed.headers.get('location') ?? '').searchParams.has('code')).toBe(true);
   });
 
-  test('of more than a menu can hold, the others are named by their id', async () => {
+  test('an account with more agents than the menu holds can type an agent id', async () => {
     const made = await copy(foreignAgent, 200);
     const page = await open(theirs);
     expect(page.text.match(/<option value="agt_/g)).toHaveLength(200);

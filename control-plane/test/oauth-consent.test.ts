@@ -70,8 +70,8 @@ function expectErrorPage(answer: Answer, words: string): void {
   expect(textOf(answer.text)).toContain(words);
 }
 
-describe('who is not signed in', () => {
-  test('signs in first and comes back to the same request', async () => {
+describe('a user who is not signed in', () => {
+  test('the sign-in leads back to the same authorization request', async () => {
     const browser: TestBrowser = browserOn(service.running.url);
     const path = authorizationPath(sound({ state: 'ä &+%"' }));
     const { status, headers } = await browser.get(path);
@@ -84,14 +84,14 @@ describe('who is not signed in', () => {
     expect(fieldsOf(page.text)['state']).toBe('ä &+%"');
   });
 
-  test('is told to load the page again, where the request is too long to be kept', async () => {
+  test('a request too long to be kept asks the user to load the page again', async () => {
     const answer = await browserOn(service.running.url).get(
       authorizationPath(sound({ state: 'x'.repeat(3_000) })),
     );
     expect([answer.status, headingOf(answer)]).toEqual([403, 'Sign in first']);
   });
 
-  test('is not let past anything by it: what was wrong with the request still is afterwards', async () => {
+  test('an invalid request is still invalid after the sign-in', async () => {
     const more = [
       ['resource', RESOURCE],
       ['request', 'e.y.'],
@@ -106,7 +106,7 @@ describe('who is not signed in', () => {
     }
   });
 
-  test('and the client is answered nothing, whatever it got wrong: nobody makes a redirector of us', async () => {
+  test('no error is redirected before a user is signed in (RFC 9700 section 4.11.2)', async () => {
     for (const others of [{ response_type: 'token' }, { code_challenge: undefined }, { resource: 'x' }]) {
       const { headers } = await open(others, '');
       expect(headers.get('location')).toMatch(/^\/login\?returnTo=/);
@@ -114,8 +114,8 @@ describe('who is not signed in', () => {
   });
 });
 
-describe('the page', () => {
-  test('says who asks, that nobody checked the name, where the answer goes, what it gets, and for whom', async () => {
+describe('the consent page', () => {
+  test('the page shows the client with its unverified name, the redirect target, what it gets, and the account', async () => {
     const { status, text } = await open();
     expect(status).toBe(200);
     const page = textOf(text);
@@ -134,7 +134,7 @@ describe('the page', () => {
     expect(text).not.toContain('on this computer');
   });
 
-  test('says clearly where the answer stays on this computer, and where an app takes it', async () => {
+  test('the page marks loopback and private-use redirect URIs', async () => {
     const loopback = await open({ redirect_uri: 'http://127.0.0.1:50123/callback' });
     expect(loopback.text).toContain('127.0.0.1:50123');
     expect(loopback.text).toContain('a program on this computer');
@@ -143,7 +143,7 @@ describe('the page', () => {
     expect(app.text).toContain('opens such links');
   });
 
-  test('runs no script, stands in no frame, tells no referrer, is kept nowhere; its form leads to the client alone', async () => {
+  test('the page has no script, frame, referrer or cache, and its form leads to the client only', async () => {
     for (const [redirectUri, target] of [
       [REDIRECT, 'https://app.example'],
       ['http://127.0.0.1:50123/callback', 'http://127.0.0.1:50123'],
@@ -164,7 +164,7 @@ describe('the page', () => {
     }
   });
 
-  test('leaves the page that opened its window in sight of it, as the sign-in before it does, and no other page', async () => {
+  test('the consent and sign-in pages of an authorization keep window.opener, and no other page does', async () => {
     const policyOf = async (path: string): Promise<string | null> =>
       (await clientOf(service.running.url, { cookie })('GET', path)).headers.get(
         'cross-origin-opener-policy',
@@ -174,7 +174,7 @@ describe('the page', () => {
     expect(await policyOf('/vault/webhook-bind')).toBe('same-origin');
   });
 
-  test('offers active agents alone, and chooses none, the only one neither', async () => {
+  test('the page offers active agents only, and preselects none', async () => {
     const [suspended, deleted] = [await makeAgent('asleep'), await makeAgent('gone')];
     await service.admin('POST', `/api/agents/${suspended}/suspend`);
     await service.admin('DELETE', `/api/agents/${deleted}`);
@@ -187,7 +187,7 @@ describe('the page', () => {
     expect((await open()).text).toMatch(new RegExp(`value="${agentId}" required>`));
   });
 
-  test('writes nothing, however often it is opened', async () => {
+  test('opening the page writes nothing', async () => {
     const { state } = service.place;
     // What has no part in it may be written meanwhile: when a session was used last, who does the background's work.
     const tables = ['agents', 'audit_events', 'oauth_clients', 'oauth_codes', 'oauth_sessions', 'sessions'];
@@ -198,8 +198,8 @@ describe('the page', () => {
   });
 });
 
-describe('who allows it', () => {
-  test('sends the client a code, its state and the issuer, beside the query that its address has', async () => {
+describe('allowing', () => {
+  test('allowing redirects with code, state and iss, and keeps the query of the redirect URI', async () => {
     const { codeChallenge } = newProof();
     for (const state of ['s', 'ä€😀', 'a b+c&d=e%25#f', `"'<>`, 'x'.repeat(1_000)]) {
       const answer = await authorize(service, {
@@ -220,7 +220,7 @@ describe('who allows it', () => {
     }
   });
 
-  test('by a redirect that no cache keeps, to the very address that was asked for', async () => {
+  test('allowing redirects without caching, to the redirect URI of the request', async () => {
     for (const redirectUri of [REDIRECT, 'http://127.0.0.1:50123/callback', IPV6, PRIVATE]) {
       const { text } = await open({ redirect_uri: redirectUri });
       const answer = await post(formOf(text, { agentId }));
@@ -231,13 +231,13 @@ describe('who allows it', () => {
     }
   });
 
-  test('leaves out a state that was not sent', async () => {
+  test('a request without state gets none back', async () => {
     const { text } = await open({ state: undefined, resource: undefined });
     const answer = locationOf(await post(formOf(text, { agentId })));
     expect([...answer.searchParams.keys()]).toEqual(['tenant', 'code', 'iss']);
   });
 
-  test('makes the client one that is used, which is kept for longer', async () => {
+  test('allowing marks the client as used', async () => {
     const asking = await registerClient(service, [REDIRECT]);
     const lastUse = () =>
       service.place.state.value('SELECT last_used_at FROM oauth_clients WHERE id = ?', asking);
@@ -250,7 +250,7 @@ describe('who allows it', () => {
     expect(await lastUse()).toBe(new Date(service.clock.now()).toISOString());
   });
 
-  test('opens a session of the agent, which the code is exchanged for', async () => {
+  test('the code is exchanged for a session of the chosen agent', async () => {
     const { codeVerifier, codeChallenge } = newProof();
     const code =
       (
@@ -277,7 +277,7 @@ describe('who allows it', () => {
     expect([answer.status, answer.json]).toMatchObject([200, { token_type: 'Bearer', scope: 'mcp' }]);
   });
 
-  test('may be any member of the account', async () => {
+  test('any member of the account can allow', async () => {
     const member = await addMember(service, 'member');
     const { url } = (await service.admin('POST', `/api/members/${member.id}/link`)).json;
     const theirs = await cookieBy(service, url);
@@ -288,7 +288,7 @@ describe('who allows it', () => {
 });
 
 describe('an agent whose MCP is off', () => {
-  test('is let in by the box beside it, and the log says who switched it on', async () => {
+  test('its checkbox switches MCP on, with an event that names the user', async () => {
     const off = await makeAgent('quiet', false);
     const { text } = await open();
     expect(text).toContain(`name="mcp_${off}"`);
@@ -308,7 +308,7 @@ describe('an agent whose MCP is off', () => {
     await service.admin('DELETE', `/api/agents/${off}`);
   });
 
-  test('is not let in by the box of another one', async () => {
+  test('the checkbox of another agent does not switch MCP on', async () => {
     const [off, other] = [await makeAgent('quiet', false), await makeAgent('quieter', false)];
     const { text } = await open();
     const fields = { ...formOf(text, { agentId: off }), [`mcp_${other}`]: 'on' };
@@ -319,7 +319,7 @@ describe('an agent whose MCP is off', () => {
     }
   });
 
-  test('is let in only with its box, where it is the only one: the browser asks for it too', async () => {
+  test('the checkbox of the only agent is required', async () => {
     await service.admin('POST', `/api/agents/${agentId}/suspend`);
     const off = await makeAgent('quiet', false);
     const { text } = await open();
@@ -330,8 +330,8 @@ describe('an agent whose MCP is off', () => {
   });
 });
 
-describe('who denies it', () => {
-  test('sends the client that, its state and the issuer, and leaves nothing', async () => {
+describe('denying', () => {
+  test('denying redirects with access_denied, state and iss, and stores nothing', async () => {
     const { text } = await open();
     const before = await codes();
     for (const decision of ['deny', '', 'Allow', 'ALLOW']) {
@@ -349,7 +349,7 @@ describe('who denies it', () => {
   });
 });
 
-describe('a request of which nobody knows whom to answer', () => {
+describe('a request without a trusted redirect URI', () => {
   test.each([
     ['no client id', { client_id: undefined }, 'client_id'],
     ['a client id of nobody', { client_id: 'ocl_AAAAAAAAAAAAAAAAAAAAAA' }, 'client_id'],
@@ -377,7 +377,7 @@ describe('a request of which nobody knows whom to answer', () => {
     },
   );
 
-  test('repeats what it said, and none of it as HTML', async () => {
+  test('the error page shows the parameter as text', async () => {
     const evil = '"><script>alert(1)</script>';
     const { text } = await open({ client_id: evil });
     expect(text).not.toContain('<script');
@@ -385,7 +385,7 @@ describe('a request of which nobody knows whom to answer', () => {
   });
 });
 
-describe('a client that asks in a way that nobody can consent to', () => {
+describe('an invalid request with a trusted redirect URI', () => {
   test.each([
     [{ response_type: undefined }, 'invalid_request'],
     [{ response_type: 'token' }, 'unsupported_response_type'],
@@ -410,7 +410,7 @@ describe('a client that asks in a way that nobody can consent to', () => {
     });
   });
 
-  test('is told that there is one resource, if it names two', async () => {
+  test('two resources get invalid_target', async () => {
     const path = authorizationPath(sound());
     const twice = `${path}&${new URLSearchParams({ resource: RESOURCE }).toString()}`;
     const answer = await clientOf(service.running.url, { cookie })('GET', twice);
@@ -418,7 +418,7 @@ describe('a client that asks in a way that nobody can consent to', () => {
   });
 });
 
-describe('the form is looked at as if it came for the first time', () => {
+describe('the form of the consent page', () => {
   const sent = async (others: Record<string, string>) => {
     const { text } = await open();
     return post({ ...formOf(text, { agentId }), ...others });
@@ -445,7 +445,7 @@ describe('the form is looked at as if it came for the first time', () => {
     expect(await codes()).toBe(before);
   });
 
-  test('a field twice, another content type, a body without end: refused', async () => {
+  test('a repeated field, another content type and an endless body are rejected', async () => {
     const { text } = await open();
     const fields = new URLSearchParams(formOf(text, { agentId }));
     const send = (rawBody: string, type = 'application/x-www-form-urlencoded') =>
@@ -464,7 +464,7 @@ describe('the form is looked at as if it came for the first time', () => {
 });
 
 describe('an attacker', () => {
-  test('of another site cannot send the form with the cookie of who is signed in', async () => {
+  test('another site cannot send the form with the cookie of a signed-in user', async () => {
     const { text } = await open();
     const before = await codes();
     for (const origin of ['https://evil.example', 'null', `${BASE_URL}.evil.example`, 'https://app.example'])
@@ -477,14 +477,14 @@ describe('an attacker', () => {
     expect(await codes()).toBe(before);
   });
 
-  test('cannot decide by a link: GET does not read a decision', async () => {
+  test('a link cannot decide: GET ignores a decision', async () => {
     const before = await codes();
     const { status } = await open({ decision: 'allow', agent: agentId, [`mcp_${agentId}`]: 'on' });
     expect(status).toBe(200);
     expect(await codes()).toBe(before);
   });
 
-  test('has no use of an admin key or a token of a command line here: a page knows browsers alone', async () => {
+  test('the page accepts no admin key and no CLI token', async () => {
     const { status } = await service.admin('GET', authorizationPath(sound()));
     expect(status).toBe(303);
     const { text } = await open();
@@ -497,7 +497,7 @@ describe('an attacker', () => {
 });
 
 describe('between the page and its form', () => {
-  test('the agent was suspended, deleted, or is nobody', async () => {
+  test('a form with an agent that is suspended, deleted or unknown is rejected', async () => {
     const agent = await makeAgent('short-lived');
     const { text } = await open();
     const before = await codes();
@@ -517,7 +517,7 @@ describe('between the page and its form', () => {
     expect(await codes()).toBe(before);
   });
 
-  test('the person signed out, or was removed', async () => {
+  test('a form of a user who signed out or was removed leads to the sign-in', async () => {
     const member = await addMember(service, 'member');
     const { url } = (await service.admin('POST', `/api/members/${member.id}/link`)).json;
     const theirs = await cookieBy(service, url);
@@ -529,7 +529,7 @@ describe('between the page and its form', () => {
     expect(await codes()).toBe(before);
   });
 
-  test('the vault was locked: both say so, and no code is made', async () => {
+  test('while the vault is locked page and form say so, and no code is issued', async () => {
     const { text } = await open();
     const before = await codes();
     await service.admin('POST', '/api/vault/lock');
@@ -543,7 +543,7 @@ describe('between the page and its form', () => {
     expect(locationOf(await post(formOf(text, { agentId }))).searchParams.has('code')).toBe(true);
   });
 
-  test('the client was forgotten', async () => {
+  test('a form of a client that was evicted gets an error page', async () => {
     const forgotten = await registerClient(service, [REDIRECT]);
     const { text } = await open({ client_id: forgotten });
     await service.place.state.run(`DELETE FROM oauth_clients WHERE id = '${forgotten}'`);

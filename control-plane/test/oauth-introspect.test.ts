@@ -31,7 +31,7 @@ const refreshed = async (session: ClientSession): Promise<ClientSession> =>
   sessionIn(await refresh(world, session), session);
 
 describe('a live access token', () => {
-  test('is described by what a resource server needs, and by nothing of the account', async () => {
+  test('a live access token is described by the claims of RFC 7662, with nothing of the account', async () => {
     const session = await connect(world);
     const now = world.service.clock.now() / 1_000;
     world.service.clock.advance(10 * MINUTE_MS);
@@ -51,7 +51,7 @@ describe('a live access token', () => {
     expect(Object.keys(answer.json)).toHaveLength(9);
   });
 
-  test('after a refresh is described by its own times, and the former one by its own', async () => {
+  test('after a refresh both access tokens are described with their own times', async () => {
     const first = await connect(world);
     world.service.clock.advance(30 * MINUTE_MS);
     const second = await refreshed(first);
@@ -62,7 +62,7 @@ describe('a live access token', () => {
     expect([two.iat - one.iat, two.exp - one.exp, one.exp - one.iat]).toEqual([1_800, 1_800, 3_600]);
   });
 
-  test('is looked at as a POST of a form, the hint aside', async () => {
+  test('introspection is a POST of a form, and ignores token_type_hint', async () => {
     const { accessToken: token } = await connect(world);
     const hinted = { token, token_type_hint: 'refresh_token' };
     expect((await postOauth(world.service, 'introspect', hinted)).json.active).toBe(true);
@@ -79,17 +79,17 @@ describe('a live access token', () => {
       expect(errorIn(answer)).toBe('400 invalid_request');
   });
 
-  test('may be read by no page of another origin', async () => {
+  test('introspection allows no other origin', async () => {
     const headers = { origin: 'https://elsewhere.example' };
     const answer = await postOauth(world.service, 'introspect', { token: 'x' }, headers);
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, null]);
   });
 });
 
-describe('anything else is not active, and nothing more is said', () => {
+describe('anything else is {"active":false}', () => {
   const textOf = async (token: string): Promise<string> => (await introspect(world, token)).text;
 
-  test('what is no token, or no access token', async () => {
+  test('a malformed token and a refresh token are not active', async () => {
     const { accessToken, refreshToken } = await connect(world);
     for (const token of [
       'x',
@@ -108,7 +108,7 @@ describe('anything else is not active, and nothing more is said', () => {
     expect(await textOf(accessToken)).not.toBe(INACTIVE);
   });
 
-  test('a token whose time is over', async () => {
+  test('an expired token is not active', async () => {
     const { accessToken } = await connect(world);
     world.service.clock.advance(60 * MINUTE_MS - 1);
     expect(await textOf(accessToken)).not.toBe(INACTIVE);
@@ -116,7 +116,7 @@ describe('anything else is not active, and nothing more is said', () => {
     expect(await textOf(accessToken)).toBe(INACTIVE);
   });
 
-  test('a token of an agent that is suspended, until it is resumed, or of a deleted one', async () => {
+  test('a token of a suspended or deleted agent is not active', async () => {
     const { accessToken, agentId } = await connect(world);
     await admin('POST', `/api/agents/${agentId}/suspend`);
     expect(await textOf(accessToken)).toBe(INACTIVE);
@@ -126,7 +126,7 @@ describe('anything else is not active, and nothing more is said', () => {
     expect(await textOf(accessToken)).toBe(INACTIVE);
   });
 
-  test('a token whose session was revoked', async () => {
+  test('a token of a revoked session is not active', async () => {
     const { accessToken } = await connect(world);
     await postOauth(world.service, 'revoke', { token: accessToken });
     expect(await textOf(accessToken)).toBe(INACTIVE);
@@ -138,7 +138,7 @@ describe('a token of another audience', () => {
   const ofUpstream = (): Promise<ClientSession> =>
     connectDirectly(world, { clientId: world.clientId, audience: UPSTREAM });
 
-  test('says for whom it is', async () => {
+  test('a token of another audience is described with that audience', async () => {
     const session = await ofUpstream();
     expect((await introspect(world, session.accessToken)).json).toMatchObject({
       active: true,
@@ -146,14 +146,14 @@ describe('a token of another audience', () => {
     });
   });
 
-  test('is refreshed for that audience only', async () => {
+  test('a token of another audience is refreshed for that audience only', async () => {
     const session = await ofUpstream();
     expect(errorIn(await refresh(world, session, { resource: AUDIENCE }))).toBe('400 invalid_target');
     const next = await refreshed(session);
     expect((await introspect(world, next.accessToken)).json.aud).toBe(UPSTREAM);
   });
 
-  test('is refused at our MCP endpoint (R33), where one of ours is taken', async () => {
+  test('the MCP endpoint rejects a token of another audience', async () => {
     const [foreign, own] = [await ofUpstream(), await connect(world)];
     const refused = await callTool(world, foreign);
     expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_KEY']);

@@ -12,7 +12,7 @@ const SERVER = '/.well-known/oauth-authorization-server';
 const DOCUMENTS = [RESOURCE, `${RESOURCE}/api/agents/mcp`, SERVER];
 const FOREIGN = { origin: 'https://inspector.example' };
 
-test('the metadata of the resource names the MCP endpoint and this service as its authorization server (RFC 9728)', async () => {
+test('the resource metadata name the MCP endpoint and this authorization server (RFC 9728)', async () => {
   const plain = await service.anyone('GET', RESOURCE);
   expect(plain.json).toEqual({
     resource: `${BASE_URL}/api/agents/mcp`,
@@ -24,7 +24,7 @@ test('the metadata of the resource names the MCP endpoint and this service as it
   expect((await service.anyone('GET', `${RESOURCE}/api/agents/mcp`)).text).toBe(plain.text);
 });
 
-test('the metadata of the server names what there is, and nothing that there is not (RFC 8414)', async () => {
+test('the server metadata list exactly what is supported (RFC 8414)', async () => {
   expect((await service.anyone('GET', SERVER)).json).toEqual({
     issuer: BASE_URL,
     authorization_endpoint: `${BASE_URL}/api/mcp-oauth/authorize`,
@@ -46,7 +46,7 @@ test('the metadata of the server names what there is, and nothing that there is 
   });
 });
 
-test('every endpoint that it names is there', async () => {
+test('every endpoint of the server metadata exists', async () => {
   const { json } = await service.anyone('GET', SERVER);
   const endpoints = Object.entries<string>(json).filter(([name]) => name.endsWith('_endpoint'));
   expect(endpoints).toHaveLength(5);
@@ -57,7 +57,7 @@ test('every endpoint that it names is there', async () => {
 });
 
 describe.each(DOCUMENTS)('%s', (path) => {
-  test('can be read by a page of any origin, and kept for a few minutes', async () => {
+  test('the metadata allow every origin and five minutes of caching', async () => {
     const { status, headers } = await service.anyone('GET', path, { headers: FOREIGN });
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBe('*');
@@ -77,7 +77,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(preflight.headers.get('access-control-allow-headers')).toContain('*');
   });
 
-  test('answers GET and HEAD alone', async () => {
+  test('the metadata answer GET and HEAD only', async () => {
     expect((await service.anyone('HEAD', path)).status).toBe(200);
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await service.anyone(method, path);
@@ -89,14 +89,14 @@ describe.each(DOCUMENTS)('%s', (path) => {
     }
   });
 
-  test('does not repeat what a request says of itself', async () => {
+  test('the metadata do not depend on headers of the request', async () => {
     const headers = { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' };
     const { text } = await service.anyone('GET', `${path}?evil.example`, { headers });
     expect(text).not.toContain('evil');
   });
 });
 
-test('nobody takes us for an OpenID provider, or for another resource', async () => {
+test('there are no metadata of an OpenID provider or of another resource', async () => {
   for (const path of [
     '/.well-known/openid-configuration',
     `${RESOURCE}/`,

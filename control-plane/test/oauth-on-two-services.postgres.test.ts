@@ -35,7 +35,7 @@ const both = <T>(count: number, ask: (world: OauthFixture) => Promise<T>): Promi
 const statusesOf = (session: ClientSession): Promise<number[]> =>
   both(6, async (world) => (await callTool(world, session)).status);
 
-test('a code approved at one is exchanged at the other, once of ten times at both', async () => {
+test('a code approved at one process is exchanged at the other, once of ten concurrent attempts', async () => {
   const code = await approve(one, await newAgent(one));
   const answers = await both(10, (world) => exchange(world, code));
   const good = answers.filter(({ status }) => status === 200);
@@ -45,7 +45,7 @@ test('a code approved at one is exchanged at the other, once of ten times at bot
   expect((await exchange(other, single)).status).toBe(200);
 });
 
-test('a refresh raced at both gives one pair to all of ten, and ends the session when it comes late', async () => {
+test('ten concurrent refreshes at two processes get one pair, and a late one ends the session', async () => {
   const session = await connect(one);
   const answers = await both(10, (world) => refresh(world, session));
   const pairs = answers.map((answer) => sessionIn(answer, session));
@@ -58,7 +58,7 @@ test('a refresh raced at both gives one pair to all of ten, and ends the session
   expect(await statusesOf(pairs[0]!)).toEqual([401, 401, 401, 401, 401, 401]);
 });
 
-test('a session revoked at one is over at both, from the answer on', async () => {
+test('a session revoked at one process has ended at both', async () => {
   const session = await connect(one);
   expect(await statusesOf(session)).toEqual([200, 200, 200, 200, 200, 200]);
   const before = both(10, (world) => callTool(world, session));
@@ -71,7 +71,7 @@ test('a session revoked at one is over at both, from the answer on', async () =>
   ]);
 });
 
-test('revoked at one while it is refreshed at the other, nothing of it is left alive', async () => {
+test('a session revoked at one process during refreshes at the other has ended', async () => {
   const session = await connect(one);
   const [answers] = await Promise.all([
     both(6, (world) => refresh(world, session)),
@@ -82,7 +82,7 @@ test('revoked at one while it is refreshed at the other, nothing of it is left a
   expect(errorIn(await refresh(one, session))).toBe('400 invalid_grant');
 });
 
-test('an agent suspended at one gets no tokens at the other', async () => {
+test('an agent suspended at one process gets no tokens at the other', async () => {
   const session = await connect(one);
   const code = await approve(one, session.agentId);
   await one.service.admin('POST', `/api/agents/${session.agentId}/suspend`);

@@ -38,7 +38,7 @@ const mayRefresh = async (session: ClientSession): Promise<boolean> =>
   (await refresh(world, session)).status === 200;
 
 describe('a refresh', () => {
-  test('gives a new pair; the former access token holds until its own end', async () => {
+  test('a refresh returns a new pair, and the previous access token stays valid until it expires', async () => {
     const first = await connect(world);
     world.service.clock.advance(40 * MINUTE_MS);
     const answer = await refresh(world, first);
@@ -62,14 +62,14 @@ describe('a refresh', () => {
     expect([await isActive(world, second), await mayRefresh(second)]).toEqual([false, true]);
   });
 
-  test('writes no event: nothing was given to anybody', async () => {
+  test('a refresh writes no event', async () => {
     const session = await connect(world);
     const before = await eventTypesOf(world, session.agentId);
     await refreshed(await refreshed(session));
     expect(await eventTypesOf(world, session.agentId)).toEqual(before);
   });
 
-  test('may name the resource and a scope; a foreign resource is refused, and rotates nothing', async () => {
+  test('a refresh may name the resource and a scope; another resource is rejected and rotates nothing', async () => {
     const session = await connect(world);
     for (const resource of ['https://elsewhere.example', `${AUDIENCE}/more`])
       expect(errorIn(await refresh(world, session, { resource }))).toBe('400 invalid_target');
@@ -77,7 +77,7 @@ describe('a refresh', () => {
     expect([answer.status, answer.json.scope]).toEqual([200, 'mcp']);
   });
 
-  test("is not another client's: refused, and rotates nothing", async () => {
+  test('a refresh of another client is rejected and rotates nothing', async () => {
     const session = await connect(world);
     const clientId = await registerClient(world.service, [REDIRECT]);
     for (const other of [clientId, 'https://client.example/metadata.json'])
@@ -85,7 +85,7 @@ describe('a refresh', () => {
     expect(await mayRefresh(session)).toBe(true);
   });
 
-  test('goes on while the vault is locked', async () => {
+  test('a refresh works while the vault is locked', async () => {
     const session = await connect(world);
     await admin('POST', '/api/vault/lock');
     const answer = await refresh(world, session);
@@ -95,7 +95,7 @@ describe('a refresh', () => {
 });
 
 describe('a session', () => {
-  test('ends 30 days after its last refresh', async () => {
+  test('a session expires 30 days after its last refresh', async () => {
     const [idle, busy] = [await connect(world), await connect(world)];
     world.service.clock.advance(29 * DAY_MS);
     const second = await refreshed(busy);
@@ -113,7 +113,7 @@ describe('a session', () => {
     await signInAgain(world);
   });
 
-  test('ends after 90 days, its last access token with it', async () => {
+  test('a session expires after 90 days, with its last access token', async () => {
     let session = await connect(world);
     for (let days = 0; days < 87; days += 29) {
       world.service.clock.advance(29 * DAY_MS);
@@ -131,8 +131,8 @@ describe('a session', () => {
   });
 });
 
-describe('a refresh token that was used', () => {
-  test('within 10 seconds gets the same pair: ten at once, one family, ten equal answers', async () => {
+describe('a rotated refresh token', () => {
+  test('ten concurrent refreshes within the grace period of 10 seconds get the same pair', async () => {
     const session = await connect(world);
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(world, session)));
     world.service.clock.advance(10 * SECOND_MS);
@@ -152,7 +152,7 @@ describe('a refresh token that was used', () => {
     expect(await mayRefresh(pairs[0]!)).toBe(true);
   });
 
-  test('after that ends the session: none of ten is good, and the event says why', async () => {
+  test('reuse after the grace period ends the session, with an event that says why', async () => {
     const session = await connect(world);
     const next = await refreshed(session);
     world.service.clock.advance(10 * SECOND_MS + 1);
@@ -174,14 +174,14 @@ describe('a refresh token that was used', () => {
     expect(created?.eventType).toBe('OAUTH_SESSION_CREATED');
   });
 
-  test('ends it at once where it is not the last one', async () => {
+  test('reuse of an older token ends the session at once', async () => {
     const first = await connect(world);
     const third = await refreshed(await refreshed(first));
     expect(errorIn(await refresh(world, first))).toBe('400 invalid_grant');
     expect([await isActive(world, third), await mayRefresh(third)]).toEqual([false, false]);
   });
 
-  test('ends it while its agent is suspended, too', async () => {
+  test('reuse ends the session while its agent is suspended', async () => {
     const first = await connect(world);
     const second = await refreshed(first);
     await admin('POST', `/api/agents/${first.agentId}/suspend`);
@@ -191,7 +191,7 @@ describe('a refresh token that was used', () => {
     expect(await mayRefresh(second)).toBe(false);
   });
 
-  test('gets nothing from a clock that was set back', async () => {
+  test('a clock set back gives a rotated token no grace period', async () => {
     const session = await connect(world);
     await refreshed(session);
     world.service.clock.jump(-MINUTE_MS);
@@ -199,7 +199,7 @@ describe('a refresh token that was used', () => {
     world.service.clock.jump(MINUTE_MS);
   });
 
-  test('is worthless beside the database: the live pair cannot be made of the two', async () => {
+  test('a rotated token and the database together do not give the current pair', async () => {
     const retired = await connect(world);
     const live = await refreshed(retired);
     const [kept] = await world.service.place.state.rows(
@@ -218,8 +218,8 @@ describe('a refresh token that was used', () => {
   });
 });
 
-describe('what is no refresh token', () => {
-  test('refreshes nothing and harms nothing', async () => {
+describe('an invalid refresh token', () => {
+  test('an invalid refresh token refreshes and ends nothing', async () => {
     const session = await connect(world);
     const { refreshToken } = session;
     for (const wrong of [
@@ -239,7 +239,7 @@ describe('what is no refresh token', () => {
     expect([await isActive(world, session), await mayRefresh(session)]).toEqual([true, true]);
   });
 
-  test('nor does it open the management routes, as a bearer or as a cookie', async () => {
+  test('a refresh token authenticates no management request, as bearer or cookie', async () => {
     const { accessToken, refreshToken } = await connect(world);
     const expected = await world.service.anyone('GET', '/api/me');
     for (const token of [accessToken, refreshToken, accessToken.slice('svsess_'.length)])
@@ -250,8 +250,8 @@ describe('what is no refresh token', () => {
   });
 });
 
-describe('what changed since the consent', () => {
-  test('a suspended agent gets nothing, and nothing is rotated: resumed, it goes on', async () => {
+describe('after the consent', () => {
+  test('a suspended agent gets no tokens and rotates nothing, and refreshes again once resumed', async () => {
     const session = await connect(world);
     await admin('POST', `/api/agents/${session.agentId}/suspend`);
     world.service.clock.advance(MINUTE_MS);
@@ -264,7 +264,7 @@ describe('what changed since the consent', () => {
     expect([await isActive(world, session), await mayRefresh(session)]).toEqual([true, true]);
   });
 
-  test('refused refreshes do not keep a session alive', async () => {
+  test('rejected refreshes do not extend a session', async () => {
     const session = await connect(world);
     await admin('POST', `/api/agents/${session.agentId}/suspend`);
     world.service.clock.advance(20 * DAY_MS);
@@ -275,14 +275,14 @@ describe('what changed since the consent', () => {
     await signInAgain(world);
   });
 
-  test('an agent suspended right after a refresh gets no repeat of it', async () => {
+  test('an agent suspended within the grace period gets no replay', async () => {
     const session = await connect(world);
     await refreshed(session);
     await admin('POST', `/api/agents/${session.agentId}/suspend`);
     expect(errorIn(await refresh(world, session))).toBe('400 invalid_grant');
   });
 
-  test('an agent with MCP off gets nothing until it is on again', async () => {
+  test('an agent with MCP off gets no tokens until MCP is on again', async () => {
     const session = await connect(world);
     const path = `/api/agents/${session.agentId}`;
     await admin('PATCH', path, { body: { mcpEnabled: false } });
@@ -291,20 +291,20 @@ describe('what changed since the consent', () => {
     expect(await mayRefresh(session)).toBe(true);
   });
 
-  test('a deleted agent gets nothing any more', async () => {
+  test('a deleted agent gets no tokens', async () => {
     const session = await connect(world);
     await admin('DELETE', `/api/agents/${session.agentId}`);
     expect([await mayRefresh(session), await isActive(world, session)]).toEqual([false, false]);
   });
 
-  test('who approved it has another role: the session goes on', async () => {
+  test('another role of the approver does not end the session', async () => {
     const { id, cookie } = await signedInMember(world, 'admin');
     const session = await connect(world, undefined, { cookie });
     await admin('PATCH', `/api/members/${id}`, { body: { role: 'member' } });
     expect(await mayRefresh(session)).toBe(true);
   });
 
-  test('who approved it was removed: the session has ended', async () => {
+  test('removing the approver ends the session', async () => {
     const { id, cookie } = await signedInMember(world);
     const session = await connect(world, undefined, { cookie });
     await admin('DELETE', `/api/members/${id}`);

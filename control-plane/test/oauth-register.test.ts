@@ -13,8 +13,8 @@ afterAll(() => service.stop());
 const register = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
   service.anyone('POST', PATH, { body, headers });
 
-describe('a client that registers itself (RFC 7591)', () => {
-  test('is told all that holds, and is given no secret', async () => {
+describe('client registration (RFC 7591)', () => {
+  test('a registered client gets its metadata and no secret', async () => {
     const answer = await register({
       client_name: 'Claude Code',
       client_uri: 'https://claude.example/code',
@@ -41,7 +41,7 @@ describe('a client that registers itself (RFC 7591)', () => {
     expect(again.json.client_id).not.toBe(answer.json.client_id);
   });
 
-  test('gets what there is in place of what it asked for', async () => {
+  test('unsupported metadata are replaced by supported values', async () => {
     const { status, json } = await register({
       redirect_uris: [REDIRECT],
       token_endpoint_auth_method: 'client_secret_basic',
@@ -65,7 +65,7 @@ describe('a client that registers itself (RFC 7591)', () => {
     expect(Object.keys(json)).not.toContain('jwks_uri');
   });
 
-  test('may write its numbers as its language does', async () => {
+  test('numbers in metadata may have any JSON form', async () => {
     const rawBody = `{"redirect_uris":["${REDIRECT}"],"software_version":2.0,"default_max_age":36e2}`;
     const headers = { 'content-type': 'application/json' };
     expect((await service.anyone('POST', PATH, { rawBody, headers })).status).toBe(201);
@@ -79,7 +79,7 @@ describe('a client that registers itself (RFC 7591)', () => {
     ['名前 Ünïcode 😀', '名前 Ünïcode 😀'],
     ['x'.repeat(200), `${'x'.repeat(99)}…`],
     ['😀'.repeat(200), `${'😀'.repeat(99)}…`],
-  ])('called %j is called %j', async (given, kept) => {
+  ])('the client name %j is stored as %j', async (given, kept) => {
     const { json } = await register({ redirect_uris: [REDIRECT], client_name: given });
     expect(json.client_name).toBe(kept);
   });
@@ -120,7 +120,7 @@ describe('a client that registers itself (RFC 7591)', () => {
     ],
     ['another flow', { redirect_uris: [REDIRECT], grant_types: ['implicit'] }, 'invalid_client_metadata'],
     ['another response', { redirect_uris: [REDIRECT], response_types: ['token'] }, 'invalid_client_metadata'],
-  ])('with %s is refused', async (_what, metadata, error) => {
+  ])('metadata with %s are rejected', async (_what, metadata, error) => {
     const answer = await register(metadata);
     expect([answer.status, answer.json]).toEqual([400, { error, error_description: expect.any(String) }]);
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
@@ -140,7 +140,7 @@ describe('a client that registers itself (RFC 7591)', () => {
     ['a prototype', `{"__proto__":{},"redirect_uris":["${REDIRECT}"]}`, 'application/json'],
     ['deep', `{"x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`, 'application/json'],
     ['half a character', `{"client_name":"\\ud800","redirect_uris":["${REDIRECT}"]}`, 'application/json'],
-  ])('with %s is told so', async (_what, rawBody, type) => {
+  ])('a request with %s is rejected', async (_what, rawBody, type) => {
     const answer = await service.anyone('POST', PATH, {
       ...(rawBody !== undefined && { rawBody }),
       headers: { 'content-type': type },
@@ -148,14 +148,14 @@ describe('a client that registers itself (RFC 7591)', () => {
     expect([answer.status, answer.json.error]).toEqual([400, 'invalid_client_metadata']);
   });
 
-  test('says no more than 16 KiB', async () => {
+  test('metadata of more than 16 KiB are rejected', async () => {
     const fill = (length: number) => ({ redirect_uris: [REDIRECT], filler: 'x'.repeat(length) });
     expect((await register(fill(16_000))).status).toBe(201);
     const answer = await register(fill(16_384));
     expect([answer.status, answer.json.code]).toEqual([413, 'TOO_LARGE']);
   });
 
-  test('may be a page of any origin', async () => {
+  test('registration allows pages of any origin', async () => {
     const headers = { origin: 'https://inspector.example' };
     const answer = await register({ redirect_uris: [REDIRECT] }, headers);
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([201, '*']);
@@ -166,7 +166,7 @@ describe('a client that registers itself (RFC 7591)', () => {
     expect((await service.anyone('GET', PATH)).headers.get('allow')).toBe('POST, OPTIONS');
   });
 
-  test('needs no session, and a cookie gives it nothing', async () => {
+  test('registration needs no session and ignores a cookie', async () => {
     const { json } = await register({ redirect_uris: [REDIRECT] }, { cookie: 'svault=x' });
     expect(json.client_id).toMatch(/^ocl_/);
   });

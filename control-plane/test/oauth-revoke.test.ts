@@ -74,7 +74,7 @@ describe('revoking', () => {
     },
   );
 
-  test('by a token from before several refreshes, or one that is over, ends it too', async () => {
+  test('revoking a rotated or expired token ends the session', async () => {
     const first = await connect(world);
     const third = await refreshed(await refreshed(first));
     world.service.clock.advance(2 * 3_600_000);
@@ -86,7 +86,7 @@ describe('revoking', () => {
     expect(await isOver(latest)).toBe(true);
   });
 
-  test('needs neither the hint nor the client, right or wrong', async () => {
+  test('revocation ignores token_type_hint and client_id', async () => {
     for (const more of [{ token_type_hint: 'refresh_token' }, { token_type_hint: 'x', client_id: 'ocl_x' }]) {
       const session = await connect(world);
       expect((await revoke(session.accessToken, more)).status).toBe(200);
@@ -94,7 +94,7 @@ describe('revoking', () => {
     }
   });
 
-  test('twice is answered as once, with one event', async () => {
+  test('revoking twice gets the same answer, with one event', async () => {
     const session = await connect(world);
     const answers = await Promise.all(Array.from({ length: 5 }, () => revoke(session.accessToken)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {}']));
@@ -102,7 +102,7 @@ describe('revoking', () => {
     expect(events.filter(({ eventType }) => eventType === 'OAUTH_SESSION_REVOKED')).toHaveLength(1);
   });
 
-  test('what is no token of ours is answered the same, and ends nothing', async () => {
+  test('revoking an unknown token gets the same answer and ends nothing', async () => {
     const session = await connect(world);
     for (const token of [
       'x',
@@ -120,14 +120,14 @@ describe('revoking', () => {
     expect(await isActive(world, session)).toBe(true);
   });
 
-  test('ends no other session of the same agent and client', async () => {
+  test('revoking ends no other session of the same agent and client', async () => {
     const agentId = await newAgent(world);
     const [one, other] = [await connect(world, agentId), await connect(world, agentId)];
     await revoke(one.accessToken);
     expect([await isOver(one), await isOver(other)]).toEqual([true, false]);
   });
 
-  test('works while the vault is locked', async () => {
+  test('revocation works while the vault is locked', async () => {
     const session = await connect(world);
     await admin('POST', '/api/vault/lock');
     const answer = await revoke(session.refreshToken);
@@ -135,7 +135,7 @@ describe('revoking', () => {
     expect([answer.status, await isOver(session)]).toEqual([200, true]);
   });
 
-  test('works for a suspended agent, which is not connected any more when it is resumed', async () => {
+  test('revocation works for a suspended agent, whose session has ended once it is resumed', async () => {
     const session = await connect(world);
     await admin('POST', `/api/agents/${session.agentId}/suspend`);
     await revoke(session.refreshToken);
@@ -143,7 +143,7 @@ describe('revoking', () => {
     expect(await isOver(session)).toBe(true);
   });
 
-  test('in the middle of refreshes leaves nothing alive', async () => {
+  test('revocation during refreshes leaves no live token', async () => {
     const session = await connect(world);
     const answers = await Promise.all([
       ...Array.from({ length: 5 }, () => refresh(world, session)),
@@ -156,7 +156,7 @@ describe('revoking', () => {
   });
 });
 
-describe('once a session is over, the MCP endpoint', () => {
+describe('the MCP endpoint after the end of a session', () => {
   const endings: readonly [string, (session: ClientSession) => Promise<unknown>][] = [
     ['was revoked', ({ accessToken }) => revoke(accessToken)],
     [
@@ -172,7 +172,7 @@ describe('once a session is over, the MCP endpoint', () => {
       },
     ],
   ];
-  test.each(endings)('answers 401 to its tokens: it %s', async (_how, end) => {
+  test.each(endings)('the MCP endpoint answers 401 to tokens of a session that %s', async (_how, end) => {
     const session = await connect(world);
     expect((await callTool(world, session)).status).toBe(200);
     await end(session);
@@ -180,7 +180,7 @@ describe('once a session is over, the MCP endpoint', () => {
     expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_KEY']);
   });
 
-  test('lets nothing through that is asked after the answer, whatever was asked before', async () => {
+  test('no request after the answer to a revocation passes, while others are in flight', async () => {
     const session = await connect(world);
     const call = async () => (await callTool(world, session)).status;
     const before = Array.from({ length: 8 }, call);
@@ -191,7 +191,7 @@ describe('once a session is over, the MCP endpoint', () => {
 });
 
 describe('a request to the revocation endpoint', () => {
-  test('without a token, twice with one, or in another form is refused', async () => {
+  test('a revocation without a token, with two, or in another form is rejected', async () => {
     const { accessToken: token, ...session } = await connect(world);
     const { anyone } = world.service;
     for (const answer of [
@@ -205,7 +205,7 @@ describe('a request to the revocation endpoint', () => {
     expect(await isActive(world, { ...session, accessToken: token })).toBe(true);
   });
 
-  test('is a POST, and no page of another origin may read its answer', async () => {
+  test('revocation is a POST and allows no other origin', async () => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
       const answer = await world.service.anyone(method, REVOKE, { headers: { origin: 'https://a.example' } });
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST']);
@@ -216,8 +216,8 @@ describe('a request to the revocation endpoint', () => {
   });
 });
 
-describe('in the list of sessions', () => {
-  test('stands who acts as which agent, until when, and who approved it', async () => {
+describe('GET /api/sessions', () => {
+  test('the list of sessions shows client, agent, expiry and approver of an OAuth session', async () => {
     const { id, cookie } = await signedInMember(world);
     const session = await connect(world, undefined, { cookie });
     expect(await listedOf(session)).toEqual({
@@ -238,7 +238,7 @@ describe('in the list of sessions', () => {
     expect(exported).toContainEqual(expect.objectContaining({ kind: 'oauth', agentId: session.agentId }));
   });
 
-  test('it can be ended, by who approved it and by an admin, with the event', async () => {
+  test('the approver and an admin can end an OAuth session, with its event', async () => {
     const { id, cookie } = await signedInMember(world);
     const browser = clientOf(world.service.running.url, { cookie, origin: 'http://127.0.0.1:8080' });
     for (const ending of [browser, admin]) {
@@ -255,7 +255,7 @@ describe('in the list of sessions', () => {
     }
   });
 
-  test('it cannot be ended by a member who did not approve it', async () => {
+  test('another member cannot end an OAuth session', async () => {
     const { cookie } = await signedInMember(world);
     const browser = clientOf(world.service.running.url, { cookie, origin: 'http://127.0.0.1:8080' });
     const session = await connect(world);
@@ -264,8 +264,8 @@ describe('in the list of sessions', () => {
   });
 });
 
-describe('with who approved it', () => {
-  test('a session ends, and a code that waits for its client, with an event for each session', async () => {
+describe('the approver of a session', () => {
+  test('removing the approver ends their OAuth sessions, each with an event, and voids their codes', async () => {
     const { id, cookie } = await signedInMember(world);
     const [one, other] = [
       await connect(world, undefined, { cookie }),
@@ -286,7 +286,7 @@ describe('with who approved it', () => {
     }
   });
 
-  test('a session does not end by another password or a sign-out', async () => {
+  test('another password or a sign-out of the approver ends no OAuth session', async () => {
     const { cookie } = await signedInMember(world);
     const browser = clientOf(world.service.running.url, { cookie, origin: 'http://127.0.0.1:8080' });
     const session = await connect(world, undefined, { cookie });

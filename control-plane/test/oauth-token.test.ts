@@ -33,8 +33,8 @@ afterAll(() => world.service.stop());
 
 const approved = async () => approve(world, await newAgent(world));
 
-describe('a code', () => {
-  test('is exchanged for tokens of one agent, once a person said yes, with the event', async () => {
+describe('an authorization code', () => {
+  test('a code is exchanged for tokens of the chosen agent, with its event', async () => {
     const code = await approved();
     const answer = await exchange(world, code);
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -60,17 +60,17 @@ describe('a code', () => {
     });
   });
 
-  test('may be exchanged for the resource it was approved for, by name', async () => {
+  test('the exchange may name the approved resource', async () => {
     for (const resource of [AUDIENCE, AUDIENCE.replace('http:', 'HTTP:')])
       expect((await exchange(world, await approved(), { resource })).status).toBe(200);
   });
 
-  test('and whatever is no parameter of ours is not looked at', async () => {
+  test('unknown parameters are ignored', async () => {
     const more = { client_secret: 'x', scope: 'everything', audience: 'https://elsewhere.example', x: 'y' };
     expect((await exchange(world, await approved(), more)).json).toMatchObject({ scope: 'mcp' });
   });
 
-  test('is worth 60 seconds', async () => {
+  test('a code expires after 60 seconds', async () => {
     const [late, timely] = [await approved(), await approved()];
     world.service.clock.advance(59_999);
     expect((await exchange(world, timely)).status).toBe(200);
@@ -83,8 +83,8 @@ describe('a code', () => {
   });
 });
 
-describe('a code that comes again', () => {
-  test('ends the session that it opened, with the event', async () => {
+describe('a code that is presented again', () => {
+  test('a code presented twice ends the session that it opened, with an event', async () => {
     const code = await approved();
     const session = sessionIn(await exchange(world, code), code);
     expect(await isActive(world, session)).toBe(true);
@@ -101,7 +101,7 @@ describe('a code that comes again', () => {
     expect(event).not.toHaveProperty('userId');
   });
 
-  test('does so at any time of the session, and after several refreshes', async () => {
+  test('a code presented again ends its session also after several refreshes', async () => {
     const code = await approved();
     let session = sessionIn(await exchange(world, code), code);
     for (let days = 0; days < 40; days += 20) {
@@ -113,7 +113,7 @@ describe('a code that comes again', () => {
     await signInAgain(world);
   });
 
-  test('does so without its verifier and for any client: whoever shows it has had it', async () => {
+  test('a code presented again ends its session without the verifier and from any client', async () => {
     for (const changed of [
       { code_verifier: newProof().codeVerifier },
       { redirect_uri: 'http://127.0.0.1/' },
@@ -129,7 +129,7 @@ describe('a code that comes again', () => {
     expect(await isActive(world, session)).toBe(false);
   });
 
-  test('ten times at once opens one session at most, which the others end', async () => {
+  test('ten concurrent exchanges of a code leave no live session', async () => {
     const code = await approved();
     const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(world, code)));
     const good = answers.filter(({ status }) => status === 200);
@@ -141,7 +141,7 @@ describe('a code that comes again', () => {
     ]);
   });
 
-  test('harms no other session of the same agent and client', async () => {
+  test('a code presented again ends no other session of the same agent and client', async () => {
     const agentId = await newAgent(world);
     const other = await connect(world, agentId);
     const code = await approve(world, agentId);
@@ -151,7 +151,7 @@ describe('a code that comes again', () => {
   });
 });
 
-describe('a code with something wrong about it', () => {
+describe('an invalid exchange', () => {
   const other = newProof();
   test.each<[string, Record<string, string | undefined>]>([
     ['another verifier', { code_verifier: other.codeVerifier }],
@@ -166,14 +166,14 @@ describe('a code with something wrong about it', () => {
     ['a longer redirect_uri', { redirect_uri: `${REDIRECT}?x=1` }],
     ['localhost for its address', { redirect_uri: REDIRECT.replace('127.0.0.1', 'localhost') }],
     ['an encoded redirect_uri', { redirect_uri: REDIRECT.replace('callback', 'c%61llback') }],
-  ])('%s: invalid_grant, and the code is used up', async (_what, changed) => {
+  ])('%s: invalid_grant, and the code is consumed', async (_what, changed) => {
     const code = await approved();
     expect(errorIn(await exchange(world, code, changed))).toBe('400 invalid_grant');
     expect(errorIn(await exchange(world, code))).toBe('400 invalid_grant');
     expect(await eventTypesOf(world, code.agentId)).not.toContain('OAUTH_SESSION_CREATED');
   });
 
-  test("another client's: invalid_grant, used up", async () => {
+  test('a code of another client gets invalid_grant and is consumed', async () => {
     const code = await approved();
     const clientId = await registerClient(world.service, [REDIRECT]);
     expect(errorIn(await exchange(world, code, { client_id: clientId }))).toBe('400 invalid_grant');
@@ -190,7 +190,7 @@ describe('a code with something wrong about it', () => {
     `${AUDIENCE}#x`,
     AUDIENCE.replace('/api', '/API'),
     'mcp',
-  ])('a foreign resource (%s): invalid_target', async (resource) => {
+  ])('the resource %s gets invalid_target', async (resource) => {
     const code = await approved();
     expect(errorIn(await exchange(world, code, { resource }))).toBe('400 invalid_target');
     expect(errorIn(await exchange(world, code))).toBe('400 invalid_grant');
@@ -201,7 +201,7 @@ describe('a code with something wrong about it', () => {
     async (resource) => expect((await exchange(world, await approved(), { resource })).status).toBe(200),
   );
 
-  test('all of it is answered in the same words', async () => {
+  test('every invalid exchange gets the same answer', async () => {
     const text = async (changed: Record<string, string>) =>
       (await exchange(world, await approved(), changed)).text;
     const unknown = await text({ code: 'x'.repeat(43) });
@@ -228,7 +228,7 @@ describe('a client', () => {
     'https://user@client.example/metadata.json',
     'javascript:alert(1)',
     'null',
-  ])('that nobody registered (%s): invalid_client, so that it registers anew; the code stays', async (id) => {
+  ])('the unknown client_id %s gets invalid_client, and the code stays valid', async (id) => {
     const code = await approved();
     expect(errorIn(await exchange(world, code, { client_id: id }))).toBe('400 invalid_client');
     const session = await connect(world);
@@ -237,7 +237,7 @@ describe('a client', () => {
     expect((await refresh(world, session)).status).toBe(200);
   });
 
-  test('whose id is an address that no code was given to: invalid_grant, and nothing is fetched', async () => {
+  test('a client_id of a document that the code was not issued to gets invalid_grant, and nothing is fetched', async () => {
     const clientId = 'https://127.0.0.1:1/metadata.json';
     expect(errorIn(await exchange(world, await approved(), { client_id: clientId }))).toBe(
       '400 invalid_grant',
@@ -245,7 +245,7 @@ describe('a client', () => {
   });
 });
 
-describe('what changed between the consent and the exchange', () => {
+describe('between consent and exchange', () => {
   const refusedAfter = async (change: (agentId: string) => Promise<unknown>): Promise<string> => {
     const code = await approved();
     await change(code.agentId);
@@ -255,14 +255,14 @@ describe('what changed between the consent and the exchange', () => {
   };
   const admin: Call = (method, path, options) => world.service.admin(method, path, options);
 
-  test('the agent was suspended, or deleted, or has MCP off: no session', async () => {
+  test('an agent that is suspended, deleted or has MCP off gets no session', async () => {
     expect(await refusedAfter((id) => admin('POST', `/api/agents/${id}/suspend`))).toBe('400 invalid_grant');
     expect(await refusedAfter((id) => admin('DELETE', `/api/agents/${id}`))).toBe('400 invalid_grant');
     const off = { body: { mcpEnabled: false } };
     expect(await refusedAfter((id) => admin('PATCH', `/api/agents/${id}`, off))).toBe('400 invalid_grant');
   });
 
-  test('the vault was locked: no session, and none once it is unlocked', async () => {
+  test('a locked vault gives no session, and the code is consumed', async () => {
     const code = await approved();
     await admin('POST', '/api/vault/lock');
     const refused = await exchange(world, code);
@@ -284,7 +284,7 @@ describe('a request to the token endpoint', () => {
     ['no code', { code: undefined }, 'invalid_request'],
     ['no client_id', { client_id: undefined }, 'invalid_request'],
     ['no refresh_token', { grant_type: 'refresh_token' }, 'invalid_request'],
-  ])('with %s is refused, and uses up nothing', async (_what, changed, error) => {
+  ])('a request with %s is rejected and consumes nothing', async (_what, changed, error) => {
     const code = await approved();
     const answer = await exchange(world, code, changed);
     expect(errorIn(answer)).toBe(`400 ${error}`);
@@ -294,7 +294,7 @@ describe('a request to the token endpoint', () => {
     expect((await exchange(world, code)).status).toBe(200);
   });
 
-  test('that says a parameter twice is refused, whichever it is', async () => {
+  test('a repeated parameter is rejected', async () => {
     const code = await approved();
     const form = new URLSearchParams(exchangeFields(code) as Record<string, string>).toString();
     for (const again of [`code=${code.code}`, 'client_id=x', 'resource=a&resource=b', 'x=1&x=1'])
@@ -304,7 +304,7 @@ describe('a request to the token endpoint', () => {
     expect((await postOauth(world.service, 'token', form)).status).toBe(200);
   });
 
-  test('is a form: parameters in the query or in JSON are none', async () => {
+  test('parameters in the query or in JSON are ignored', async () => {
     const code = await approved();
     const fields = exchangeFields(code) as Record<string, string>;
     const query = new URLSearchParams(fields).toString();
@@ -319,7 +319,7 @@ describe('a request to the token endpoint', () => {
     expect((await exchange(world, code)).status).toBe(200);
   });
 
-  test('has no NUL in it, which not every database can be asked for', async () => {
+  test('a parameter with NUL is rejected', async () => {
     const code = await approved();
     for (const changed of [
       { code: 'a\0b' },
@@ -355,7 +355,7 @@ describe('a request to the token endpoint', () => {
     },
   );
 
-  test('with an Authorization header counts with all else of its address that is no client’s', async () => {
+  test('a request with an Authorization header counts towards the limit of its address', async () => {
     const limited = await startOauthFixture({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: '1' });
     const authorization = { authorization: 'Basic eDp5' };
     const statuses: number[] = [];
@@ -365,12 +365,12 @@ describe('a request to the token endpoint', () => {
     expect(statuses).toEqual([401, 429]);
   });
 
-  test('has 16 KiB at most', async () => {
+  test('a request of more than 16 KiB is rejected', async () => {
     const answer = await postOauth(world.service, 'token', `x=${'y'.repeat(16 * 1024)}`);
     expect([answer.status, answer.json.code]).toEqual([413, 'TOO_LARGE']);
   });
 
-  test('is a POST; a page of any origin may send it and read the answer', async () => {
+  test('the token endpoint is a POST and allows pages of any origin', async () => {
     const { anyone } = world.service;
     for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH']) {
       const answer = await anyone(method, TOKEN);

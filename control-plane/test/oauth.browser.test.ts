@@ -145,7 +145,7 @@ async function makeAgent(name: string, mcpEnabled: boolean, description = ''): P
 
 // Each page is looked at by axe twice, which takes a second or two on a busy machine.
 
-test('from a bare 401 to sign-in, consent by keyboard alone, and back to the program', async () => {
+test('a client gets from 401 over sign-in and consent to its tokens, with the keyboard alone', async () => {
   await page.goto(`${service.running.url}/login`);
   await signIn(page);
 
@@ -241,7 +241,7 @@ test('from a bare 401 to sign-in, consent by keyboard alone, and back to the pro
   expect(complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
 });
 
-test('a client that is a page opens the consent in a window of its own, and is called back from there', async () => {
+test('a web client opens the consent in a popup, which redirects back to it', async () => {
   await makeAgent('of a page', true);
   await page.goto(redirectUri.replace('callback', 'client'));
   const opened = page.waitForEvent('popup');
@@ -257,7 +257,7 @@ test('a client that is a page opens the consent in a window of its own, and is c
   await expect.poll(() => page.evaluate('window.told')).toBe('done');
 });
 
-test('a page of another site can put the consent into no frame', async () => {
+test('another site cannot frame the consent page', async () => {
   const url = await authorizationUrl('framed', 's');
   await page.goto(redirectUri.replace('callback', 'framing'));
   await page.evaluate(

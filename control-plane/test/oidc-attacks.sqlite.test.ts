@@ -57,7 +57,7 @@ const seen = (answer: Answer) => {
 };
 
 describe('a callback', () => {
-  test('that says the person refused is told in our words, as a page or as JSON', async () => {
+  test('a callback with access_denied shows a fixed message, as a page or as JSON', async () => {
     provider.signsIn = undefined;
     const page = await browser.get(pathOf(await untilCallback()));
     expect(seen(page)).toEqual([403, 'SIGN_IN_DENIED']);
@@ -67,7 +67,7 @@ describe('a callback', () => {
     expect([json.status, json.json]).toEqual([403, { error: expect.any(String), code: 'SIGN_IN_DENIED' }]);
   });
 
-  test('with another state, or none, is no sign-in of this browser, and the provider is not asked', async () => {
+  test('a callback with another state or none is rejected without a call to the provider', async () => {
     for (const state of ['x', '', undefined]) {
       const url = await untilCallback();
       if (state === undefined) url.searchParams.delete('state');
@@ -78,14 +78,14 @@ describe('a callback', () => {
     }
   });
 
-  test("of an attacker's sign-in signs no victim in, with or without a sign-in of their own under way", async () => {
+  test("a callback of an attacker's sign-in does not sign a victim in", async () => {
     const attackers = pathOf(await untilCallback(browserOn(service.running.url)));
     expect(seen(await browser.get(attackers))).toEqual([400, 'SIGN_IN_EXPIRED']);
     await beginAt(browser);
     expect(seen(await browser.get(attackers))).toEqual([400, 'SIGN_IN_EXPIRED']);
   });
 
-  test('counts once: a second time there is nothing under way, and with a kept cookie the code is used up', async () => {
+  test('a callback works once, also with a copied cookie', async () => {
     const path = pathOf(await untilCallback());
     const kept = browser.cookies.get('svault-oidc') ?? '';
     expect((await browser.get(path)).status).toBe(303);
@@ -95,7 +95,7 @@ describe('a callback', () => {
     expect(seen(await browser.get(path))).toEqual([400, 'SIGN_IN_FAILED']);
   });
 
-  test('comes too late after ten minutes', async () => {
+  test('a callback after ten minutes is rejected', async () => {
     const path = pathOf(await untilCallback());
     service.clock.advance(10 * MINUTE_MS);
     expect(seen(await browser.get(path))).toEqual([400, 'SIGN_IN_EXPIRED']);
@@ -104,7 +104,7 @@ describe('a callback', () => {
   test.each([
     ['of another issuer', 'https://evil.example'],
     ['without its issuer, which the provider promised', undefined],
-  ])('%s sends the code nowhere (RFC 9207)', async (_what, iss) => {
+  ])('%s gets no code (RFC 9207)', async (_what, iss) => {
     const url = await untilCallback();
     if (iss === undefined) url.searchParams.delete('iss');
     else url.searchParams.set('iss', iss);
@@ -112,7 +112,7 @@ describe('a callback', () => {
     expect(provider.asked).not.toContain('/token');
   });
 
-  test('with another code, or two, is refused', async () => {
+  test('a callback with another code or two is rejected', async () => {
     const another = await untilCallback();
     another.searchParams.set('code', 'x');
     expect(seen(await browser.get(pathOf(another)))).toEqual([400, 'SIGN_IN_FAILED']);
@@ -121,7 +121,7 @@ describe('a callback', () => {
     expect(seen(await browser.get(pathOf(twice)))).toEqual([400, 'SIGN_IN_FAILED']);
   });
 
-  test('with a cookie that was changed, comes from elsewhere or is there twice is refused', async () => {
+  test('a callback with a changed, foreign or repeated cookie is rejected', async () => {
     const other = await startService(settings(provider.issuer));
     const elsewhere = browserOn(other.running.url);
     try {
@@ -146,7 +146,7 @@ describe('a callback', () => {
     }
   });
 
-  test('is a GET', async () => {
+  test('the callback answers GET only', async () => {
     for (const method of ['HEAD', 'POST', 'OPTIONS'])
       for (const path of ['/api/login/oidc', CALLBACK])
         expect([method, (await service.anyone(method, path)).status]).toEqual([method, 405]);
@@ -187,7 +187,7 @@ describe('an ID token', () => {
     return by.get(pathOf(callback));
   };
 
-  test('as it should be lets its person in', async () => {
+  test('a valid ID token signs its person in', async () => {
     expect((await answerTo((claims) => signed(claims))).status).toBe(303);
   });
 
@@ -228,11 +228,11 @@ describe('an ID token', () => {
     ],
     ['without an end', (claims) => signed(without('exp', claims))],
     ['without a beginning', (claims) => signed(without('iat', claims))],
-  ])('%s lets nobody in', async (_what, make) => {
+  ])('an ID token %s signs nobody in', async (_what, make) => {
     expect(seen(await answerTo(make))).toEqual([400, 'SIGN_IN_FAILED']);
   });
 
-  test('is not checked by what the provider’s metadata call a signature: neither none nor our secret is one', async () => {
+  test('an ID token without a signature or with an HMAC of the client secret is rejected', async () => {
     const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json();
     const fresh = await startService(settings(provider.issuer));
     const by = browserOn(fresh.running.url);
@@ -258,11 +258,11 @@ describe('an ID token', () => {
     }
   });
 
-  test('that is none at all is the provider’s failure', async () => {
+  test('a missing ID token is an error of the provider', async () => {
     expect(seen(await answerTo(() => 'x.y.z'))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
   });
 
-  test('and user information about somebody else do not go together', async () => {
+  test('user information about another subject is rejected', async () => {
     const newcomer = randomUUID();
     provider.interfere = (req, res) => {
       if (req.url !== '/me') return false;
@@ -297,7 +297,7 @@ describe('a provider', () => {
     }
   };
 
-  test('that is away is said so, the service lives on, and the next one to come gets in when it is back', async () => {
+  test('an unavailable provider gets an error page, and sign-ins work again once it is back', async () => {
     const first = await startProvider();
     const { issuer } = first;
     await first.stop();
@@ -354,7 +354,7 @@ describe('a provider', () => {
     },
   );
 
-  test('does not know us: that is the operator’s to mend, not the person’s', async () => {
+  test('a provider that rejects the client secret is PROVIDER_UNAVAILABLE', async () => {
     const own = await startService({ ...settings(provider.issuer), SV_OIDC_CLIENT_SECRET: 'another secret' });
     const by = browserOn(own.running.url);
     try {
@@ -365,7 +365,7 @@ describe('a provider', () => {
     }
   });
 
-  describe('that names another place', () => {
+  describe('metadata with an endpoint elsewhere', () => {
     let elsewhere: Server;
     let url: string;
     const asked: string[] = [];
@@ -379,7 +379,7 @@ describe('a provider', () => {
     });
     afterAll(() => new Promise((resolve) => elsewhere.close(resolve)));
 
-    test('on this machine for its tokens gets no call there: only its own host was named by the operator', async () => {
+    test('a token endpoint on another loopback address gets no call', async () => {
       await withFresh(async (by) => {
         const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json();
         provider.interfere = (req, res) => {
@@ -394,7 +394,7 @@ describe('a provider', () => {
       });
     });
 
-    test('by a redirect is not followed', async () => {
+    test('a redirect of the provider is not followed', async () => {
       await withFresh(async (by) => {
         provider.interfere = (req, res) => {
           if (req.url?.startsWith('/.well-known') !== true) return false;
@@ -407,7 +407,7 @@ describe('a provider', () => {
     });
   });
 
-  test('is asked for its metadata once, however many come at the same moment', async () => {
+  test('concurrent sign-ins share one request for metadata', async () => {
     await withFresh(async (_by, fresh) => {
       provider.asked.length = 0;
       await Promise.all(Array.from({ length: 20 }, () => beginAt(browserOn(fresh.running.url))));

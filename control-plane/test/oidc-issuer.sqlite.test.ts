@@ -93,7 +93,7 @@ test.each([
   },
 );
 
-test.each(['', '/', '/realm', '/realm/'])('an issuer that ends in %j is taken as it is', async (path) => {
+test.each(['', '/', '/realm', '/realm/'])('an issuer that ends in %j is accepted', async (path) => {
   stated = origin + path;
   const service = await start(stated);
   try {

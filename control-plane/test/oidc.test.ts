@@ -44,7 +44,7 @@ let subjects = 0;
 const newSubject = () => `subject-${++subjects}`;
 
 describe('signing in at the identity provider', () => {
-  test('asks for a code with state, nonce and PKCE, and for the address alone', async () => {
+  test('a sign-in requests a code with state, nonce, PKCE and the scope openid email', async () => {
     const url = new URL(await beginAt(browser));
     const { code_challenge: challenge, state, nonce, ...rest } = Object.fromEntries(url.searchParams);
     expect(rest).toEqual({
@@ -61,7 +61,7 @@ describe('signing in at the identity provider', () => {
       expect(again.searchParams.get(name)).not.toBe(url.searchParams.get(name));
   });
 
-  test('opens a session of the user with the verified address, and goes on to where they were', async () => {
+  test('a sign-in opens a session of the user with the verified address, and returns to their page', async () => {
     provider.people.set('owner-sub', OWNER);
     const answer = await signIn('owner-sub', '?returnTo=%2Fvault%2Fwebhook-bind');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/vault/webhook-bind']);
@@ -77,7 +77,7 @@ describe('signing in at the identity provider', () => {
     ]);
   });
 
-  test('knows the person again by issuer and subject, whatever becomes of the address', async () => {
+  test('later sign-ins find the user by issuer and subject, not by address', async () => {
     const member = await addMemberAt(service, 'moving@example.org');
     provider.people.set('moving', { email: 'Moving@Example.org', email_verified: true });
     await signIn('moving');
@@ -95,7 +95,7 @@ describe('signing in at the identity provider', () => {
     }
   });
 
-  test('anew ends the session that the browser had, and no other', async () => {
+  test('a new sign-in ends the session of the same browser only', async () => {
     provider.people.set('owner-sub', OWNER);
     const elsewhere = browserOn(service.running.url);
     await signIn('owner-sub', '', elsewhere);
@@ -110,7 +110,7 @@ describe('signing in at the identity provider', () => {
     ]);
   });
 
-  test('takes the address from the ID token where the provider puts it there', async () => {
+  test('the address may come in the ID token', async () => {
     const inToken = await startProvider({ emailIn: 'idToken' });
     const own = await startService(settingsFor(inToken));
     try {
@@ -125,7 +125,7 @@ describe('signing in at the identity provider', () => {
     }
   });
 
-  test('the way back leads to own paths only', async () => {
+  test('a sign-in returns to paths of this service only', async () => {
     provider.people.set('owner-sub', OWNER);
     for (const returnTo of [
       'https://evil.example',
@@ -138,7 +138,7 @@ describe('signing in at the identity provider', () => {
     }
   });
 
-  test('the page where people sign in has the provider in place of a form', async () => {
+  test('the sign-in page links to the provider and has no form', async () => {
     const page = await browser.get('/login?returnTo=%2Flogin%2Fcli%3Frequest%3Dx');
     const link = /<a class="button" href="([^"]+)"/.exec(page.text)?.[1];
     expect(link).toBe('/api/login/oidc?returnTo=%2Flogin%2Fcli%3Frequest%3Dx');
@@ -157,7 +157,7 @@ describe('an unknown person', () => {
     ['whose address has a NUL in it', { email: 'owner@example.org\0', email_verified: true }],
     ['whose address is a book', { email: `${'x'.repeat(10_000)}@example.org`, email_verified: true }],
     ['whose address is a list', { email: ['owner@example.org'], email_verified: true }],
-  ])('%s gets a page that says so, and no session', async (_what, person) => {
+  ])('%s gets an error page and no session', async (_what, person) => {
     const sub = newSubject();
     provider.people.set(sub, person);
     const answer = await signIn(sub);
@@ -166,7 +166,7 @@ describe('an unknown person', () => {
     expect(answer.text).toContain('You are not signed in');
   });
 
-  test('with the address of a user who has an identity already is not that user', async () => {
+  test('another identity with the address of a user does not sign in as that user', async () => {
     await addMemberAt(service, 'recycled@example.org');
     const person = { email: 'recycled@example.org', email_verified: true };
     const [first, second] = [newSubject(), newSubject()];
@@ -176,7 +176,7 @@ describe('an unknown person', () => {
     expect((await signIn(first)).status).toBe(303);
   });
 
-  test('who was removed is unknown, and known again when added again', async () => {
+  test('a removed member is unknown until they are added again', async () => {
     const { id } = await addMemberAt(service, 'returning@example.org');
     const sub = newSubject();
     provider.people.set(sub, { email: 'returning@example.org', email_verified: true });
@@ -189,7 +189,7 @@ describe('an unknown person', () => {
     expect((await meOf()).id).toBe(again.id);
   });
 
-  test('with the address of an owner whom the operator has not named yet is not that owner', async () => {
+  test('the placeholder address does not sign in as the owner', async () => {
     const own = await startService({
       ...settingsFor(provider),
       SV_BOOTSTRAP_EMAIL: '',
@@ -205,7 +205,7 @@ describe('an unknown person', () => {
     }
   });
 
-  test('gets an account of their own where the operator wants that, once, and only with a verified address', async () => {
+  test('sign-up creates one account per person, and only with a verified address', async () => {
     const own = await startService({ ...settingsFor(provider), SV_OIDC_SIGN_UP: 'on' });
     try {
       const sub = newSubject();
@@ -236,7 +236,7 @@ describe('an unknown person', () => {
   });
 });
 
-test('sign-ins that cost the provider a call are limited per address; what began elsewhere costs none', async () => {
+test('callbacks of this browser are limited per address, and foreign ones call no provider', async () => {
   const own = await startService({ ...settingsFor(provider), SV_LIMIT_OIDC_CALLBACK: '2' });
   try {
     provider.people.set('owner-sub', OWNER);
@@ -256,8 +256,8 @@ test('sign-ins that cost the provider a call are limited per address; what began
   }
 });
 
-describe('beside a provider', () => {
-  test('there are no passwords: their routes and pages are not there', async () => {
+describe('with an identity provider', () => {
+  test('there are no password routes and pages', async () => {
     const { session } = { session: await signInBy(service, service.running.ownerLink ?? '') };
     const answers = [
       await service.anyone('POST', '/api/login', { body: { email: OWNER.email, password: 'x' } }),
@@ -271,7 +271,7 @@ describe('beside a provider', () => {
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
   });
 
-  test('the operator’s link is the way in when the provider is gone', async () => {
+  test('the owner link works while the provider is unavailable', async () => {
     const other = await startProvider();
     const own = await startService(settingsFor(other));
     await other.stop();
@@ -283,7 +283,7 @@ describe('beside a provider', () => {
     }
   });
 
-  test('a new member gets no link', async () => {
+  test('a new member gets no sign-in link', async () => {
     const body = { email: 'linkless@example.org', role: 'member' };
     const { status, json } = await service.admin('POST', '/api/members', { body });
     expect([status, Object.keys(json)]).toEqual([201, ['member']]);
@@ -291,7 +291,7 @@ describe('beside a provider', () => {
   });
 });
 
-test('without a provider its routes are not there', async () => {
+test('without an identity provider its routes do not exist', async () => {
   const own = await startService();
   try {
     for (const path of ['/api/login/oidc', CALLBACK]) {

@@ -18,7 +18,7 @@ const signIn = (email: string, password: string) => signInWithPassword(service, 
 const sessionOf = (cookie: string) => clientOf(service.running.url, { cookie, origin: BASE_URL });
 
 describe('signing in with e-mail and password', () => {
-  test('opens a session that says how it came to be', async () => {
+  test('a sign-in by password opens a session with the method password', async () => {
     const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
     const answer = await signIn(email.toUpperCase(), PASSWORD);
     expect(answer.status).toBe(200);
@@ -37,7 +37,7 @@ describe('signing in with e-mail and password', () => {
     expect(event).toMatchObject({ outcome: 'success', detail: { method: 'password' } });
   });
 
-  test('an unknown person, one without a password and a wrong password get the same bytes', async () => {
+  test('an unknown address, a user without a password and a wrong password get the same bytes', async () => {
     const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
     const without = await addMember(service, 'member');
     const wrong = await signIn(email, OTHER);
@@ -52,7 +52,7 @@ describe('signing in with e-mail and password', () => {
     }
   });
 
-  test('two ways to type an accent are one password', async () => {
+  test('both spellings of an accent are one password', async () => {
     const { email } = await addMemberWithPassword(service, 'member', 'caf\u00E9 au lait, please');
     expect((await signIn(email, 'cafe\u0301 au lait, please')).status).toBe(200);
   });
@@ -82,7 +82,7 @@ describe('setting a password', () => {
       body: { newPassword, ...(currentPassword && { currentPassword }) },
     });
 
-  test('right after a one-time link it takes no further proof; later it takes the current password', async () => {
+  test('a session by link sets a password without proof for ten minutes, and later with the current password', async () => {
     const { email, session } = await addMember(service, 'member');
     expect((await set(session, PASSWORD)).status).toBe(204);
     expect((await set(session, OTHER)).status).toBe(204);
@@ -98,21 +98,21 @@ describe('setting a password', () => {
     expect((await signIn(email, PASSWORD)).status).toBe(200);
   });
 
-  test('who has none and signed in by a link long ago needs a new link', async () => {
+  test('a user without a password and with an old session by link needs a new link', async () => {
     const { session } = await addMember(service, 'member');
     service.clock.advance(10 * MINUTE_MS);
     const answer = await set(session, PASSWORD);
     expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  test('a session by password has to show it, however fresh it is', async () => {
+  test('a session by password needs the current password', async () => {
     const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
     const session = sessionOf(cookieOf(await signIn(email, PASSWORD)));
     expect((await set(session, OTHER)).status).toBe(422);
     expect((await set(session, OTHER, PASSWORD)).status).toBe(204);
   });
 
-  test('ends the other sessions and the unused links of that person, and nobody else’s', async () => {
+  test('a new password ends the other sessions and unused links of its user only', async () => {
     const { id, email, session } = await addMemberWithPassword(service, 'member', PASSWORD);
     const bystander = await addMember(service, 'member');
     const other = sessionOf(cookieOf(await signIn(email, PASSWORD)));
@@ -128,33 +128,36 @@ describe('setting a password', () => {
     expect((await signIn(email, PASSWORD)).status).toBe(401);
   });
 
-  test('is in the log, without the password', async () => {
+  test('the event of a new password does not have the password', async () => {
     const { id } = await addMemberWithPassword(service, 'member', PASSWORD);
     const log = await service.admin('GET', '/api/audit?eventType=MEMBER_UPDATED&limit=1');
     expect(log.json.items[0]).toMatchObject({ userId: id, detail: { memberId: id, change: 'password' } });
     expect(log.text).not.toContain(PASSWORD);
   });
 
-  test('a key of a program sets none', async () => {
+  test('an admin key cannot set a password', async () => {
     const answer = await service.admin('POST', '/api/me/password', { body: { newPassword: PASSWORD } });
     expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  test.each(['eleven char', 'x'.repeat(200), 'aaaaaaaaaaaaaaaa'])('%j does not do', async (password) => {
-    const { session } = await addMember(service, 'member');
-    const answer = await set(session, password);
-    expect([answer.status, answer.json.issues[0].path]).toEqual([422, 'newPassword']);
-    expect(answer.text).not.toContain(password);
-  });
+  test.each(['eleven char', 'x'.repeat(200), 'aaaaaaaaaaaaaaaa'])(
+    'the password %j is rejected',
+    async (password) => {
+      const { session } = await addMember(service, 'member');
+      const answer = await set(session, password);
+      expect([answer.status, answer.json.issues[0].path]).toEqual([422, 'newPassword']);
+      expect(answer.text).not.toContain(password);
+    },
+  );
 
-  test('nor does the e-mail address', async () => {
+  test('the e-mail address is rejected as a password', async () => {
     const { email, session } = await addMember(service, 'member');
     expect((await set(session, email.toUpperCase())).json.issues).toEqual([
       { path: 'newPassword', message: 'must not be the e-mail address' },
     ]);
   });
 
-  test('of two at once with the same current password one wins', async () => {
+  test('one of two concurrent changes with the same current password succeeds', async () => {
     const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
     const sessions = await Promise.all(
       [1, 2].map(async () => sessionOf(cookieOf(await signIn(email, PASSWORD)))),
@@ -166,7 +169,7 @@ describe('setting a password', () => {
   });
 });
 
-test('a flood of guesses is slowed down per address, on page and API together', async () => {
+test('page and API share a limit of sign-ins per address', async () => {
   const own = await startService({ SV_LIMIT_PASSWORD_LOGIN: '3' });
   try {
     const guess = () => signInWithPassword(own, 'owner@example.org', PASSWORD);
@@ -188,7 +191,7 @@ test('a flood of guesses is slowed down per address, on page and API together', 
   }
 });
 
-test('wrong guesses stand in the log as one event a minute for whom they were about, and for nobody that does not exist', async () => {
+test('wrong passwords are one event a minute for an existing user, and none for an unknown address', async () => {
   const own = await startService();
   const { id, email, session } = await addMemberWithPassword(own, 'member', PASSWORD);
   for (const who of [email, 'nobody@example.org', email, email.toUpperCase()])

@@ -41,7 +41,7 @@ const statusOf = async (call: Call): Promise<number> => (await call('GET', '/api
 const sessionAt = (service: ManagementService, cookie: string): Call =>
   clientOf(service.running.url, { cookie, origin: BASE_URL });
 
-describe('what a person holds', () => {
+describe('the credentials of a user', () => {
   /** An admin with one of each, made at the first service, and each of them tried at the second. */
   async function withEverything() {
     const { id, email } = await addMemberWithPassword(one, 'admin', PASSWORD);
@@ -65,7 +65,7 @@ describe('what a person holds', () => {
     };
   }
 
-  test('ends at both with the person', async () => {
+  test('removing a member ends their credentials at both processes', async () => {
     const they = await withEverything();
     const callers = [they.session, they.program, they.command];
     expect(await Promise.all(callers.map(statusOf))).toEqual([200, 200, 200]);
@@ -74,7 +74,7 @@ describe('what a person holds', () => {
     expect([await they.refreshed(), await they.byPassword(), await they.byLink()]).toEqual([401, 401, 401]);
   });
 
-  test('is what the role allows, at both', async () => {
+  test('a change of role holds at both processes', async () => {
     const they = await withEverything();
     await one.admin('PATCH', `/api/members/${they.id}`, { body: { role: 'member' } });
     const members = async (call: Call) => (await call('GET', '/api/members')).status;
@@ -83,7 +83,7 @@ describe('what a person holds', () => {
     ]);
   });
 
-  test('ends at both by signing out of one', async () => {
+  test('signing out at one process ends the session at both', async () => {
     const they = await withEverything();
     const { items } = (await they.session('GET', '/api/sessions?limit=100')).json;
     const own = items.filter(({ userId }: { userId: string }) => userId === they.id);
@@ -95,8 +95,8 @@ describe('what a person holds', () => {
   });
 });
 
-describe('what works once', () => {
-  test('works at one of the two: a link', async () => {
+describe('single-use credentials', () => {
+  test('a sign-in link works at one of two processes', async () => {
     const { id } = await addMember(one, 'member');
     const { url } = (await one.admin('POST', `/api/members/${id}/link`)).json;
     const body = { token: new URL(url).searchParams.get('token') };
@@ -106,7 +106,7 @@ describe('what works once', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  test('a refresh asked of both at once gives one pair', async () => {
+  test('concurrent refreshes at two processes get one pair', async () => {
     const { refreshToken } = await cliSession(one);
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => refresh(n % 2 ? one : other, refreshToken)),
@@ -137,7 +137,7 @@ describe('at an identity provider', () => {
     await provider?.stop();
   });
 
-  test('who leaves from one may come back to the other; of first sign-ins at both, one binds the person', async () => {
+  test('a sign-in may begin at one process and end at the other, and concurrent first sign-ins bind one identity', async () => {
     const tabs = await Promise.all(
       [1, 2, 3, 4].map(async (n) => {
         const leaving = browserOn((n % 2 ? first : second).running.url);

@@ -42,14 +42,14 @@ const headOf = (url: string, type: string, length: number) =>
 
 const at = (path: string, on = service): string => on.running.url + path.replaceAll(/\{\w+\}/g, 'x');
 
-test('no POST route waits for a body of a type that it does not take', async () => {
+test('no POST route waits for a body of an unsupported type', async () => {
   for (const path of posts) {
     const { status } = await headOf(at(path), 'text/plain', 100);
     expect([path, status]).toEqual([path, expect.toBeOneOf([303, 400, 401, 403, 404, 405, 415])]);
   }
 });
 
-test('no POST route waits for a body of more than 16 KiB from somebody unknown', async () => {
+test('no POST route waits for an unauthenticated body of more than 16 KiB', async () => {
   for (const path of posts)
     for (const type of [JSON_TYPE, FORM]) {
       const { status } = await headOf(at(path), type, TOO_MUCH);
@@ -61,7 +61,7 @@ test('no POST route waits for a body of more than 16 KiB from somebody unknown',
     }
 });
 
-test('every POST route that is open to anybody has a limit per address, and asks it before it reads a body', async () => {
+test('every unauthenticated POST route checks a limit per address before it reads the body', async () => {
   const limited = await startService(ONCE);
   try {
     const open: string[] = [];
@@ -91,7 +91,7 @@ test('every POST route that is open to anybody has a limit per address, and asks
   }
 });
 
-test('pages that need a session send a stranger to the sign-in without reading the form', async () => {
+test('pages that need a session redirect to the sign-in without reading the form', async () => {
   for (const path of ['/login/cli?request=clr_x', '/vault/webhook-bind', '/login/password']) {
     const { status, headers } = await headOf(service.running.url + path, FORM, 100);
     const { pathname } = new URL(path, BASE_URL);
@@ -103,7 +103,7 @@ test('pages that need a session send a stranger to the sign-in without reading t
   }
 });
 
-test('POST /api/login/link signs nobody in past its limit, whichever way they come', async () => {
+test('POST /api/login/link and its page share one limit', async () => {
   const one = await startService({ SV_LIMIT_LINK_LOGIN: '2' });
   try {
     const { json } = await one.anyone('POST', '/api/login/link', { body: { token: 'x'.repeat(43) } });

@@ -28,7 +28,7 @@ const authorize = async (clientId: string): Promise<number> => {
   return (await service.anyone('GET', path, { headers: { 'x-forwarded-for': '198.51.100.7' } })).status;
 };
 
-test('a flood of registrations from many addresses keeps the table small and pushes no earlier client out', async () => {
+test('a flood of registrations from many addresses keeps the table small and evicts no earlier client', async () => {
   const honest = await register('198.51.100.7', ['http://127.0.0.1/cb']);
   for (let network = 0; network < NETWORKS; network += 1)
     await Promise.all(

@@ -54,7 +54,7 @@ async function takenMeanwhile<T>(table: 'login_links' | 'cli_logins', signIn: ()
   return signedIn;
 }
 
-it('a link is taken behind its account', async () => {
+it('a sign-in link is consumed under the lock of its account', async () => {
   const { stores, unitOfWork } = database;
   const { url } = await makeLoginLink(stores, owner, { baseUrl, clock });
   const token = new URL(url).searchParams.get('token') ?? '';
@@ -62,7 +62,7 @@ it('a link is taken behind its account', async () => {
   expect(await takenMeanwhile('login_links', signIn)).toBeUndefined();
 });
 
-it("a command line's code is taken behind its account", async () => {
+it('a CLI code is consumed under the lock of its account', async () => {
   const { stores, unitOfWork } = database;
   const codeVerifier = 'v'.repeat(43);
   const codeChallenge = toBase64url(sha256(utf8(codeVerifier)));

@@ -22,8 +22,8 @@ const submit = (fields: Record<string, string> = {}) =>
   browser.submit('/login', { email: person.email, password: PASSWORD, ...fields });
 const headingOf = ({ text }: { readonly text: string }) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
 
-describe('the page where people sign in', () => {
-  test('has a form that password managers know, runs no script and stands in no frame', async () => {
+describe('the sign-in page', () => {
+  test('the sign-in page has a form for password managers, no script and no frame', async () => {
     const page = await browser.get('/login');
     expect([page.status, headingOf(page)]).toEqual([200, 'Sign in']);
     expect(page.text).toMatch(/<input id="email" name="email" type="email" autocomplete="username"/);
@@ -42,12 +42,12 @@ describe('the page where people sign in', () => {
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  test('is where the bare address leads', async () => {
+  test('the root path redirects to the sign-in page', async () => {
     const answer = await browser.get('/');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login']);
   });
 
-  test('signs in and goes on to where the person was', async () => {
+  test('signing in returns to the page that asked for it', async () => {
     const path = '/login/cli?request=clr_x&a=%22';
     const page = await browser.get(`/login?${new URLSearchParams({ returnTo: path }).toString()}`);
     expect(fieldsOf(page.text)).toEqual({ returnTo: path });
@@ -58,7 +58,7 @@ describe('the page where people sign in', () => {
     expect(again.headers.get('location')).toBe(path);
   });
 
-  test('says that something is wrong and keeps address and way back, but no password', async () => {
+  test('a wrong password keeps the address and the return path in the form', async () => {
     const page = await submit({ password: 'wrong <b>&"', returnTo: '/vault/webhook-bind' });
     expect(page.status).toBe(401);
     expect(page.text).toContain('role="alert">E-mail or password is wrong.');
@@ -80,13 +80,13 @@ describe('the page where people sign in', () => {
     expect((await submit({ returnTo })).headers.get('location')).toBe('/login');
   });
 
-  test('shows what was typed as text', async () => {
+  test('the sign-in page shows input as text', async () => {
     const page = await submit({ email: '"><script>alert(1)</script>', password: 'x' });
     expect(page.text).not.toContain('<script');
     expect(page.text).toContain('&quot;&gt;&lt;script&gt;');
   });
 
-  test('takes a form of no other page, so that nobody is signed in to a stranger’s account', async () => {
+  test('a form of another site signs nobody in', async () => {
     const body = new URLSearchParams({ email: person.email, password: PASSWORD }).toString();
     for (const headers of [
       {},
@@ -101,7 +101,7 @@ describe('the page where people sign in', () => {
     }
   });
 
-  test('signs out, here and on the server', async () => {
+  test('signing out deletes the cookie and the session', async () => {
     await submit();
     const cookie = `svault=${browser.cookies.get('svault')}`;
     const answer = await browser.submit('/login/out', {});
@@ -120,7 +120,7 @@ describe('the page where people sign in', () => {
     expect((await events()).json.items).toEqual(told);
   });
 
-  test('signing in again, here or by the API, ends the session that the browser had', async () => {
+  test('signing in again, by page or API, ends the previous session of the browser', async () => {
     const cookieNow = () => ({ cookie: `svault=${browser.cookies.get('svault')}` });
     const status = async (headers: Record<string, string>) =>
       (await clientOf(service.running.url, headers)('GET', '/api/me')).status;
@@ -136,7 +136,7 @@ describe('the page where people sign in', () => {
     expect([again.status, await status(second)]).toEqual([200, 401]);
   });
 
-  test('405 for what it does not do', async () => {
+  test('the sign-in page answers 405 to other methods', async () => {
     for (const [method, path, allow] of [
       ['DELETE', '/login', 'GET, HEAD, POST'],
       ['GET', '/login/out', 'POST'],
@@ -148,7 +148,7 @@ describe('the page where people sign in', () => {
   });
 });
 
-describe('the page where people set their password', () => {
+describe('the password page', () => {
   /** Somebody who has just signed in by link, in this browser. */
   const newMember = async () => {
     const { id, email } = await addMember(service, 'member');
@@ -157,7 +157,7 @@ describe('the page where people set their password', () => {
     return { email, welcome: await browser.submit('/login/link', { token }) };
   };
 
-  test('is offered after a sign-in by link, takes a password twice, and is not offered again', async () => {
+  test('a sign-in by link offers the password page once, which takes the password twice', async () => {
     const { email, welcome } = await newMember();
     expect(welcome.text).toContain('<a href="/login/password">Set a password</a>');
     const page = await browser.get('/login/password');
@@ -182,7 +182,7 @@ describe('the page where people set their password', () => {
     );
   });
 
-  test('asks for the current password of who signed in with one', async () => {
+  test('a session by password has to enter the current password', async () => {
     const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
     await submit({ email });
     expect((await browser.get('/login/password')).text).toContain('name="currentPassword"');
@@ -198,13 +198,13 @@ describe('the page where people set their password', () => {
     );
   });
 
-  test('has who is not signed in sign in first', async () => {
+  test('the password page leads to the sign-in without a session', async () => {
     expect((await browser.visit('/login/password')).path).toBe('/login?returnTo=%2Flogin%2Fpassword');
     const form = await browser.submit('/login/password', { newPassword: PASSWORD, repeated: PASSWORD });
     expect(form.headers.get('location')).toBe('/login?returnTo=%2Flogin%2Fpassword');
   });
 
-  test('changes nothing for a form of another page, nor while the vault is locked', async () => {
+  test('a form of another site changes no password, nor does one while the vault is locked', async () => {
     await newMember();
     const cookie = `svault=${browser.cookies.get('svault')}`;
     const forged = await clientOf(service.running.url, { cookie, origin: 'https://evil.example' })(
@@ -229,7 +229,7 @@ describe('the page where people set their password', () => {
   });
 });
 
-test('a form field that occurs twice, and a body that is no form, are refused', async () => {
+test('a repeated form field and a body that is no form are rejected', async () => {
   const post = (rawBody: string, type: string) =>
     service.anyone('POST', '/login', { rawBody, headers: { 'content-type': type, origin: BASE_URL } });
   expect((await post('email=a&email=b&password=c', 'application/x-www-form-urlencoded')).status).toBe(400);

@@ -93,7 +93,7 @@ describe('by password', () => {
 
   const at = (path: string): string => service.running.url + path;
 
-  test('from the owner link to a password, out, in again, and a command line allowed, by keyboard alone', async () => {
+  test('an owner sets a password, signs out and in, and approves a CLI login with the keyboard alone', async () => {
     await page.goto(service.running.ownerLink ?? '');
     await expectGoodToLookAt('link');
     await tabTo('Sign in');
@@ -176,7 +176,7 @@ describe('at an identity provider', () => {
     await provider?.stop();
   });
 
-  test('who refuses there is told so; who signs in there comes back to where they were, and the command line gets its code', async () => {
+  test('denying at the provider shows an error, and signing in returns to the CLI approval', async () => {
     const login = await beginLogin(service, { client: 'svault', redirectUri });
     await page.goto(login.authorizeUrl);
     await expectGoodToLookAt('provider');

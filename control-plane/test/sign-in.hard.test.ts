@@ -20,7 +20,7 @@ describe('the time of an answer', () => {
   });
   afterAll(() => service.stop());
 
-  test('does not tell whether somebody has an address, or a password', async () => {
+  test('the time of a wrong sign-in does not show whether the address or a password exists', async () => {
     const people = await Promise.all(
       Array.from({ length: 10 }, () => addMemberWithPassword(service, 'member', PASSWORD)),
     );
@@ -34,7 +34,7 @@ describe('the time of an answer', () => {
   });
 });
 
-describe('a provider that does not come to an end', () => {
+describe('a provider that never finishes its response', () => {
   let provider: TestProvider;
   let service: ManagementService;
   const held: ServerResponse[] = [];

@@ -25,7 +25,7 @@ const freshToken = async (): Promise<string> =>
 const freshLink = async (): Promise<string> => `${BASE_URL}/login/link?token=${await freshToken()}`;
 
 describe('the owner link', () => {
-  test('opening it shows a button and uses nothing up; posting its token works once', async () => {
+  test('opening the owner link consumes nothing, and posting its token works once', async () => {
     expect(service.running.ownerLink?.startsWith(`${BASE_URL}/login/link?token=`)).toBe(true);
     const token = await freshToken();
     for (const _ of [1, 2]) {
@@ -49,7 +49,7 @@ describe('the owner link', () => {
     expect((await service.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
   });
 
-  test('twenty posts at once open one session', async () => {
+  test('twenty concurrent posts of a link open one session', async () => {
     const token = await freshToken();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => service.anyone('POST', '/api/login/link', { body: { token } })),
@@ -57,14 +57,14 @@ describe('the owner link', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  test('it expires', async () => {
+  test('an owner link expires', async () => {
     const token = await freshToken();
     service.clock.advance(30 * MINUTE_MS);
     expect((await service.anyone('GET', `/login/link?token=${token}`)).status).toBe(401);
     expect((await service.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
   });
 
-  test("the page's own form signs in, with the Origin that a browser writes for a page without referrer", async () => {
+  test("the page's form signs in with the Origin of a page without referrer", async () => {
     const token = await freshToken();
     const post = (headers: Record<string, string>) =>
       service.anyone('POST', '/login/link', {
@@ -81,7 +81,7 @@ describe('the owner link', () => {
     expect(page.text).toContain('owner@example.org');
   });
 
-  test('a second start makes no link and no second account', async () => {
+  test('a second start makes no link and no second account of the owner', async () => {
     const place = await makePlace();
     const first = await serveOn(place);
     const before = (await first.admin('GET', '/api/me')).json;
@@ -98,7 +98,7 @@ describe('the owner link', () => {
 });
 
 describe('the session cookie', () => {
-  test('over http on loopback it is svault, HttpOnly and Lax, without prefix and Secure', async () => {
+  test('over http on loopback the cookie is svault, HttpOnly and Lax, without Secure', async () => {
     const token = await freshToken();
     const answer = await service.anyone('POST', '/api/login/link', { body: { token } });
     expect(answer.headers.get('set-cookie')).toMatch(
@@ -106,7 +106,7 @@ describe('the session cookie', () => {
     );
   });
 
-  test('over https it is __Host-svault and Secure', async () => {
+  test('over https the cookie is __Host-svault and Secure', async () => {
     const own = await startService({ SV_BASE_URL: 'https://svault.example' });
     const token = new URL(own.running.ownerLink ?? '').searchParams.get('token');
     try {
@@ -119,7 +119,7 @@ describe('the session cookie', () => {
     }
   });
 
-  test('a state-changing request under it needs our own Origin, reading does not', async () => {
+  test('a state-changing request with the cookie needs the Origin of this service, reading does not', async () => {
     const link = await freshLink();
     const session = await signInBy(service, link);
     expect((await session('GET', '/api/me', { headers: { origin: '' } })).status).toBe(200);
@@ -131,14 +131,14 @@ describe('the session cookie', () => {
     expect((await session('POST', '/api/vault/unlock')).status).toBe(200);
   });
 
-  test('an Authorization header counts instead of it, even a wrong one', async () => {
+  test('an Authorization header replaces the cookie, even a wrong one', async () => {
     const link = await freshLink();
     const session = await signInBy(service, link);
     const answer = await session('GET', '/api/me', { headers: { authorization: 'Bearer svadmin_wrong' } });
     expect(answer.status).toBe(401);
   });
 
-  test('it ends after 8 idle hours, and after 7 days however busy', async () => {
+  test('a session expires after 8 idle hours, and after 7 days', async () => {
     const link = await freshLink();
     const session = await signInBy(service, link);
     const status = async () => (await session('GET', '/api/me')).status;
@@ -153,7 +153,7 @@ describe('the session cookie', () => {
     expect((await idle('GET', '/api/me')).status).toBe(401);
   });
 
-  test('sign-out ends it on the server too', async () => {
+  test('signing out ends the session on the server', async () => {
     const link = await freshLink();
     const session = await signInBy(service, link);
     const out = await session('POST', '/api/logout');
@@ -162,7 +162,7 @@ describe('the session cookie', () => {
     expect((await session('GET', '/api/me')).status).toBe(401);
   });
 
-  test('sessions are listed and can be ended one by one', async () => {
+  test('sessions are listed and ended one by one', async () => {
     const link = await freshLink();
     const session = await signInBy(service, link);
     const list = await session('GET', '/api/sessions');
@@ -176,7 +176,7 @@ describe('the session cookie', () => {
     expect((await session('GET', '/api/me')).status).toBe(401);
   });
 
-  test('what a browser calls itself takes hold of no terminal that lists it', async () => {
+  test('the list of sessions strips control characters from a user agent', async () => {
     const headers = { 'user-agent': `${'x'.repeat(150)}\u009b2J\u00ad\u0085y${'z'.repeat(100)}` };
     await service.anyone('POST', '/api/login/link', { body: { token: await freshToken() }, headers });
     const { items } = (await service.admin('GET', '/api/sessions?limit=100')).json;
@@ -186,7 +186,7 @@ describe('the session cookie', () => {
 });
 
 describe('admin keys', () => {
-  test('a key is shown once, works, is listed without itself, and ends when it is deleted', async () => {
+  test('an admin key is in the answer of its creation only, works, and ends when it is deleted', async () => {
     const made = await service.admin('POST', '/api/admin-keys', { body: { name: 'ci' } });
     expect(made.status).toBe(201);
     const { key, adminKey } = made.json;
@@ -200,7 +200,7 @@ describe('admin keys', () => {
     expect((await bearer('GET', '/api/me')).status).toBe(401);
   });
 
-  test('a changed SV_BOOTSTRAP_ADMIN_KEY takes the place of the former one', async () => {
+  test('a changed SV_BOOTSTRAP_ADMIN_KEY replaces the previous key', async () => {
     const place = await makePlace();
     await (await serveOn(place)).running.close();
     const later = { ...place, adminKey: `${place.adminKey.slice(0, -4)}ABCD` };
@@ -217,7 +217,7 @@ describe('admin keys', () => {
     }
   });
 
-  test('without SV_BOOTSTRAP_EMAIL there is one owner, whom a later setting names', async () => {
+  test('without SV_BOOTSTRAP_EMAIL there is one owner, whose address a later setting adds', async () => {
     const place = await makePlace({ SV_BOOTSTRAP_EMAIL: '' });
     const first = await serveOn(place);
     const before = (await first.admin('GET', '/api/me')).json;

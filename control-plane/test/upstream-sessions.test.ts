@@ -71,7 +71,7 @@ const change = (proxy: SessionProxy, body: object): Promise<Answer> =>
 const post = (path: string): Promise<Answer> => service.admin('POST', path);
 
 describe('a token for an upstream', () => {
-  test('says for whom and where it is good, and is told by introspection', async () => {
+  test('a token for an upstream is described by introspection with its agent and audience', async () => {
     const proxy = await newProxy();
     const token = await tokenFor(proxy);
     expect(token).toMatch(/^svsess_[\w-]{43}$/);
@@ -86,14 +86,14 @@ describe('a token for an upstream', () => {
     expect(exp - iat).toBe(3_600);
   });
 
-  test('does not print, and is kept as a hash only', async () => {
+  test('a token for an upstream does not print and is stored as a hash', async () => {
     const proxy = await newProxy();
     const secret = await sessions.tokenFor(proxy);
     expect([String(secret), JSON.stringify({ secret })]).toEqual(['[redacted]', '{"secret":"[redacted]"}']);
     expect((await service.place.state.bytes()).includes(secret.reveal())).toBe(false);
   });
 
-  test('is refused at every door of the service: R33', async () => {
+  test('every channel of the service rejects a token for an upstream', async () => {
     const token = await tokenFor(await newProxy());
     const headers = {
       authorization: `Bearer ${token}`,
@@ -123,7 +123,7 @@ describe('a token for an upstream', () => {
     ).toBe(400);
   });
 
-  test('is another one for each proxy, agent and upstream', async () => {
+  test('each proxy, agent and upstream gets another token', async () => {
     const agentId = await newAgent();
     const proxies = [
       await newProxy({ agentId }),
@@ -137,7 +137,7 @@ describe('a token for an upstream', () => {
 });
 
 describe('a proxy’s session', () => {
-  test('is one, however many requests and processes there are, and who looks recognises it', async () => {
+  test('a proxy has one session over many requests and processes, with a recognisable client name', async () => {
     const proxy = await newProxy();
     const tokens = await Promise.all(Array.from({ length: 100 }, () => tokenFor(proxy)));
     expect(new Set(tokens).size).toBe(1);
@@ -164,7 +164,7 @@ describe('a proxy’s session', () => {
     expect((await eventsOf(proxy))[0]).not.toHaveProperty('userId');
   });
 
-  test('goes on with a new token after two thirds of the life of the one before', async () => {
+  test('a session gets a new token after two thirds of the lifetime of the previous one', async () => {
     const proxy = await newProxy();
     const first = await tokenFor(proxy);
     service.clock.advance(USED_FOR_MS - 1);
@@ -183,7 +183,7 @@ describe('a proxy’s session', () => {
     ]);
   });
 
-  test('uses no token that is over by the wall clock, and none longer because that was set back', async () => {
+  test('an expired token is not used, and a clock set back extends none', async () => {
     const proxy = await newProxy();
     const first = await tokenFor(proxy);
     service.clock.jump(2 * HOUR_MS);
@@ -219,7 +219,7 @@ describe('a proxy’s session', () => {
     ]);
   });
 
-  test('lasts three months where it is used, and ends after one where it is not', async () => {
+  test('a proxy session expires after 90 days, and after 30 idle days', async () => {
     const [busy, idle] = [await newProxy(), await newProxy()];
     await tokenFor(idle);
     const used = [await tokenFor(busy)];
@@ -242,7 +242,7 @@ describe('a proxy’s session', () => {
     expect(await typesOf(busy)).toEqual(['OAUTH_SESSION_CREATED', 'OAUTH_SESSION_CREATED']);
   });
 
-  test('is for admins to see and end, since it is the owner’s', async () => {
+  test('admins list and end the session of a proxy', async () => {
     const proxy = await newProxy();
     await tokenFor(proxy);
     const [{ id } = { id: '' }] = await sessionsOf(proxy);
@@ -252,7 +252,7 @@ describe('a proxy’s session', () => {
   });
 });
 
-describe('a proxy’s session ends with what it was for', () => {
+describe('the end of a proxy’s session', () => {
   test.each<[string, (proxy: SessionProxy) => Promise<Answer>]>([
     ['revoked', ({ proxyId }) => post(`/api/proxies/${proxyId}/revoke`)],
     ['deleted', ({ proxyId }) => service.admin('DELETE', `/api/proxies/${proxyId}`)],
@@ -266,7 +266,7 @@ describe('a proxy’s session ends with what it was for', () => {
     expect(await typesOf(proxy)).toEqual(['OAUTH_SESSION_CREATED', 'OAUTH_SESSION_REVOKED']);
   });
 
-  test('its upstream is another one: the former gets no token that is good there', async () => {
+  test('another upstream URL ends the session', async () => {
     const proxy = await newProxy();
     const token = await tokenFor(proxy);
     const moved = { ...proxy, upstreamUrl: 'https://moved.example.com/' };
@@ -281,7 +281,7 @@ describe('a proxy’s session ends with what it was for', () => {
     await expect(sessions.tokenFor(proxy)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('it acts as another agent', async () => {
+  test('another agent ends the session', async () => {
     const proxy = await newProxy();
     const token = await tokenFor(proxy);
     const agentId = await newAgent();
@@ -290,7 +290,7 @@ describe('a proxy’s session ends with what it was for', () => {
     expect((await introspect(await tokenFor({ ...proxy, agentId }))).sub).toBe(agentId);
   });
 
-  test('another name ends nothing', async () => {
+  test('another name of the proxy keeps the session', async () => {
     const proxy = await newProxy();
     const token = await tokenFor(proxy);
     await change(proxy, { name: 'renamed', headerTemplates: { 'x-a': 'b' } });
@@ -298,7 +298,7 @@ describe('a proxy’s session ends with what it was for', () => {
   });
 });
 
-describe('no token is made', () => {
+describe('no token is issued', () => {
   test.each([
     ['suspended', 'POST', '/suspend'],
     ['deleted', 'DELETE', ''],
@@ -312,7 +312,7 @@ describe('no token is made', () => {
     await expect(sessions.tokenFor(proxy)).rejects.toMatchObject({ code: 'AGENT_INACTIVE' });
   });
 
-  test('while the vault is locked', async () => {
+  test('no token is issued while the vault is locked', async () => {
     const proxy = await newProxy();
     await post('/api/vault/lock');
     try {

@@ -28,7 +28,7 @@ import {
   sessionIn,
 } from './support/oauth-client.ts';
 
-test('no key, cookie or link stands in a file or a log of the service in a form that opens anything', async () => {
+test('no file or log has a usable key, cookie or link', async () => {
   const place = await makePlace({ SV_LOG_LEVEL: 'trace', ...WIDE_LIMITS });
   const { secrets, log } = await useEverySecretOnce(place);
   expect(log).toContain('control plane serves');
@@ -136,7 +136,7 @@ async function useEverySecretOfAClient(
   return secrets;
 }
 
-test('there is no column that could hold a credential: this is all that the service keeps', async () => {
+test('the database has these columns only, none of which can hold a credential', async () => {
   const service = await startService();
   const { kind } = service.place.state;
   const {
