@@ -241,7 +241,7 @@ test("an account that an operator's session holds: refused in seconds, at once a
   const holder = new pg.Client({ connectionString: linked.place.env['SV_DATABASE_URL'] ?? '' });
   await holder.connect();
   await holder.query('BEGIN');
-  await holder.query('SELECT svault_hold(id) FROM vaults');
+  await holder.query('SELECT svault_lock(id) FROM vaults');
   const [asked, changed, listed, read] = await Promise.all([
     agent.get('github'),
     makeAgent('held'),

@@ -157,7 +157,7 @@ describe('a lock', () => {
   }
 
   test.each([
-    ['of the account', 'SELECT svault_hold(id) FROM vaults'],
+    ['of the account', 'SELECT svault_lock(id) FROM vaults'],
     ['of the log', 'LOCK TABLE audit_events IN ACCESS EXCLUSIVE MODE'],
     ['of what a decision reads', 'LOCK TABLE agents IN ACCESS EXCLUSIVE MODE'],
   ])('%s, for 30 seconds, under load', async (_what, statement) => {

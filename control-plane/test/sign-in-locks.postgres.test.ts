@@ -42,7 +42,7 @@ const WAITING =
 async function takenMeanwhile<T>(table: 'login_links' | 'cli_logins', signIn: () => Promise<T>): Promise<T> {
   await holder.query('BEGIN');
   await holder.query("SET LOCAL lock_timeout = '500ms'");
-  await holder.query('SELECT svault_hold($1)', [owner.vaultId]);
+  await holder.query('SELECT svault_lock($1)', [owner.vaultId]);
   const signedIn = signIn();
   await expect.poll(async () => (await holder.query(WAITING)).rowCount).toBe(1);
   await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [owner.id]).catch(async (error: unknown) => {

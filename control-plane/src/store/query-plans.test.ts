@@ -7,9 +7,8 @@ import { type Id, Secret, newId, systemClock } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PageRequest } from '../core/paging.ts';
 import type { Policy } from '../core/policy.ts';
-import { createAccessStore } from './sqlite/access-store.ts';
+import { createAccessStore, createProxyAccessStore } from './sqlite/access-store.ts';
 import { createAuditCommit } from './sqlite/audit-commit.ts';
-import { createProxyAccessStore } from './sqlite/proxy-access-store.ts';
 import { type OpenSqlite, openSqliteDatabase } from './sqlite/sqlite-database.ts';
 
 // What a statement reads must not grow with the tables: none may go through one, and those of grants, which an account

@@ -33,7 +33,7 @@ beforeEach(async () => {
 afterEach(() => holder.end());
 
 const hold = async (held: readonly StoredAccess[]): Promise<void> => {
-  for (const { vaultId } of held) await holder.query('SELECT svault_hold($1)', [vaultId]);
+  for (const { vaultId } of held) await holder.query('SELECT svault_lock($1)', [vaultId]);
 };
 const write = ({ event, onlyIf }: StoredAccess): Promise<boolean> =>
   database.auditCommit.write({ event: event('github'), touchCaller: true, onlyIf });

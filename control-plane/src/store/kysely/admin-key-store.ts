@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { AdminKey, AdminKeyStore } from '../../core/admin-key.ts';
 import { pageOf } from '../../core/paging.ts';
-import { afterKey } from './keyset.ts';
+import { afterKey } from './pagination.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createAdminKeyStore(db: Kysely<Schema>): AdminKeyStore {

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { Agent, AgentStore } from '../../core/agent.ts';
 import { type PageRequest, pageOf } from '../../core/paging.ts';
-import { afterKey } from './keyset.ts';
+import { afterKey } from './pagination.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createAgentStore(db: Kysely<Schema>): AgentStore {

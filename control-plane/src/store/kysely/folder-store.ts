@@ -2,9 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { Folder, FolderStore } from '../../core/folder.ts';
 import { pageOf } from '../../core/paging.ts';
-import { chunksOf } from './chunks.ts';
-import { countUpTo } from './count-up-to.ts';
-import { afterKey } from './keyset.ts';
+import { afterKey, chunksOf, countUpTo } from './pagination.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createFolderStore(db: Kysely<Schema>): FolderStore {

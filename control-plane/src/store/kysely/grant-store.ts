@@ -1,8 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Grant, GrantStore } from '../../core/grant.ts';
 import { pageOf } from '../../core/paging.ts';
-import { chunksOf } from './chunks.ts';
-import { afterKey } from './keyset.ts';
+import { afterKey, chunksOf } from './pagination.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createGrantStore(db: Kysely<Schema>): GrantStore {

@@ -2,8 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { type Id, sha256, toHex, utf8 } from '@svault/shared';
 import { pageOf } from '../../core/paging.ts';
 import type { ProviderStore, StoredProvider } from '../../core/provider.ts';
-import { countUpTo } from './count-up-to.ts';
-import { afterKey } from './keyset.ts';
+import { afterKey, countUpTo } from './pagination.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createProviderStore(db: Kysely<Schema>): ProviderStore {

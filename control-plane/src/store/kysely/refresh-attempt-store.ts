@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { RefreshAttempt, RefreshAttemptStore } from '../../core/refresh-attempt.ts';
-import { chunksOf } from './chunks.ts';
+import { chunksOf } from './pagination.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createRefreshAttemptStore(db: Kysely<Schema>): RefreshAttemptStore {

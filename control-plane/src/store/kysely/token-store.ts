@@ -1,8 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { pageOf } from '../../core/paging.ts';
 import type { TokenMetadata, TokenStore } from '../../core/token.ts';
-import { chunksOf } from './chunks.ts';
-import { afterKey } from './keyset.ts';
+import { afterKey, chunksOf } from './pagination.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export function createTokenStore(db: Kysely<Schema>): TokenStore {

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
 
 /** A table of rows that anybody may write and that wait for a person. */
-export interface WaitingTable {
+interface WaitingTable {
   readonly name: 'cli_logins' | 'oauth_clients';
   /** Rows that no person said yes to; the condition of the table's partial index. */
   readonly waits: RawBuilder<unknown>;

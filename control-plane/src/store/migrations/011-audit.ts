@@ -57,7 +57,7 @@ export const audit: SchemaMigration = {
 const VAULT_LOCKS = 7_385_216;
 
 /**
- * `svault_hold` takes the lock that makes the changes of one account follow one another, whichever process makes them. An
+ * `svault_lock` takes the lock that makes the changes of one account follow one another, whichever process makes them. An
  * advisory lock, because the server grants those in the order of the requests.
  *
  * `svault_record` takes the same lock and appends events to the account's chain in one round trip. It returns the
@@ -73,7 +73,7 @@ const VAULT_LOCKS = 7_385_216;
  */
 async function createAuditFunctions(db: Kysely<Schema>): Promise<void> {
   await sql`
-    CREATE FUNCTION svault_hold(_vault text) RETURNS void LANGUAGE sql VOLATILE AS $body$
+    CREATE FUNCTION svault_lock(_vault text) RETURNS void LANGUAGE sql VOLATILE AS $body$
       SELECT pg_advisory_xact_lock(hashtextextended(_vault, ${sql.lit(VAULT_LOCKS)}))
     $body$`.execute(db);
   await sql`

@@ -1,5 +1,5 @@
 /** Joins work by key into batches. */
-export interface Batcher<Item, Result> {
+interface Batcher<Item, Result> {
   /** Settles with the item's own result, once the batch that it went with has ended. */
   add(key: string, item: Item): Promise<Result>;
 }

@@ -1,19 +1,17 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { aeadReady } from '@svault/server-kit/aead';
 import type { Secret } from '@svault/shared';
-import { createAccessStore } from './access-store.ts';
+import { createAccessStore, createProxyAccessStore } from './access-store.ts';
 import { createAuditCommit } from './audit-commit.ts';
 import { createLeaderLease } from './leader-lease.ts';
 import type { Database, OpenOptions } from '../database.ts';
-import { postgresEngine } from './engine.ts';
+import { createPostgresUnitOfWork, postgresEngine } from './unit-of-work.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import { preparePostgres } from './prepare.ts';
-import { createProxyAccessStore } from './proxy-access-store.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { OperatorKeys } from '../sealing-key.ts';
 import { createPostgresOutages } from './webhook-outages.ts';
-import { createStores } from '../kysely/unit-of-work.ts';
-import { createPostgresUnitOfWork } from './unit-of-work.ts';
+import { createStores } from '../kysely/stores.ts';
 
 /** The credential path has connections of its own, so that no amount of management keeps it waiting. */
 const FOR_CREDENTIALS = 11;

@@ -18,7 +18,7 @@ export interface AuditEventRow {
   hash: string;
 }
 
-export interface AuditChainRow {
+interface AuditChainRow {
   vault_id: Id<'vlt'>;
   head_seq: number;
   head_hash: string;

@@ -7,18 +7,17 @@ import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type SqliteDatabase, openPlain } from '@svault/server-kit/sqlite';
 import { holdServeLock } from '@svault/server-kit/sqlite-lock';
-import { createAccessStore } from './access-store.ts';
+import { createAccessStore, createProxyAccessStore } from './access-store.ts';
 import { createAuditCommit } from './audit-commit.ts';
 import { SOLE_PROCESS } from '../../core/background-job.ts';
 import { createSoleProcessOutages } from '../../core/shared-outages.ts';
 import { type Database, NoDatabase, type OpenOptions } from '../database.ts';
 import { sqliteDialect } from './kysely-dialect.ts';
-import { sqliteEngine } from './engine.ts';
+import { createSqliteUnitOfWork, sqliteEngine } from './unit-of-work.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { createProxyAccessStore } from './proxy-access-store.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type OperatorKeys, makeSealingKey, openSealingKey } from '../sealing-key.ts';
-import { createStores, createUnitOfWork } from '../kysely/unit-of-work.ts';
+import { createStores } from '../kysely/stores.ts';
 
 export interface OpenSqlite extends Database {
   /** The connection itself, for what only SQLite has. */
@@ -46,7 +45,7 @@ export async function openSqliteDatabase(
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       const lock = holdServeLock(path);
       undo.push(() => lock.release());
-      // Made by us and not by SQLite, for its mode: nobody else on the machine reads it. The log beside it inherits that.
+      // Created here and not by SQLite, for its mode: no other user of the machine reads it. SQLite's log inherits the mode.
       closeSync(openSync(path, 'a', 0o600));
     } else if (!existsSync(path)) throw new NoDatabase(path);
     const sqlite = openPlain(path);
@@ -63,7 +62,7 @@ export async function openSqliteDatabase(
       kysely,
       masterKeys,
       stores: createStores(kysely, clock, sqliteEngine),
-      unitOfWork: createUnitOfWork(kysely, clock, sqliteEngine),
+      unitOfWork: createSqliteUnitOfWork(kysely, clock),
       accessStore: createAccessStore(sqlite),
       proxyAccessStore: createProxyAccessStore(sqlite),
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),

@@ -1,33 +1,30 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '@svault/shared';
-import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import type { Stores } from '../../core/stores.ts';
 import { createAdminKeyStore } from './admin-key-store.ts';
 import { createAgentStore } from './agent-store.ts';
 import { createAuditStore } from './audit-store.ts';
 import { createCliLoginStore } from './cli-login-store.ts';
-import { createCliSessionStore } from './cli-session-store.ts';
+import { createCliSessionStore, createSessionStore } from './session-store.ts';
 import type { Engine } from '../engine.ts';
 import { createFolderStore } from './folder-store.ts';
 import { createGrantStore } from './grant-store.ts';
-import { createIdentityStore } from './identity-store.ts';
-import { createLoginLinkStore } from './login-link-store.ts';
-import { createOauthCodeStore } from './oauth-code-store.ts';
+import {
+  createIdentityStore,
+  createLoginLinkStore,
+  createPasswordStore,
+  createUserStore,
+} from './user-store.ts';
+import { createOauthCodeStore, createOauthSessionStore } from './oauth-session-store.ts';
 import { createOauthClientStore } from './oauth-client-store.ts';
-import { createOauthSessionStore } from './oauth-session-store.ts';
-import { createPasswordStore } from './password-store.ts';
 import { createPolicyStore } from './policy-store.ts';
-import { createProxyRemovalStore } from './proxy-removal-store.ts';
+import { createProxyRemovalStore, createProxyStore } from './proxy-store.ts';
 import { createProviderStore } from './provider-store.ts';
-import { createProxyStore } from './proxy-store.ts';
 import { createRefreshAttemptStore } from './refresh-attempt-store.ts';
-import { createOverviewStore } from './overview-store.ts';
-import { createQuotaStore } from './quota-store.ts';
+import { createOverviewStore, createQuotaStore } from './count-stores.ts';
 import type { Schema } from '../schema/schema.ts';
-import { createSetupStore } from './setup-store.ts';
-import { createSessionStore } from './session-store.ts';
+import { createSetupStore, createVaultStore } from './vault-store.ts';
 import { createTokenStore } from './token-store.ts';
-import { createUserStore } from './user-store.ts';
-import { createVaultStore } from './vault-store.ts';
 import { createWebhookLinkStore } from './webhook-link-store.ts';
 
 /** @param db a connection, where each call stands alone, or a transaction */
@@ -60,10 +57,4 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     vaults: createVaultStore(db, engine.lockForUpdate),
     webhookLinks: createWebhookLinkStore(db),
   };
-}
-
-export function createUnitOfWork(db: Kysely<Schema>, clock: Clock, engine: Engine): UnitOfWork {
-  const runAcross: UnitOfWork['runAcross'] = (work) =>
-    db.transaction().execute((transaction) => work(createStores(transaction, clock, engine)));
-  return { run: (_vaultId, work) => runAcross(work), runAcross };
 }

@@ -1,11 +1,21 @@
-import { sql } from 'kysely';
+import type { Clock } from '@svault/shared';
+import { type Kysely, sql } from 'kysely';
+import type { UnitOfWork } from '../../core/stores.ts';
+import { createStores } from '../kysely/stores.ts';
+import type { Schema } from '../schema/schema.ts';
 import { linkEvent } from '../../audit/chain.ts';
 import { chainOf } from '../kysely/audit-store.ts';
 import { toAuditRow } from '../kysely/audit-rows.ts';
-import { chunksOf } from '../kysely/chunks.ts';
+import { chunksOf } from '../kysely/pagination.ts';
 import type { Engine } from '../engine.ts';
 
-/** SQLite's write transactions follow one another anyway, so nothing has to be held. */
+export function createSqliteUnitOfWork(db: Kysely<Schema>, clock: Clock): UnitOfWork {
+  const runAcross: UnitOfWork['runAcross'] = (work) =>
+    db.transaction().execute((transaction) => work(createStores(transaction, clock, sqliteEngine)));
+  return { run: (_vaultId, work) => runAcross(work), runAcross };
+}
+
+/** SQLite's write transactions follow one another, so an account needs no lock. */
 export const sqliteEngine: Engine = {
   lockForUpdate: () => Promise.resolve(),
 
