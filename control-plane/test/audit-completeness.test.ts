@@ -9,16 +9,16 @@ import { startLinkedService } from './linked-service.ts';
 import type { LoggedEvent } from './service-steps.ts';
 
 /*
- * Every access, denial, grant change, key reveal, lock, bind, login and revocation is an event, written with what it
- * records or not at all: each type that the log knows is caused by its own route, found once, and seen to be missing
- * together with its change when the log takes nothing.
+ * Every access, denial, grant change, key reveal, lock, bind, login and revocation is an event, written in the transaction
+ * of its change. Each event type is caused by its route, and found once; while the log is not writable, neither the event
+ * nor the change is there.
  */
 
 let world: World;
 /** Method and path of every call. */
 const calls: (readonly [method: string | undefined, path: string])[] = [];
 const { fetch: send } = globalThis;
-/** The same database, as somebody beside the service has it. */
+/** The same database over another connection. */
 let database: Database;
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ afterAll(async () => {
   await world.service.stop();
 });
 
-/** Works while the log takes nothing, whatever the reason may be. */
+/** Runs `work` while the log is not writable. */
 async function withoutLog<T>(work: () => Promise<T>): Promise<T> {
   await sql`alter table audit_events rename to audit_events_away`.execute(database.kysely);
   try {
@@ -91,7 +91,7 @@ const eventsSince = async (seq: number, type: AuditEventType): Promise<Event[]> 
 
 const causes = Object.entries(CAUSES) as [AuditEventType, Cause][];
 
-describe('an event of each type that can occur', () => {
+describe('the route that causes an event', () => {
   test.each(causes)('%s', async (type, cause) => {
     const of = (await cause.before?.(world)) ?? '';
     const state = async (): Promise<string | undefined> =>
@@ -129,17 +129,17 @@ describe('an event of each type that can occur', () => {
   });
 });
 
-test('all of them are in a chain that holds', async () => {
+test('all events are in a chain that verifies', async () => {
   expect((await world.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
 });
 
-describe('every type of the log', () => {
-  test('can occur, or is never written', () => {
+describe('every event type', () => {
+  test('has a route that causes it, or is listed as never written', () => {
     const told = [...Object.keys(CAUSES), ...Object.keys(NEVER)];
     expect(told.toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
   });
 
-  test.each(Object.entries(NEVER))('%s: no route causes it', async (_type, [method, path]) => {
+  test.each(Object.entries(NEVER))('%s is caused by no route', async (_type, [method, path]) => {
     expect((await world.admin(method, path, { body: {} })).status).toBe(405);
   });
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { type Call, serveOn } from './management-service.ts';
 
-/* Two processes over one database: what is shipped is shipped by one of them, the other one goes on where it stops. */
+/* Of two processes on one database one ships the log, and the other continues where it stops. */
 
 let service: LinkedService;
 let other: Awaited<ReturnType<typeof serveOn>>;
@@ -40,7 +40,7 @@ const expectAll = async (): Promise<void> => {
   expect(service.webhook.received).toEqual(await written());
 };
 
-it('each event is sent once, in order, while both write, and after either of them has stopped', async () => {
+it('two processes ship each event once and in order, also after either has stopped', async () => {
   await write(service.admin, other.admin);
   await expectAll();
 

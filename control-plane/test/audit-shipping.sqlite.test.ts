@@ -3,7 +3,7 @@ import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { addEvents } from './beside-the-service.ts';
 import { serveOn } from './management-service.ts';
 
-describe('shipping the log to the webhook', () => {
+describe('shipping the log', () => {
   let service: LinkedService;
 
   beforeEach(async () => {
@@ -13,12 +13,12 @@ describe('shipping the log to the webhook', () => {
 
   const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
 
-  /** Ids in the order in which they were written, which is the order in which they must arrive. */
+  /** Ids in the order in which they were written and must arrive. */
   const written = async (): Promise<string[]> => (await service.log()).toReversed().map(({ id }) => id);
 
   const arrived = (): string[] => service.webhook.events.map(({ id }) => id);
 
-  it('hands over everything from the first event on, in order', async () => {
+  it('sends every event in order, from the first one on', async () => {
     const agent = await service.agent('github');
     await service.bind();
     await agent.get('github');
@@ -33,7 +33,7 @@ describe('shipping the log to the webhook', () => {
     });
   });
 
-  it('goes on in order after an outage, and after a restart in the middle of it', async () => {
+  it('continues in order after an outage, and after a restart during the outage', async () => {
     await service.bind();
     const agent = await service.agent('github');
     await eventually(async () => expect(arrived()).toEqual(await written()));
@@ -52,7 +52,7 @@ describe('shipping the log to the webhook', () => {
     await again.running.close();
   });
 
-  it('loses and turns over nothing in two outages with a restart between them, while events are written', async () => {
+  it('loses and reorders nothing in two outages with a restart between them, while events are written', async () => {
     await service.bind();
     let { admin, running } = service;
     const write = async (count: number): Promise<void> => {
@@ -60,7 +60,7 @@ describe('shipping the log to the webhook', () => {
       for (let left = count; left > 0; left -= 20)
         await Promise.all(Array.from({ length: 20 }, () => admin('POST', '/api/agents', { body })));
     };
-    /** The second half of each outage has a webhook that takes what it gets and loses its answers. */
+    /** In the second half of each outage the webhook accepts events and its responses are lost. */
     const outage = async (events: number): Promise<void> => {
       await write(20);
       await service.webhook.shut();
@@ -96,7 +96,7 @@ describe('shipping the log to the webhook', () => {
     await running.close();
   });
 
-  it('sends again what it does not know to have arrived; the webhook writes it once', async () => {
+  it('repeats events without an acknowledgement, which the webhook writes once', async () => {
     await service.bind();
     await eventually(async () => expect(arrived()).toEqual(await written()));
     let lost = 0;
@@ -110,7 +110,7 @@ describe('shipping the log to the webhook', () => {
     expect(new Set(arrived()).size).toBe(arrived().length);
   });
 
-  it('keeps every event while the webhook answers garbage', async () => {
+  it('keeps every event while the webhook answers with garbage', async () => {
     await service.bind();
     await eventually(async () => expect(arrived()).toEqual(await written()));
     let garbage = 0;
@@ -142,7 +142,7 @@ describe('shipping the log to the webhook', () => {
     expect(await reports()).toHaveLength(1);
   });
 
-  it('holds events back while no webhook is bound', async () => {
+  it('keeps events while no webhook is bound', async () => {
     await service.bind();
     await eventually(async () => expect(arrived()).toEqual(await written()));
     await service.admin('DELETE', '/api/webhook');
@@ -155,7 +155,7 @@ describe('shipping the log to the webhook', () => {
 });
 
 describe('a webhook that limits what it writes', () => {
-  it('is asked again once the time it named is over, and every event arrives in order (STO-38)', async () => {
+  it('is called again after its Retry-After, and every event arrives in order (STO-38)', async () => {
     const service = await startLinkedService();
     try {
       await service.bind();

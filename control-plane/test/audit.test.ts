@@ -29,7 +29,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('numbers the events of many requests at once without hole', async () => {
+  it('numbers the events of concurrent requests without a gap', async () => {
     const agents = await Promise.all(Array.from({ length: 10 }, () => service.agent('github')));
     const asked = agents.flatMap((agent) => Array.from({ length: 10 }, (_, n) => [agent, n] as const));
     await Promise.all(asked.map(([agent, n]) => agent.get(n % 2 ? 'github' : 'unknown')));
@@ -41,7 +41,7 @@ describe('the audit log', () => {
     expect(verdict.json.head.seq).toBe(verdict.json.events);
   });
 
-  it('is filtered by agent, service, type and time, and paged', async () => {
+  it('can be filtered by agent, service, type and time, and is paged', async () => {
     const { admin } = service;
     const agent = await service.agent();
     await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'one' } });
@@ -76,7 +76,7 @@ describe('the audit log', () => {
     },
   );
 
-  it('refuses the credential with 503 when its event cannot be written, and heals', async () => {
+  it('denies with 503 while an event cannot be written, and recovers', async () => {
     const agent = await service.agent('github');
     const heal = await service.state.refuseEvents();
     const answers = await Promise.all([agent.get('github'), agent.get('unknown')]);
@@ -100,12 +100,12 @@ describe('the audit log', () => {
     expect(await agent.get('hourly')).toMatchObject({ status: 403, json: { code: 'GRANT_EXPIRED' } });
   });
 
-  it('is empty for an agent that there is none of', async () => {
+  it('is empty for an unknown agent', async () => {
     const { json } = await service.admin('GET', `/api/audit?agentId=${newId('agt')}`);
     expect(json).toEqual({ items: [] });
   });
 
-  it('has its head from the same transaction as its events', async () => {
+  it('writes its head in the transaction of its events', async () => {
     const agent = await service.agent();
     await Promise.all(Array.from({ length: 10 }, () => agent.get(randomBytes(4).toString('hex'))));
     const head = await service.state.value('SELECT head_seq FROM audit_chains');
@@ -113,7 +113,7 @@ describe('the audit log', () => {
   });
 });
 
-it('shows an event that was changed, then one that is missing, by the route and by the subcommand', async () => {
+it('route and subcommand both report a changed event, then a missing one', async () => {
   const service = await startPairedService();
   const agent = await service.agent();
   await agent.get('unknown');
@@ -135,8 +135,8 @@ it('shows an event that was changed, then one that is missing, by the route and 
   await service.stop();
 });
 
-describe('the log over a stop', () => {
-  it('counts what a suspended agent keeps asking into one event a minute, after the first', async () => {
+describe('the audit log over a stop', () => {
+  it('coalesces the denials of a suspended agent into one event a minute, after the first', async () => {
     const service = await startPairedService();
     const agent = await service.agent('github');
     await service.admin('POST', `/api/agents/${agent.id}/suspend`);

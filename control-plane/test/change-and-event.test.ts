@@ -15,7 +15,7 @@ interface Event {
   readonly userId?: string;
 }
 
-/** Everything in the log that came after a piece of work, oldest first. */
+/** The events of a piece of work, oldest first. */
 async function eventsOf(work: () => Promise<unknown>): Promise<Event[]> {
   const log = async () => (await service.admin('GET', '/api/audit?limit=100')).json.items as Event[];
   const before = (await log()).length;
@@ -26,7 +26,7 @@ async function eventsOf(work: () => Promise<unknown>): Promise<Event[]> {
 const typesOf = async (work: () => Promise<unknown>) =>
   (await eventsOf(work)).map(({ eventType }) => eventType);
 
-test('every change writes its event, with who did it and to what', async () => {
+test('every change writes its event with actor and object', async () => {
   const { id: userId } = (await service.admin('GET', '/api/me')).json;
   let path = '';
   let agentId = '';
@@ -67,7 +67,7 @@ test('every change writes its event, with who did it and to what', async () => {
   expect(await typesOf(() => signInBy(service, service.running.ownerLink ?? ''))).toEqual([]);
 });
 
-test('what changes nothing, and what is refused, writes none', async () => {
+test('a request that changes nothing or is denied writes no event', async () => {
   const { id } = (await service.admin('POST', '/api/agents', { body: { name: 'quiet' } })).json.agent;
   const types = await typesOf(async () => {
     await service.admin('POST', `/api/agents/${id}/resume`);
@@ -79,7 +79,7 @@ test('what changes nothing, and what is refused, writes none', async () => {
   expect(types).toEqual([]);
 });
 
-test('a sign-in is in the log', async () => {
+test('a sign-in writes an event', async () => {
   const own = await startService();
   try {
     await signInBy(own, own.running.ownerLink ?? '');

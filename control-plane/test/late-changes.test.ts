@@ -14,8 +14,8 @@ import { BASE_URL, type Call, type ManagementService, clientOf, startService } f
 import { addMember } from './support/members.ts';
 
 /*
- * A request may be let in and take its time with its body: half a minute, by a sender who means to. Whatever is taken from
- * its sender meanwhile is taken from the request too.
+ * A request may take half a minute to send its body. A sender who loses a right during that time loses it for the request
+ * too.
  */
 
 let service: ManagementService;
@@ -26,7 +26,7 @@ afterAll(() => service.stop());
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A change that has been let in, and that waits for the rest of its body. */
+/** An authenticated change that waits for the rest of its body. */
 async function changeUnderWay(
   headers: Headers,
   { path, body, type }: { readonly path: string; readonly body: string; readonly type: string },
@@ -35,7 +35,7 @@ async function changeUnderWay(
     method: 'POST',
     headers: { ...headers, 'content-type': type, expect: '100-continue' },
   });
-  // From the beginning on: an answer that comes early is told, and not waited for without end.
+  // From the start, so that an early answer fails the test instead of hanging it.
   const answered = once(sent, 'response').then(([answer]: readonly IncomingMessage[]) => {
     answer?.resume();
     return answer?.statusCode ?? 0;
@@ -44,7 +44,7 @@ async function changeUnderWay(
   const early = await Promise.race([once(sent, 'continue').then(() => undefined), answered]);
   if (early !== undefined) throw new Error(`the change was answered ${early} before its body came`);
   sent.write(body.slice(0, 1));
-  // What came before an answered request has been looked at.
+  // The control plane has processed what precedes an answered request.
   await clientOf(service.running.url, headers)('GET', '/api/me');
   return {
     finish: (): Promise<number> => {
@@ -55,10 +55,10 @@ async function changeUnderWay(
 }
 
 const json = (path: string, body: object) => ({ path, body: JSON.stringify(body), type: 'application/json' });
-const NEW_MEMBER = json('/api/members', { email: 'back-door@example.org', role: 'admin' });
+const NEW_MEMBER = json('/api/members', { email: 'intruder@example.org', role: 'admin' });
 const NEW_AGENT = json('/api/agents', { name: 'late' });
 
-/** An admin with each of what people sign requests by. */
+/** An admin with a session cookie, an admin key and a command-line token. */
 async function adminWithEverything(): Promise<{
   readonly id: string;
   readonly adminKeyId: string;
@@ -94,7 +94,7 @@ describe('a management request in flight', () => {
     const changes = await Promise.all(headers.map((by) => changeUnderWay(by, NEW_MEMBER)));
     await service.admin('DELETE', `/api/members/${id}`);
     for (const change of changes) expect(await change.finish()).toBe(401);
-    expect(await people()).not.toContain('back-door@example.org');
+    expect(await people()).not.toContain('intruder@example.org');
   });
 
   test('a request is denied once its sender is no admin any more, on admin and member routes', async () => {
@@ -110,7 +110,7 @@ describe('a management request in flight', () => {
     for (const change of changes) answers.push(await change.finish());
     // The key went with the role.
     expect(answers).toEqual([403, 403, 401]);
-    expect(await people()).not.toContain('back-door@example.org');
+    expect(await people()).not.toContain('intruder@example.org');
   });
 
   test('a request is denied once its session or key has ended', async () => {
@@ -137,7 +137,7 @@ describe('a management request in flight', () => {
       type,
     });
     await service.admin('DELETE', `/api/members/${id}`);
-    // To the page where people sign in.
+    // A redirect to the sign-in page.
     expect(await change.finish()).toBe(303);
   });
 });

@@ -14,8 +14,8 @@ import type { Database } from '../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './store/open-store.ts';
 
 /*
- * Between the look at who decides about a command line and the decision, their session may be ended: by a new password,
- * because somebody else had got hold of it. What such a session allowed would outlast it.
+ * A stolen session may be ended, by a new password, between its authentication and its approval of a command line. The
+ * approval must fail, since the command line's session would outlive it.
  */
 
 const OWN = 'http://127.0.0.1:8080';
@@ -25,7 +25,7 @@ const clock = new ManualClock();
 let place: StorePlace;
 let database: Database;
 let owner: User;
-/** Happens right before the next transaction of a page. */
+/** Runs right before the next transaction of a page. */
 let before: () => Promise<void>;
 const server = createServer();
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { clientOf } from './management-service.ts';
 import { PROXY, type TestProxy, codeOf, message, proxyOn, sessionSettings } from './proxy-steps.ts';
 
-// What a proxy's caller is refused, in which shape, and what is written down (specification, "Proxy endpoint").
+// The denials of a proxy: their bodies and their events (specification, "Proxy endpoint").
 
 let service: LinkedService;
 let proxy: TestProxy;
@@ -39,7 +39,7 @@ const policyOn = async (targetType: string, targetId: string, rule: object): Pro
   return id;
 };
 
-describe('the key', () => {
+describe('the key of a proxy', () => {
   const by = (headers: Record<string, string | string[]>) =>
     byHand(service.running.url + PROXY, { method: 'GET', headers });
   const said = async (headers: Parameters<typeof by>[0]): Promise<unknown> => {
@@ -47,7 +47,7 @@ describe('the key', () => {
     return [status, (JSON.parse(text) as { code?: string }).code];
   };
 
-  it('is that of Authorization before that of x-mcp-key', async () => {
+  it('is read from Authorization before x-mcp-key', async () => {
     const [right, wrong] = [proxy.key, newKey('mcp')];
     const refused = [403, 'INVALID_KEY'];
     expect((await by({ authorization: `Bearer ${right}`, 'x-mcp-key': wrong })).status).toBe(200);
@@ -62,7 +62,7 @@ describe('the key', () => {
       expect(await said({ 'x-mcp-key': `x${key}` })).toEqual(refused);
   });
 
-  it('of nothing is missing, and of others is none', async () => {
+  it('is MISSING_KEY without one, and INVALID_KEY for keys of other kinds', async () => {
     expect(await said({})).toEqual([401, 'MISSING_KEY']);
     expect(await said({ authorization: 'Basic eDp5' })).toEqual([401, 'MISSING_KEY']);
     expect(await said({ 'x-agent-key': proxy.key })).toEqual([401, 'MISSING_KEY']);
@@ -71,7 +71,7 @@ describe('the key', () => {
       expect(await said({ authorization: `Bearer ${key}` })).toEqual([403, 'INVALID_KEY']);
   });
 
-  it.each(METHODS)('is asked for by %s, plainly, and revoked it is none', async (method) => {
+  it.each(METHODS)('is required by %s, and INVALID_KEY once revoked', async (method) => {
     const anyone = clientOf(service.running.url);
     const missing = await anyone(method, PROXY);
     expect([missing.status, missing.json]).toEqual([401, { error: expect.any(String), code: 'MISSING_KEY' }]);
@@ -85,14 +85,14 @@ describe('the key', () => {
   });
 });
 
-it.each(['HEAD', 'PUT', 'PATCH', 'TRACE'])('%s is 405, with the methods that there are', async (method) => {
+it.each(['HEAD', 'PUT', 'PATCH', 'TRACE'])('%s is 405 with the allowed methods', async (method) => {
   const answer = await byHand(service.running.url + PROXY, { method, headers: { 'x-mcp-key': proxy.key } });
   expect([answer.status, answer.headers.allow]).toEqual([405, 'GET, POST, DELETE, OPTIONS']);
   expect(await events()).toEqual([]);
 });
 
-describe.each(METHODS)('%s is refused plainly', (method) => {
-  it('while the vault is locked, whatever it is', async () => {
+describe.each(METHODS)('%s is denied with a plain JSON body', (method) => {
+  it('while the vault is locked, for every message', async () => {
     await service.admin('POST', '/api/vault/lock');
     const answer = await ask(method);
     await service.admin('POST', '/api/vault/unlock');
@@ -100,7 +100,7 @@ describe.each(METHODS)('%s is refused plainly', (method) => {
     expect(await events()).toEqual([['denied', 'VAULT_LOCKED']]);
   });
 
-  it('by a policy of the proxy, which it names', async () => {
+  it('by a policy of the proxy, with the name of the policy', async () => {
     await policyOn('proxy', proxy.id, { type: 'manual_approval' });
     const answer = await ask(method);
     expect([answer.status, answer.json]).toEqual([
@@ -116,7 +116,7 @@ describe.each(METHODS)('%s is refused plainly', (method) => {
     expect(await events()).toEqual([['denied', 'POLICY_DENIED']]);
   });
 
-  it('while its agent is not active, once in the log', async () => {
+  it('while its agent is not active, with one event', async () => {
     const agent = await service.agent();
     proxy = await proxyOn(service, { agentId: agent.id });
     expect((await ask(method)).status).toBe(200);
@@ -135,7 +135,7 @@ describe.each(METHODS)('%s is refused plainly', (method) => {
 });
 
 describe('a rate_limit rule', () => {
-  it('is a JSON-RPC error on POST, plain on the others, and counts only what everything else lets through', async () => {
+  it('denies with a JSON-RPC error on POST and plain JSON otherwise, and counts only requests that all else allows', async () => {
     await policyOn('proxy', proxy.id, { type: 'rate_limit', limit: 1, windowSeconds: 60 });
     await service.admin('POST', '/api/vault/lock');
     await ask('POST');
@@ -176,7 +176,7 @@ describe('a rate_limit rule', () => {
 });
 
 describe('policies of the token', () => {
-  it('hold for proxies and agents alike, and one count is shared', async () => {
+  it('apply to proxies and agents alike, with one shared count', async () => {
     await service.admin('POST', '/api/tokens', { body: { serviceName: 'shared', tokenType: 'PlainText' } });
     const agent = await service.agent('shared');
     const ours = await proxyOn(service, { serviceName: 'shared' });
@@ -186,13 +186,13 @@ describe('policies of the token', () => {
     expect((await ask('GET', ours)).status).toBe(200);
     expect(codeOf(await ask('POST', ours))).toEqual([403, 'POLICY_DENIED']);
     expect((await agent.get('shared')).status).toBe(403);
-    // Another token's proxy does not care.
+    // They do not apply to another token's proxy.
     expect((await ask('POST')).status).toBe(200);
     await service.admin('DELETE', `/api/policies/${id}`);
     expect((await ask('POST', ours)).status).toBe(200);
   });
 
-  it('the last use goes to one, however many ask at once', async () => {
+  it('give the last use to one of many concurrent requests', async () => {
     await policyOn('proxy', proxy.id, { type: 'max_usage', limit: 1 });
     const said = await Promise.all(Array.from({ length: 10 }, () => ask('POST')));
     expect(said.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -204,7 +204,7 @@ describe('policies of the token', () => {
   });
 });
 
-it('without a webhook: 502 WEBHOOK_NOT_CONFIGURED, which a proxy with sessions does not need', async () => {
+it('without a webhook a Token proxy gets 502 WEBHOOK_NOT_CONFIGURED, and an sv_session proxy works', async () => {
   const agent = await service.agent();
   const upstream = `${service.webhook.url}/upstream`;
   const direct = await proxyOn(service, sessionSettings(agent.id, upstream));
@@ -223,7 +223,7 @@ it('without a webhook: 502 WEBHOOK_NOT_CONFIGURED, which a proxy with sessions d
   expect(await events()).toEqual(METHODS.map(() => ['error', 'WEBHOOK_NOT_CONFIGURED']));
 });
 
-it('pages of other origins and of other names are refused, and no page is ever let read', async () => {
+it('pages of other origins or host names are denied, and no page may read a response', async () => {
   const by = (headers: Record<string, string>) =>
     byHand(service.running.url + PROXY, {
       method: 'POST',
@@ -238,14 +238,14 @@ it('pages of other origins and of other names are refused, and no page is ever l
   expect(await events()).toEqual([['success', undefined]]);
 });
 
-it('a body that is compressed, or ends early, is 400 and no use', async () => {
+it('a body that is compressed or ends early is 400, without a use', async () => {
   const compressed = await proxy.call('POST', { rawBody: 'x', headers: { 'content-encoding': 'gzip' } });
   expect(codeOf(compressed)).toEqual([400, 'INVALID_REQUEST']);
   expect(await events()).toEqual([]);
 });
 
 describe('a large body', () => {
-  /** One that is announced, and of which no more than a part is ever sent. */
+  /** A body of which only a part is sent. */
   const part = (key: string) =>
     byHand(service.running.url + PROXY, {
       method: 'POST',
@@ -254,12 +254,12 @@ describe('a large body', () => {
       open: true,
     });
 
-  it('is read no further than 64 KiB for a key that nobody has', async () => {
+  it('is read up to 64 KiB only for an unknown key', async () => {
     const { status, text } = await part(newKey('mcp'));
     expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'INVALID_KEY' }]);
   });
 
-  it('takes one of the proxy’s places while it is received, and gives it back', async () => {
+  it('takes one of the proxy’s streams while it is received', async () => {
     const held: ServerResponse[] = [];
     const all = new Promise<void>((resolve) => {
       service.webhook.onProxy = (_call, res) => void (held.push(res) === 64 && resolve());

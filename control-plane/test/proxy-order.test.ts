@@ -4,8 +4,8 @@ import { byHand } from './http-by-hand.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { PROXY, type TestProxy, proxyOn } from './proxy-steps.ts';
 
-// Everything that can refuse a proxy's request is there at once, and is then taken away from the front: what is answered
-// is always the first of what is left (contract.md, "Proxy" and "Order of answers").
+// A request that every check of a proxy denies gets the first denial of the specification's order. The test removes one
+// cause after the other, from the front.
 
 let service: LinkedService;
 let proxy: TestProxy;
@@ -29,7 +29,7 @@ interface Sent {
   body: string;
 }
 
-test('each refusal comes before all that stand behind it', async () => {
+test('a proxied request is denied in the order of the specification', async () => {
   const sent: Sent = {
     method: 'PUT',
     headers: { host: 'evil.example', origin: 'https://evil.example', 'content-type': 'application/json' },
@@ -51,7 +51,7 @@ test('each refusal comes before all that stand behind it', async () => {
     ['403 FORBIDDEN', () => delete sent.headers['origin']],
     ['401 MISSING_KEY', () => (sent.headers['x-mcp-key'] = 'mcp_short')],
     ['403 INVALID_KEY', () => (sent.headers['x-mcp-key'] = newKey('mcp'))],
-    // A declared length over the cap is refused before the key is looked up, since nothing is read.
+    // A declared length over the maximum is denied before the key is read.
     ['413 TOO_LARGE', () => (sent.body = 'x'.repeat(70_000))],
     ['403 INVALID_KEY', () => (sent.headers['x-mcp-key'] = proxy.key)],
     [

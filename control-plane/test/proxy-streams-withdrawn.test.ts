@@ -5,14 +5,14 @@ import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { type PlainUpstream, startPlainUpstream } from './proxy-clients/plain-upstream.ts';
 import { PROXY, type TestProxy, proxyOn, sessionSettings } from './proxy-steps.ts';
 
-// A stream of events that began before its key was revoked, its agent suspended or its vault locked ends with that.
+// A stream of events ends when its key is revoked, its agent suspended or its vault locked.
 
 let service: LinkedService;
 let upstream: PlainUpstream;
 let agentId: string;
 let proxies: Readonly<Record<'withdrawn' | 'bystander', TestProxy>>;
-let giveBack: (() => Promise<unknown>) | undefined;
-/** Those that an upstream or the webhook holds open. */
+let restore: (() => Promise<unknown>) | undefined;
+/** The open responses of the upstream or the webhook. */
 let answered: ServerResponse[];
 
 const stream = (res: ServerResponse): void => {
@@ -32,20 +32,20 @@ afterAll(async () => {
 beforeEach(async () => {
   service.clock.advance(60_000);
   answered = [];
-  giveBack = undefined;
+  restore = undefined;
   await service.bind();
   ({ id: agentId } = await service.agent());
 });
 afterEach(async () => {
   for (const res of answered) res.destroy();
-  await giveBack?.();
+  await restore?.();
 });
 
 const admin = async (method: string, path: string): Promise<void> => {
   const answer = await service.admin(method, path);
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
 };
-/** Takes something away from the first proxy, and from both where it is the vault's. */
+/** Withdraws a right of the first proxy; the vault lock concerns both. */
 const WITHDRAWALS: Readonly<Record<string, () => Promise<void>>> = {
   'its key is revoked': () => admin('POST', `/api/proxies/${proxies.withdrawn.id}/revoke`),
   'its proxy is deleted': () => admin('DELETE', `/api/proxies/${proxies.withdrawn.id}`),
@@ -53,20 +53,20 @@ const WITHDRAWALS: Readonly<Record<string, () => Promise<void>>> = {
   'its agent is deleted': () => admin('DELETE', `/api/agents/${agentId}`),
   'the vault is locked': async () => {
     await admin('POST', '/api/vault/lock');
-    giveBack = () => admin('POST', '/api/vault/unlock');
+    restore = () => admin('POST', '/api/vault/unlock');
   },
 };
 
 const open = async ({ key }: TestProxy): Promise<IncomingMessage> => {
   const sent = request(service.running.url + PROXY, { headers: { 'x-mcp-key': key }, agent: false }).end();
   const [res] = (await once(sent, 'response')) as [IncomingMessage];
-  // That it breaks off is what is waited for.
+  // The tests expect that it breaks off.
   res.on('error', () => undefined);
   expect([res.statusCode, String((await once(res, 'data'))[0])]).toEqual([200, 'data: first\n\n']);
   return res;
 };
 const ended = async (res: IncomingMessage): Promise<void> => {
-  // `once` of events would reject by the error that it breaks off with.
+  // `once` would reject with the error of the stream.
   if (!res.closed) await new Promise((resolve) => res.once('close', resolve));
 };
 
@@ -74,11 +74,10 @@ describe.each(['Token', 'sv_session'])('a stream of a %s proxy', (kind) => {
   const proxyOf = (id: string): Promise<TestProxy> =>
     proxyOn(service, kind === 'Token' ? { agentId: id } : sessionSettings(id, upstream.url));
 
-  it.each(Object.keys(WITHDRAWALS))('ends, and the call of the upstream with it, once %s', async (what) => {
+  it.each(Object.keys(WITHDRAWALS))('ends together with the call of the upstream once %s', async (what) => {
     proxies = { withdrawn: await proxyOf(agentId), bystander: await proxyOf((await service.agent()).id) };
     const [mine, other] = [await open(proxies.withdrawn), await open(proxies.bystander)];
     await service.runJob('withdrawn uses');
-    // Nothing was taken away yet.
     answered[0]?.write('data: second\n\n');
     expect(String((await once(mine, 'data'))[0])).toBe('data: second\n\n');
 
@@ -94,14 +93,14 @@ describe.each(['Token', 'sv_session'])('a stream of a %s proxy', (kind) => {
   });
 });
 
-it('a stream by way of a webhook that was unbound ends', async () => {
+it('a stream through a webhook ends when the webhook is unbound', async () => {
   const res = await open(await proxyOn(service));
   await admin('DELETE', '/api/webhook');
   await service.runJob('withdrawn uses');
   await ended(res);
 });
 
-it('a call that nobody has answered yet is answered with the denial of the next one', async () => {
+it('a pending call is answered with the denial that the next call would get', async () => {
   const arrived = new Promise<void>((resolve) => {
     service.webhook.onProxy = (_call, res) => {
       answered.push(res);

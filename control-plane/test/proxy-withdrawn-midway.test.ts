@@ -7,8 +7,8 @@ import { refreshableRecord } from './refreshable-record.ts';
 import { CREDENTIALS } from './service-steps.ts';
 
 /*
- * While a proxy is in use, what it rests on is taken away. Behind that event the log has no use any more; each use in the log
- * was forwarded, and each that was forwarded is in the log.
+ * A right of a proxy is withdrawn while it is in use. No use follows that event in the log, each use in the log was
+ * forwarded, and each forwarded request is in the log.
  */
 
 let service: LinkedService;
@@ -43,124 +43,133 @@ const admin = async (method: string, path: string, body?: object): Promise<strin
 };
 
 interface Withdrawal {
-  /** The event that tells of it. */
+  /** The event of the withdrawal. */
   readonly event: string;
-  /** What is answered from then on. */
+  /** Status and code from then on. */
   readonly code: string;
-  readonly take: (proxy: TestProxy) => Promise<unknown>;
-  readonly giveBack?: () => Promise<unknown>;
+  readonly withdraw: (proxy: TestProxy) => Promise<unknown>;
+  readonly restore?: () => Promise<unknown>;
 }
 
 const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
-  'the key': {
+  'key revoked': {
     event: 'KEY_REVOKED',
     code: '403 INVALID_KEY',
-    take: ({ id }) => admin('POST', `/api/proxies/${id}/revoke`),
+    withdraw: ({ id }) => admin('POST', `/api/proxies/${id}/revoke`),
   },
-  'the proxy': {
+  'proxy deleted': {
     event: 'PROXY_DELETED',
     code: '403 INVALID_KEY',
-    take: ({ id }) => admin('DELETE', `/api/proxies/${id}`),
+    withdraw: ({ id }) => admin('DELETE', `/api/proxies/${id}`),
   },
-  'its agent': {
+  'agent suspended': {
     event: 'AGENT_SUSPENDED',
     code: '403 AGENT_INACTIVE',
-    take: () => admin('POST', `/api/agents/${agentId}/suspend`),
+    withdraw: () => admin('POST', `/api/agents/${agentId}/suspend`),
   },
-  'the vault': {
+  'vault locked': {
     event: 'VAULT_LOCKED',
     code: '423 VAULT_LOCKED',
-    take: () => admin('POST', '/api/vault/lock'),
-    giveBack: () => admin('POST', '/api/vault/unlock'),
+    withdraw: () => admin('POST', '/api/vault/lock'),
+    restore: () => admin('POST', '/api/vault/unlock'),
   },
-  'what its policies allow': {
+  'policy attached': {
     event: 'POLICY_ATTACHED',
     code: '403 POLICY_DENIED',
-    take: async ({ id: targetId }) => {
+    withdraw: async ({ id: targetId }) => {
       const id = await admin('POST', '/api/policies', { name: 'p', rules: [{ type: 'manual_approval' }] });
       await admin('POST', `/api/policies/${id}/attachments`, { targetType: 'proxy', targetId });
     },
   },
-  'the webhook': {
+  'webhook unbound': {
     event: 'WEBHOOK_UNBOUND',
     code: '502 WEBHOOK_NOT_CONFIGURED',
-    take: () => admin('DELETE', '/api/webhook'),
-    giveBack: () => service.bind(),
+    withdraw: () => admin('DELETE', '/api/webhook'),
+    restore: () => service.bind(),
   },
 };
 
-test.each(Object.entries(WITHDRAWALS))('%s', async (_what, { event, code, take, giveBack }) => {
-  const proxy = await proxyOn(service, { agentId });
-  const ask = async (): Promise<string> =>
-    codeOf(await proxy.send('tools/call'))
-      .join(' ')
-      .trim();
-  expect(await ask()).toBe('200');
-  const said = await Promise.all(
-    Array.from({ length: 20 }, async (_, n) => {
-      if (n === 7) await take(proxy);
-      return ask();
-    }),
+test.each(Object.entries(WITHDRAWALS))(
+  'no use follows: %s',
+  async (_what, { event, code, withdraw, restore }) => {
+    const proxy = await proxyOn(service, { agentId });
+    const ask = async (): Promise<string> =>
+      codeOf(await proxy.send('tools/call'))
+        .join(' ')
+        .trim();
+    expect(await ask()).toBe('200');
+    const said = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        if (n === 7) await withdraw(proxy);
+        return ask();
+      }),
+    );
+    await restore?.();
+    expect(said[7]).toBe(code);
+    for (const each of said) expect(['200', code]).toContain(each);
+
+    const rows = await service.place.state.rows<{
+      event_type: string;
+      outcome: string;
+      proxy_id: string | null;
+    }>('SELECT event_type, outcome, proxy_id FROM audit_events ORDER BY seq');
+    const isUse = ({ event_type: type, outcome, proxy_id: id }: (typeof rows)[number]): boolean =>
+      type === 'PROXY_CREDENTIAL_USE' && outcome === 'success' && id === proxy.id;
+    const taken = rows.findLastIndex(({ event_type: type }) => type === event);
+    expect(taken).toBeGreaterThan(0);
+    expect(rows.slice(taken).filter(isUse)).toEqual([]);
+    expect(rows.filter(isUse)).toHaveLength(forwarded);
+    expect(forwarded).toBe(1 + said.filter((each) => each === '200').length);
+  },
+);
+
+describe('a right that is withdrawn while the webhook is called first: the upstream is not called', () => {
+  const cases = Object.entries(WITHDRAWALS).filter(([what]) => what !== 'policy attached');
+
+  test.each(cases)(
+    '%s, while the webhook gets the proxy’s settings',
+    async (_what, { code, withdraw, restore }) => {
+      const proxy = await proxyOn(service, { agentId });
+      // As if the webhook had lost them: the next request sends them again.
+      service.webhook.onProxy = refusesBy(404, 'NOT_FOUND');
+      await proxy.send('tools/call');
+      service.webhook.onProxy = forwards;
+      service.webhook.fault = async (_path, body) => {
+        if (body.includes('proxies.get')) await withdraw(proxy);
+        return undefined;
+      };
+      const said = await proxy.send('tools/call');
+      service.webhook.fault = undefined;
+      await restore?.();
+      expect([codeOf(said).join(' '), forwarded]).toEqual([code, 0]);
+    },
   );
-  await giveBack?.();
-  expect(said[7]).toBe(code);
-  for (const each of said) expect(['200', code]).toContain(each);
 
-  const rows = await service.place.state.rows<{
-    event_type: string;
-    outcome: string;
-    proxy_id: string | null;
-  }>('SELECT event_type, outcome, proxy_id FROM audit_events ORDER BY seq');
-  const isUse = ({ event_type: type, outcome, proxy_id: id }: (typeof rows)[number]): boolean =>
-    type === 'PROXY_CREDENTIAL_USE' && outcome === 'success' && id === proxy.id;
-  const taken = rows.findLastIndex(({ event_type: type }) => type === event);
-  expect(taken).toBeGreaterThan(0);
-  expect(rows.slice(taken).filter(isUse)).toEqual([]);
-  expect(rows.filter(isUse)).toHaveLength(forwarded);
-  expect(forwarded).toBe(1 + said.filter((each) => each === '200').length);
+  test.each(cases)(
+    '%s, while the webhook refreshes the token',
+    async (_what, { code, withdraw, restore }) => {
+      const proxy = await proxyOn(service, { agentId });
+      const expired = refreshableRecord('github', { expiryTime: '2026-11-20T00:00:00.000Z' });
+      service.webhook.tokens.set('github', expired);
+      let asked = 0;
+      service.webhook.onProxy = (call, res) => {
+        asked += 1;
+        refusesBy(409, 'REFRESH_NEEDED')(call, res);
+      };
+      service.webhook.refresh = async () => {
+        await withdraw(proxy);
+        return { status: 200, answer: { outcome: 'refreshed' } };
+      };
+      const said = await proxy.send('tools/call');
+      await restore?.();
+      expect([codeOf(said).join(' '), asked]).toEqual([code, 1]);
+    },
+  );
 });
 
-describe('while the webhook is asked something first: the upstream is not called', () => {
-  const cases = Object.entries(WITHDRAWALS).filter(([what]) => what !== 'what its policies allow');
-
-  test.each(cases)('%s, while its settings are given', async (_what, { code, take, giveBack }) => {
-    const proxy = await proxyOn(service, { agentId });
-    // As if it had lost them: the next request gives them anew.
-    service.webhook.onProxy = refusesBy(404, 'NOT_FOUND');
-    await proxy.send('tools/call');
-    service.webhook.onProxy = forwards;
-    service.webhook.fault = async (_path, body) => {
-      if (body.includes('proxies.get')) await take(proxy);
-      return undefined;
-    };
-    const said = await proxy.send('tools/call');
-    service.webhook.fault = undefined;
-    await giveBack?.();
-    expect([codeOf(said).join(' '), forwarded]).toEqual([code, 0]);
-  });
-
-  test.each(cases)('%s, while its token is refreshed', async (_what, { code, take, giveBack }) => {
-    const proxy = await proxyOn(service, { agentId });
-    const expired = refreshableRecord('github', { expiryTime: '2026-11-20T00:00:00.000Z' });
-    service.webhook.tokens.set('github', expired);
-    let asked = 0;
-    service.webhook.onProxy = (call, res) => {
-      asked += 1;
-      refusesBy(409, 'REFRESH_NEEDED')(call, res);
-    };
-    service.webhook.refresh = async () => {
-      await take(proxy);
-      return { status: 200, answer: { outcome: 'refreshed' } };
-    };
-    const said = await proxy.send('tools/call');
-    await giveBack?.();
-    expect([codeOf(said).join(' '), asked]).toEqual([code, 1]);
-  });
-});
-
-describe('R27: what is taken away is gone at all three doors with the next request, and comes back there', () => {
-  /** Codes by REST, by MCP, by a proxy with a credential and by one with sessions. */
-  const atAllDoors = async () => {
+describe('a withdrawal applies to the next request over REST, MCP and proxies, and so does its reversal', () => {
+  /** Codes over REST, MCP, a Token proxy and an sv_session proxy. */
+  const onAllChannels = async () => {
     const agent = await mcpAgentOn(service, 'github');
     const rest = clientOf(service.running.url, { authorization: `Bearer ${agent.apiKey}` });
     const mcp = mcpClientOf(service, agent.apiKey);
@@ -180,9 +189,9 @@ describe('R27: what is taken away is gone at all three doors with the next reque
   };
   const same = (code: string | undefined): readonly unknown[] => [code, code, code, code];
 
-  test('the vault, and the agent', async () => {
+  test('vault lock and agent suspension deny on every channel', async () => {
     service.webhook.fault = (path) => (path === '/upstream' ? { status: 200, body: '{}' } : undefined);
-    const { id, ask } = await atAllDoors();
+    const { id, ask } = await onAllChannels();
     expect(await ask()).toEqual(same(undefined));
     await admin('POST', '/api/vault/lock');
     expect(await ask()).toEqual(same('VAULT_LOCKED'));

@@ -139,12 +139,12 @@ describe.runIf(REDIS_PROGRAM !== undefined)(`two processes (${NO_REDIS})`, () =>
     );
     const { id, apiKey } = await one.agent('granted');
     const agent = { id, apiKey };
-    for (const { what, take, giveBack, refusal } of withdrawals(agent))
+    for (const { what, withdraw, restore, denial } of withdrawals(agent))
       for (let round = 0; round < ROUNDS; round++) {
         const [here, there] = round % 2 === 0 ? [one, other] : [other, one];
-        await take(here.admin);
-        expect([what, round, await askAt(there, agent)]).toEqual([what, round, refusal]);
-        await giveBack(here.admin);
+        await withdraw(here.admin);
+        expect([what, round, await askAt(there, agent)]).toEqual([what, round, denial]);
+        await restore(here.admin);
         expect([what, round, await askAt(there, agent)]).toEqual([what, round, '307']);
       }
     over = true;

@@ -90,17 +90,17 @@ describe.runIf(inject('redis') !== undefined)(`two services (${NO_REDIS})`, () =
     expect(tally(await askBoth(10, [capped]))).toEqual({ '403 POLICY_DENIED': 10 });
   });
 
-  test('what is taken away at one is away at the other for the next request', async () => {
+  test('what is withdrawn at one service is denied by the other at the next request', async () => {
     const { id, apiKey } = await agentOf('granted');
     const agent = { id, apiKey };
-    for (const { what, refusal, take, giveBack } of withdrawals(agent))
+    for (const { what, denial, withdraw, restore } of withdrawals(agent))
       for (const [here, there] of [
         [one, other],
         [other, one],
       ] as const) {
-        await take(here.admin);
-        expect([what, gist(await ask(there, agent.apiKey, 'granted'))]).toEqual([what, refusal]);
-        await giveBack(here.admin);
+        await withdraw(here.admin);
+        expect([what, gist(await ask(there, agent.apiKey, 'granted'))]).toEqual([what, denial]);
+        await restore(here.admin);
         expect([what, gist(await ask(there, agent.apiKey, 'granted'))]).toEqual([what, '307']);
       }
   });

@@ -1,22 +1,22 @@
 import type { Call } from './management-service.ts';
 
-/** Something that an owner takes from an agent, and gives back. */
+/** A right that an owner withdraws from an agent and restores. */
 export interface Withdrawal {
   readonly what: string;
-  /** What the agent's next request for the service `granted` gets: status and code. */
-  readonly refusal: string;
-  take(admin: Call): Promise<void>;
-  giveBack(admin: Call): Promise<void>;
+  /** Status and code of the agent's next request for the service `granted`. */
+  readonly denial: string;
+  withdraw(admin: Call): Promise<void>;
+  restore(admin: Call): Promise<void>;
 }
 
-/** Rules of a policy under which the agent's request is denied, and of the same policy under which it is not. */
+/** Rules that deny the agent's request, and rules of the same type that allow it. */
 const DENYING = [{ type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] }];
 const ALLOWING = [{ type: 'ip_allowlist', cidrs: ['127.0.0.0/8', '::1/128'] }];
 
 /**
- * Every way to take the service `granted` from an agent at once.
+ * Every way to withdraw the service `granted` from an agent.
  *
- * @param agent that has a grant; its key is another one after the rotation was given back
+ * @param agent that has a grant; restoring a rotation changes its key
  */
 export function withdrawals(agent: { readonly id: string; apiKey: string }): readonly Withdrawal[] {
   const path = `/api/agents/${agent.id}`;
@@ -32,64 +32,64 @@ export function withdrawals(agent: { readonly id: string; apiKey: string }): rea
     await change(admin, 'POST', `/api/policies/${id}/attachments`, target);
     return id;
   };
-  /** A policy that stays attached from the first time on. */
-  const changed = (taken: object, given: object): Pick<Withdrawal, 'take' | 'giveBack'> => {
+  /** A policy that stays attached from the first call on. */
+  const changed = (taken: object, given: object): Pick<Withdrawal, 'withdraw' | 'restore'> => {
     let made: Promise<string> | undefined;
     const to = (changes: object) => async (admin: Call) => {
       made ??= make(admin, ALLOWING);
       await change(admin, 'PATCH', `/api/policies/${await made}`, changes);
     };
-    return { take: to(taken), giveBack: to(given) };
+    return { withdraw: to(taken), restore: to(given) };
   };
   let policy = '';
   let nextKey = '';
   return [
     {
       what: 'suspend',
-      refusal: '403 AGENT_INACTIVE',
-      take: async (admin) => void (await change(admin, 'POST', `${path}/suspend`)),
-      giveBack: async (admin) => void (await change(admin, 'POST', `${path}/resume`)),
+      denial: '403 AGENT_INACTIVE',
+      withdraw: async (admin) => void (await change(admin, 'POST', `${path}/suspend`)),
+      restore: async (admin) => void (await change(admin, 'POST', `${path}/resume`)),
     },
     {
       what: 'revoke',
-      refusal: '404 NO_GRANT',
-      take: async (admin) => void (await change(admin, 'DELETE', `${path}/grants/granted`)),
-      giveBack: async (admin) =>
+      denial: '404 NO_GRANT',
+      withdraw: async (admin) => void (await change(admin, 'DELETE', `${path}/grants/granted`)),
+      restore: async (admin) =>
         void (await change(admin, 'POST', `${path}/grants`, { serviceName: 'granted' })),
     },
     {
       what: 'lock',
-      refusal: '423 VAULT_LOCKED',
-      take: async (admin) => void (await change(admin, 'POST', '/api/vault/lock')),
-      giveBack: async (admin) => void (await change(admin, 'POST', '/api/vault/unlock')),
+      denial: '423 VAULT_LOCKED',
+      withdraw: async (admin) => void (await change(admin, 'POST', '/api/vault/lock')),
+      restore: async (admin) => void (await change(admin, 'POST', '/api/vault/unlock')),
     },
     {
-      what: 'a key that is rotated',
-      refusal: '403 INVALID_KEY',
-      take: async (admin) => {
+      what: 'rotate the key',
+      denial: '403 INVALID_KEY',
+      withdraw: async (admin) => {
         const text = await change(admin, 'POST', `${path}/rotate-key`);
         nextKey = (JSON.parse(text) as { apiKey: string }).apiKey;
       },
-      giveBack: async () => {
+      restore: async () => {
         agent.apiKey = nextKey;
       },
     },
     {
-      what: 'a policy that is attached',
-      refusal: '403 POLICY_DENIED',
-      take: async (admin) => {
+      what: 'attach a policy',
+      denial: '403 POLICY_DENIED',
+      withdraw: async (admin) => {
         policy = await make(admin, [{ type: 'manual_approval' }]);
       },
-      giveBack: async (admin) => void (await change(admin, 'DELETE', `/api/policies/${policy}`)),
+      restore: async (admin) => void (await change(admin, 'DELETE', `/api/policies/${policy}`)),
     },
     {
-      what: 'a policy whose rules change',
-      refusal: '403 POLICY_DENIED',
+      what: 'change the rules of a policy',
+      denial: '403 POLICY_DENIED',
       ...changed({ rules: DENYING }, { rules: ALLOWING }),
     },
     {
-      what: 'a policy that is switched on',
-      refusal: '403 POLICY_DENIED',
+      what: 'enable a policy',
+      denial: '403 POLICY_DENIED',
       ...changed({ enabled: true, rules: DENYING }, { enabled: false }),
     },
   ];

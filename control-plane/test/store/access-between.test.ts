@@ -16,7 +16,7 @@ import type { Stores } from '../../src/core/stores.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess, storeSession } from './stored-access.ts';
 
-// What changes after a request was decided and before its access is written down, with the real stores.
+// Changes between the decision about a request and the write of its access, on the real stores.
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));
@@ -25,7 +25,7 @@ let place: StorePlace;
 let database: Database;
 let stored: StoredAccess;
 let key: string;
-/** Happens once, between the next decision and the write of its access. */
+/** Runs once, between the next decision and the write of its access. */
 let meanwhile: (() => Promise<unknown>) | undefined;
 let counted: Counter[];
 
@@ -56,7 +56,7 @@ const change = (work: (stores: Stores) => Promise<unknown>): Promise<void> =>
     await stores.audit.append({ vaultId, userId, eventType: 'AGENT_UPDATED', outcome: 'success' });
   });
 
-function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
+function ask(request: Partial<AccessRequest> = {}): Promise<Decision> {
   const writer = createAuditWriter({ log: database.auditCommit, logger: silentLogger });
   const audit: AuditWriter = {
     record: async (event, options) => {
@@ -89,10 +89,10 @@ function ask(how: Partial<AccessRequest> = {}): Promise<Decision> {
     channel: 'rest',
     operation: { kind: 'credential', serviceName: 'github' },
     sourceAddress: '192.0.2.1',
-    ...how,
+    ...request,
   });
 }
-const said = (decision: Decision): unknown =>
+const answerOf = (decision: Decision): unknown =>
   decision.outcome === 'denied' ? decision.denial : decision.outcome;
 
 const policyOf = (...rules: RuleSettings[]): Policy => ({
@@ -125,60 +125,64 @@ const denied = (rule: string) => expect.objectContaining({ code: 'POLICY_DENIED'
 const APPROVAL: RuleSettings = { type: 'manual_approval' };
 const ONCE: RuleSettings = { type: 'max_usage', limit: 1 };
 
-it('one that is attached denies the request that is on its way', async () => {
+it('a policy that is attached before the write denies the request', async () => {
   meanwhile = () => change(attach(policyOf(APPROVAL)));
-  expect(said(await ask())).toEqual(denied('manual_approval'));
+  expect(answerOf(await ask())).toEqual(denied('manual_approval'));
   expect(await successes()).toBe(0);
 });
 
-it('one that is changed or enabled denies it too', async () => {
+it('a policy that is changed or enabled before the write denies the request', async () => {
   const policy = await attached({ type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] });
   const after: Policy = { ...policy, rules: policyOf(APPROVAL).rules };
   meanwhile = () => change(({ policies }) => policies.update(policy, after));
-  expect(said(await ask())).toEqual(denied('manual_approval'));
+  expect(answerOf(await ask())).toEqual(denied('manual_approval'));
   const disabled = { ...after, enabled: false };
   await change(({ policies }) => policies.update(after, disabled));
   meanwhile = () => change(({ policies }) => policies.update(disabled, after));
-  expect(said(await ask())).toEqual(denied('manual_approval'));
+  expect(answerOf(await ask())).toEqual(denied('manual_approval'));
   expect(await successes()).toBe(0);
 });
 
-it('one that is detached leaves no count behind', async () => {
+it('a policy that is detached before the write counts no use', async () => {
   const policy = await attached(ONCE);
   const target = { type: 'agent', id: stored.agentId } as const;
   meanwhile = () => change(({ policies }) => policies.detach(policy, target));
-  expect(said(await ask())).toBe('ticket');
+  expect(answerOf(await ask())).toBe('ticket');
   await change(({ policies }) => policies.attach(policy, target));
-  expect(said(await ask())).toBe('ticket');
-  expect(said(await ask())).toEqual(denied('max_usage'));
+  expect(answerOf(await ask())).toBe('ticket');
+  expect(answerOf(await ask())).toEqual(denied('max_usage'));
 });
 
-it('a change that denies nothing gives the ticket, written down once and counted once', async () => {
+it('a change that denies nothing still yields the ticket, recorded once and counted once', async () => {
   const rate: RuleSettings = { type: 'rate_limit', limit: 5, windowSeconds: 60 };
   const policy = await attached(rate, { ...ONCE, limit: 2 });
   meanwhile = () => change(({ policies }) => policies.update(policy, { ...policy, name: 'renamed' }));
-  expect(said(await ask())).toBe('ticket');
+  expect(answerOf(await ask())).toBe('ticket');
   expect(await successes()).toBe(1);
   expect(counted).toHaveLength(1);
-  expect(said(await ask())).toBe('ticket');
-  expect(said(await ask())).toMatchObject({ code: 'POLICY_DENIED', policy: 'renamed', rule: 'max_usage' });
+  expect(answerOf(await ask())).toBe('ticket');
+  expect(answerOf(await ask())).toMatchObject({
+    code: 'POLICY_DENIED',
+    policy: 'renamed',
+    rule: 'max_usage',
+  });
 });
 
-it('a lower cap holds at once', async () => {
+it('a lower max_usage limit applies to a request that is already decided', async () => {
   const policy = await attached({ ...ONCE, limit: 5 });
-  expect(said(await ask())).toBe('ticket');
+  expect(answerOf(await ask())).toBe('ticket');
   const [rule] = policy.rules;
   meanwhile = () =>
     change(({ policies }) =>
       policies.update(policy, { ...policy, rules: rule === undefined ? [] : [{ ...rule, ...ONCE }] }),
     );
-  expect(said(await ask())).toEqual(denied('max_usage'));
+  expect(answerOf(await ask())).toEqual(denied('max_usage'));
 });
 
-it('a rate that is attached counts the request that is on its way', async () => {
+it('a rate that is attached before the write counts the request', async () => {
   const policy = policyOf({ type: 'rate_limit', limit: 5, windowSeconds: 60 });
   meanwhile = () => change(attach(policy));
-  expect(said(await ask())).toBe('ticket');
+  expect(answerOf(await ask())).toBe('ticket');
   expect(counted).toEqual([
     {
       scope: 'rate_limit',
@@ -189,50 +193,50 @@ it('a rate that is attached counts the request that is on its way', async () => 
   ]);
 });
 
-it('a last use goes to one of two requests that were both let through', async () => {
+it('of two requests that the policies allow, one gets the last use', async () => {
   await attached(ONCE);
   const both = await Promise.all([ask(), ask()]);
   expect(both.map(({ outcome }) => outcome).toSorted()).toEqual(['denied', 'ticket']);
-  expect(both.map(said)).toContainEqual(denied('max_usage'));
+  expect(both.map(answerOf)).toContainEqual(denied('max_usage'));
 });
 
-describe('at MCP', () => {
-  it('a session that is revoked gives nothing more, and leaves no access in the log', async () => {
+describe('over MCP', () => {
+  it('a session that is revoked before the write gets INVALID_KEY, and no access is recorded', async () => {
     const { credential, sessionId } = await storeSession(database, clock, stored);
-    expect(said(await ask({ channel: 'mcp', credential }))).toBe('ticket');
+    expect(answerOf(await ask({ channel: 'mcp', credential }))).toBe('ticket');
     meanwhile = () => change(({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined));
-    expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(answerOf(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
     expect(await successes()).toBe(1);
     expect(await log()).toHaveLength(1);
   });
 
-  it('a revoked session counts no lifetime use', async () => {
+  it('a session that is revoked before the write counts no lifetime use', async () => {
     await attached(ONCE);
     const { credential, sessionId } = await storeSession(database, clock, stored);
     meanwhile = () => change(({ sessions }) => sessions.remove(stored.vaultId, sessionId, undefined));
-    expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
-    expect(said(await ask())).toBe('ticket');
+    expect(answerOf(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(answerOf(await ask())).toBe('ticket');
   });
 
-  it('an access token whose time comes gives nothing more', async () => {
+  it('an access token that expires before the write gets INVALID_KEY', async () => {
     const { credential } = await storeSession(database, clock, stored, 1_000);
     meanwhile = async () => clock.advance(1_000);
-    expect(said(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
+    expect(answerOf(await ask({ channel: 'mcp', credential }))).toEqual({ code: 'INVALID_KEY' });
     expect(await successes()).toBe(0);
   });
 
-  it('MCP that is switched off keeps out who is on the way, by key and by session, and not at REST', async () => {
+  it('MCP that is disabled before the write denies requests by key and by session, and none over REST', async () => {
     const { credential } = await storeSession(database, clock, stored);
     const { vaultId, agentId } = stored;
     const toggle = (mcpEnabled: boolean) => (stores: Stores) =>
       stores.agents.update(vaultId, agentId, { mcpEnabled });
-    for (const how of [{ channel: 'mcp', credential }, { channel: 'mcp' }] as const) {
+    for (const request of [{ channel: 'mcp', credential }, { channel: 'mcp' }] as const) {
       meanwhile = () => change(toggle(false));
-      expect(said(await ask(how))).toEqual({ code: 'MCP_DISABLED' });
+      expect(answerOf(await ask(request))).toEqual({ code: 'MCP_DISABLED' });
       await change(toggle(true));
     }
     meanwhile = () => change(toggle(false));
-    expect(said(await ask())).toBe('ticket');
+    expect(answerOf(await ask())).toBe('ticket');
     expect(await successes()).toBe(1);
   });
 });

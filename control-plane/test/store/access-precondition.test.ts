@@ -7,7 +7,7 @@ import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 
-// An access is written only while nothing has changed that its decision may depend on.
+// An access is written only while the account is as its decision read it.
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00.000Z'));
 let place: StorePlace;

@@ -11,7 +11,7 @@ import {
   storeSession,
 } from './stored-access.ts';
 
-// What a decision is given to look at, by a key and by a session.
+// The subject of a decision, by key and by session.
 
 const HOUR_MS = 3_600_000;
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
@@ -38,7 +38,7 @@ const find = async (credential: AgentCredential, serviceName = 'github', nowMs =
 const list = async (credential: AgentCredential, nowMs = clock.now()) =>
   database.accessStore.findWithGrants(credential, nowMs);
 
-it('by key: the agent, its vault, grant and webhook', async () => {
+it('find reads the agent, its vault, grant and webhook by key', async () => {
   const { vaultId, agentId, grantId, webhookId } = stored;
   expect(await find(stored.credential)).toMatchObject({
     agentId,
@@ -62,7 +62,7 @@ it('by key: the agent, its vault, grant and webhook', async () => {
   expect(await find(stored.credential, '')).toMatchObject({ agentId, grantId: null, refreshPolicy: null });
 });
 
-it('by session: the same, and when the access token expires', async () => {
+it('find reads the same by session, and the expiry of the access token', async () => {
   const { credential } = session;
   const credentialExpiresAt = formatTime(clock.now() + HOUR_MS);
   expect(await find(credential)).toEqual({ ...(await find(stored.credential)), credentialExpiresAt });
@@ -70,7 +70,7 @@ it('by session: the same, and when the access token expires', async () => {
   expect(await list(credential)).toEqual({ ...(await list(stored.credential)), credentialExpiresAt });
 });
 
-it('says that MCP is off, and from which folder a grant came', async () => {
+it('find reads whether MCP is off, and the folder of a grant', async () => {
   const { vaultId, agentId } = stored;
   const sourceGroupId: Id<'fld'> = newId('fld');
   await database.unitOfWork.run(vaultId, async ({ agents, grants }) => {
@@ -107,7 +107,7 @@ it('says that MCP is off, and from which folder a grant came', async () => {
   expect((await list(stored.credential, clock.now() + HOUR_MS))?.grants).toHaveLength(1);
 });
 
-it.each(['suspended', 'deleted'] as const)('finds an agent that is %s, which is told so', async (status) => {
+it.each(['suspended', 'deleted'] as const)('find reads an agent that is %s', async (status) => {
   const { vaultId, agentId } = stored;
   await database.unitOfWork.run(vaultId, ({ agents }) =>
     status === 'deleted' ? agents.markDeleted(vaultId, agentId) : agents.setStatus(vaultId, agentId, status),
@@ -116,14 +116,14 @@ it.each(['suspended', 'deleted'] as const)('finds an agent that is %s, which is 
   expect(await find(session.credential)).toMatchObject({ status });
 });
 
-it("a session's token opens nothing from its end on", async () => {
+it('an access token finds nobody from its expiry on', async () => {
   const { credential } = session;
   expect(await find(credential, 'github', clock.now() + HOUR_MS - 1)).toBeDefined();
   expect(await find(credential, 'github', clock.now() + HOUR_MS)).toBeUndefined();
   expect(await list(credential, clock.now() + HOUR_MS)).toBeUndefined();
 });
 
-it('nor at another audience, nor as a key, nor a key as a token', async () => {
+it('an access token finds nobody at another audience or as a key, and a key finds nobody as a token', async () => {
   const { hash } = session.credential;
   const strangers: AgentCredential[] = [
     { kind: 'session', hash, audience: `${AUDIENCE}/` },
@@ -139,7 +139,7 @@ it('nor at another audience, nor as a key, nor a key as a token', async () => {
   }
 });
 
-it('nor once the session has ended; the key is not touched by that', async () => {
+it('an access token finds nobody once its session has ended, and the key still does', async () => {
   const { vaultId } = stored;
   await database.unitOfWork.run(vaultId, ({ sessions }) =>
     sessions.remove(vaultId, session.sessionId, undefined),
@@ -149,7 +149,7 @@ it('nor once the session has ended; the key is not touched by that', async () =>
   expect(await find(stored.credential)).toBeDefined();
 });
 
-it('outlives a new key of its agent', async () => {
+it('an access token stays valid when the key of its agent is rotated', async () => {
   const { vaultId, agentId } = stored;
   const key = { keyHash: newId('agt'), keyPrefix: 'svagent_', keyWrapped: 'wrapped' };
   await database.unitOfWork.run(vaultId, ({ agents }) => agents.setKey(vaultId, agentId, key));
@@ -157,7 +157,7 @@ it('outlives a new key of its agent', async () => {
   expect(await find(session.credential)).toMatchObject({ agentId });
 });
 
-it('gives everybody their own, however many ask at once and by what', async () => {
+it('many reads at once each return the subject of their own credential', async () => {
   const others = await Promise.all(Array.from({ length: 4 }, () => storeAccess(database, clock)));
   const accounts = await Promise.all(
     [stored, ...others].map(async (account) => ({

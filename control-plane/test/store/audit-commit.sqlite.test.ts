@@ -25,7 +25,7 @@ afterAll(async () => {
   dir.remove();
 });
 
-/** Transactions that begin and end when the test says so. */
+/** Transactions that the test begins and ends. */
 function manualCommit() {
   const waiting: { begin(): unknown; fail(error: Error): void }[] = [];
   const groupCommit: GroupCommit = {
@@ -44,7 +44,7 @@ const entry = (serviceName: string): AuditEntry => ({
 const names = async () =>
   (await database.stores.audit.after(stored.vaultId, 0, 100)).map(({ serviceName }) => serviceName);
 
-it('puts into one transaction what comes before it begins, and into the next what comes after', async () => {
+it('write joins entries into one transaction until it begins, and later ones into the next', async () => {
   const { waiting, log } = manualCommit();
   const first = [log.write(entry('a')), log.write(entry('b'))];
   expect(waiting).toHaveLength(1);
@@ -57,7 +57,7 @@ it('puts into one transaction what comes before it begins, and into the next wha
   expect(await names()).toEqual(['a', 'b', 'c']);
 });
 
-it('does not leave entries of a transaction that never began to a later one', async () => {
+it('write does not carry entries of a failed transaction into the next one', async () => {
   const { waiting, log } = manualCommit();
   const lost = log.write(entry('lost'));
   waiting[0]!.fail(new Error('busy'));

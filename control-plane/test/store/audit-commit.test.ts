@@ -35,7 +35,7 @@ const commit = (...entries: AuditEntry[]): Promise<boolean[]> =>
 const eventsOf = (vaultId = stored.vaultId) => database.stores.audit.after(vaultId, 0, 1_000);
 const written = async (): Promise<number> => (await eventsOf()).length;
 
-it('writes an access with all members of its event', async () => {
+it('write stores an access with all members of its event', async () => {
   const event = { ...entry.event, count: 3, detail: { code: 'X', tags: ['"a"', '\\', 'é\u2028'], n: 1 } };
   expect(await commit({ ...entry, event })).toEqual([true]);
   expect(await eventsOf()).toEqual([
@@ -44,7 +44,7 @@ it('writes an access with all members of its event', async () => {
   expect(await database.stores.agents.get(stored.vaultId, stored.agentId)).toMatchObject({ lastUsedAt: NOW });
 });
 
-describe('lifetime uses', () => {
+describe('write, with lifetime uses', () => {
   const use = (ruleId: string, limit: number): LifetimeUse => ({
     ruleId,
     targetType: 'agent',
@@ -56,20 +56,20 @@ describe('lifetime uses', () => {
     onlyIf: { ...stored.onlyIf, uses },
   });
 
-  it('counts no further than the limit, however many ask at once', async () => {
+  it('counts up to the limit, for any number of writes at once', async () => {
     const twenty = Array.from({ length: 20 }, () => using(use('rul_a', 7)));
     expect((await commit(...twenty)).filter(Boolean)).toHaveLength(7);
     expect(await written()).toBe(7);
   });
 
-  it('counts all rules of an access, or none', async () => {
+  it('counts every rule of an access, or none', async () => {
     expect(await commit(using(use('rul_a', 1)))).toEqual([true]);
     expect(await commit(using(use('rul_b', 1), use('rul_a', 1)))).toEqual([false]);
     expect(await commit(using(use('rul_b', 1)))).toEqual([true]);
     expect(await commit(using(use('rul_b', 1)))).toEqual([false]);
   });
 
-  it('counts nothing for an access whose account has changed', async () => {
+  it('counts nothing where the account has changed', async () => {
     const former: AuditEntry = {
       ...entry,
       onlyIf: { ...stored.onlyIf, accountRevision: -1, uses: [use('rul_a', 1)] },
@@ -79,7 +79,7 @@ describe('lifetime uses', () => {
   });
 });
 
-it('makes one chain of what requests and changes write at the same time', async () => {
+it('concurrent writes of requests and changes form one chain', async () => {
   const other = await storeAccess(database, clock);
   const plain = (): AuditEntry => ({ ...entry, onlyIf: undefined });
   await Promise.all([

@@ -30,7 +30,7 @@ const WEBHOOK = 'whk_1';
 let place: StorePlace;
 let database: Database;
 let vaultId: Id<'vlt'>;
-/** What the webhook says of its log; a test may have it wait. */
+/** The webhook's log head; a test may delay it. */
 let head: () => LogHead | Promise<LogHead>;
 let destination: AuditDestination;
 
@@ -94,8 +94,8 @@ const reports = async (): Promise<AuditEvent[]> =>
   );
 const knownHead = () => database.stores.webhookLinks.logHead(vaultId, WEBHOOK);
 
-describe('two processes that ship the same', () => {
-  it('move the cursor once, and what the slower one saw earlier contradicts nothing', async () => {
+describe('two processes that ship the same log', () => {
+  it('move the cursor once, and report no contradiction for the older head that the slower one has', async () => {
     await write();
     const shipment = await waiting();
     const asked = Promise.withResolvers<void>();
@@ -114,7 +114,7 @@ describe('two processes that ship the same', () => {
     ]);
   });
 
-  it('never move it over what the other one has not sent', async () => {
+  it('never move the cursor beyond events that neither has sent', async () => {
     await write();
     const short = await waiting();
     await write();
@@ -127,8 +127,8 @@ describe('two processes that ship the same', () => {
   });
 });
 
-describe('a webhook whose log is another one at each call', () => {
-  it('is reported once for each shipment of other events, and not for the reports', async () => {
+describe('a webhook that reports another log at each call', () => {
+  it('is reported once for each shipment of other events, and not for a shipment of reports', async () => {
     let epoch = 0;
     head = () => ({ epoch: `epoch ${++epoch}`, seq: 1, hash: 'h' });
     for (let shipments = 0; shipments < 3; shipments++) {
@@ -139,11 +139,10 @@ describe('a webhook whose log is another one at each call', () => {
       }
     }
     expect((await waiting()).events).toEqual([]);
-    // The first head is what the next is compared with.
     expect(await reports()).toHaveLength(2);
   });
 
-  it('is not forgotten because it showed while a report was shipped', async () => {
+  it('is reported also where the contradiction appears while a report is shipped', async () => {
     await write();
     await deliver(await waiting());
     await write();
@@ -161,7 +160,7 @@ describe('a webhook whose log is another one at each call', () => {
   });
 });
 
-it('gives proxies anew to a webhook whose log is another one: a backup was restored there', async () => {
+it('a webhook with another log, restored from a backup, gets its proxies again', async () => {
   const { proxies } = database.stores;
   const id: Id<'prx'> = newId('prx');
   await proxies.add({ ...PROXY, id, vaultId, keyHash: id });
@@ -175,20 +174,23 @@ it('gives proxies anew to a webhook whose log is another one: a backup was resto
   expect(await deliveredAs()).toBeUndefined();
 });
 
-it.each(['half a \ud800 pair', 'a \0'])('takes no head that cannot be kept: %j', async (text) => {
-  await write();
-  const shipment = await waiting();
-  for (const broken of [
-    { epoch: text, seq: 1, hash: 'h' },
-    { epoch: 'first', seq: 1, hash: text },
-  ]) {
-    head = () => broken;
-    await expect(deliver(shipment)).rejects.toMatchObject({ failure: 'garbage' });
-  }
-  expect([await shippedSeq(), await knownHead()]).toEqual([0, undefined]);
-});
+it.each(['half a \ud800 pair', 'a \0'])(
+  'rejects a log head that the database cannot store: %j',
+  async (text) => {
+    await write();
+    const shipment = await waiting();
+    for (const broken of [
+      { epoch: text, seq: 1, hash: 'h' },
+      { epoch: 'first', seq: 1, hash: text },
+    ]) {
+      head = () => broken;
+      await expect(deliver(shipment)).rejects.toMatchObject({ failure: 'garbage' });
+    }
+    expect([await shippedSeq(), await knownHead()]).toEqual([0, undefined]);
+  },
+);
 
-it('notes nothing at a webhook that was bound meanwhile in its place', async () => {
+it('records nothing where another webhook was bound meanwhile', async () => {
   await write();
   const shipment = await waiting();
   head = async () => {

@@ -68,8 +68,8 @@ const verdict = () => verifyLog(database.stores.audit, vaultId);
 const from = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-describe('retention', () => {
-  it('removes what is older than it may be, at the very millisecond, and the chain holds on', async () => {
+describe('audit retention', () => {
+  it('removes events of its age to the millisecond, and the chain verifies', async () => {
     await write(3, 'old');
     clock.advance(1);
     await write(2, 'young');
@@ -85,7 +85,7 @@ describe('retention', () => {
     expect(await verdict()).toMatchObject({ intact: true, events: 3 });
   });
 
-  it('keeps the newest event, which the next follows, however old', async () => {
+  it('keeps the newest event, whatever its age', async () => {
     await write(10);
     clock.advance(2 * DAYS * DAY);
     await retention().run();
@@ -96,7 +96,7 @@ describe('retention', () => {
     expect(await verdict()).toMatchObject({ intact: true });
   });
 
-  it('takes a long log in steps', async () => {
+  it('removes a long log in steps', async () => {
     await write(1_201);
     clock.advance(DAYS * DAY + 1);
     await write(1);
@@ -111,7 +111,7 @@ describe('retention', () => {
     expect(await verdict()).toMatchObject({ intact: true });
   });
 
-  it('keeps what a bound webhook has not acknowledged', async () => {
+  it('keeps events that a bound webhook has not acknowledged', async () => {
     await write(10);
     await bind(4);
     clock.advance(DAYS * DAY + 1);
@@ -124,7 +124,7 @@ describe('retention', () => {
     expect(await verdict()).toMatchObject({ intact: true });
   });
 
-  it('leaves nothing to ship that is gone, where a webhook is bound later', async () => {
+  it('moves the shipping cursor beyond removed events, for a webhook that is bound later', async () => {
     await write(5);
     clock.advance(DAYS * DAY + 1);
     await write(2);
@@ -136,7 +136,7 @@ describe('retention', () => {
     expect(events.map(({ seq }) => seq)).toEqual([6, 7]);
   });
 
-  it('looks at every account, a page of them at a time', async () => {
+  it('covers every account, a page at a time', async () => {
     const vaults = Array.from({ length: 120 }, () => newId('vlt'));
     for (const each of vaults) await write(2, 's', each);
     clock.advance(DAYS * DAY + 1);
@@ -145,8 +145,8 @@ describe('retention', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  it('a stop between two steps: what is left goes with the next run', async () => {
+describe('audit retention under faults', () => {
+  it('continues in the next run after a stop between two steps', async () => {
     await write(600);
     clock.advance(DAYS * DAY + 1);
     await write(1);
@@ -167,7 +167,7 @@ describe('what goes wrong', () => {
     expect(await kept()).toEqual([601]);
   });
 
-  it('a stop within a step: nothing of it has happened', async () => {
+  it('undoes a step that a stop interrupts', async () => {
     await write(10);
     clock.advance(DAYS * DAY + 1);
     await write(1);
@@ -184,7 +184,7 @@ describe('what goes wrong', () => {
     expect(await verdict()).toMatchObject({ intact: true, events: 11 });
   });
 
-  it('two processes at once: each event goes once, and the chain holds', async () => {
+  it('removes each event once from two processes, and the chain verifies', async () => {
     await write(900);
     clock.advance(DAYS * DAY + 1);
     await write(3);
@@ -193,7 +193,7 @@ describe('what goes wrong', () => {
     expect(await verdict()).toMatchObject({ intact: true, events: 3 });
   });
 
-  it('writing at the same time: the chain holds', async () => {
+  it('runs beside writes, and the chain verifies', async () => {
     await write(900);
     clock.advance(DAYS * DAY + 1);
     await Promise.all([retention().run(), ...Array.from({ length: 20 }, () => write(1))]);
@@ -202,7 +202,7 @@ describe('what goes wrong', () => {
     expect(await kept()).toEqual(from(901, 920));
   });
 
-  it('a clock that is set back: less is removed, and events of the wrong time wait for those before them', async () => {
+  it('removes less after the clock was set back, and events of the wrong time wait for those before them', async () => {
     await write(2, 'right');
     clock.jump(-10 * DAYS * DAY);
     await write(2, 'too early');
@@ -219,7 +219,7 @@ describe('what goes wrong', () => {
     expect(await verdict()).toMatchObject({ intact: true });
   });
 
-  it('a log that was tampered with is kept as it is, so that the break still shows', async () => {
+  it('keeps a log that was tampered with, so that the break still shows', async () => {
     await write(10);
     clock.advance(DAYS * DAY + 1);
     await write(1);
@@ -235,7 +235,7 @@ describe('what goes wrong', () => {
   });
 });
 
-it('a list whose next page is gone ends there', async () => {
+it('a list whose next page was removed ends there', async () => {
   await write(30);
   clock.advance(DAYS * DAY + 1);
   await write(5);

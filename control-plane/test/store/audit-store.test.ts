@@ -31,28 +31,28 @@ afterAll(async () => {
   await place.remove();
 });
 
-const look = async (filter: AuditFilter, limit: number, before?: number) => {
+const scan = async (filter: AuditFilter, limit: number, before?: number) => {
   const { audit } = database.stores;
   const { events, reached } = await audit.scan(vaultId, filter, { limit, before });
   return { seqs: events.map(({ seq }) => seq), reached };
 };
 
-it('looks at a bounded number of rows for what no index leads to', async () => {
-  expect(await look({ serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 2_501 });
-  expect(await look({ serviceName: 'rare' }, 10, 2_501)).toEqual({ seqs: [], reached: 501 });
-  expect(await look({ serviceName: 'rare' }, 10, 501)).toEqual({ seqs: [4], reached: undefined });
-  expect(await look({ serviceName: 'rare' }, 10, 1)).toEqual({ seqs: [], reached: undefined });
+it('scan reads a bounded number of rows for a filter without an index', async () => {
+  expect(await scan({ serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 2_501 });
+  expect(await scan({ serviceName: 'rare' }, 10, 2_501)).toEqual({ seqs: [], reached: 501 });
+  expect(await scan({ serviceName: 'rare' }, 10, 501)).toEqual({ seqs: [4], reached: undefined });
+  expect(await scan({ serviceName: 'rare' }, 10, 1)).toEqual({ seqs: [], reached: undefined });
 });
 
-it("looks at an agent's own rows only", async () => {
-  expect(await look({ agentId, serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 502 });
-  expect(await look({ agentId, serviceName: 'rare' }, 10, 502)).toEqual({ seqs: [4], reached: undefined });
+it("scan reads an agent's own rows only", async () => {
+  expect(await scan({ agentId, serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 502 });
+  expect(await scan({ agentId, serviceName: 'rare' }, 10, 502)).toEqual({ seqs: [4], reached: undefined });
 });
 
-it('stops at the limit', async () => {
-  expect(await look({}, 2)).toEqual({ seqs: [4_500, 4_499], reached: 4_499 });
-  expect(await look({ serviceName: 'common' }, 2, 5)).toEqual({ seqs: [3, 2], reached: 2 });
-  expect(await look({}, 10, 3)).toEqual({ seqs: [2, 1], reached: undefined });
+it('scan stops at the limit', async () => {
+  expect(await scan({}, 2)).toEqual({ seqs: [4_500, 4_499], reached: 4_499 });
+  expect(await scan({ serviceName: 'common' }, 2, 5)).toEqual({ seqs: [3, 2], reached: 2 });
+  expect(await scan({}, 10, 3)).toEqual({ seqs: [2, 1], reached: undefined });
 });
 
 it('countActivity counts the newest rows and names their range', async () => {

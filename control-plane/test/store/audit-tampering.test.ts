@@ -22,7 +22,7 @@ afterAll(async () => {
   await place.remove();
 });
 
-/** A log of ten events, half of them by the path of credential requests. */
+/** A log of ten events, half of them written on the path of credential requests. */
 async function makeLog(): Promise<void> {
   vaultId = newId('vlt');
   const [agentId, userId] = [newId('agt'), newId('usr')];
@@ -52,7 +52,7 @@ beforeEach(makeLog);
 
 const verdict = () => verifyLog(database.stores.audit, vaultId);
 const events = () => sql.table('audit_events');
-/** Runs statements as somebody would who has the database, one after the other. */
+/** Runs statements with the database's own rights, one after the other. */
 async function tamper(...statements: readonly ReturnType<typeof sql>[]): Promise<void> {
   for (const statement of statements) await statement.execute(database.kysely);
 }
@@ -65,46 +65,46 @@ const copy = (from: number, to: number) =>
   sql`insert into ${events()} (seq, ${OTHERS})
     select cast(${to} as bigint), ${OTHERS} from ${events()} where vault_id = ${vaultId} and seq = ${from}`;
 
-it('holds as it was written', async () => {
+it('verifyLog accepts the log as it was written', async () => {
   expect(await verdict()).toMatchObject({ intact: true, events: 10, head: { seq: 10 } });
 });
 
 const changes: readonly (readonly [string, () => ReturnType<typeof sql>])[] = [
-  ['the outcome', () => sql`outcome = 'success'`],
-  ['the type', () => sql`event_type = 'LOGIN'`],
-  ['the time', () => sql`occurred_at = '2026-01-01T00:00:00.000Z'`],
-  ['the id', () => sql`id = 'evt_other'`],
-  ['the agent', () => sql`agent_id = 'agt_other'`],
-  ['the agent, taken out', () => sql`agent_id = null`],
-  ['the user, put in', () => sql`user_id = 'usr_other'`],
-  ['the proxy, put in', () => sql`proxy_id = 'prx_other'`],
-  ['the service', () => sql`service_name = 'gitlab'`],
-  ['the count, put in', () => sql`event_count = 3`],
-  ['a detail', () => sql`detail = '{"code":"NO_GRANT","n":7,"tags":["é","\\""]}'`],
-  ['the detail, taken out', () => sql`detail = null`],
-  ['the detail, by what is no JSON', () => sql`detail = '{"code":'`],
-  ['the detail, by a fraction', () => sql`detail = '{"n":1.5}'`],
-  ['the detail, by JSON that is none', () => sql`detail = 'null'`],
-  ['the detail, by a list', () => sql`detail = '[["code"]]'`],
-  ['the detail, by a deep one', () => sql`detail = '{"a":{"b":[{}]}}'`],
-  ['the hash', () => sql`hash = ${'0'.repeat(64)}`],
+  ['outcome', () => sql`outcome = 'success'`],
+  ['type', () => sql`event_type = 'LOGIN'`],
+  ['time', () => sql`occurred_at = '2026-01-01T00:00:00.000Z'`],
+  ['id', () => sql`id = 'evt_other'`],
+  ['agent', () => sql`agent_id = 'agt_other'`],
+  ['agent, removed', () => sql`agent_id = null`],
+  ['user, added', () => sql`user_id = 'usr_other'`],
+  ['proxy, added', () => sql`proxy_id = 'prx_other'`],
+  ['service name', () => sql`service_name = 'gitlab'`],
+  ['count, added', () => sql`event_count = 3`],
+  ['detail', () => sql`detail = '{"code":"NO_GRANT","n":7,"tags":["é","\\""]}'`],
+  ['detail, removed', () => sql`detail = null`],
+  ['detail, malformed JSON', () => sql`detail = '{"code":'`],
+  ['detail, a fraction', () => sql`detail = '{"n":1.5}'`],
+  ['detail, null', () => sql`detail = 'null'`],
+  ['detail, a list', () => sql`detail = '[["code"]]'`],
+  ['detail, nested', () => sql`detail = '{"a":{"b":[{}]}}'`],
+  ['hash', () => sql`hash = ${'0'.repeat(64)}`],
 ];
-it.each(changes)('finds a row in which this was changed: %s', async (_what, assignment) => {
+it.each(changes)('verifyLog finds a changed row: %s', async (_what, assignment) => {
   await tamper(setOn(assignment(), 6));
   expect(await verdict()).toEqual({ intact: false, seq: 6, problem: 'changed' });
 });
 
-it.each([1, 2, 5, 9])('finds that row %i is missing', async (seq) => {
+it.each([1, 2, 5, 9])('verifyLog finds that row %i is missing', async (seq) => {
   await tamper(remove(seq));
   expect(await verdict()).toEqual({ intact: false, seq, problem: 'missing' });
 });
 
-it('finds that the last rows are missing', async () => {
+it('verifyLog finds that the last rows are missing', async () => {
   await tamper(remove(9), remove(10));
   expect(await verdict()).toEqual({ intact: false, seq: 9, problem: 'cut' });
 });
 
-it('finds that all rows are missing', async () => {
+it('verifyLog finds that all rows are missing', async () => {
   await tamper(sql`delete from ${events()} where vault_id = ${vaultId}`);
   expect(await verdict()).toEqual({ intact: false, seq: 1, problem: 'cut' });
 });
@@ -118,12 +118,12 @@ it.each([
   expect(await verdict()).toEqual({ intact: false, seq: one, problem: 'changed' });
 });
 
-it('finds that rows moved up into the place of one that was taken out', async () => {
+it('verifyLog finds that rows were renumbered over a removed one', async () => {
   await tamper(remove(4), ...[5, 6, 7, 8, 9, 10].map((seq) => move(seq, seq - 1)));
   expect(await verdict()).toEqual({ intact: false, seq: 4, problem: 'changed' });
 });
 
-it('finds a row of another account in the place of one’s own', async () => {
+it('verifyLog finds a row of another account', async () => {
   const other = newId('vlt');
   await database.unitOfWork.run(other, ({ audit }) =>
     audit.append({ vaultId: other, eventType: 'LOGIN', outcome: 'success' }),
@@ -142,7 +142,7 @@ it.each([
   expect(await verdict()).toEqual({ intact: false, seq, problem: 'added' });
 });
 
-it('finds a removed row that was put in again where retention had ended', async () => {
+it('verifyLog finds a row that retention removed and that was inserted again', async () => {
   const [first] = await database.stores.audit.after(vaultId, 2, 1);
   const to = { seq: 3, hash: first?.hash ?? '' };
   await tamper(copy(2, 1_000));
@@ -151,13 +151,13 @@ it('finds a removed row that was put in again where retention had ended', async 
   expect(await verdict()).toEqual({ intact: false, seq: 2, problem: 'added' });
 });
 
-it('finds that the chain itself was taken away', async () => {
+it('verifyLog finds that the chain itself was deleted', async () => {
   await tamper(sql`delete from audit_chains where vault_id = ${vaultId}`);
   expect(await verdict()).toEqual({ intact: false, seq: 1, problem: 'added' });
   expect(await database.stores.audit.vaultsToVerify()).toContain(vaultId);
 });
 
-it('finds whatever is done to any of its rows', async () => {
+it('verifyLog finds any change of any row', async () => {
   const seq = fc.integer({ min: 1, max: 10 });
   const two = fc.uniqueArray(seq, { minLength: 2, maxLength: 2 });
   const tampering = fc.oneof(

@@ -14,7 +14,7 @@ let place: StorePlace;
 let database: Database;
 let expiredGrants: ExpiredGrants;
 let stored: StoredAccess;
-/** As it was read when the grant had lapsed. */
+/** The subject with its expired grant. */
 let subject: AgentSubject;
 
 beforeAll(async () => {
@@ -43,14 +43,14 @@ const written = async (): Promise<readonly string[]> =>
   (await database.stores.audit.after(stored.vaultId, 0, 100)).map(({ eventType }) => eventType);
 const grant = () => database.stores.grants.get(stored.vaultId, stored.agentId, 'github');
 
-it('deletes a grant that has lapsed once, with both events, however many requests meet it', async () => {
+it('remove deletes an expired grant once, with both events, for any number of requests', async () => {
   const outcomes = await Promise.all(Array.from({ length: 5 }, remove));
   expect(outcomes.filter(Boolean)).toHaveLength(1);
   expect(await grant()).toBeUndefined();
   expect(await written()).toEqual(['GRANT_EXPIRED', 'AGENT_CREDENTIAL_ACCESS']);
 });
 
-it('leaves a grant that was made anew', async () => {
+it('remove keeps a new grant for the same service', async () => {
   const anew = await grant();
   if (anew === undefined) throw new Error('there is a grant');
   await change(async ({ grants }) => {
@@ -62,7 +62,7 @@ it('leaves a grant that was made anew', async () => {
   expect(await written()).toEqual([]);
 });
 
-it('changes nothing in a vault that was locked meanwhile, and writes the denial', async () => {
+it('remove keeps the grant of a vault that was locked meanwhile, and writes the denial', async () => {
   await change(({ vaults }) => vaults.setLockedAt(stored.vaultId, NOW));
   expect(await remove()).toBe(true);
   expect(await grant()).toBeDefined();

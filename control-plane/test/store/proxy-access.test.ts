@@ -7,7 +7,7 @@ import { type StorePlace, makeStorePlace } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 import { type StoredProxy, storeProxy } from './stored-proxy.ts';
 
-// What a decision about a proxy reads, and what a use of it rests on when it is written down.
+// The subject of a decision about a proxy, and the precondition of a use.
 
 const NOW = '2026-11-20T12:00:00.000Z';
 let clock: ManualClock;
@@ -36,8 +36,8 @@ const find = async (keyHash = proxy.keyHash) => database.proxyAccessStore.find(k
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
   database.unitOfWork.run(account.vaultId, work);
 
-describe('the subject', () => {
-  it('is all that there is to know, in one row', async () => {
+describe('the subject of a proxy', () => {
+  it('has every member, read in one row', async () => {
     const { vaultId, webhookId } = account;
     expect(await find()).toMatchObject({
       proxyId: proxy.proxyId,
@@ -64,14 +64,14 @@ describe('the subject', () => {
     });
   });
 
-  it('is nobody’s where the key is unknown, or its proxy revoked', async () => {
+  it('is undefined where the key is unknown or its proxy revoked', async () => {
     expect(await find('unknown')).toBeUndefined();
     const revoked = await ofAccount({ status: 'revoked' });
     expect(await find(revoked.keyHash)).toBeUndefined();
     expect(await find()).toMatchObject({ proxies: 1 });
   });
 
-  it('knows the state of its agent, and the lock', async () => {
+  it('has the status of its agent, and the vault lock', async () => {
     const { agentId, vaultId } = account;
     const acting = await ofAccount({ agentId });
     expect(await find(acting.keyHash)).toMatchObject({ agentId, agentStatus: 'active' });
@@ -80,20 +80,20 @@ describe('the subject', () => {
     expect(await find(acting.keyHash)).toMatchObject({ agentStatus: 'suspended', vaultLockedAt: NOW });
   });
 
-  it('has no webhook that never answered, and none where none is bound', async () => {
+  it('has no webhook where none is bound, or where it has not answered yet', async () => {
     const { vaultId } = account;
     await change(({ webhookLinks }) => webhookLinks.delete(vaultId));
     expect(await find()).toMatchObject({ webhookId: null, webhookUrl: null, keyId: null, keyWrapped: null });
   });
 
-  it('of many keys at once is each one’s own', async () => {
+  it('is that of its own key when many are read at once', async () => {
     const made = await Promise.all(Array.from({ length: 30 }, () => ofAccount()));
     const found = await Promise.all(made.map(({ keyHash }) => find(keyHash)));
     expect(found.map((subject) => subject?.proxyId)).toEqual(made.map(({ proxyId }) => proxyId));
   });
 });
 
-describe('a use', () => {
+describe('the record of a use', () => {
   const write = (onlyIf: AccessPrecondition = account.onlyIf): Promise<boolean> =>
     database.auditCommit.write({
       event: {
@@ -108,16 +108,16 @@ describe('a use', () => {
   const written = async (): Promise<number> =>
     (await database.stores.audit.after(account.vaultId, 0, 100)).length;
 
-  it('is written, and its time is the proxy’s last use', async () => {
+  it('sets the proxy’s lastUsedAt', async () => {
     expect(await write()).toBe(true);
     expect([await written(), (await find())?.lastUsedAt]).toEqual([1, NOW]);
   });
 
-  it('is left out where its account has changed', async () => {
+  it('is not written where the account has changed', async () => {
     expect([await write({ ...account.onlyIf, accountRevision: 1 }), await written()]).toEqual([false, 0]);
   });
 
-  it('counts its uses with it: all, or none', async () => {
+  it('counts all of its lifetime uses, or none', async () => {
     const use = { ruleId: 'rul_1', targetType: 'proxy', targetId: proxy.proxyId, limit: 2 } as const;
     const uses = [use, { ...use, ruleId: 'rul_2', limit: 1 }];
     expect(await write({ ...account.onlyIf, uses })).toBe(true);
@@ -127,7 +127,7 @@ describe('a use', () => {
     expect(await written()).toBe(2);
   });
 
-  it('and an agent’s access that are written together each keep their own precondition', async () => {
+  it('keeps its own precondition when it is written together with an agent’s access', async () => {
     const asked = await Promise.all([
       write(),
       database.auditCommit.write({
