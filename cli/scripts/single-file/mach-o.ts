@@ -95,12 +95,12 @@ export function announceSignature(file: Buffer, bytes: (offset: number) => numbe
   signed.writeUInt32LE(offset, end + 8);
   signed.writeUInt32LE(room, end + 12);
   const linkEditBytes = signed.length - linkEdit.fileOffset;
-  signed.writeBigUInt64LE(BigInt(roundUp(linkEditBytes, MAX_PAGE)), linkEdit.at + 32);
+  signed.writeBigUInt64LE(BigInt(roundUp(linkEditBytes, MAX_PAGE_BYTES)), linkEdit.at + 32);
   signed.writeBigUInt64LE(BigInt(linkEditBytes), linkEdit.at + 48);
   return signed;
 }
 
 const SIGNATURE_ALIGNMENT = 16;
 /** Of Apple’s processors; a multiple of Intel’s. */
-const MAX_PAGE = 16_384;
+const MAX_PAGE_BYTES = 16_384;
 const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;

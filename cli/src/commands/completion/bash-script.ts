@@ -1,5 +1,13 @@
-import type { Candidate, CommandTree } from './command-tree.ts';
-import { type Case, flagged, operands, parents, steps, valuedFlags } from './tables.ts';
+import {
+  type Candidate,
+  type Case,
+  type CommandTree,
+  flagged,
+  operands,
+  parents,
+  steps,
+  valuedFlags,
+} from './command-tree.ts';
 
 /**
  * For bash, 3.2 of macOS too, and without bash-completion. No word of the line is ever evaluated, and no list goes through

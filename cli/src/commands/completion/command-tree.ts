@@ -1,11 +1,11 @@
 import type { Command, Option } from 'commander';
-import { EXPLAINED_CODES } from '../explain/explained-codes.ts';
 import { unique } from '../../one-by-one.ts';
+import { EXPLAINED_CODES } from '../explain/explained-codes.ts';
 
 /**
  * What a value can be. A list: one of it. `contexts`: a login that is kept. `commands`: a program of this machine.
  */
-export type Values = readonly string[] | 'contexts' | 'files' | 'folders' | 'commands' | 'anything';
+type Values = readonly string[] | 'contexts' | 'files' | 'folders' | 'commands' | 'anything';
 
 /** What a word can be, and what it is for. */
 export interface Candidate {
@@ -14,13 +14,13 @@ export interface Candidate {
 }
 
 /** A flag in one of its spellings. */
-export interface Flag extends Candidate {
+interface Flag extends Candidate {
   /** Undefined where it takes none. */
   readonly values: Values | undefined;
 }
 
 /** A command, as completion knows it. */
-export interface CommandNode {
+interface CommandNode {
   /** Its words, without aliases: '' is the program itself, 'agents list' a command of a command. */
   readonly path: string;
   /** Those below it, by name and by alias; each word leads to the path of one. */
@@ -101,3 +101,48 @@ function spellings({ flags, description, argChoices, required }: Option): readon
   const values = required ? (argChoices ?? valued) : undefined;
   return words.map((word) => ({ word, about: description, values }));
 }
+
+/** A line of a shell's `case`: the patterns, each a text after which anything may be where `open`, and what they stand for. */
+export interface Case {
+  /** `AT/WORD`: where a word stands and the word; the star is any command. */
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A list of values as the scripts know it; the words of one have no spaces. */
+const kindOf = (values: Values): string =>
+  typeof values === 'string' ? values : `one of ${values.join(' ')}`;
+
+/** `AT/WORD` → the command that it leads to. */
+export const steps = ({ nodes }: CommandTree): readonly Case[] =>
+  nodes.flatMap(({ path, commands }) =>
+    commands.map(({ word, to }) => ({ key: `${path}/${word}`, value: to })),
+  );
+
+/** `AT/FLAG` → what the flag takes; those of every command have a star for AT. Flags that take nothing are left out. */
+export const valuedFlags = ({ nodes, globalFlags }: CommandTree): readonly Case[] => [
+  ...taking('*', globalFlags),
+  ...nodes.flatMap(({ path, flags }) => taking(path, flags)),
+];
+
+const taking = (at: string, flags: readonly Flag[]): readonly Case[] =>
+  flags.flatMap(({ word, values }) =>
+    values === undefined ? [] : [{ key: `${at}/${word}`, value: kindOf(values) }],
+  );
+
+/** `AT/INDEX` → what the operand is; a star for the index of all that follow. Those that can be anything are left out. */
+export const operands = ({ nodes }: CommandTree): readonly Case[] =>
+  nodes
+    .flatMap(({ path, operands: known, furtherOperands }) => [
+      ...known.map((values, index) => ({ key: `${path}/${index}`, value: kindOf(values) })),
+      { key: `${path}/*`, value: kindOf(furtherOperands) },
+    ])
+    .filter(({ value }) => value !== 'anything');
+
+/** Those that have something below them. */
+export const parents = ({ nodes }: CommandTree): readonly CommandNode[] =>
+  nodes.filter(({ commands }) => commands.length > 0);
+
+/** Those that have flags of their own. */
+export const flagged = ({ nodes }: CommandTree): readonly CommandNode[] =>
+  nodes.filter(({ flags }) => flags.length > 0);

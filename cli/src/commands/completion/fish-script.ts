@@ -1,5 +1,13 @@
-import { type Case, flagged, operands, parents, steps, valuedFlags } from './tables.ts';
-import type { Candidate, CommandTree } from './command-tree.ts';
+import {
+  type Candidate,
+  type Case,
+  type CommandTree,
+  flagged,
+  operands,
+  parents,
+  steps,
+  valuedFlags,
+} from './command-tree.ts';
 
 /** For fish 3 and 4. */
 export const script = (tree: CommandTree): string => `# Completion of svault for fish.

@@ -1,5 +1,13 @@
-import type { Candidate, CommandTree } from './command-tree.ts';
-import { type Case, flagged, operands, parents, steps, valuedFlags } from './tables.ts';
+import {
+  type Candidate,
+  type Case,
+  type CommandTree,
+  flagged,
+  operands,
+  parents,
+  steps,
+  valuedFlags,
+} from './command-tree.ts';
 
 /** For zsh 5, as a file in a folder of `fpath` or read by `source` behind `compinit`. */
 export const script = (tree: CommandTree): string => `#compdef svault
