@@ -7,7 +7,7 @@ import { plainLine } from './output/plain-line.ts';
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly exit: ExitName;
-  /** Code of the service or the webhook, which `svault explain` explains. */
+  /** Code of the control plane or the webhook, which `svault explain` explains. */
   readonly code: string | undefined;
   /** After how many seconds whoever refused wants to be asked again, where it said so. */
   readonly retryAfterSeconds: number | undefined;
@@ -52,7 +52,10 @@ export const EXIT_CODES = {
   usage: { code: 2, meaning: 'a wrong command line: unknown command or flag, missing or ambiguous argument' },
   denied: { code: 3, meaning: 'not signed in, or not allowed' },
   notFound: { code: 4, meaning: 'there is no such thing, or no grant for it' },
-  unavailable: { code: 5, meaning: 'the vault is locked, or the service or the webhook does not answer' },
+  unavailable: {
+    code: 5,
+    meaning: 'the vault is locked, or the control plane or the webhook does not answer',
+  },
   empty: { code: 6, meaning: 'the token has no value (get --check)' },
   rateLimited: { code: 7, meaning: 'too many requests (HTTP 429), after the retries' },
   interrupted: { code: 130, meaning: 'ended by Ctrl-C' },

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type CommandLine, commandLine } from './command-line.ts';
 import { type Answer, type FakeServer, fakeServer } from './fake-servers.ts';
 
-// What the client makes of a service that answers oddly; agents.test.ts has one that does as it should.
+// What the client makes of a control plane that answers oddly; agents.test.ts has one that does as it should.
 
 let service: FakeServer;
 let admin: CommandLine;
@@ -36,7 +36,7 @@ async function serviceWith(answers: Readonly<Record<string, Answer>>): Promise<v
 }
 const asked = (): string[] => service.received.map(({ method, path }) => `${method} ${path}`);
 
-test('no name is looked for where the service cannot say whether there is such an id', async () => {
+test('no name is looked for where the control plane cannot say whether there is such an id', async () => {
   await serviceWith({});
   expect(await admin.svault(['agents', 'rm', 'agt_1', '--yes'])).toMatchObject({ code: 1, out: '' });
   expect(asked()).toEqual(['GET /api/agents/agt_1']);

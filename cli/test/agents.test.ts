@@ -180,7 +180,7 @@ describe('an agent is meant', () => {
     expect(err).toMatch(/^> GET \S+\/api\/agents\/agt_2\/grants\?/m);
   });
 
-  test('not where the list of a service goes round', async () => {
+  test('not where the list of a control plane goes round', async () => {
     await using service = await listing({
       '': { items: [OTHER], nextCursor: 'a' },
       a: { items: [LAST], nextCursor: 'a' },

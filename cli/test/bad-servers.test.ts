@@ -126,7 +126,7 @@ describe('a server that is no svault: exit 1', () => {
   });
 });
 
-test('a service that says nothing is not waited for without an end: exit 5', async () => {
+test('a control plane that says nothing is not waited for without an end: exit 5', async () => {
   const timeout = vi
     .spyOn(AbortSignal, 'timeout')
     .mockImplementation(() => AbortSignal.abort(new DOMException('late', 'TimeoutError')));

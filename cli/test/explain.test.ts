@@ -47,7 +47,7 @@ test('each says what it means and what to do, in whole sentences', async () => {
 test('every side that says a code is explained', async () => {
   const { out } = await person.svault(['explain', 'not-found']);
   expect(out).toMatch(
-    /^NOT_FOUND \(the service; HTTP 404\)\n.+\n.+\n\nNOT_FOUND \(the webhook; HTTP 404\)\n.+\n.+\n$/,
+    /^NOT_FOUND \(the control plane; HTTP 404\)\n.+\n.+\n\nNOT_FOUND \(the webhook; HTTP 404\)\n.+\n.+\n$/,
   );
 });
 

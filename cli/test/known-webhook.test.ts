@@ -7,7 +7,7 @@ import { run } from '../src/run.ts';
 import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
 import { type FakeServer, fakeServer } from './fake-servers.ts';
 
-// The service says where a secret goes. One that was broken into could name a place of its own.
+// The control plane says where a secret goes. One that was broken into could name a place of its own.
 
 const TICKET = 'the.store.ticket';
 const TOKEN_METADATA = {
@@ -24,7 +24,7 @@ let vault: FakeServer;
 let evil: FakeServer;
 let service: FakeServer;
 let person: CommandLine;
-/** What the service says the webhook's address is. */
+/** What the control plane says the webhook's address is. */
 let named: string;
 
 const webhook = (): Promise<FakeServer> =>
@@ -237,7 +237,7 @@ describe('with SVAULT_KEY', () => {
     expect(vault.received).toHaveLength(3);
   });
 
-  test('another key of the same service may be of another account: each keeps its own address', async () => {
+  test('another key of the same control plane may be of another account: each keeps its own address', async () => {
     const other = { ...env, SVAULT_KEY: newKey('svadmin') };
     expect(await store({ ...env, SVAULT_WEBHOOK_URL: vault.url })).toMatchObject({ code: 0 });
     named = `${evil.url}/v1/store`;
@@ -249,7 +249,7 @@ describe('with SVAULT_KEY', () => {
     expect(await store(env)).toMatchObject({ code: 0 });
   });
 
-  test('the address of a login that is kept for the same service counts', async () => {
+  test('the address of a login that is kept for the same control plane counts', async () => {
     await signIn();
     await store();
     expect(await store(env)).toMatchObject({ code: 0 });

@@ -163,7 +163,7 @@ describe('login by browser', () => {
     await expect(fetch(location)).rejects.toThrow();
   });
 
-  test('a code that is not the service’s: exit 3', async () => {
+  test('a code that is not the control plane’s: exit 3', async () => {
     const login = sitting(stage.stranger(), ['login']);
     const { location } = await ada.decide(await login.shown(OPENING), 'allow');
     const forged = new URL(location);
@@ -184,7 +184,7 @@ describe('login by browser', () => {
     'https://a.example/$(id)',
     'https://a.example/;id',
     `https://a.example/${'a'.repeat(2_000)}`,
-  ])('a service that wants %s opened: exit 1, and nothing is', async (authorizeUrl) => {
+  ])('a control plane that wants %s opened: exit 1, and nothing is', async (authorizeUrl) => {
     const server = createServer((_req, res) => {
       res.setHeader('content-type', 'application/json');
       res.end(
@@ -266,7 +266,7 @@ describe('a session', () => {
       );
       expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
       expect(only(person)['refreshToken']).not.toBe(refreshToken);
-      // Later than the service would forgive that one token comes twice.
+      // Later than the control plane would forgive that one token comes twice.
       stage.pair.clock.advance(11_000);
     }
     expect(await person.svault(['whoami'])).toMatchObject({ code: 0 });
@@ -299,12 +299,12 @@ describe('a session', () => {
     expect(await person.svault(['whoami'])).toMatchObject({ code: 0, err: '' });
   });
 
-  test('whose access token the service does not know is renewed as well', async () => {
+  test('whose access token the control plane does not know is renewed as well', async () => {
     change(person, { accessToken: `svcli_${'A'.repeat(43)}` });
     expect(await person.svault(['whoami'])).toMatchObject({ code: 0, err: '' });
   });
 
-  test('that the service has ended: exit 3 and how to sign in again; which keeps the name', async () => {
+  test('that the control plane has ended: exit 3 and how to sign in again; which keeps the name', async () => {
     const { items } = await stage.pair.admin.call<{ items: { id: string; kind: string }[] }>(
       'GET',
       '/api/sessions',
@@ -320,7 +320,7 @@ describe('a session', () => {
     expect((await person.svault(['context', 'list', '--format', 'name'])).out).toBe('work\n');
   });
 
-  test('is ended at the service by logout, and by the login that takes its place', async () => {
+  test('is ended at the control plane by logout, and by the login that takes its place', async () => {
     const ends = async (action: () => Promise<unknown>): Promise<void> => {
       const authorization = `Bearer ${only(person)['accessToken']}`;
       const ask = async (): Promise<number> =>
@@ -336,7 +336,7 @@ describe('a session', () => {
     expect(JSON.stringify(secretsOf(person))).not.toContain('svcli');
   });
 
-  test('is forgotten though the service is away, which is said', async () => {
+  test('is forgotten though the control plane is away, which is said', async () => {
     await signIn(person, 'work');
     const path = join(person.dir, 'contexts.json');
     writeFileSync(

@@ -24,7 +24,7 @@ const kept = (person: CommandLine): string =>
     .map((name) => readFileSync(join(person.dir, name), 'utf8'))
     .join('\n');
 
-test('keys have the form that the service gives them', () => {
+test('keys have the form that the control plane gives them', () => {
   for (const kind of ['agent', 'admin'] as const)
     for (let round = 0; round < 50; round += 1) {
       const key = newKey(`sv${kind}`);
@@ -108,7 +108,7 @@ describe('login --key of an agent', () => {
     expect(err).not.toContain(agent.key);
   });
 
-  test('that the service does not know: exit 3; that is none: exit 2; nothing is kept', async () => {
+  test('that the control plane does not know: exit 3; that is none: exit 2; nothing is kept', async () => {
     const person = stage.stranger();
     const unknown = newKey('svagent');
     expect(await signIn(person, unknown)).toMatchObject({
@@ -290,7 +290,7 @@ describe('names and addresses', () => {
     expect(kept(person)).toBe(before);
   });
 
-  test('the service is the one of the login of that name, else of the one that acts; else it is asked for', async () => {
+  test('the control plane is the one of the login of that name, else of the one that acts; else it is asked for', async () => {
     const person = stage.stranger();
     const login = (...more: string[]): ReturnType<CommandLine['svault']> =>
       person.svault(['login', '--key', '-', ...more], { input: agent.key });

@@ -38,7 +38,7 @@ test('a list is asked for page by page, and for no more than is wanted', async (
   expect(asked()).toEqual(['limit=100', 'limit=100&cursor=after-100', 'limit=50&cursor=after-200']);
 });
 
-test('what a service gives beyond what was asked for is left out', async () => {
+test('what a control plane gives beyond what was asked for is left out', async () => {
   await historyOf((limit) => limit + 7);
   expect(await history(3)).toBe(3);
   expect(asked()).toEqual(['limit=3']);

@@ -43,7 +43,7 @@ describe('a closed pipe', () => {
   });
 });
 
-test('Ctrl-C while a service takes its time: exit 130, and no more than that', async () => {
+test('Ctrl-C while a control plane takes its time: exit 130, and no more than that', async () => {
   const server = createServer(() => child.abort());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -136,7 +136,7 @@ describe('R13: the 307', () => {
     expect(loop.received.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}`, undefined]);
   });
 
-  test('is needed: a credential that the service itself gives is not taken', async () => {
+  test('is needed: a credential that the control plane itself gives is not taken', async () => {
     const service = await server(() => ({ status: 200, body: { token: TOKEN } }));
     const { code, out, err } = await someone(service.url).svault(['get', 'github']);
     expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -293,7 +293,7 @@ describe('an answer that says later', () => {
     expect(webhook.received).toHaveLength(1);
   });
 
-  test('of the service is asked again too', async () => {
+  test('of the control plane is asked again too', async () => {
     const webhook = await server(() => ({ status: 200, body: { token: TOKEN } }));
     let asked = 0;
     const service = await server(() =>

@@ -38,7 +38,7 @@ test('a sealed credential is opened by the login that it is for, and by no other
   expect(json).toMatchObject({ accessToken: 'for one alone', serviceName: 'sealed' });
   expect(people.pair.recorded().toString('latin1')).not.toContain(`"accessToken":"for one alone"`);
 
-  // The service says that another agent has the reader's key: what it gets, it cannot open.
+  // The control plane says that another agent has the reader's key: what it gets, it cannot open.
   await admin(['agents', 'edit', 'other', '--sealing-key', jwk]);
   expect(await other.line.svault(['get', 'sealed'])).toMatchObject({
     code: 1,

@@ -43,7 +43,7 @@ describe('the answer of a browser', () => {
     expect(isAnswerOf(issuer, baseUrl)).toBe(isIts);
   });
 
-  test('names its service once', () => {
+  test('names its control plane once', () => {
     const answer = (query: string): unknown => loopbackAnswer(new URLSearchParams(query), 's');
     const encoded = encodeURIComponent(SERVICE);
     expect(answer(`state=s&code=c&iss=${encoded}`)).toEqual({ code: 'c', issuer: SERVICE });
@@ -52,13 +52,13 @@ describe('the answer of a browser', () => {
   });
 });
 
-describe('a sign-in at a service elsewhere', () => {
+describe('a sign-in at a control plane elsewhere', () => {
   const HOST = 'svault.example.org';
   let person: CommandLine;
   let service: Server;
   let baseUrl: string;
   let authorizeUrl: string;
-  /** What the service was sent, in order: it begins sign-ins, with this page, and takes nothing else. */
+  /** What the control plane was sent, in order: it begins sign-ins, with this page, and takes nothing else. */
   let sent: { path: string; redirectUri?: string }[];
 
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { newKey } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
 
-// What a renewal makes of a service that does not answer as it should; login-by-browser.test.ts has one that does.
+// What a renewal makes of a control plane that does not answer as it should; login-by-browser.test.ts has one that does.
 
 let person: CommandLine;
 let server: Server;
@@ -54,7 +54,7 @@ const grant = (more: object = {}): string =>
 const RENEWAL = 'POST /api/cli/login/refresh';
 
 describe('Ctrl-C during a renewal', () => {
-  test('keeps the next pair that the service gave meanwhile: exit 130', async () => {
+  test('keeps the next pair that the control plane gave meanwhile: exit 130', async () => {
     handle = (_req, res) => {
       interruption.abort();
       setTimeout(() => res.end(grant()), 50);
@@ -84,7 +84,7 @@ describe('Ctrl-C during a renewal', () => {
     expect(kept()).toContain('"newer"');
   });
 
-  test('ends soon though the service never answers: exit 130', async () => {
+  test('ends soon though the control plane never answers: exit 130', async () => {
     handle = () => interruption.abort();
     expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
     expect(kept()).toContain('"old"');
@@ -101,7 +101,7 @@ describe('logout', () => {
   });
 
   test.each([[204], [401]])(
-    'says nothing of a session that the service ends, or has ended: %i',
+    'says nothing of a session that the control plane ends, or has ended: %i',
     async (status) => {
       handle = (_req, res) => void res.writeHead(status).end();
       expect(await logout()).toEqual({ code: 0, out: '', err: 'work is forgotten here\n' });
@@ -126,7 +126,7 @@ describe('logout', () => {
     expect(asked).toEqual([]);
   });
 
-  test('says that it goes on where the service does not end it', async () => {
+  test('says that it goes on where the control plane does not end it', async () => {
     handle = (_req, res) => void res.writeHead(500).end();
     const { code, err } = await logout();
     expect(code).toBe(0);

@@ -42,10 +42,10 @@ describe('set', () => {
     });
   });
 
-  test('keeps the type that the webhook holds, where the service goes on saying another', async () => {
+  test('keeps the type that the webhook holds, where the control plane goes on saying another', async () => {
     await add('retyped');
     const { err } = await svault(['set', 'retyped', '--type', 'RawCredential'], { input: 'second' });
-    expect(err).toContain('the service goes on calling retyped a PlainText');
+    expect(err).toContain('the control plane goes on calling retyped a PlainText');
     await svault(['set', 'retyped'], { input: 'third' });
     expect(await json('get', 'retyped')).toMatchObject({ accessToken: 'third', tokenType: 'RawCredential' });
   });
@@ -180,7 +180,7 @@ describe('list and show', () => {
 });
 
 describe('get as an agent', () => {
-  test('goes past the service, and shows the key to nobody but the service', async () => {
+  test('goes past the control plane, and shows the key to nobody but the control plane', async () => {
     await add('for-agents');
     const agent = await people.agent('getter', 'for-agents');
     const before = people.pair.recorded().length;
@@ -195,7 +195,7 @@ describe('get as an agent', () => {
     expect(seen).not.toMatch(/\n(?:authorization|cookie|x-agent-key|referer):/i);
   });
 
-  test('is refused with the service’s code', async () => {
+  test('is refused with the control plane’s code', async () => {
     await add('not-granted');
     const agent = await people.agent('refused', 'for-agents');
     const { code, out, err } = await agent.svault(['get', 'not-granted']);

@@ -48,7 +48,7 @@ describe('a webhook that is to be bound', () => {
     });
   });
 
-  test('bind takes all that bind-link printed on stdin; prints what the service answered for programs', async () => {
+  test('bind takes all that bind-link printed on stdin; prints what the control plane answered for programs', async () => {
     const link = await freshLink();
     const input = `${link}\n\nFingerprint  ${fingerprintIn(link)}\nExpires      2026-11-20T12:05:00.000Z, works once\n`;
     const { code, out } = await admin.svault(['webhook', 'bind', '-y', '--format', 'json'], { input });
@@ -140,18 +140,18 @@ describe('a webhook that stays unbound', () => {
     expect((await admin.svault(['webhook', 'status'])).code).toBe(4);
   });
 
-  test('bind refuses a link for another service before the code leaves this machine', async () => {
+  test('bind refuses a link for another control plane before the code leaves this machine', async () => {
     const link = (await freshLink()).replace(people.pair.controlPlaneUrl(), 'https://other.test');
     const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);
     expect([code, err]).toEqual([
       2,
       expect.stringMatching(
-        /^error: that link is for the service at https:\/\/other\.test, and you are signed in at http.*\n$/,
+        /^error: that link is for the control plane at https:\/\/other\.test, and you are signed in at http.*\n$/,
       ),
     ]);
   });
 
-  test('bind passes on what the service says of a link that was used, in one line', async () => {
+  test('bind passes on what the control plane says of a link that was used, in one line', async () => {
     const link = await freshLink();
     await freshLink();
     const { code, err } = await admin.svault(['webhook', 'bind', link, '--yes']);

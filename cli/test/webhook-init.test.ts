@@ -122,7 +122,7 @@ describe('what is missing or wrong', () => {
     expect(await init()).toEqual(usageError(/^error: --method .*cloudflared.*ngrok.*tailscale.*custom/));
   });
 
-  test('the service is the one that somebody is signed in to', async () => {
+  test('the control plane is the one that somebody is signed in to', async () => {
     const env = { SVAULT_KEY: `svadmin_${'a'.repeat(43)}`, SVAULT_BASE_URL: 'https://signed-in.test/base/' };
     const args = [
       'webhook',
@@ -146,8 +146,8 @@ describe('what is missing or wrong', () => {
     ['cloudflared', ['SV_WEBHOOK_URL=http://127.0.0.1'], /must begin with https/],
     ['ngrok', ['SV_WEBHOOK_URL=https://hook.ngrok.app/path'], /must be a domain by itself/],
     ['tailscale', ['SV_WEBHOOK_URL=https://hook.example.org'], /ts\.net/],
-    ['custom', ['SV_WEBHOOK_SERVICE_URL=ftp://x'], /is no address of a service/],
-    ['custom', ['SV_WEBHOOK_SERVICE_URL=https://x.test/$HOME'], /is no address of a service/],
+    ['custom', ['SV_WEBHOOK_SERVICE_URL=ftp://x'], /is no address of a control plane/],
+    ['custom', ['SV_WEBHOOK_SERVICE_URL=https://x.test/$HOME'], /is no address of a control plane/],
     ['custom', ['SVAULT_WEBHOOK_PORT=0'], /a port is a number/],
     ['ngrok', ['SVAULT_WEBHOOK_PORT=80'], /there is no such value with ngrok/],
     ['custom', ['SV_EGRESS_ALLOW=a\nSV_LOG_LEVEL=x'], /only visible characters/],

@@ -4,7 +4,7 @@ import { unique } from '../one-by-one.ts';
 import { plainLine } from '../output/plain-line.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** An agent, as the service describes it (contract, "Management routes"). */
+/** An agent, as the control plane describes it (contract, "Management routes"). */
 export const agentSchema = z.looseObject({
   id: z.string(),
   name: z.string(),

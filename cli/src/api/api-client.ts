@@ -7,7 +7,7 @@ import { refusalOf, understood } from '../http/refusal.ts';
 import { sendPatiently } from '../http/send-patiently.ts';
 import type { Invocation } from '../invocation.ts';
 
-/** The service, as somebody who is signed in. Every call throws Failure for whatever is no success. */
+/** The control plane, as somebody who is signed in. Every call throws Failure for whatever is no success. */
 export interface ApiClient {
   readonly login: ActingLogin;
   /** Whether nothing is sent (`--dry-run`). */

@@ -19,8 +19,8 @@ export function serviceNameFrom(text: string): string {
 export const tokenPath = (name: string): string => `/api/tokens/${encodeURIComponent(name)}`;
 
 /**
- * Has a call of the service that is about a token, and says more where there is none: the service says the same of whatever is
- * not there.
+ * Has a call of the control plane that is about a token, and says more where there is none: the control plane says the same of
+ * whatever is not there.
  * @throws Failure
  */
 export async function aboutToken<T>(name: string, call: () => Promise<T>): Promise<T> {

@@ -81,7 +81,7 @@ export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin 
   const kind = kindOfKey(key);
   if (kind === undefined) throw usage(`SVAULT_KEY is no key: ${KEY_FORMS}; unset it to act with a login`);
   if (address === undefined || address === '')
-    throw usage('SVAULT_KEY needs SVAULT_BASE_URL beside it: the service that the key is of');
+    throw usage('SVAULT_KEY needs SVAULT_BASE_URL beside it: the control plane that the key is of');
   const common = { name: ENVIRONMENT_NAME, baseUrl: parseBaseUrl(address) };
   const context: Context =
     kind === 'agent' ? { ...common, kind, keyPrefix: shownKey(key) } : { ...common, kind, email: '' };
@@ -95,8 +95,8 @@ export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin 
 }
 
 /**
- * One name per key, since another key at the same service may be of another account, with another webhook. The service cannot
- * choose it, as it could an account's id. A key has 256 random bits, so its hash gives nothing away.
+ * One name per key, since another key at the same control plane may be of another account, with another webhook. The control
+ * plane cannot choose it, as it could an account's id. A key has 256 random bits, so its hash gives nothing away.
  */
 async function nameOfKey(key: string): Promise<string> {
   const { hash } = await import('node:crypto');

@@ -62,7 +62,7 @@ export async function makeFolder(path: string): Promise<void> {
 
 /** A process that ended without letting go holds nobody up for longer; one that works says so in between. */
 const STALE_AFTER_MS = 10_000;
-/** Longer than a service is waited for. */
+/** Longer than a control plane is waited for. */
 const PATIENCE_MS = 90_000;
 const PAUSE_MS = 40;
 

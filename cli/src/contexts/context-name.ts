@@ -20,7 +20,7 @@ export function checkedContextName(text: string): string {
   );
 }
 
-/** What a login is called where nobody says: after its service, and an agent's after its key as well. */
+/** What a login is called where nobody says: after its control plane, and an agent's after its key as well. */
 export function defaultContextName(
   context: Pick<Context, 'kind' | 'baseUrl'> & { readonly keyPrefix?: string },
 ): string {

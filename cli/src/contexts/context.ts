@@ -5,7 +5,7 @@ export type Context = AdminContext | AgentContext;
 
 interface CommonContext {
   readonly name: string;
-  /** Of the service, without a trailing slash. */
+  /** Of the control plane, without a trailing slash. */
   readonly baseUrl: string;
 }
 
@@ -63,7 +63,7 @@ type SecretsHome = 'keychain' | 'file';
 export type KeptContext = Context & {
   readonly secrets: {
     readonly home: SecretsHome;
-    /** New with each sign-in, so that no secret is ever taken for that of another service or person. */
+    /** New with each sign-in, so that no secret is ever taken for that of another control plane or person. */
     readonly id: string;
   };
 };

@@ -20,5 +20,5 @@ export function kindOfKey(text: string): KeyKind | undefined {
   return FORMS.admin.test(text) ? 'admin' : undefined;
 }
 
-/** What may be shown of a key: `svagent_abcd…`, as the service shows it in its lists. */
+/** What may be shown of a key: `svagent_abcd…`, as the control plane shows it in its lists. */
 export const shownKey = (key: string): string => `${key.slice(0, key.indexOf('_') + 1 + SHOWN_CHARACTERS)}…`;

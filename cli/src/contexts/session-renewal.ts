@@ -5,7 +5,7 @@ import { understood } from '../http/refusal.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Context, SessionSecrets } from './context.ts';
 
-/** What the service answers to a sign-in and to a renewal (`/api/cli/login/…`). */
+/** What the control plane answers to a sign-in and to a renewal (`/api/cli/login/…`). */
 export const sessionGrantSchema = z.looseObject({
   accessToken: z.string().regex(/^[\x21-\x7e]{1,1024}$/),
   refreshToken: z.string().regex(/^[\x21-\x7e]{1,1024}$/),
@@ -16,7 +16,7 @@ type SessionGrant = z.infer<typeof sessionGrantSchema>;
 
 /** Before its end a session is renewed already, so that no request is on its way meanwhile. */
 const MARGIN_MS = 30_000;
-/** How long a service may take for an answer that nobody waits for any more. */
+/** How long a control plane may take for an answer that nobody waits for any more. */
 const GRACE_MS = 500;
 
 /** @param askedAt when the answer was asked for, by this machine's clock, ms */
@@ -32,7 +32,7 @@ export const endsSoon = ({ accessExpiresAt }: SessionSecrets, nowMs: number): bo
   !(Date.parse(accessExpiresAt) - nowMs > MARGIN_MS);
 
 /**
- * The next pair of tokens. Only while nobody else asks for it: the service ends a session whose used token comes again.
+ * The next pair of tokens. Only while nobody else asks for it: the control plane ends a session whose used token comes again.
  * @throws Failure denied where the session is over
  */
 export async function renewSession(
@@ -56,7 +56,9 @@ export async function renewSession(
   return sessionOf(understood(answer, url, sessionGrantSchema), askedAt);
 }
 
-/** Ctrl-C does not end it half-way: the service may have put the next pair in the place of this one, and says so at once. */
+/**
+ * Ctrl-C does not end it half-way: the control plane may have put the next pair in the place of this one, and says so at once.
+ */
 function soonAfter(signal: AbortSignal): AbortSignal {
   const later = new AbortController();
   // What has come by then is read first: the timer is late where this process had no CPU.
@@ -66,7 +68,7 @@ function soonAfter(signal: AbortSignal): AbortSignal {
   return later.signal;
 }
 
-/** The answer may have been lost on the way: for some seconds the service gives the same one again. */
+/** The answer may have been lost on the way: for some seconds the control plane gives the same one again. */
 async function sendTwice(
   invocation: Pick<Invocation, 'terminal' | 'signal' | 'flags'>,
   request: OutgoingRequest,

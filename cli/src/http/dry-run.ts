@@ -6,7 +6,9 @@ export class DryRunDone extends Error {
   override readonly name = 'DryRunDone';
 }
 
-/** Stands for a webhook's address, which the service alone knows, and which it is not asked for (RFC 6761 section 6.4). */
+/**
+ * Stands for a webhook's address, which the control plane alone knows, and which it is not asked for (RFC 6761 section 6.4).
+ */
 export const SOME_WEBHOOK = 'https://webhook.invalid';
 
 /** Prints a request instead of sending it: one line of JSON for each with `--format json`, else to be read by people. */

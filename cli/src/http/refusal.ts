@@ -36,7 +36,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitName>> = {
 };
 
 /**
- * What a service or a webhook says no with, as a failure with its documented code.
+ * What a control plane or a webhook says no with, as a failure with its documented code.
  * @param from who answered, for one that is no svault at all
  */
 export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL): Failure {

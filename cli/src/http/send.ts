@@ -2,7 +2,7 @@ import type { IncomingMessage, request as requestOf } from 'node:http';
 import { Failure } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 
-/** Longer than the service waits for a webhook. */
+/** Longer than the control plane waits for a webhook. */
 const PATIENCE_MS = 60_000;
 /** A page of 100 tokens, each with all its notes, is less; so is the largest credential. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;

@@ -15,7 +15,7 @@ export const isOnThisMachine = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 
 /**
- * The address of a service, as it was typed.
+ * The address of a control plane, as it was typed.
  * @returns without a trailing slash
  * @throws Failure usage
  */
@@ -23,10 +23,10 @@ export function parseBaseUrl(text: string): string {
   const url = safeAddress(text);
   if (url === undefined)
     throw usage(
-      `${withoutSecrets(text)} is no address of a service: https://… is, and http:// on this machine alone`,
+      `${withoutSecrets(text)} is no address of a control plane: https://… is, and http:// on this machine alone`,
     );
   if (url.search !== '' || url.hash !== '')
-    throw usage(`${withoutSecrets(text)} has more behind it than a service’s address may`);
+    throw usage(`${withoutSecrets(text)} has more behind it than a control plane’s address may`);
   return url.href.replace(/\/+$/, '');
 }
 

@@ -75,7 +75,7 @@ test.each([20, 40, 80])('on a terminal of %i columns, a table fits', (columns) =
   expect(lines[2]).toMatch(/…$/);
 });
 
-test('wide has every column, uncut, with times as the service said them', () => {
+test('wide has every column, uncut, with times as the control plane said them', () => {
   const { out } = listed([VEGA, WORDY], { format: 'wide', columns: 20 });
   expect(out).toMatch(/^NAME {4}NOTES +SEEN AT\nVega {4}bright +2020-01-02T03:04:05\.000Z\n/);
   expect(out).toContain(WORDY.notes.trimEnd());

@@ -37,7 +37,7 @@ export interface Shape<T> {
 
 /**
  * Prints a list to stdout: a table that fits the terminal, all columns uncut with `--format wide`, or with `--format json` an
- * array of what the service said, whole. An empty list is said on stderr.
+ * array of what the control plane said, whole. An empty list is said on stderr.
  */
 export function printList<T>(invocation: Invocation, items: readonly T[], shape: Shape<T>): void {
   const { flags, terminal, color } = invocation;
@@ -89,7 +89,7 @@ export function printOne<T>(invocation: Invocation, item: T, shape: Shape<T>): v
 interface Done {
   /** For a person. */
   readonly said: string;
-  /** What the service answered; printed with `--format json`. */
+  /** What the control plane answered; printed with `--format json`. */
   readonly answer?: unknown;
   /** Of what was changed; printed with `--format name`. */
   readonly name: string;
@@ -103,7 +103,9 @@ export function printDone(invocation: Invocation, { said, answer, name }: Done):
   if (flags.format === 'json' && answer !== undefined) terminal.out(jsonText(answer));
 }
 
-/** As `printDone` of several changes, each of which was said already: an array of what the service answered, or the names. */
+/**
+ * As `printDone` of several changes, each of which was said already: an array of what the control plane answered, or the names.
+ */
 export function printAnswers<T>(
   invocation: Invocation,
   answers: readonly T[],
@@ -147,7 +149,7 @@ export function distance(time: string, nowMs: number): string {
   return atMs > nowMs ? `in ${count}` : `${count} ago`;
 }
 
-/** A time by itself: as the service said it, and how far away that is. */
+/** A time by itself: as the control plane said it, and how far away that is. */
 export function timeAndDistance(time: string, nowMs: number): string {
   const far = distance(time, nowMs);
   return time.startsWith(far) ? time : `${time} (${far})`;

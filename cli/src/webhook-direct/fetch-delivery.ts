@@ -26,8 +26,8 @@ const MAX_PAUSE_S = 30;
 const MIN_PAUSE_MS = 250;
 
 /**
- * Fetches a credential from the webhook, with a ticket of the service. A ticket works once, so an answer that says "later" takes
- * both steps again; the webhook gets the ticket alone, no key and no cookie.
+ * Fetches a credential from the webhook, with a ticket of the control plane. A ticket works once, so an answer that says
+ * "later" takes both steps again; the webhook gets the ticket alone, no key and no cookie.
  *
  * @throws Failure for whatever is no delivery; under `--dry-run` DryRunDone, both steps shown
  */
@@ -58,7 +58,7 @@ async function fetchOnce(
   try {
     from = await credentialAddress(client, name);
   } catch (error) {
-    // Of the service: it knows that the webhook is away.
+    // Of the control plane: it knows that the webhook is away.
     if (error instanceof Failure && error.exit === 'unavailable' && error.retryAfterSeconds !== undefined)
       return { later: error };
     throw error;
@@ -95,7 +95,7 @@ const SOMEWHERE = `${SOME_WEBHOOK}/v1/credential?ticket=-`;
 const ticketSchema = z.looseObject({ url: z.string() });
 
 /**
- * Where the webhook gives a credential out, once: as an agent what the service redirects to (specification, "GET
+ * Where the webhook gives a credential out, once: as an agent what the control plane redirects to (specification, "GET
  * /api/agents/credentials"), as an admin what it makes on request. The redirect is not followed here.
  *
  * @param name of the token

@@ -11,7 +11,7 @@ import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
 import { webhookOf, webhookSchema } from './webhook-view.ts';
 
-/** By login and address of its service: where its webhook is. Two logins at one service may be of two vaults. */
+/** By login and address of its control plane: where its webhook is. Two logins at one service may be of two vaults. */
 const documentSchema = z.object({ webhooks: z.record(z.string(), z.string()) });
 type KnownWebhooks = z.infer<typeof documentSchema>;
 const FILE = 'webhooks.json';
@@ -20,10 +20,11 @@ const NOT_SENT = 'No secret was sent';
 const NOT_FETCHED = 'Nothing was fetched';
 
 /**
- * Checks that a secret goes to the webhook that it went to before. The service says where that is, and a compromised control plane
- * could name a server of its own. SVAULT_WEBHOOK_URL says which address is right, and is remembered. Without it the address that
- * this machine remembers for the login counts, then one that it remembers for another login at the same service. Where it
- * remembers none, a kept login trusts the first address; for SVAULT_KEY a person is asked, and a script is denied.
+ * Checks that a secret goes to the webhook that it went to before. The control plane says where that is, and a compromised
+ * control plane could name a server of its own. SVAULT_WEBHOOK_URL says which address is right, and is remembered. Without it
+ * the address that this machine remembers for the login counts, then one that it remembers for another login at the same
+ * control plane. Where it remembers none, a kept login trusts the first address; for SVAULT_KEY a person is asked, and a script
+ * is denied.
  *
  * @param webhookUrl of {@link webhookOf}
  * @throws Failure for another address, or for an unknown one where nobody can be asked; interrupted where a person says no
@@ -52,8 +53,8 @@ export async function mustBeKnown(
 }
 
 /**
- * The same before anything is named at the service, for a login of the environment whose webhook is not known yet: a script that is
- * denied then changes nothing, and the same command works once it says the address.
+ * The same before anything is named at the control plane, for a login of the environment whose webhook is not known yet: a
+ * script that is denied then changes nothing, and the same command works once it says the address.
  *
  * @throws Failure as {@link mustBeKnown} does
  */
@@ -67,9 +68,9 @@ export async function mustBeKnownFirst(invocation: Invocation, client: ApiClient
 }
 
 /**
- * Checks that a credential comes from the webhook that is known: a compromised control plane could have another one's used in its
- * place. Only SVAULT_WEBHOOK_URL and what was remembered for the login itself count, and nothing is remembered here, so that
- * agents, which store nothing, need neither.
+ * Checks that a credential comes from the webhook that is known: a compromised control plane could have another one's used in
+ * its place. Only SVAULT_WEBHOOK_URL and what was remembered for the login itself count, and nothing is remembered here, so
+ * that agents, which store nothing, need neither.
  *
  * @param webhookUrl undefined for an address that is no webhook's
  * @throws Failure; interrupted where a person says no
@@ -85,14 +86,14 @@ export async function mustNotBeAnother(
   const { own } = await knownTo(invocation, login);
   if (own === undefined || own === webhookUrl) return;
   if (webhookUrl === undefined)
-    throw new Failure('failed', `the service points to ${shown}, which is no webhook. ${NOT_FETCHED}.`);
+    throw new Failure('failed', `the control plane points to ${shown}, which is no webhook. ${NOT_FETCHED}.`);
   await askAbout(invocation, own, webhookUrl, NOT_FETCHED);
   await rememberWebhook(invocation, login, webhookUrl);
 }
 
 /**
- * Takes a webhook for the one of a login: somebody has looked at it. A machine that acts by SVAULT_KEY may have no folder to write
- * to; it is asked or told again then.
+ * Takes a webhook for the one of a login: somebody has looked at it. A machine that acts by SVAULT_KEY may have no folder to
+ * write to; it is asked or told again then.
  *
  * @throws Failure
  */
@@ -121,7 +122,7 @@ async function keep(invocation: Invocation, key: string, webhookUrl: string): Pr
 interface Known {
   /** Of the login itself. */
   readonly own: string | undefined;
-  /** Of other logins at its service. */
+  /** Of other logins at its control plane. */
   readonly others: readonly string[];
 }
 
@@ -158,7 +159,7 @@ function mustBeSaid(said: string, webhookUrl: string, undone: string): void {
   if (said === webhookUrl) return;
   throw new Failure(
     'failed',
-    `the service says that the webhook is at ${webhookUrl}, and SVAULT_WEBHOOK_URL that it is at ${said}. ${undone}.`,
+    `the control plane says that the webhook is at ${webhookUrl}, and SVAULT_WEBHOOK_URL that it is at ${said}. ${undone}.`,
   );
 }
 
@@ -183,8 +184,8 @@ async function askAbout(
 ): Promise<void> {
   const found =
     known === undefined
-      ? `the service says that the webhook is at ${webhookUrl}, which this machine has not stored anything at`
-      : `the service says that the webhook is at ${webhookUrl} now; secrets went to ${known} before`;
+      ? `the control plane says that the webhook is at ${webhookUrl}, which this machine has not stored anything at`
+      : `the control plane says that the webhook is at ${webhookUrl} now; secrets went to ${known} before`;
   const { interactive } = invocation.terminal;
   if (!interactive.in || !interactive.err)
     throw new Failure(

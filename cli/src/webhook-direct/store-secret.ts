@@ -12,7 +12,7 @@ import { say } from '../output/say.ts';
 import { mustBeKnown } from './known-webhook.ts';
 import { webhookOf } from './webhook-view.ts';
 
-/** Where a secret goes: straight to the webhook, with a ticket of the service, which never sees it (protocol 5.5). */
+/** Where a secret goes: straight to the webhook, with a ticket of the control plane, which never sees it (protocol 5.5). */
 export const storeAddressSchema = z.looseObject({
   url: z.string(),
   ticket: z.string().regex(/^[\x21-\x7e]{1,4096}$/),
@@ -20,7 +20,7 @@ export const storeAddressSchema = z.looseObject({
 });
 export type StoreAddress = z.infer<typeof storeAddressSchema>;
 
-/** Stands for the answer of the service under `--dry-run`. */
+/** Stands for the answer of the control plane under `--dry-run`. */
 export const SOME_STORE: StoreAddress = { url: `${SOME_WEBHOOK}/v1/store`, ticket: '-', expiresAt: '' };
 
 /** Members that may be shown. Whatever else a record has is as good as a secret. */
@@ -60,7 +60,7 @@ export async function storeDestination(
   if (url === undefined || webhookUrl === undefined)
     throw new Failure(
       'failed',
-      `the service says that the webhook is at ${plainLine(text).slice(0, 200)}, which no secret is sent to: https://…${ENDPOINT} only, or http:// on this machine`,
+      `the control plane says that the webhook is at ${plainLine(text).slice(0, 200)}, which no secret is sent to: https://…${ENDPOINT} only, or http:// on this machine`,
     );
   if (invocation.flags.dryRun !== true) await mustBeKnown(invocation, login, webhookUrl);
   return { url, ticket };

@@ -1,8 +1,8 @@
 import type { ErrorDescription } from './error-description.ts';
 
 /**
- * Every code that the control plane sends. Closed. `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at an
- * identity provider; `SESSION_NOT_FOUND` and `UPSTREAM_…` of the MCP proxy.
+ * Every code that the control plane sends. Closed. `SIGN_IN_…`, `NO_ACCOUNT` and `PROVIDER_UNAVAILABLE` are of the sign-in at
+ * an identity provider; `SESSION_NOT_FOUND` and `UPSTREAM_…` of the MCP proxy.
  */
 export const CONTROL_PLANE_ERRORS = {
   AGENT_INACTIVE: {
@@ -14,7 +14,7 @@ export const CONTROL_PLANE_ERRORS = {
   AUDIT_UNAVAILABLE: {
     statuses: [503],
     meaning: 'The access could not be recorded, and nothing is given out without a record.',
-    remedy: 'Ask again after the seconds in Retry-After; if it stays, look at the service’s database.',
+    remedy: 'Ask again after the seconds in Retry-After; if it stays, look at the control plane’s database.',
   },
   CONFLICT: {
     statuses: [409],
@@ -36,7 +36,7 @@ export const CONTROL_PLANE_ERRORS = {
   },
   INTERNAL: {
     statuses: [500],
-    meaning: 'The service failed in a way that it does not explain.',
+    meaning: 'The control plane failed in a way that it does not explain.',
     remedy: 'Look for the request id in its log.',
   },
   INVALID_ARGUMENT: {
@@ -62,7 +62,7 @@ export const CONTROL_PLANE_ERRORS = {
     statuses: [400],
     message: 'The service name is not valid: 1 to 128 characters, no "/", given once.',
     meaning:
-      'What stands for the service is no name: empty, given twice, longer than 128 characters, or with a “/”.',
+      'What stands for the control plane is no name: empty, given twice, longer than 128 characters, or with a “/”.',
     remedy: 'Mind the spelling; svault ls lists what there is.',
   },
   MCP_DISABLED: {
@@ -118,7 +118,7 @@ export const CONTROL_PLANE_ERRORS = {
     statuses: [409],
     meaning:
       'The account has as many things of this kind as it may have; the message says how many and which setting.',
-    remedy: 'Delete what is not needed, or have the operator of the service raise that setting.',
+    remedy: 'Delete what is not needed, or have the operator of the control plane raise that setting.',
   },
   RATE_LIMITED: {
     statuses: [429],
@@ -146,11 +146,12 @@ export const CONTROL_PLANE_ERRORS = {
   SIGN_IN_FAILED: {
     statuses: [400],
     meaning: 'The identity provider’s answer does not hold.',
-    remedy: 'Begin again; if it stays, compare the provider’s settings and clocks with those of the service.',
+    remedy:
+      'Begin again; if it stays, compare the provider’s settings and clocks with those of the control plane.',
   },
   TOO_LARGE: {
     statuses: [413],
-    meaning: 'The body is larger than the service takes.',
+    meaning: 'The body is larger than the control plane takes.',
     remedy: 'Send less at once. Secrets go to the webhook, which takes more.',
   },
   UNAUTHENTICATED: {
@@ -161,7 +162,7 @@ export const CONTROL_PLANE_ERRORS = {
   UNAVAILABLE: {
     statuses: [503],
     meaning:
-      'The service cannot do it at this moment: its database does not answer, or something changed meanwhile.',
+      'The control plane cannot do it at this moment: its database does not answer, or something changed meanwhile.',
     remedy: 'Try again in a few seconds.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -205,7 +206,7 @@ export const CONTROL_PLANE_ERRORS = {
   },
   WEBHOOK_REFUSED: {
     statuses: [502],
-    meaning: 'The webhook answered, and said no to the service.',
+    meaning: 'The webhook answered, and said no to the control plane.',
     remedy: 'The message says why; where it names a code of the webhook, svault explain knows that too.',
   },
   WEBHOOK_UNAVAILABLE: {

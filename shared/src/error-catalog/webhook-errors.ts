@@ -10,18 +10,18 @@ export const WEBHOOK_ERRORS = {
   SECRET_FIELD: {
     statuses: [400],
     meaning: 'A metadata operation carried a member that could hold a secret.',
-    remedy: 'Send the secret to the webhook with a store ticket; the service never carries one.',
+    remedy: 'Send the secret to the webhook with a store ticket; the control plane never carries one.',
   },
   SIGNATURE_INVALID: {
     statuses: [401],
     meaning: 'The request is not signed with a key of the binding, is too old, or was sent before.',
     remedy:
-      'Compare the clocks of service and webhook (30 seconds are allowed), then the binding. The webhook’s log has the reason.',
+      'Compare the clocks of control plane and webhook (30 seconds are allowed), then the binding. The webhook’s log has the reason.',
   },
   TICKET_INVALID: {
     statuses: [401],
     meaning: 'The ticket is used up, too old, for something else, or was not signed by the bound service.',
-    remedy: 'Ask the service for a new one: a ticket works once, and for about a minute.',
+    remedy: 'Ask the control plane for a new one: a ticket works once, and for about a minute.',
   },
   DESTINATION_NOT_ALLOWED: {
     statuses: [403],
@@ -38,7 +38,7 @@ export const WEBHOOK_ERRORS = {
   ORIGIN_NOT_ALLOWED: {
     statuses: [403],
     meaning: 'A web page of another origin than the bound service tried to store a credential.',
-    remedy: 'Store from the service’s console or from this client.',
+    remedy: 'Store from the control plane’s console or from this client.',
   },
   SETUP_REQUIRED: {
     statuses: [403],
@@ -68,8 +68,8 @@ export const WEBHOOK_ERRORS = {
   },
   REFRESH_NEEDED: {
     statuses: [409],
-    meaning: 'The token has expired, and only the service can authenticate the refresh.',
-    remedy: 'Wait for the seconds in Retry-After; the service refreshes it.',
+    meaning: 'The token has expired, and only the control plane can authenticate the refresh.',
+    remedy: 'Wait for the seconds in Retry-After; the control plane refreshes it.',
   },
   LEASE_EXPIRED: {
     statuses: [409],

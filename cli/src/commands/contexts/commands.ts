@@ -27,7 +27,7 @@ function contexts(action: Action): Command {
     .action(action(() => import('./actions.ts'), 'showCurrentContext'));
   context
     .command('rm')
-    .description('forget a login here; at the service it goes on until it ends (see logout)')
+    .description('forget a login here; at the control plane it goes on until it ends (see logout)')
     .argument('<name>', LOGIN)
     .action(action(() => import('./actions.ts'), 'removeContext'));
   return context;

@@ -17,7 +17,7 @@ export const explain: Run<[code?: string]> = async (invocation, [typed]) => {
 };
 
 const SAID_BY: Readonly<Record<Sender, string>> = {
-  service: 'the service',
+  service: 'the control plane',
   webhook: 'the webhook',
   oauth: 'OAuth, to MCP clients',
   'json-rpc': 'JSON-RPC, to MCP clients',

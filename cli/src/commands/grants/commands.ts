@@ -35,7 +35,7 @@ export const addGrants = (action: Action, name = 'add'): Command =>
     .addOption(
       new Option(
         '--refresh-policy <policy>',
-        'auto: the agent gets no refresh token, and the service sees to refreshing (default: none)',
+        'auto: the agent gets no refresh token, and the control plane sees to refreshing (default: none)',
       ).choices(['none', 'auto']),
     )
     .addHelpText(

@@ -33,7 +33,7 @@ interface Begun {
 /** What opens browsers is a shell's script here and there: nothing that means something to a shell gets into it. */
 const OPENABLE = /^https?:[\w:/?&=.~%[\]-]{1,2000}$/;
 
-/** As long as the service waits for a person. */
+/** As long as the control plane waits for a person. */
 const MAX_WAIT_MS = 10 * 60_000;
 
 /**
@@ -96,7 +96,7 @@ async function codeByBrowser(
     if (!isAnswerOf(answer.issuer, baseUrl))
       throw new Failure(
         'failed',
-        `what was allowed in the browser is a sign-in at ${answer.issuer ?? 'a service that does not say its address'}, and not at ${baseUrl}: it was not passed on`,
+        `what was allowed in the browser is a sign-in at ${answer.issuer ?? 'a control plane that does not say its address'}, and not at ${baseUrl}: it was not passed on`,
       );
     return { requestId: begun.requestId, code: answer.code };
   } finally {
@@ -143,7 +143,7 @@ async function begin(
   if (!isPageOf(page, baseUrl))
     throw new Failure(
       'failed',
-      `${request.url.host} wants a page of ${page.origin} opened, which is not opened; if that is the service’s own address, sign in there by --base-url`,
+      `${request.url.host} wants a page of ${page.origin} opened, which is not opened; if that is the control plane’s own address, sign in there by --base-url`,
     );
   return { requestId, userCode, expiresInSeconds, page };
 }
@@ -178,16 +178,17 @@ function openBrowser({ env }: Pick<Invocation, 'env'>, { href }: URL, failed: ()
 }
 
 /**
- * Whether a page of a sign-in is the service's own. One that was broken into, or means harm, could have another service's opened,
- * where the same person is signed in: what they allow there would come back to it (RFC 9700 section 4.4).
+ * Whether a page of a sign-in is the control plane's own. One that was broken into, or means harm, could have another control
+ * plane's opened, where the same person is signed in: what they allow there would come back to it (RFC 9700 section 4.4).
  *
- * @param baseUrl of the service. One on this machine may be a tunnel's end, and call itself otherwise: any page will do there
+ * @param baseUrl of the control plane. One on this machine may be a tunnel's end, and call itself otherwise: any page will do there
  */
 export const isPageOf = (page: URL, baseUrl: string): boolean =>
   isOnThisMachine(new URL(baseUrl)) || page.href.startsWith(`${baseUrl}/`);
 
 /**
- * Whether a browser's answer is of the service that was asked (RFC 9207): its own page can lead to that of another one too.
+ * Whether a browser's answer is of the control plane that was asked (RFC 9207): its own page can lead to that of another one
+ * too.
  * @param issuer as the answer names it
  */
 export const isAnswerOf = (issuer: string | undefined, baseUrl: string): boolean =>

@@ -15,7 +15,7 @@ export const loginCommands = (action: Action): readonly Command[] => [
 const login = (action: Action): Command =>
   new Command('login')
     .description('sign in by browser; or, with a key, keep an agent’s login')
-    .option('--as <name>', 'what the login is called here (default: the host of the service)')
+    .option('--as <name>', 'what the login is called here (default: the host of the control plane)')
     .option('--key <key>', 'key of an agent, or of an admin; - reads it from stdin')
     .addOption(
       new Option(
@@ -26,7 +26,7 @@ const login = (action: Action): Command =>
     .option('--no-launch-browser', 'print the address and ask for the code that the page shows')
     .option(
       '--base-url <url>',
-      'where the service is (default: SVAULT_BASE_URL, else that of the current login)',
+      'where the control plane is (default: SVAULT_BASE_URL, else that of the current login)',
     )
     .addHelpText(
       'after',
@@ -40,7 +40,7 @@ const login = (action: Action): Command =>
 
 const logout = (action: Action): Command =>
   new Command('logout')
-    .description('end the login at the service and forget it here')
+    .description('end the login at the control plane and forget it here')
     .action(action(() => import('./logout.ts'), 'logout'));
 
 const whoami = (action: Action): Command =>

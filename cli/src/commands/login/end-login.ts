@@ -10,7 +10,7 @@ import { printDone } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 
 /**
- * Ends the session of a login at its service. An admin key does not end with it, nor does an agent's.
+ * Ends the session of a login at its control plane. An admin key does not end with it, nor does an agent's.
  * @returns why it goes on there; undefined where it is over. Under `--dry-run` the request is shown
  */
 export async function endSession(

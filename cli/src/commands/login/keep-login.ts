@@ -9,7 +9,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { say } from '../../output/say.ts';
 
 /**
- * A name is not taken from a login at another service or of another kind: its keys would be lost by mistake.
+ * A name is not taken from a login at another control plane or of another kind: its keys would be lost by mistake.
  * @throws Failure usage
  */
 export async function checkNameIsFree(
@@ -59,8 +59,8 @@ async function endFormer(
 }
 
 /**
- * What a sign-in prints as data: the public part of an agent's sealing key as one line, with `--format json` the login, and with
- * `--format name` its name.
+ * What a sign-in prints as data: the public part of an agent's sealing key as one line, with `--format json` the login, and
+ * with `--format name` its name.
  */
 export function printLogin(
   { terminal, flags }: Pick<Invocation, 'terminal' | 'flags'>,

@@ -25,7 +25,7 @@ interface WantedKeyLogin extends WantedLogin {
   readonly sealingCurve?: SealingCurve | undefined;
 }
 
-/** Signs in with a key of an agent or of an admin, which the service has to know. */
+/** Signs in with a key of an agent or of an admin, which the control plane has to know. */
 export async function keyLogin(invocation: Invocation, wanted: WantedKeyLogin): Promise<void> {
   const { key: given, sealingCurve } = wanted;
   const source = given === '-' ? { file: given } : { argument: given };

@@ -29,8 +29,8 @@ export const login: Run<[], Options> = async (invocation, _operands, options) =>
 };
 
 /**
- * Address of the service to sign in at: `--base-url`, else SVAULT_BASE_URL, else that of the login with the wanted name, else
- * that of the login that acts now.
+ * Address of the control plane to sign in at: `--base-url`, else SVAULT_BASE_URL, else that of the login with the wanted name,
+ * else that of the login that acts now.
  * @throws Failure usage
  */
 async function serviceToSignInAt(
@@ -43,6 +43,7 @@ async function serviceToSignInAt(
   if (fromEnvironment !== '') return parseBaseUrl(fromEnvironment);
   const { contexts } = await store.list();
   const former = contexts.find(({ name }) => name === as) ?? (await chosenContext(invocation, store));
-  if (former === undefined) throw usage('where is the service? --base-url https://…, or SVAULT_BASE_URL');
+  if (former === undefined)
+    throw usage('where is the control plane? --base-url https://…, or SVAULT_BASE_URL');
   return former.baseUrl;
 }

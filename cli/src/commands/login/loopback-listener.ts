@@ -7,7 +7,9 @@ import { systemReason } from '../../system-reason.ts';
 
 /** Listens on this machine for the answer of a browser (RFC 8252 section 7.3). */
 export interface LoopbackListener {
-  /** Known to the service and to nobody else before the browser comes: others on this machine cannot answer in its place. */
+  /**
+   * Known to the control plane and to nobody else before the browser comes: others on this machine cannot answer in its place.
+   */
   readonly redirectUri: string;
   /** Takes one answer with this state; whatever else comes gets 404. @throws the reason of the signal */
   answer(state: string, signal: AbortSignal): Promise<LoopbackAnswer>;

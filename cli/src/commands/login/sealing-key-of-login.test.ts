@@ -68,7 +68,7 @@ test.each(SEALING_CURVES)(
 describe('a new one is made', () => {
   test.each([
     ['where a key only begins in the same way', { name: 'writer' }, OTHER_KEY],
-    ['at another service', { baseUrl: 'https://other.example' }, KEY],
+    ['at another control plane', { baseUrl: 'https://other.example' }, KEY],
   ])('%s', async (_where, context, key) => {
     const found = await agentSealingKey(storeOf(context), wanted, key);
     expect(found).toMatchObject({ isFormer: false });

@@ -6,8 +6,8 @@ import type { Invocation } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
 
 /**
- * The key that what is sealed for an agent is opened with: the one it had here, since what was sealed to it can be opened with no
- * other; else a new one. An agent had one here if its login has this name or this key.
+ * The key that what is sealed for an agent is opened with: the one it had here, since what was sealed to it can be opened with
+ * no other; else a new one. An agent had one here if its login has this name or this key.
  *
  * @param curve that it is to be of; undefined: that of the former one, P-256 for a new one
  * @throws Failure usage where the former one is of another curve
@@ -68,7 +68,9 @@ function readKept({ name }: KeptContext, jwk: NonNullable<KeySecrets['sealingKey
   }
 }
 
-/** What an admin does with the public key, so that credentials reach this agent that the service cannot read on the way. */
+/**
+ * What an admin does with the public key, so that credentials reach this agent that the control plane cannot read on the way.
+ */
 export function saySealingKey(invocation: Invocation, { publicJwk }: SealingKey, isFormer: boolean): void {
   const jwk = JSON.stringify(publicJwk);
   say(invocation, isFormer ? 'its sealing key is the one it had here before' : 'it has a new sealing key');

@@ -31,7 +31,7 @@ export const editToken: Run<[string], DescriptionOptions> = async (invocation, [
 
 const removalSchema = z.looseObject({ serviceName: z.string(), webhook: z.string() });
 
-/** What became of the record, by what the service says of it. */
+/** What became of the record, by what the control plane says of it. */
 const RECORDS: Readonly<Record<string, string>> = {
   deleted: 'its record at the webhook too, which keeps it for 7 days',
   absent: 'the webhook held nothing for it',
@@ -104,7 +104,7 @@ function problemOf(name: string, outcome: string): string {
     case 'not_refreshable':
       return `${name} cannot be refreshed: it was stored without a provider or without a refresh token`;
     case 'provider_not_configured':
-      return `only the service can refresh ${name}, and it has no setting for this provider’s address and client; add one in its console`;
+      return `only the control plane can refresh ${name}, and it has no setting for this provider’s address and client; add one in its console`;
     case 'reauth_needed':
       return `the provider of ${name} takes its refresh token no more: authorise anew there, and store what comes of it by svault set ${name}`;
     default:

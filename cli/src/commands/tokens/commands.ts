@@ -8,7 +8,7 @@ export function tokensCommand(action: Action): Command {
     .alias('tk')
     .summary('tokens: what credentials are called, and their secrets')
     .description(
-      'Tokens: what credentials are called and how they are described, which the service knows; and their secrets, which the webhook alone has.',
+      'Tokens: what credentials are called and how they are described, which the control plane knows; and their secrets, which the webhook alone has.',
     );
   for (const command of [
     listTokens(action),

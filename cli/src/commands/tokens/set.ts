@@ -50,7 +50,7 @@ export const setToken: Run<[string], Options> = async (invocation, [service], op
   const destination = await storeDestination(invocation, client.login, address);
   const answer = await replaced(invocation, name, () => storeSecret(invocation, destination, record));
   if (tokenType !== token.tokenType)
-    say(invocation, `the service goes on calling ${name} a ${plainLine(token.tokenType)}`);
+    say(invocation, `the control plane goes on calling ${name} a ${plainLine(token.tokenType)}`);
   printDone(invocation, {
     said: `${name} is stored at ${new URL(address.url).host} as version ${answer.version}`,
     answer,
@@ -97,7 +97,7 @@ function adviceOn(code: string, name: string): string | undefined {
 
 /**
  * What a record would lose by being replaced, where the command line says nothing of it. The webhook carries nothing over
- * (protocol 5.5), and neither does this client: the service says how it was, and could have it say something else.
+ * (protocol 5.5), and neither does this client: the control plane says how it was, and could have it say something else.
  *
  * @returns a clause for each, with the flags that keep it or let it go
  */

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../api/api-client.ts';
 import { aboutToken, tokenPath } from '../../api/service-name.ts';
 import { Failure } from '../../failure.ts';
 
-/** What the webhook says of a record (protocol 5.3), as far as the service passes it on. */
+/** What the webhook says of a record (protocol 5.3), as far as the control plane passes it on. */
 const heldSchema = z.looseObject({
   tokenType: z.string(),
   version: z.number(),
@@ -19,7 +19,7 @@ const heldSchema = z.looseObject({
 });
 export type HeldRecord = z.infer<typeof heldSchema>;
 
-/** A token as the service shows it. `webhook` is absent where that holds none, or did not answer at once. */
+/** A token as the control plane shows it. `webhook` is absent where that holds none, or did not answer at once. */
 export const tokenSchema = z.looseObject({
   serviceName: z.string(),
   tokenType: z.string(),
@@ -37,8 +37,8 @@ export type Token = z.infer<typeof tokenSchema>;
 const webhookSchema = z.looseObject({ bound: z.boolean(), reachable: z.boolean().optional() });
 
 /**
- * A token, with what the webhook says of it; without that only where the webhook holds nothing. The service asks it for half a
- * second and no longer, so silence is not taken for an answer here.
+ * A token, with what the webhook says of it; without that only where the webhook holds nothing. The control plane asks it for
+ * half a second and no longer, so silence is not taken for an answer here.
  *
  * @throws Failure unavailable where no webhook is bound or it does not answer; notFound
  */

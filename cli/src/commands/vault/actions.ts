@@ -25,7 +25,7 @@ async function setLock(invocation: Invocation, verb: 'lock' | 'unlock'): Promise
   printDone(invocation, { said, answer, name: stateOf(answer) });
 }
 
-/** The vault, as the service describes it (contract, "Management routes"). */
+/** The vault, as the control plane describes it (contract, "Management routes"). */
 const vaultSchema = z.looseObject({
   id: z.string(),
   locked: z.boolean(),

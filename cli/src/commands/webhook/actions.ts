@@ -58,6 +58,6 @@ export const webhookStatus: Run<[]> = async (invocation) => {
   if (webhook.reachable !== true)
     throw new Failure(
       'unavailable',
-      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the service: does it run, and its tunnel?`,
+      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane: does it run, and its tunnel?`,
     );
 };

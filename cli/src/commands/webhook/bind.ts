@@ -19,7 +19,7 @@ interface Options {
   readonly yes?: true;
 }
 
-/** `webhook bind`: what the service's bind page does, without a browser. */
+/** `webhook bind`: what the control plane's bind page does, without a browser. */
 export const bindWebhook: Run<[link: string | undefined], Options> = async (invocation, [link], options) => {
   const { flags } = invocation;
   const client = await apiClient(invocation);
@@ -57,7 +57,7 @@ function mustBeFree({ bound, url = 'an address that is not known' }: WebhookView
 function mustBeFor({ serviceUrl }: Registration, baseUrl: string): void {
   if (serviceUrl === baseUrl) return;
   throw usage(
-    `that link is for the service at ${plainLine(serviceUrl)}, and you are signed in at ${baseUrl}: set SV_WEBHOOK_SERVICE_URL of the webhook, or choose a login with --context`,
+    `that link is for the control plane at ${plainLine(serviceUrl)}, and you are signed in at ${baseUrl}: set SV_WEBHOOK_SERVICE_URL of the webhook, or choose a login with --context`,
   );
 }
 
@@ -100,9 +100,9 @@ async function linkText(invocation: Invocation, argument: string | undefined): P
   return out;
 }
 
-/** What a registration link carries from a webhook to the service (protocol 5.1). */
+/** What a registration link carries from a webhook to the control plane (protocol 5.1). */
 interface Registration {
-  /** Of the service that it is for, without a trailing slash. */
+  /** Of the control plane that it is for, without a trailing slash. */
   readonly serviceUrl: string;
   readonly code: string;
   readonly webhookUrl: string;
@@ -145,7 +145,7 @@ export function readRegistration(text: string): Registration {
   };
 }
 
-/** First 16 digits in fours, as the webhook and the service show it. */
+/** First 16 digits in fours, as the webhook and the control plane show it. */
 const fingerprintOf = (hmacHash: string): string =>
   (hmacHash.slice(0, FINGERPRINT_DIGITS).match(/.{4}/g) ?? []).join(' ');
 

@@ -14,7 +14,9 @@ export function webhookCommand(action: Action): Command {
     .command('init')
     .description('write a compose project that runs the webhook')
     .argument('[folder]', 'where to; it is made where it is missing', 'svault-webhook')
-    .addOption(new Option('--method <method>', 'how the service reaches the webhook').choices(TUNNEL_METHODS))
+    .addOption(
+      new Option('--method <method>', 'how the control plane reaches the webhook').choices(TUNNEL_METHODS),
+    )
     .option(
       '--set <KEY=VALUE>',
       'a value of the project, such as SV_WEBHOOK_URL=https://… or, from a file, TUNNEL_TOKEN=@FILE; may be repeated',

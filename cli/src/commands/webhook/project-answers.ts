@@ -36,8 +36,8 @@ export async function chooseMethod(
 ): Promise<TunnelMethod> {
   if (named !== undefined) return named;
   const choices = TUNNEL_METHODS.map((method) => `${method} (${TUNNELS[method].title})`).join(', ');
-  if (!canAsk(invocation)) throw usage(`--method says how the service reaches the webhook: ${choices}`);
-  const answer = (await askLine(invocation, `How does the service reach it: ${choices}?`)).trim();
+  if (!canAsk(invocation)) throw usage(`--method says how the control plane reaches the webhook: ${choices}`);
+  const answer = (await askLine(invocation, `How does the control plane reach it: ${choices}?`)).trim();
   const method = TUNNEL_METHODS.find((each) => each === answer);
   if (method === undefined) throw usage(`there is no way ${answer}; there are ${TUNNEL_METHODS.join(', ')}`);
   return method;
@@ -58,7 +58,7 @@ export async function gatherAnswers(invocation: Invocation, asked: Asked): Promi
     await valueOf('SV_WEBHOOK_URL', 'Address at which the webhook will be reached (https://…):'),
   );
   const serviceUrl = readServiceUrl(
-    await valueOf('SV_WEBHOOK_SERVICE_URL', 'Address of the service that may bind it (https://…):'),
+    await valueOf('SV_WEBHOOK_SERVICE_URL', 'Address of the control plane that may bind it (https://…):'),
   );
   const more = moreSettings(method).flatMap((name) => {
     const text = given.get(name);
