@@ -9,7 +9,7 @@ export class Failure extends Error {
   readonly exit: ExitName;
   /** Code of the control plane or the webhook, which `svault explain` explains. */
   readonly code: string | undefined;
-  /** After how many seconds whoever refused wants to be asked again, where it said so. */
+  /** Seconds after which the sender of the error allows a new request, where it says so. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -35,7 +35,10 @@ export class Failure extends Error {
   }
 }
 
-/** What a person reads of it: one line, which names where a code is explained, and is harmless whoever wrote parts of it. */
+/**
+ * The text for a person: one line that names where its code is explained, harmless even where another machine wrote parts of
+ * it.
+ */
 export const failureLine = ({ message, code }: Failure): string =>
   `error: ${plainLine(message)}${code === undefined ? '' : ` [${code}: svault explain ${code}]`}\n`;
 

@@ -3,9 +3,11 @@ import { Option, type Command } from 'commander';
 const FORMATS = ['json', 'table', 'wide', 'name'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Flags that every command takes, before or after its name (specification, "Command-line client"). */
+/** Flags that every command takes, before or after its name ("Command-line client"). */
 export interface GlobalFlags {
-  /** `--context`: name of the login to act with; else SVAULT_CONTEXT, else the current one. Commander names it after its alias. */
+  /**
+   * `--context`: name of the login to act with; else SVAULT_CONTEXT, else the current one. Commander names it after its alias.
+   */
   readonly ctx?: string;
   readonly format: Format;
   readonly color: boolean;

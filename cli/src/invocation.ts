@@ -14,7 +14,7 @@ export interface Invocation {
 
 /**
  * What a command does.
- * @param operands as they stand on the command line; a variadic one is an array
+ * @param operands in the order of the command line; a variadic one is an array
  * @param options of this command; the global ones are in `invocation.flags`
  * @throws Failure with the exit code
  */

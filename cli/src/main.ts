@@ -1,18 +1,18 @@
 import { isatty } from 'node:tty';
 import { EXIT_CODES } from './failure.ts';
-import { run, told } from './run.ts';
+import { run, errorText } from './run.ts';
 
 /** Runs the command line of this process; the only place that knows of one. */
 export async function main(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
-  // What no command foresaw is one line as well; its stack would say nothing to whoever reads it.
+  // An unexpected error is one line as well; its stack would not help the reader.
   process.once('uncaughtException', (error) => {
-    process.stderr.write(told(error, process.argv.includes('--debug')));
+    process.stderr.write(errorText(error, process.argv.includes('--debug')));
     process.exit(EXIT_CODES.failed.code);
   });
   const interruption = new AbortController();
   // Once: a second Ctrl-C ends a command that does not heed the first. It goes on listening while the first is handed round:
-  // the library that holds lock files ends a process in which nobody else listens.
+  // the library of lock files ends a process that has no other listener.
   const interrupt = (): void => {
     interruption.abort();
     setImmediate(() => process.off('SIGINT', interrupt));
@@ -20,7 +20,7 @@ export async function main(): Promise<void> {
   process.on('SIGINT', interrupt);
 
   const env = { ...process.env };
-  // No key goes to whoever stands in between, whatever a shell has set for others; what exec runs gets it as it was.
+  // This client always verifies certificates, also where the shell switches that off; a command of exec keeps the variable.
   delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
 
   process.exitCode = await run(process.argv.slice(2), {
@@ -32,7 +32,7 @@ export async function main(): Promise<void> {
         return process.stdin;
       },
       interactive: { in: isatty(0), out: isatty(1), err: isatty(2) },
-      // A terminal that nobody gave a size says 0.
+      // A terminal without a size says 0.
       columns: process.stdout.columns > 0 ? process.stdout.columns : undefined,
     },
     env,

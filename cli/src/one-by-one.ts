@@ -6,7 +6,7 @@ import { say } from './output/say.ts';
 /** What came of doing the same for several things. */
 export interface Outcomes<T> {
   readonly done: readonly T[];
-  /** To be thrown when all that was done is printed: with the exit code of what stands first in `WORST_FIRST`. */
+  /** To be thrown after the results are printed; its exit code is the first of `WORST_FIRST` that occurred. */
   readonly failure: Failure | undefined;
 }
 
@@ -19,7 +19,7 @@ const HOPELESS: readonly ExitName[] = ['interrupted', 'denied', 'unavailable', '
  * fails is the failure itself. Ctrl-C ends it. Under `--dry-run` each shows its requests.
  *
  * @param named how a line on stderr names it
- * @throws whatever is no Failure
+ * @throws every error that is not a Failure
  */
 export async function oneByOne<I, T>(
   { terminal, signal }: Pick<Invocation, 'terminal' | 'signal'>,
@@ -55,5 +55,5 @@ function summed(failures: readonly Failure[], all: number): Failure | undefined 
   return new Failure(worst, `${failures.length} of ${all} failed`);
 }
 
-/** Each once, where it stands first. */
+/** Each item once, at its first place. */
 export const unique = <T>(items: readonly T[]): readonly T[] => [...new Set(items)];

@@ -4,8 +4,8 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Invocation } from './invocation.ts';
 
 /**
- * A folder for what can be made anew, which nobody but this user can write to: code is loaded from there. Makes it where it is
- * missing.
+ * A folder for files that can be made again. Only this user can write to it, since code is loaded from there. Makes it where it
+ * is missing.
  *
  * @returns undefined where there is none that is this user's alone
  */
@@ -37,11 +37,11 @@ function cachesOf(env: Invocation['env']): string {
   return process.platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
-/** @param forbidden permissions that nobody may have on it; false on Windows, where none of this can be seen */
+/** @param forbidden permissions that no user may have on it; false on Windows, which shows none of this */
 const isOwn = (found: Stats, forbidden: number): boolean =>
   found.isDirectory() && found.uid === process.getuid?.() && (found.mode & forbidden) === 0;
 
-/** Whether nobody but this user and root can put something else in the place of what of this user's is in it. */
+/** Whether only this user and root can replace this user's files in it. */
 const isOfNobodyElse = ({ uid, mode }: Stats): boolean =>
   (uid === 0 || uid === process.getuid?.()) && ((mode & 0o022) === 0 || (mode & STICKY) !== 0);
 

@@ -24,7 +24,7 @@ import { addGlobalFlags } from './global-flags.ts';
 import { plainLine } from './output/plain-line.ts';
 import { wantsColor } from './output/wants-color.ts';
 
-/** The whole command line, as the specification's section "Command-line client" has it. */
+/** The whole command line. */
 export function createProgram(surroundings: Surroundings): Command {
   const { terminal } = surroundings;
   const action = lazily(surroundings);
@@ -93,7 +93,7 @@ const leadingOn = (command: Command): Command =>
  * What a person reads of a command line that commander does not take: one line, which leads on. What stood in the place of an
  * operand or behind a flag is not repeated: it may be a secret that was typed there, and logs keep stderr.
  *
- * @param said by commander; a suggestion stands on a line of its own there
+ * @param said by commander, which puts a suggestion on a separate line
  * @param command whose flags and operands they would have been
  */
 function wrongCommandLine(said: string, command: Command): string {
@@ -105,7 +105,7 @@ function wrongCommandLine(said: string, command: Command): string {
   );
   if (/\(Did you mean |Allowed choices/.test(shown)) return shown;
   const dash = shown.startsWith('error: unknown option') && command.registeredArguments.length > 0;
-  return `${shown}: ${wordsOf(command)} --help${dash ? '; what begins with - and is no flag stands behind --' : ''}`;
+  return `${shown}: ${wordsOf(command)} --help${dash ? '; write an argument that begins with - behind --' : ''}`;
 }
 
 const wordsOf = (command: Command): string =>

@@ -16,9 +16,9 @@ export async function publicJwk(text: string): Promise<Recipient> {
     file === undefined ? text : Buffer.from(await readFileBounded(file, MAX_BYTES)).toString(),
   );
   if (jwk instanceof Object && 'd' in jwk)
-    throw usage('that is a private key, which nobody else may see; its public part alone belongs here');
+    throw usage('that is a private key, which must stay secret; give its public part');
   const read = recipientSchema.safeParse(jwk);
-  // The webhook refuses others too, after it has used up the ticket. The module takes a while to load.
+  // The webhook refuses others too, after it has consumed the ticket. The module takes a while to load.
   const { isUsableRecipient } = await import('@svault/shared/sealed');
   if (read.success && isUsableRecipient(read.data)) return read.data;
   throw usage(

@@ -26,16 +26,16 @@ export async function run(
     if (error instanceof DryRunDone) return EXIT_CODES.ok.code;
     if (error instanceof CommandEnded) return error.exitCode;
     if (surroundings.signal.aborted || error instanceof Interrupted) return EXIT_CODES.interrupted.code;
-    surroundings.terminal.err(told(error, program.opts<GlobalFlags>().debug === true));
+    surroundings.terminal.err(errorText(error, program.opts<GlobalFlags>().debug === true));
     return error instanceof Failure ? error.exitCode : EXIT_CODES.failed.code;
   }
 }
 
 /**
- * What a person reads of an error: one line, harmless whoever wrote parts of it.
+ * The text of an error for a person: one line, harmless even where another machine wrote parts of it.
  * @param debug with where it comes from
  */
-export function told(error: unknown, debug: boolean): string {
+export function errorText(error: unknown, debug: boolean): string {
   if (!(error instanceof Error)) return `error: ${plainLine(String(error))}\n`;
   // Others wrote parts of the message that it begins with.
   if (debug) return `error: ${plainLines(error.stack ?? error.message).join('\n')}\n`;

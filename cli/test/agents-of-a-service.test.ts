@@ -64,7 +64,7 @@ test('a key that is none is not printed', async () => {
 });
 
 test.each(['table', 'json'])(
-  '--format %s: the key is printed though a grant fails, and that is told',
+  '--format %s: the key is printed though a grant fails, and so is the failure',
   async (format) => {
     const apiKey = newKey('svagent');
     await serviceWith({ 'POST /api/agents': { status: 201, body: { agent: AGENT, apiKey } } });

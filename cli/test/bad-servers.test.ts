@@ -75,7 +75,7 @@ describe('no service', () => {
     const seen: IncomingMessage[] = [];
     const url = await at(createTlsServer({ key, cert }, (req) => void seen.push(req)));
     const SVAULT_BASE_URL = url.replace('http:', 'https:');
-    // Not even where somebody has told all of Node’s programs not to look.
+    // Not even where NODE_TLS_REJECT_UNAUTHORIZED switches verification off.
     const careless = { SVAULT_BASE_URL, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     for (const said of [await ask(SVAULT_BASE_URL), await person.spawned(['ls'], { env: careless })])
       expectLine(said, 1, /the certificate of 127\.0\.0\.1:\d+ does not verify \([A-Z_]+\)/);
@@ -138,7 +138,7 @@ test('a control plane that says nothing is not waited for without an end: exit 5
   }
 });
 
-test('what a policy says is told, and not twice', async () => {
+test('the reason of a policy is printed once', async () => {
   const refusal = { code: 'POLICY_DENIED', error: 'Denied: not at night.', policy: 'nights', rule: 'time' };
   for (const [reason, said] of [
     [

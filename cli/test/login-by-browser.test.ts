@@ -136,7 +136,7 @@ describe('login by browser', () => {
     expect(await person.svault(['vault', 'status'])).toMatchObject({ code: 0 });
   });
 
-  test('a desktop without a browser is told what to do instead', async () => {
+  test('without a browser the command says what to do instead', async () => {
     const person = stage.stranger();
     const login = sitting(person, ['login'], { path: desktop(person, 3).path });
     await login.shown(/(no browser could be opened)/);
@@ -283,7 +283,7 @@ describe('a session', () => {
   test('is not renewed where the next one could not be kept: with the used one it would be over', async () => {
     change(person, PAST);
     const bin = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
-    // As on a full disk: no file can have a byte, and a program that goes on is told so.
+    // As on a full disk: no file can have a byte, and a program that goes on gets an error.
     const full = ['/bin/sh', '-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath] as const;
     const goingOn = ['--import', "data:text/javascript,process.on('SIGXFSZ', () => undefined)"];
     const { code, err } = await person.spawned(['whoami'], {

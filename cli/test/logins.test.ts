@@ -303,7 +303,7 @@ describe('names and addresses', () => {
   });
 });
 
-test('files that others can read, or that are damaged, are told in one line: exit 1', async () => {
+test('files that others can read, or that are damaged, end a command with one line and exit 1', async () => {
   const person = stage.stranger();
   await signIn(person, agent.key, '--as', 'work');
   const path = join(person.dir, 'secrets.json');

@@ -82,7 +82,7 @@ describe('a secret', () => {
     ['an empty argument', { argument: '' }, '', /nothing came from the command line/],
     ['more than 64 KiB', {}, 'x'.repeat(64 * 1024 + 1), /64 KiB/],
     ['far more', {}, 'x'.repeat(1024 * 1024), /64 KiB/],
-    ['two sources', { argument: 'a', file: '-' }, 'b', /which is it/],
+    ['two sources', { argument: 'a', file: '-' }, 'b', /not both/],
     ['a file that is not there', { file: join(dir.path, 'none') }, '', /none cannot be read: no such file/],
     ['a folder', { file: dir.path }, '', /cannot be read: .*directory/],
   ])('%s: exit 2', async (_what, source, stdin, said) => {

@@ -189,12 +189,16 @@ describe('what cannot be stored leaves nothing behind, and is not quoted', () =>
       ['--type', 'TOTP', '--field', 'digits=6', '--field', 'digits=8'],
       /digits is given twice/,
     ],
-    ['two sources', ['--value', 'a', '--from-file', '-'], /which is it/],
+    ['two sources', ['--value', 'a', '--from-file', '-'], /not both/],
     ['a file that is not there', ['--from-file', '/nonexistent/x'], /cannot be read/],
     ['a time that is none', ['--expires-at', 'soon'], /expiryTime: not a time/],
     ['a field without a name', ['--field', '=x'], /--field takes NAME=VALUE/],
     ['a recipient that is none', ['--recipient', '{}'], /no public JWK/],
-    ['no host beside a host', ['--allow-host', 'none', '--allow-host', 'a.example'], /none stands alone/],
+    [
+      'no host beside a host',
+      ['--allow-host', 'none', '--allow-host', 'a.example'],
+      /none cannot be combined/,
+    ],
     ['nothing to store, and a secret', ['--empty', '--value', 'x'], /--empty stores nothing/],
   ])('%s', async (what, args, said) => {
     const name = `bad ${what}`;

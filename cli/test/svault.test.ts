@@ -50,7 +50,7 @@ describe('exit 2 with one clear line', () => {
     [['tokens', 'help'], /^error: unknown command 'help': svault tokens --help\n$/],
     [
       ['get', '-x'],
-      /^error: unknown option '-x': svault get --help; what begins with - and is no flag stands behind --\n$/,
+      /^error: unknown option '-x': svault get --help; write an argument that begins with - behind --\n$/,
     ],
     [['help', 'tokens', 'frob'], /^error: unknown command 'frob': svault tokens --help\n$/],
     [['--format', 'xml', 'explain'], /^error: option '--format <format>' argument 'xml' is invalid/],

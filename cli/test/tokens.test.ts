@@ -331,7 +331,7 @@ describe('refresh', () => {
 });
 
 describe('rm', () => {
-  test('deletes several; one that fails stops none, and its exit code is told', async () => {
+  test('deletes several tokens, where the failure of one stops none and decides the exit code', async () => {
     await add('gone-1');
     await add('gone-2');
     const asked = await svault(['rm', 'gone-1']);

@@ -128,7 +128,7 @@ describe('up', () => {
     const { code, err } = await withPrograms(compose.path, ['up', folder]);
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/^error: \S+ belongs to somebody else or can be changed by others/),
+      expect.stringMatching(/^error: \S+ belongs to another user or can be changed by others/),
     ]);
     expect(err).toContain(`${path} `);
     expect(() => compose.calls()).toThrow();

@@ -4,7 +4,7 @@ import { unique } from '../one-by-one.ts';
 import { plainLine } from '../output/plain-line.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** An agent, as the control plane describes it (contract, "Management routes"). */
+/** An agent, as the control plane describes it. */
 export const agentSchema = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -30,8 +30,8 @@ export interface AgentReference {
 }
 
 /**
- * The id of the agent that is meant (contract, "CLI").
- * @param reference an id or a name; under `--dry-run` nothing is asked, and a name stands for its id
+ * The id of the agent that is meant.
+ * @param reference an id or a name; under `--dry-run` no request is sent, and a name replaces its id
  * @throws Failure usage for a name that several have, with their ids; notFound
  */
 export const agentId = async (client: ApiClient, reference: string): Promise<string> =>
@@ -57,7 +57,7 @@ async function agentWithId(client: ApiClient, reference: string): Promise<AgentR
   }
 }
 
-/** Two texts that look the same are the same name, in whatever form a terminal typed them. */
+/** Two texts that look the same are the same name, in any Unicode form that a terminal sends. */
 async function agentCalled(client: ApiClient, reference: string): Promise<AgentReference> {
   const wanted = reference.normalize();
   const agents = await client.readAll('/api/agents', namedSchema);

@@ -4,21 +4,21 @@ import { Failure } from '../failure.ts';
 import { DryRunDone, showInstead } from '../http/dry-run.ts';
 import type { IncomingAnswer, OutgoingRequest } from '../http/send.ts';
 import { refusalOf, understood } from '../http/refusal.ts';
-import { sendPatiently } from '../http/send-patiently.ts';
+import { sendWithRetries } from '../http/send-with-retries.ts';
 import type { Invocation } from '../invocation.ts';
 
-/** The control plane, as somebody who is signed in. Every call throws Failure for whatever is no success. */
+/** A client of the control plane that is signed in. Every call throws Failure for a response that is not a success. */
 export interface ApiClient {
   readonly login: ActingLogin;
   /** Whether nothing is sent (`--dry-run`). */
   readonly dryRun: boolean;
-  /** GET. Under `--dry-run` it is shown, and `dryAnswer` stands for the answer; without it, the command ends there. */
+  /** GET. Under `--dry-run` it is shown, and `dryAnswer` replaces the response; without it, the command ends there. */
   read<T>(path: string, schema: z.ZodType<T>, dryAnswer?: T): Promise<T>;
   /** GET of a list, page by page, to its end or to `limit` items. */
   readAll<T>(path: string, itemSchema: z.ZodType<T>, limit?: number): Promise<T[]>;
   /** GET whose answer is a redirect, which is not followed. Under `--dry-run` it is shown, and leads to `dryLocation`. */
   readRedirect(path: string, dryLocation: string): Promise<Pick<IncomingAnswer, 'status' | 'headers'>>;
-  /** Sends a change. Under `--dry-run` it is shown, and `dryAnswer` stands for the answer. */
+  /** Sends a change. Under `--dry-run` it is shown, and `dryAnswer` replaces the response. */
   change<T>(change: Change<T>): Promise<T>;
 }
 
@@ -58,10 +58,13 @@ export async function apiClient(
   const dry = invocation.flags.dryRun === true;
 
   const ask = async (request: Omit<OutgoingRequest, 'authorization'>): Promise<IncomingAnswer> => {
-    const first = await sendPatiently(invocation, { ...request, authorization: await login.authorization() });
+    const first = await sendWithRetries(invocation, {
+      ...request,
+      authorization: await login.authorization(),
+    });
     if (first.status !== 401) return first;
     const authorization = await login.renewed();
-    return authorization === undefined ? first : sendPatiently(invocation, { ...request, authorization });
+    return authorization === undefined ? first : sendWithRetries(invocation, { ...request, authorization });
   };
   const answered = async <T>(
     request: Omit<OutgoingRequest, 'authorization'>,

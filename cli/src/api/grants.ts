@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentPath } from './agents.ts';
 
-/** A grant, as the control plane describes it (contract, "Management routes"). */
+/** A grant, as the control plane describes it. */
 export const grantSchema = z.looseObject({
   id: z.string(),
   serviceName: z.string(),

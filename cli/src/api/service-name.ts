@@ -3,7 +3,7 @@ import { Failure, usage } from '../failure.ts';
 import { plainLine } from '../output/plain-line.ts';
 
 /**
- * A service name as somebody typed it (protocol section 5). Terminals spell an umlaut in one way or another: the name has it
+ * A service name as a person typed it (PROTOCOL.md section 5). Terminals spell an umlaut in one way or another: the name has it
  * in one.
  * @throws Failure usage
  */

@@ -37,9 +37,9 @@ export async function composeEngine(invocation: Invocation, folder: string): Pro
       onOut: (line: string) => void,
       onLine = toStderr,
     ): Promise<Ended> => {
-      const told = { ...surroundings, onLine, onOut };
+      const output = { ...surroundings, onLine, onOut };
       if (flags.debug === true) toStderr(`> ${[...command, ...args].join(' ')}`);
-      return (await runProgram([program, ...before, '--ansi', 'never', ...args], told)) ?? { code: 127 };
+      return (await runProgram([program, ...before, '--ansi', 'never', ...args], output)) ?? { code: 127 };
     };
     return {
       name: command.join(' '),
@@ -63,7 +63,7 @@ export async function composeEngine(invocation: Invocation, folder: string): Pro
   );
 }
 
-/** Would take the place of what .env says, or stand in a process that has no use for a key. */
+/** Variables that would override .env, or reach a process that needs no key. */
 const NOT_FOR_COMPOSE =
   /^(?:SV_|SVAULT_|TS_|COMPOSE_(?:FILE|PROJECT_NAME|PROFILES|ENV_FILES|DISABLE_ENV_FILE)$)/;
 
@@ -78,7 +78,7 @@ const composeEnv = (env: Invocation['env']): Record<string, string> =>
 /** @throws Failure usage for a project that compose does not take; it has said why */
 export async function mustBeWhole(compose: ComposeEngine, folder: string): Promise<void> {
   const { code } = await compose.show('config', '--quiet');
-  if (code !== 0) throw usage(`the project in ${folder} is not complete; what compose misses stands above`);
+  if (code !== 0) throw usage(`the project in ${folder} is not complete; see the output of compose above`);
 }
 
 /** @throws Failure unavailable where no engine does */
@@ -100,7 +100,7 @@ interface RunOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Gets the lines of stderr, and those of stdout where nobody else gets them. */
+  /** Gets the lines of stderr, and those of stdout where `onOut` is not given. */
   readonly onLine: (line: string) => void;
   readonly onOut?: (line: string) => void;
 }

@@ -38,7 +38,7 @@ describe('untilHealthy', () => {
     ['stopped for ever', 'Exited (1)', /^webhook does not stay up/],
     ['unhealthy', 'Up 1 minute (unhealthy)', /^webhook runs, but is not healthy/],
   ])('gives up on one that is %s', async (_what, state, said) => {
-    await expect(untilHealthy(composeOf(state), { signal, patienceMs: 0 })).rejects.toMatchObject({
+    await expect(untilHealthy(composeOf(state), { signal, timeoutMs: 0 })).rejects.toMatchObject({
       exit: 'unavailable',
       message: expect.stringMatching(said) as string,
     });
@@ -46,7 +46,7 @@ describe('untilHealthy', () => {
 
   it('ends once it is healthy', async () => {
     await expect(
-      untilHealthy(composeOf('Up 1 second (healthy)'), { signal, patienceMs: 0 }),
+      untilHealthy(composeOf('Up 1 second (healthy)'), { signal, timeoutMs: 0 }),
     ).resolves.toBeUndefined();
   });
 });

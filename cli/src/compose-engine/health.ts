@@ -3,9 +3,9 @@ import { Failure } from '../failure.ts';
 import type { ComposeEngine } from './compose-engine.ts';
 
 /** Health checks of the project run every ten seconds; a tunnel may need some of them. */
-export const PATIENCE_MS = 120_000;
+export const TIMEOUT_MS = 120_000;
 /** What ends again and again right after its start has had several tries by then. */
-const PATIENCE_WITH_STOPPED_MS = 20_000;
+const TIMEOUT_WITH_STOPPED_MS = 20_000;
 const PAUSE_MS = 1_000;
 
 type ServiceState = 'healthy' | 'starting' | 'unhealthy' | 'stopped';
@@ -26,7 +26,7 @@ export function stateIn(shown: string): ServiceState {
  */
 export async function untilHealthy(
   compose: ComposeEngine,
-  { signal, patienceMs }: { readonly signal: AbortSignal; readonly patienceMs: number },
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<void> {
   const services = (await compose.read('config', '--services')).out.split('\n').filter((name) => name !== '');
   const startedAt = performance.now();
@@ -35,7 +35,7 @@ export async function untilHealthy(
       const state = stateIn((await compose.read('ps', service)).out);
       if (state === 'healthy') break;
       const waitedMs = performance.now() - startedAt;
-      const longest = state === 'stopped' ? Math.min(PATIENCE_WITH_STOPPED_MS, patienceMs) : patienceMs;
+      const longest = state === 'stopped' ? Math.min(TIMEOUT_WITH_STOPPED_MS, timeoutMs) : timeoutMs;
       if (state === 'unhealthy' || waitedMs > longest)
         throw new Failure('unavailable', `${service} ${SAID[state]}: ${compose.name} logs ${service}`);
       await sleep(PAUSE_MS, undefined, { signal });

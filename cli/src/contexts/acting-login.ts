@@ -24,14 +24,14 @@ export interface ActingLogin {
 /**
  * The login to act with: `--context`, else SVAULT_KEY with SVAULT_BASE_URL, else SVAULT_CONTEXT, else the current one.
  *
- * @throws Failure usage for a name that there is not, or a SVAULT_… that is malformed; denied where nobody is signed in
+ * @throws Failure usage for a name that there is not, or a SVAULT_… that is malformed; denied where no login exists
  */
 export async function actingLogin(invocation: Invocation): Promise<ActingLogin> {
   const login = invocation.flags.ctx === undefined ? environmentLogin(invocation) : undefined;
   if (login !== undefined) return login;
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
-  if (context === undefined) throw await nobodySignedIn(store);
+  if (context === undefined) throw await notSignedIn(store);
   return keptLogin(invocation, store, context);
 }
 
@@ -57,8 +57,8 @@ export function chosenName({ flags, env }: Pick<Invocation, 'flags' | 'env'>): s
   return flags.ctx ?? (fromEnvironment === '' ? undefined : fromEnvironment);
 }
 
-/** Where nobody is meant. */
-export async function nobodySignedIn(store: Pick<ContextStore, 'list'>): Promise<Failure> {
+/** The failure of a command that has no login to act with. */
+export async function notSignedIn(store: Pick<ContextStore, 'list'>): Promise<Failure> {
   const { contexts } = await store.list();
   return new Failure(
     'denied',
@@ -72,7 +72,7 @@ export async function nobodySignedIn(store: Pick<ContextStore, 'list'>): Promise
  * The login of a machine: SVAULT_KEY with SVAULT_BASE_URL. Neither is kept.
  *
  * @returns undefined without SVAULT_KEY
- * @throws Failure usage where one of the two is missing or malformed; an empty key too, since going on as somebody else is not
+ * @throws Failure usage where one of the two is missing or malformed; an empty key too, since to go on with another login is not
  *   what a script meant whose key did not arrive
  */
 export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin | undefined {
@@ -81,7 +81,7 @@ export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin 
   const kind = kindOfKey(key);
   if (kind === undefined) throw usage(`SVAULT_KEY is no key: ${KEY_FORMS}; unset it to act with a login`);
   if (address === undefined || address === '')
-    throw usage('SVAULT_KEY needs SVAULT_BASE_URL beside it: the control plane that the key is of');
+    throw usage('SVAULT_KEY needs SVAULT_BASE_URL: the address of the control plane that issued the key');
   const common = { name: ENVIRONMENT_NAME, baseUrl: parseBaseUrl(address) };
   const context: Context =
     kind === 'agent' ? { ...common, kind, keyPrefix: shownKey(key) } : { ...common, kind, email: '' };
@@ -111,7 +111,7 @@ export function keptLogin(
 ): ActingLogin {
   let known: ContextSecrets | undefined;
   const secrets = async (): Promise<ContextSecrets> => (known ??= await store.secretsOf(context));
-  /** Renews once, however many ask: whoever comes second finds what the first got. */
+  /** Renews once, even where several calls ask: the second finds the session of the first. */
   const renewWhere = async (isNeeded: (session: SessionSecrets) => boolean): Promise<ContextSecrets> =>
     (known = await store.replaceSecrets(context, async (present) =>
       present.kind === 'session' && isNeeded(present) ? renewSession(invocation, context, present) : present,
@@ -141,7 +141,7 @@ const bearer = (secrets: ContextSecrets): string =>
   `Bearer ${secrets.kind === 'session' ? secrets.accessToken : secrets.key}`;
 
 /** Says that commands will not act with the login that was just chosen, where the environment says otherwise. */
-export function sayWhatGoesBefore(invocation: Invocation, name: string): void {
+export function warnOfEnvironment(invocation: Invocation, name: string): void {
   const { SVAULT_KEY: key, SVAULT_CONTEXT: chosen = '' } = invocation.env;
   if (key !== undefined) say(invocation, 'SVAULT_KEY is set: commands act with it until it is unset');
   else if (chosen !== '' && chosen !== name)

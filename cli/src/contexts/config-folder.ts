@@ -19,7 +19,7 @@ export async function configFolder({ env }: Pick<Invocation, 'env'>): Promise<st
   if (chosen !== undefined && chosen !== '') return resolve(chosen);
   const { default: paths } = await import('env-paths');
   const { config } = paths('svault', { suffix: '' });
-  // Else secrets would be left in whatever folder a command is run in, and one that somebody else made would count.
+  // Else a command would leave secrets in its working directory, and would trust those that another user put there.
   if (isAbsolute(config)) return config;
   throw usage(
     `HOME or XDG_CONFIG_HOME says that logins are at ${config}, wherever you are: give them a whole path, or set SVAULT_CONFIG_DIR`,
@@ -60,17 +60,17 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** A process that ended without letting go holds nobody up for longer; one that works says so in between. */
+/** A lock of a process that ended without releasing it is stale after this; a running process renews its lock. */
 const STALE_AFTER_MS = 10_000;
 /** Longer than a control plane is waited for. */
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 const PAUSE_MS = 40;
 
 /**
  * Runs an action that no other process of this user runs meanwhile.
  * @param options.folder that is there
- * @param options.name of what is locked
- * @throws Failure where nothing can be written there, or somebody else goes on for too long
+ * @param options.name of the lock
+ * @throws Failure where the folder cannot be written, or another process holds the lock for too long
  */
 export async function whileLocked<T>(
   { folder, name, signal }: { readonly folder: string; readonly name: string; readonly signal: AbortSignal },
@@ -89,7 +89,7 @@ async function acquire(folder: string, name: string, signal: AbortSignal): Promi
   const { lock } = await import('proper-lockfile');
   const lockfilePath = join(folder, `.${name}.lock`);
   const options = { realpath: false, lockfilePath, stale: STALE_AFTER_MS, onCompromised: () => undefined };
-  for (const until = Date.now() + PATIENCE_MS; ;) {
+  for (const until = Date.now() + TIMEOUT_MS; ;) {
     try {
       return await lock(join(folder, name), options);
     } catch (error) {

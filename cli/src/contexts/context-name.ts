@@ -7,7 +7,7 @@ export const ENVIRONMENT_NAME = 'env';
 const MAX_CHARACTERS = 64;
 const FORM = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 
-/** Whether a login can be called so: it stands in commands, and in the name of a keychain’s entry. */
+/** Whether this can be the name of a login: it is a part of commands, and of the name of a keychain entry. */
 export const isContextName = (text: string): boolean => FORM.test(text) && text !== ENVIRONMENT_NAME;
 
 /** @throws Failure usage */
@@ -20,7 +20,7 @@ export function checkedContextName(text: string): string {
   );
 }
 
-/** What a login is called where nobody says: after its control plane, and an agent's after its key as well. */
+/** The default name of a login: the host of its control plane; for an agent also the start of its key. */
 export function defaultContextName(
   context: Pick<Context, 'kind' | 'baseUrl'> & { readonly keyPrefix?: string },
 ): string {

@@ -47,7 +47,7 @@ export async function localContextStore(
       try {
         const former = await changing(async ({ contexts }) => {
           const next = new Map([...contexts, [context.name, added]]);
-          // The secrets first, beside those that are there: a login without its secrets would be none.
+          // The secrets first, added to the present ones: a login without its secrets is useless.
           if (reference.home === 'file')
             await secrets.writeFile([...contexts.values(), added], new Map([[reference.id, ofContext]]));
           await writeAll(context.name, next);
@@ -83,7 +83,7 @@ export async function localContextStore(
         const replaced = await next(present);
         if (replaced === present) return present;
         await changing(async ({ contexts }) => {
-          // Forgotten, or signed in anew, in the meantime: then these are nobody's.
+          // Forgotten, or signed in again, in the meantime: then these belong to no login.
           if (contexts.get(context.name)?.secrets.id !== context.secrets.id) return;
           await secrets.replace(context, replaced, [...contexts.values()]);
         }, UNINTERRUPTED);

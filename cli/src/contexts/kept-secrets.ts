@@ -113,7 +113,7 @@ interface SecretsFile {
   read(id: string): Promise<ContextSecrets | undefined>;
   /** @throws Failure where nothing could be written now */
   rehearse(): Promise<void>;
-  /** Changes it, and forgets whatever is not in use any more. Only under the folder's lock. */
+  /** Changes it, and deletes all secrets that are not in use. Only under the folder's lock. */
   write(changed: ReadonlyMap<string, ContextSecrets>, inUse: ReadonlySet<string>): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ const OTHERS = 0o077;
 /**
  * Reads a file that only this user may read and write.
  * @returns undefined where there is none
- * @throws Failure for a file that others may read or write, that is somebody else's, too large, or no file
+ * @throws Failure for a file that others may read or write, that another user owns, that is too large, or that is no file
  */
 async function readPrivateFile(path: string): Promise<string | undefined> {
   if (!(await checkFolder(dirname(path)))) return undefined;
@@ -98,7 +98,7 @@ async function writePrivateFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Where what is to take a file's place is written first. */
+/** The temporary file that is written first and then replaces another. */
 const besides = (path: string): string =>
   join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}`);
 const BESIDES = /^\.[0-9a-f]{16}$/;
@@ -106,7 +106,7 @@ const BESIDES = /^\.[0-9a-f]{16}$/;
 /** Longer than anything takes to be written. */
 const LEFT_OVER_AFTER_MS = 60_000;
 
-/** A process that was killed left secrets there that nobody would ever forget. */
+/** A killed process leaves secrets there that no command would remove. */
 async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
   const start = `.${basename(path)}`;
@@ -121,7 +121,7 @@ async function removeLeftovers(path: string): Promise<void> {
 const cannotBeWritten = (path: string, error: unknown): Failure =>
   new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });
 
-/** Of what is kept; a later one may mean something else. */
+/** Version of the stored format; a later one may mean something else. */
 const VERSION = 1;
 
 /** A JSON file of this user's, with a version. */

@@ -16,7 +16,7 @@ type SessionGrant = z.infer<typeof sessionGrantSchema>;
 
 /** Before its end a session is renewed already, so that no request is on its way meanwhile. */
 const MARGIN_MS = 30_000;
-/** How long a control plane may take for an answer that nobody waits for any more. */
+/** How long a control plane may take to respond after Ctrl-C. */
 const GRACE_MS = 500;
 
 /** @param askedAt when the answer was asked for, by this machine's clock, ms */
@@ -27,13 +27,13 @@ export const sessionOf = (grant: SessionGrant, askedAt: number): SessionSecrets 
   refreshToken: grant.refreshToken,
 });
 
-/** Whether its access token has ended or is about to. What is no time has. */
+/** Whether its access token has expired or is about to. An invalid time counts as expired. */
 export const endsSoon = ({ accessExpiresAt }: SessionSecrets, nowMs: number): boolean =>
   !(Date.parse(accessExpiresAt) - nowMs > MARGIN_MS);
 
 /**
- * The next pair of tokens. Only while nobody else asks for it: the control plane ends a session whose used token comes again.
- * @throws Failure denied where the session is over
+ * The next pair of tokens. One process at a time may ask for it: the control plane ends a session whose token is reused.
+ * @throws Failure denied where the session has expired
  */
 export async function renewSession(
   invocation: Pick<Invocation, 'terminal' | 'signal' | 'flags'>,

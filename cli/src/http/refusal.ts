@@ -29,7 +29,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitName>> = {
 
 /** Codes whose status would say too much or too little here. */
 const EXIT_OF_CODE: Readonly<Record<string, ExitName>> = {
-  // A ticket that was used up, or a clock that is wrong; whoever is signed in is not the question.
+  // A consumed ticket or a wrong clock; it says nothing about who is signed in.
   TICKET_INVALID: 'failed',
   // The webhook answered: it does not want to.
   WEBHOOK_REFUSED: 'failed',

@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 
 /** Longer than the control plane waits for a webhook. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 /** A page of 100 tokens, each with all its notes, is less; so is the largest credential. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
@@ -20,20 +20,20 @@ export async function send(
   const { method, url } = request;
   const trace = flags.debug === true ? terminal.err : () => undefined;
   const startedAt = performance.now();
-  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
   trace(`> ${method} ${shownUrl(url)}\n`);
   try {
     // Node's own, and not `fetch`: that takes longer to load than both of a get's requests do.
     const { request: open } =
       url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-    const answer = await answerTo(request, open, AbortSignal.any([signal, patience]));
+    const answer = await answerTo(request, open, AbortSignal.any([signal, timeout]));
     const bytes = await readWhole(answer, url);
     const { statusCode: status = 0 } = answer;
     trace(`< ${status} in ${Math.round(performance.now() - startedAt)} ms\n`);
     return { status, headers: headersOf(answer), text: bytes.toString('utf8'), bytes };
   } catch (error) {
     trace(`< nothing in ${Math.round(performance.now() - startedAt)} ms\n`);
-    throw error instanceof Failure ? error : networkFailure(patience.aborted ? patience.reason : error, url);
+    throw error instanceof Failure ? error : networkFailure(timeout.aborted ? timeout.reason : error, url);
   }
 }
 
@@ -69,7 +69,7 @@ async function readWhole(answer: IncomingMessage, url: URL): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Of Node's TLS, beside those that begin with CERT_ and ERR_TLS_. */
+/** Codes of Node's TLS that do not begin with CERT_ and ERR_TLS_. */
 const CERTIFICATE_CODES = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -105,7 +105,7 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
   }
 }
 
-/** The innermost: an address family that failed stands in an AggregateError. */
+/** The innermost code: an AggregateError holds the failure of each address family. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return error.name;

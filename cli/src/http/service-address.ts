@@ -30,6 +30,6 @@ export function parseBaseUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** What a message may say of an address that somebody typed: no user and password, and no query. */
+/** The part of a typed address that a message may show: no user, no password and no query. */
 const withoutSecrets = (text: string): string =>
   text.replace(/^(\w+:\/\/)?.*@/s, '$1…@').replace(/[?#].*$/s, '…');

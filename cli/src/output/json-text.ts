@@ -1,4 +1,4 @@
-/** What JSON lets stand as it is, and a terminal acts on or hides: DEL, C1 controls, line ends, directions, tags. */
+/** Characters that JSON does not escape and that a terminal acts on or hides: DEL, C1 controls, line ends, directions, tags. */
 const TO_ESCAPE = /[\u007f-\u009f]|[\p{Zl}\p{Zp}]|[^\P{Cf}\u200c\u200d]/gu;
 
 /** JSON of two spaces a level and a line end; to be read by programs as it is, and harmless on a terminal. */

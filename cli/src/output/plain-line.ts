@@ -1,6 +1,6 @@
 /** C0 and C1 controls, DEL, and what ends a line: a terminal acts on these instead of showing them. */
 const ACTED_ON = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
-/** Formats that nobody sees, and that change how the rest reads. The two joiners stay: scripts and emoji need them. */
+/** Invisible format characters, which change how the rest reads. The two joiners stay: scripts and emoji need them. */
 const UNSEEN = /[^\P{Cf}\u200c\u200d]/gu;
 
 /**

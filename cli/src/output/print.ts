@@ -5,7 +5,7 @@ import { exactLine, plainLine, plainLines } from './plain-line.ts';
 import { say } from './say.ts';
 import { renderTable } from './table.ts';
 
-/** How a column may stand out. */
+/** The colour of a cell. */
 export type Tone = 'red' | 'yellow' | 'green' | 'dim';
 
 /** What a cell is made for. */
@@ -31,7 +31,7 @@ export interface Shape<T> {
   readonly columns: readonly Column<T>[];
   /** What `--format name` prints: what other commands take. */
   readonly name: (item: T) => string;
-  /** What a person is told of an empty list. */
+  /** The message for an empty list. */
   readonly none?: string;
 }
 

@@ -42,7 +42,7 @@ export function renderTable(
   return [head, ...rows].map((cells) => `${line(cells, widths, options.color)}\n`).join('');
 }
 
-/** Nothing stands behind the last text of a line. */
+/** No spaces follow the last text of a line. */
 function line(cells: readonly Cell[], widths: readonly number[], color: boolean): string {
   let shown = '';
   let owed = 0;
@@ -86,7 +86,7 @@ export function fit(needs: readonly ColumnNeed[], width: number, gap: number): n
   return first === undefined ? [] : [Math.max(1, Math.min(first.natural, width))];
 }
 
-/** Under the highest cap that they all fit under; what is left then goes to the first that can use it. */
+/** The highest cap with which all of them fit; the remaining width goes to the first column that can use it. */
 function shared(needs: readonly ColumnNeed[], available: number): number[] {
   const under = (cap: number): number[] =>
     needs.map(({ natural, least }) => Math.min(natural, Math.max(least, cap)));

@@ -7,7 +7,7 @@ import { say } from '../output/say.ts';
 
 /**
  * Asks a person whether to go on; `--yes` answers for them, and so does `--dry-run`.
- * @throws Failure usage where nobody can be asked; interrupted for no and for Ctrl-C
+ * @throws Failure usage without a terminal; interrupted for no and for Ctrl-C
  */
 export async function confirm(
   invocation: Invocation,
@@ -18,7 +18,7 @@ export async function confirm(
   const shown = plainLine(question);
   const { interactive } = invocation.terminal;
   if (!interactive.in || !interactive.err)
-    throw usage(`“${shown}” has to be answered, and nobody sits here who could: --yes`);
+    throw usage(`“${shown}” needs an answer, and there is no terminal to ask on: --yes`);
   const answer = await askLine(invocation, `${shown} [y/N]`);
   if (/^y(es)?$/i.test(answer.trim())) return;
   say(invocation, 'nothing was done');
@@ -26,7 +26,7 @@ export async function confirm(
 }
 
 /**
- * Asks a person for a line; what they type is shown, on stderr as the question is. Only for where somebody sits there.
+ * Asks a person for a line; what they type is shown, on stderr as the question is. Only on a terminal.
  * @throws Failure interrupted for Ctrl-C, and for Ctrl-D or the end of the input
  */
 export async function askLine({ terminal, signal }: Invocation, question: string): Promise<string> {

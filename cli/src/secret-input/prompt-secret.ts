@@ -10,8 +10,8 @@ type Keyboard = Readable & { setRawMode(raw: boolean): unknown };
 const MAX_CHARACTERS = 64 * 1_024;
 
 /**
- * Asks a person for a secret, and shows nothing of what they type. What is pasted may have several lines.
- * @throws Failure usage where nobody can be asked; interrupted for Ctrl-C
+ * Asks a person for a secret, without showing it. Pasted text may have several lines.
+ * @throws Failure usage without a terminal; interrupted for Ctrl-C
  */
 export async function promptSecret({ terminal, signal }: Invocation, question: string): Promise<string> {
   const { stdin, interactive, err } = terminal;
@@ -87,8 +87,8 @@ const CTRL_U = '\u0015';
 const CTRL_W = '\u0017';
 
 /**
- * A control sequence (ECMA-48), such as an arrow key’s; or one character, with the Escape before it. What began as a sequence and
- * goes on as none does not take a control character with it, so that Ctrl-C always counts.
+ * A control sequence (ECMA-48), such as an arrow key’s; or one character, with the Escape before it. What began as a sequence
+ * and goes on as none does not take a control character with it, so that Ctrl-C always counts.
  */
 const PIECE =
   // oxlint-disable-next-line no-control-regex

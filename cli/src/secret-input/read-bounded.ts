@@ -4,7 +4,7 @@ import { Failure, usage } from '../failure.ts';
 import { systemReason } from '../system-reason.ts';
 
 /**
- * Reads a file, or what stands for one, such as a pipe that a shell made.
+ * Reads a file, or a pipe that a shell passes as one.
  * @throws Failure usage where it cannot be read or holds more
  */
 export async function readFileBounded(path: string, maxBytes: number): Promise<Uint8Array> {

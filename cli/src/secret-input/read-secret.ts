@@ -6,7 +6,7 @@ import { readFileBounded, readStreamBounded } from './read-bounded.ts';
 
 /** Where a secret may come from. */
 interface SecretSource {
-  /** What is asked for, such as "Secret of github". */
+  /** The prompt, such as "Secret of github". */
   readonly question: string;
   /** `-`: stdin. */
   readonly file?: string | undefined;
@@ -19,15 +19,14 @@ const MAX_BYTES = 64 * 1_024;
 const MAX_LINE_BREAK_BYTES = 2;
 
 /**
- * Reads a secret: from the file, else from stdin where that is no terminal, else by a prompt without echo. One line break at the
- * end of a file or of stdin is not part of it.
+ * Reads a secret: from the file, else from stdin where that is no terminal, else by a prompt without echo. One line break at
+ * the end of a file or of stdin is not part of it.
  *
  * @throws Failure usage for none, two sources, or more than 64 KiB; interrupted for Ctrl-C at the prompt
  */
 export async function readSecret(invocation: Invocation, source: SecretSource): Promise<string> {
   const { file, argument, question } = source;
-  if (argument !== undefined && file !== undefined)
-    throw usage('the secret stands on the command line, and a file is named as well: which is it?');
+  if (argument !== undefined && file !== undefined) throw usage('give the secret or a file, not both');
   if (argument !== undefined) return fromCommandLine(invocation, argument);
   if (file !== undefined && file !== '-')
     return textOf(await readFileBounded(file, MAX_BYTES + MAX_LINE_BREAK_BYTES), file);

@@ -29,7 +29,7 @@ const MIN_PAUSE_MS = 250;
  * Fetches a credential from the webhook, with a ticket of the control plane. A ticket works once, so an answer that says
  * "later" takes both steps again; the webhook gets the ticket alone, no key and no cookie.
  *
- * @throws Failure for whatever is no delivery; under `--dry-run` DryRunDone, both steps shown
+ * @throws Failure for everything but a delivery; under `--dry-run` DryRunDone, both steps shown
  */
 export async function fetchDelivery(
   invocation: Invocation,
@@ -95,7 +95,7 @@ const SOMEWHERE = `${SOME_WEBHOOK}/v1/credential?ticket=-`;
 const ticketSchema = z.looseObject({ url: z.string() });
 
 /**
- * Where the webhook gives a credential out, once: as an agent what the control plane redirects to (specification, "GET
+ * Where the webhook gives a credential out, once: as an agent what the control plane redirects to ("GET
  * /api/agents/credentials"), as an admin what it makes on request. The redirect is not followed here.
  *
  * @param name of the token
@@ -121,7 +121,7 @@ async function redirectFor(client: ApiClient, name: string, host: string): Promi
     SOMEWHERE,
   );
   const location = answer.headers.get('location');
-  // Any other redirect would be one of somebody in between.
+  // Any other redirect comes from a party in between.
   if (answer.status === 307 && location !== undefined) return location;
   throw new Failure(
     'failed',

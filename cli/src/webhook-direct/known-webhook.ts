@@ -21,13 +21,13 @@ const NOT_FETCHED = 'Nothing was fetched';
 
 /**
  * Checks that a secret goes to the webhook that it went to before. The control plane says where that is, and a compromised
- * control plane could name a server of its own. SVAULT_WEBHOOK_URL says which address is right, and is remembered. Without it
- * the address that this machine remembers for the login counts, then one that it remembers for another login at the same
- * control plane. Where it remembers none, a kept login trusts the first address; for SVAULT_KEY a person is asked, and a script
- * is denied.
+ * control plane could name a server that its attacker runs. SVAULT_WEBHOOK_URL says which address is right, and is remembered.
+ * Without it the address that this machine remembers for the login counts, then one that it remembers for another login at the
+ * same control plane. Where it remembers none, a kept login trusts the first address; for SVAULT_KEY a person is asked, and a
+ * script is denied.
  *
  * @param webhookUrl of {@link webhookOf}
- * @throws Failure for another address, or for an unknown one where nobody can be asked; interrupted where a person says no
+ * @throws Failure for another address, or for an unknown one where no person can be asked; interrupted where a person declines
  */
 export async function mustBeKnown(
   invocation: Invocation,
@@ -92,8 +92,8 @@ export async function mustNotBeAnother(
 }
 
 /**
- * Takes a webhook for the one of a login: somebody has looked at it. A machine that acts by SVAULT_KEY may have no folder to
- * write to; it is asked or told again then.
+ * Records a webhook as that of a login, after a person has checked it. A machine that acts by SVAULT_KEY may have no folder to
+ * write to; then the question comes again.
  *
  * @throws Failure
  */
@@ -163,7 +163,7 @@ function mustBeSaid(said: string, webhookUrl: string, undone: string): void {
   );
 }
 
-/** @returns undefined where none is bound, and to a member, who is not told */
+/** @returns undefined where none is bound, and for a member, who may not know */
 async function boundWebhook(client: ApiClient): Promise<string | undefined> {
   try {
     const { url } = await client.read('/api/webhook', webhookSchema);

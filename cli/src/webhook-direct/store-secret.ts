@@ -67,7 +67,7 @@ export async function storeDestination(
 }
 
 /**
- * Sends a secret to the webhook, once: whether a store whose answer got lost was done, nobody can tell from here. Under
+ * Sends a secret to the webhook, once: a store whose response is lost may or may not have happened. Under
  * `--dry-run` it is shown, without its secrets, and the command ends.
  *
  * @param record body of `POST /v1/store`
@@ -92,8 +92,8 @@ export async function storeSecret(
   }
   const answer = understood(await send(invocation, request), url, storeAnswerSchema);
   // A webhook may know more to warn of, and another one nothing.
-  const told = new Set([...warningsOf(record), ...(answer.warnings ?? [])]);
-  for (const warning of told) say(invocation, `warning: ${warning}`);
+  const warnings = new Set([...warningsOf(record), ...(answer.warnings ?? [])]);
+  for (const warning of warnings) say(invocation, `warning: ${warning}`);
   return answer;
 }
 

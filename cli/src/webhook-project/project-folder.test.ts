@@ -25,5 +25,5 @@ test.each([
   me = asUser;
   const look = (): void => mustNotBeOfOthers('compose.yaml', { uid, mode });
   if (isUsed) expect(look).not.toThrow();
-  else expect(look).toThrow(/compose\.yaml belongs to somebody else or can be changed by others/);
+  else expect(look).toThrow(/compose\.yaml belongs to another user or can be changed by others/);
 });

@@ -31,7 +31,7 @@ const OVERRIDES = ['compose.override', 'docker-compose.override'].flatMap((name)
 /**
  * The project in a folder.
  * @returns undefined where none is
- * @throws Failure usage for one that somebody else put there or can change: it is not run
+ * @throws Failure usage for a project that another user wrote or can change; it is not run
  */
 export async function projectIn(folder: string): Promise<Project | undefined> {
   for (const name of [COMPOSE_FILE, ENV_FILE]) {
@@ -62,7 +62,7 @@ export async function requireProject(folder: string): Promise<Project> {
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * What compose runs may do anything on this machine: so nobody but this user and root may have put it there, or change it.
+ * Compose runs the project with all rights on this machine, so only this user and root may have written it or may change it.
  * @throws Failure usage that says what is wrong with it
  */
 export function mustNotBeOfOthers(path: string, { uid, mode }: Pick<Stats, 'uid' | 'mode'>): void {
@@ -70,6 +70,6 @@ export function mustNotBeOfOthers(path: string, { uid, mode }: Pick<Stats, 'uid'
   const isOfOthers = uid !== me && uid !== 0 && me !== 0;
   if (isOfOthers || (mode & WRITABLE_BY_OTHERS) !== 0)
     throw usage(
-      `${path} belongs to somebody else or can be changed by others${isOfOthers ? '' : ` (chmod go-w ${path})`}; it is not used`,
+      `${path} belongs to another user or can be changed by others${isOfOthers ? '' : ` (chmod go-w ${path})`}; it is not used`,
     );
 }

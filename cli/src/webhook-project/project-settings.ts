@@ -52,7 +52,8 @@ export const readWebhookUrl = (method: TunnelMethod, text: string): string => {
 
 export const readServiceUrl = (text: string): string => {
   const url = parseBaseUrl(text.trim());
-  if (!isHarmless(url)) throw usage(`SV_WEBHOOK_SERVICE_URL ${plainLine(text)} is no address of a control plane`);
+  if (!isHarmless(url))
+    throw usage(`SV_WEBHOOK_SERVICE_URL ${plainLine(text)} is no address of a control plane`);
   return url;
 };
 

@@ -35,8 +35,8 @@ interface Staged {
 }
 
 /**
- * Writes a project: all of it, or nothing. First everything is written beside its place; then each file takes its place in one
- * step. A secret that is there is never replaced.
+ * Writes a project: all of it, or nothing. First each file is written under a temporary name; then it is moved into place in
+ * one step. A secret that is there is never replaced.
  *
  * @param options.replacing whether files that are there may be replaced
  * @param options.signal ends it, as a failure does

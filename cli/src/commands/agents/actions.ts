@@ -32,7 +32,7 @@ export const listAgents: Run = async (invocation) => {
 const TONES: Readonly<Record<string, Tone>> = { suspended: 'yellow', deleted: 'red' };
 
 /**
- * How agents are printed. By name, or by id where the name stands for several.
+ * How agents are printed. By name, or by id where several have the name.
  * @param agents among which a name has to be one agent's
  */
 function agentsShape(agents: readonly Agent[]): Shape<Agent> {
@@ -100,7 +100,7 @@ interface CreateOptions {
 const madeSchema = z.looseObject({ agent: agentSchema, apiKey: z.string().regex(/^svagent_[!-~]+$/) });
 type Made = z.infer<typeof madeSchema>;
 
-/** `agents create`: the key, once, on stdout, whatever becomes of the grants that follow. */
+/** `agents create`: prints the key once on stdout, even where the grants that follow fail. */
 export const createAgent: Run<[], CreateOptions> = async (invocation, _, options) => {
   const { name, grants, description, mcp, sealingKey } = options;
   if (name === undefined || name.trim() === '') throw usage('an agent needs a name: --name');
@@ -153,7 +153,7 @@ function sayMade(invocation: Invocation, { agent: { id, name }, apiKey }: Made):
   }
 }
 
-/** What stands for the answer where nothing is sent. */
+/** The response that `--dry-run` assumes. */
 const imagined = (name: string): Made => ({
   agent: {
     id: 'ID',
@@ -233,7 +233,7 @@ export const suspendAgent: Run<[agent: string]> = (invocation, [reference]) =>
 export const resumeAgent: Run<[agent: string]> = (invocation, [reference]) =>
   setAgentStatus(invocation, reference, 'resume');
 
-/** `agents suspend` and `agents resume`; what is so already stays, and is said in the same words. */
+/** `agents suspend` and `agents resume`; repeating one changes nothing and prints the same message. */
 async function setAgentStatus(
   invocation: Invocation,
   reference: string,

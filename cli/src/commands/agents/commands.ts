@@ -36,7 +36,7 @@ export function agentsCommand(action: Action): Command {
     .action(action(() => import('./actions.ts'), 'createAgent'));
   agents
     .command('edit')
-    .description('change an agent; what is not given stays')
+    .description('change an agent; options that are not given stay')
     .argument('<agent>', AGENT)
     .option('--name <name>', 'what it is called from now on')
     .option('--description <text>', 'what it is for')

@@ -151,7 +151,7 @@ ${flagged(tree)
 complete -F _svault svault
 `;
 
-/** A star stands for anything; the rest as it is. */
+/** A star matches anything; the rest matches itself. */
 const cases = (variable: string, all: readonly Case[]): string =>
   all.map(({ key, value }) => `    ${pattern(key)}) ${variable}='${value}' ;;`).join('\n');
 

@@ -102,9 +102,9 @@ function spellings({ flags, description, argChoices, required }: Option): readon
   return words.map((word) => ({ word, about: description, values }));
 }
 
-/** A line of a shell's `case`: the patterns, each a text after which anything may be where `open`, and what they stand for. */
+/** A line of a shell's `case`: the pattern and its value. */
 export interface Case {
-  /** `AT/WORD`: where a word stands and the word; the star is any command. */
+  /** `AT/WORD`: the command before a word, and the word; a star matches any command. */
   readonly key: string;
   readonly value: string;
 }

@@ -121,7 +121,7 @@ complete -c svault -e
 complete -c svault -f -a '(__svault_candidates)'
 `;
 
-/** A star stands for anything. */
+/** A star matches anything. */
 const cases = (all: readonly Case[]): string =>
   all.map(({ key, value }) => `        case '${key}'\n            echo '${value}'`).join('\n');
 

@@ -120,7 +120,7 @@ fi
 const cases = (variable: string, all: readonly Case[]): string =>
   all.map(({ key, value }) => `    (${pattern(key)}) ${variable}='${value}' ;;`).join('\n');
 
-/** A star stands for anything; the rest as it is. */
+/** A star matches anything; the rest matches itself. */
 const pattern = (key: string): string =>
   key
     .split('*')

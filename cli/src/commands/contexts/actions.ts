@@ -1,4 +1,4 @@
-import { actingLogin, chosenName, sayWhatGoesBefore } from '../../contexts/acting-login.ts';
+import { actingLogin, chosenName, warnOfEnvironment } from '../../contexts/acting-login.ts';
 import { localContextStore, unknownContext } from '../../contexts/context-store.ts';
 import type { Context, KeptContext } from '../../contexts/context.ts';
 import { forget } from '../login/end-login.ts';
@@ -10,14 +10,14 @@ import { type Shape, printDone, printList } from '../../output/print.ts';
 export const listContexts: Run = async (invocation) => {
   const store = await localContextStore(invocation);
   const { contexts, current } = await store.list();
-  // A name that there is not is no reason to keep those there are from whoever looks for it.
+  // An unknown --context still lists the logins that exist.
   const chosen = chosenName(invocation) ?? current;
   printList(
     invocation,
     contexts.map((context) => shownContext(context, context.name === chosen)),
     contextsShape,
   );
-  if (invocation.flags.ctx === undefined) sayWhatGoesBefore(invocation, chosen ?? '');
+  if (invocation.flags.ctx === undefined) warnOfEnvironment(invocation, chosen ?? '');
 };
 
 /** `use`, `context use` */
@@ -32,7 +32,7 @@ export const useContext: Run<[string]> = async (invocation, [name]) => {
     return printDone(invocation, { said: `the current login would be ${where}`, name });
   await store.use(name);
   printDone(invocation, { said: `the current login is ${where}`, name, answer: { name, kind, baseUrl } });
-  sayWhatGoesBefore(invocation, name);
+  warnOfEnvironment(invocation, name);
 };
 
 /** `context current`: the name of the login that commands act with. */

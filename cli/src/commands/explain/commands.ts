@@ -21,7 +21,7 @@ export const explainCommand = (action: Action): Command =>
     .addHelpText(
       'after',
       `
-What a webhook refuses to a proxy arrives with HTTP 502, whatever is shown here; 413, 429 and
+A webhook's denial reaches the client of a proxy with HTTP 502 instead of the status shown here; 413, 429 and
 504 stay as they are.`,
     )
     .action(action(() => import('./explain.ts'), 'explain'));

@@ -29,7 +29,7 @@ const EXIT_CODE_REMEDIES: Readonly<Record<ExitName, string>> = {
   notFound: 'Mind the spelling: svault ls, svault agents list.',
   unavailable: 'svault vault status and svault webhook status say which of them it is.',
   empty: 'Store a value: svault set NAME.',
-  rateLimited: 'Wait for as long as the line on stderr says.',
+  rateLimited: 'Wait for the time that the line on stderr names.',
   interrupted: 'Run it again; what was done before stays done.',
 };
 
@@ -46,7 +46,9 @@ const listed = (
     remedy,
   }));
 
-/** Every code, by its sender: those of the control plane, the webhook, OAuth and JSON-RPC, and the exit codes of this client. */
+/**
+ * Every code, by its sender: those of the control plane, the webhook, OAuth and JSON-RPC, and the exit codes of this client.
+ */
 export const EXPLAINED_CODES: readonly ExplainedCode[] = [
   ...listed('service', CONTROL_PLANE_ERRORS),
   ...listed('webhook', WEBHOOK_ERRORS),
@@ -66,8 +68,8 @@ function sentence(text: string): string {
 }
 
 /**
- * What somebody asks about: a code in any letter case, with `-` or `_`; an exit code of this client; or an HTTP status, which
- * stands for all codes that come with it.
+ * Finds a code in any letter case, with `-` or `_`; an exit code of this client; or, by an HTTP status, all codes that are
+ * sent with it.
  * @returns one for each side that says it
  * @throws Failure usage that names codes which look alike
  */

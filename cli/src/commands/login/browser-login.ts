@@ -114,7 +114,7 @@ async function waitForAnswer(
     return await listener.answer(requestId, AbortSignal.any([signal, timeout]));
   } catch (error) {
     if (!timeout.aborted) throw error;
-    throw new Failure('denied', 'nobody decided in the browser in time: svault login', { cause: error });
+    throw new Failure('denied', 'no decision in the browser in time: svault login', { cause: error });
   }
 }
 

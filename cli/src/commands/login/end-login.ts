@@ -11,7 +11,7 @@ import { say } from '../../output/say.ts';
 
 /**
  * Ends the session of a login at its control plane. An admin key does not end with it, nor does an agent's.
- * @returns why it goes on there; undefined where it is over. Under `--dry-run` the request is shown
+ * @returns why the session goes on there; undefined where it has ended. Under `--dry-run` the request is shown
  */
 export async function endSession(
   invocation: Pick<Invocation, 'terminal' | 'signal' | 'flags'>,
@@ -28,7 +28,7 @@ export async function endSession(
     return isOver ? undefined : refusalOf(answer, request.url).message;
   } catch (error) {
     if (!(error instanceof Failure) || invocation.signal.aborted) throw error;
-    // No session is renewed that is over.
+    // An expired session cannot be renewed.
     return error.exit === 'denied' ? undefined : error.message;
   }
 }

@@ -1,5 +1,5 @@
 import type { SealingKey } from '@svault/shared/sealed';
-import { keptLogin, sayWhatGoesBefore } from '../../contexts/acting-login.ts';
+import { keptLogin, warnOfEnvironment } from '../../contexts/acting-login.ts';
 import type { ContextStore } from '../../contexts/context-store.ts';
 import type { Context, ContextSecrets } from '../../contexts/context.ts';
 import { usage } from '../../failure.ts';
@@ -42,7 +42,7 @@ export async function keepLogin(
     `signed in at ${new URL(context.baseUrl).host} as ${who}; this login is called ${context.name}`,
   );
   say(invocation, note);
-  sayWhatGoesBefore(invocation, context.name);
+  warnOfEnvironment(invocation, context.name);
 }
 
 async function endFormer(
@@ -54,7 +54,7 @@ async function endFormer(
     if ((await store.secretsOf(former)).kind !== 'session') return;
     await endSession(invocation, keptLogin(invocation, store, former));
   } catch {
-    // The new login counts; a session that nobody can show any more ends by itself.
+    // The new login counts; the former session expires by itself.
   }
 }
 
@@ -86,7 +86,7 @@ export function printLogin(
   }
 }
 
-/** Where somebody wants to sign in, and what the login is to be called. */
+/** The control plane to sign in at, and the name of the new login. */
 export interface WantedLogin {
   readonly store: ContextStore;
   readonly baseUrl: string;

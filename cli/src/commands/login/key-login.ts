@@ -5,7 +5,7 @@ import type { AdminContext, AgentContext } from '../../contexts/context.ts';
 import { KEY_FORMS, kindOfKey, shownKey } from '../../contexts/key-form.ts';
 import { usage } from '../../failure.ts';
 import { DryRunDone, showInstead } from '../../http/dry-run.ts';
-import { sendPatiently } from '../../http/send-patiently.ts';
+import { sendWithRetries } from '../../http/send-with-retries.ts';
 import { understood } from '../../http/refusal.ts';
 import type { Invocation } from '../../invocation.ts';
 import { agentSealingKey, saySealingKey } from './sealing-key-of-login.ts';
@@ -74,5 +74,5 @@ async function asked<T>(
     showInstead(invocation, request);
     throw new DryRunDone();
   }
-  return understood(await sendPatiently(invocation, request), request.url, schema);
+  return understood(await sendWithRetries(invocation, request), request.url, schema);
 }

@@ -1,4 +1,4 @@
-import { chosenContext, environmentLogin, keptLogin, nobodySignedIn } from '../../contexts/acting-login.ts';
+import { chosenContext, environmentLogin, keptLogin, notSignedIn } from '../../contexts/acting-login.ts';
 import { localContextStore } from '../../contexts/context-store.ts';
 import { Failure, usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
@@ -8,10 +8,10 @@ import { endSession, forget } from './end-login.ts';
 /** `logout` */
 export const logout: Run = async (invocation) => {
   if (invocation.flags.ctx === undefined && environmentLogin(invocation) !== undefined)
-    throw usage('SVAULT_KEY acts here, and is kept by nobody: unset it, or name a login by --context');
+    throw usage('SVAULT_KEY is set, and it is not a stored login: unset it, or name a login by --context');
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
-  if (context === undefined) throw await nobodySignedIn(store);
+  if (context === undefined) throw await notSignedIn(store);
   const isSession = await store.secretsOf(context).then(
     ({ kind }) => kind === 'session',
     (error: unknown) => {

@@ -8,10 +8,10 @@ import { systemReason } from '../../system-reason.ts';
 /** Listens on this machine for the answer of a browser (RFC 8252 section 7.3). */
 export interface LoopbackListener {
   /**
-   * Known to the control plane and to nobody else before the browser comes: others on this machine cannot answer in its place.
+   * Only the control plane knows it before the browser comes, so other users of this machine cannot answer.
    */
   readonly redirectUri: string;
-  /** Takes one answer with this state; whatever else comes gets 404. @throws the reason of the signal */
+  /** Takes one answer with this state; every other request gets 404. @throws the reason of the signal */
   answer(state: string, signal: AbortSignal): Promise<LoopbackAnswer>;
   close(): void;
 }
@@ -67,7 +67,7 @@ const CODE_FORM = /^[\x21-\x7e]{1,1024}$/;
 
 /**
  * Reads the query of a redirect (RFC 6749 sections 4.1.2 and 4.1.2.1).
- * @returns undefined for whatever is no answer to this very request: anybody on this machine can ask here
+ * @returns undefined for everything but an answer to this request: any process on this machine can call
  */
 export function loopbackAnswer(query: URLSearchParams, state: string): LoopbackAnswer | undefined {
   const only = (name: string): string | undefined => {

@@ -6,7 +6,7 @@ import type { Invocation } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
 
 /**
- * The key that what is sealed for an agent is opened with: the one it had here, since what was sealed to it can be opened with
+ * The key that opens credentials sealed for an agent: the one it had here, since what was sealed to it can be opened with
  * no other; else a new one. An agent had one here if its login has this name or this key.
  *
  * @param curve that it is to be of; undefined: that of the former one, P-256 for a new one

@@ -106,7 +106,7 @@ function problemOf(name: string, outcome: string): string {
     case 'provider_not_configured':
       return `only the control plane can refresh ${name}, and it has no setting for this provider’s address and client; add one in its console`;
     case 'reauth_needed':
-      return `the provider of ${name} takes its refresh token no more: authorise anew there, and store what comes of it by svault set ${name}`;
+      return `the provider of ${name} no longer accepts its refresh token: authorize again there, and store the new token with svault set ${name}`;
     default:
       return `${name} is not refreshed: ${plainLine(outcome)}`;
   }

@@ -91,7 +91,7 @@ export const setToken = (action: Action, name = 'set'): Command =>
 const editToken = (action: Action): Command =>
   addDescription(
     new Command('edit')
-      .description('change how a token is described (admin); what is not given stays')
+      .description('change how a token is described (admin); options that are not given stay')
       .argument('<service>', SERVICE),
   ).action(action(() => import('./actions.ts'), 'editToken'));
 
@@ -118,7 +118,7 @@ const tokenHistory = (action: Action): Command =>
 const storeTicket = (action: Action): Command =>
   new Command('store-ticket')
     .description(
-      'print an address and a ticket with which the secret of a token can be stored once, by whoever has them',
+      'print an address and a ticket with which the secret of a token can be stored once, by their holder',
     )
     .argument('<service>', SERVICE)
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')

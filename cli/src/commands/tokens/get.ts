@@ -58,7 +58,7 @@ async function printForAws(
   terminal.out(line);
 }
 
-/** What a terminal acts on instead of showing it, or nobody sees; line ends and tabs are harmless. */
+/** Characters that a terminal acts on or hides; line ends and tabs are harmless. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}]|[^\P{Cf}\u200c\u200d]/gu;
 
 /**
@@ -74,7 +74,7 @@ export function printValue(invocation: Invocation, value: string): void {
   if (shown !== text)
     say(
       invocation,
-      'it has characters that a terminal does not show: they stand as \\u{…} here; a pipe or a file gets them as they are',
+      'it has characters that a terminal does not show: they are printed as \\u{…}; a pipe or a file gets them unchanged',
     );
 }
 

@@ -115,7 +115,7 @@ type RestrictionOptions = Pick<
 >;
 
 /**
- * What is sealed with a secret, from the command line. Recipients alone mean sealed delivery.
+ * The settings that are sealed with a secret, from the command line. Recipients alone mean sealed delivery.
  * @throws Failure usage
  */
 async function restrictionsFrom(options: RestrictionOptions): Promise<Members> {
@@ -135,5 +135,5 @@ async function restrictionsFrom(options: RestrictionOptions): Promise<Members> {
 function listed(flag: string, values: readonly string[]): readonly string[] {
   if (!values.includes(NONE)) return values;
   if (values.length === 1) return [];
-  throw usage(`${flag} none stands alone`);
+  throw usage(`${flag} none cannot be combined`);
 }

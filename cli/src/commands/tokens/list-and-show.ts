@@ -41,7 +41,7 @@ async function showGrant(invocation: Invocation, client: ApiClient, name: string
   printOne(invocation, grant, OWN_GRANTS);
 }
 
-/** A grant as its agent is told of it (specification, "GET /api/agents/credentials"). */
+/** A grant as its agent reads it (GET /api/agents/credentials). */
 const ownGrantSchema = z.looseObject({
   serviceName: z.string(),
   /** Null: until revoked. */

@@ -68,7 +68,7 @@ export interface DescriptionOptions {
   readonly tags?: string;
 }
 
-/** Members of `POST` and `PATCH` of `/api/tokens`; what is not given is left out. */
+/** Members of `POST` and `PATCH` of `/api/tokens`; members that are not given are left out. */
 export function describedBy({ name, description, notes, tags }: DescriptionOptions): object {
   return {
     ...(name !== undefined && { displayName: name }),

@@ -2,7 +2,7 @@ import { SECRET_FIELD_NAMES } from '@svault/shared/schemas';
 import { usage } from '../../failure.ts';
 import { plainLine } from '../../output/plain-line.ts';
 
-/** What is stored at the webhook, before it is checked (protocol 5.5). */
+/** The body of a store at the webhook, before it is checked (PROTOCOL.md section 5.5). */
 export type Members = Readonly<Record<string, unknown>>;
 
 type Kind = 'text' | 'number' | 'boolean' | 'list' | 'object';
@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 interface FieldArgument {
   /** `privateKey`, or `provider.clientId`. */
   readonly path: readonly [string] | readonly [string, string];
-  /** What stands on the command line. */
+  /** Its text on the command line. */
   readonly text?: string;
   /** Where it is read from instead. */
   readonly file?: string;
@@ -49,7 +49,7 @@ export function fieldArgument(argument: string): FieldArgument {
 
 const isName = (text: string): boolean => /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(text);
 
-/** As they stand in a record; `provider` is an object that can have a secret in it. */
+/** Names of the members of a record; `provider` is an object that can hold a secret. */
 const SHOWING = [...SECRET_FIELD_NAMES, 'provider'].map((name) => name.toLowerCase());
 
 /** Whether the text of such a field on the command line shows a secret to other users of the machine. */
@@ -57,7 +57,7 @@ export const isSecretField = ({ path }: FieldArgument): boolean =>
   SHOWING.includes((path.at(-1) ?? '').toLowerCase());
 
 /**
- * What a field's text stands for.
+ * The value that a field's text means.
  * @throws Failure usage that names the field, and not what it holds
  */
 export function fieldValue({ path }: FieldArgument, text: string): unknown {
@@ -91,7 +91,7 @@ function objectIn(name: string, text: string): Members {
 
 /**
  * Puts a member where its path says.
- * @throws Failure usage where it stands already
+ * @throws Failure usage where it is set already
  */
 export function withMember(members: Members, path: FieldArgument['path'], value: unknown): Members {
   const [first, second] = path;

@@ -58,7 +58,7 @@ export const setToken: Run<[string], Options> = async (invocation, [service], op
   });
 };
 
-/** Under `--dry-run` nobody is asked what is held: that may have another type, or restrictions that have to be said again. */
+/** Under `--dry-run` the stored record is unknown: it may have another type, or restrictions that must be given again. */
 function supposed(
   invocation: Invocation,
   client: ApiClient,
@@ -87,7 +87,7 @@ async function replaced<T>(invocation: Invocation, name: string, store: () => Pr
   }
 }
 
-/** No answer, or none of a webhook: nobody can tell. */
+/** For a response that is lost or not a webhook's: the store may have happened. */
 const whatIsThere = (name: string): string => `whether it is stored, svault show ${name} tells`;
 
 function adviceOn(code: string, name: string): string | undefined {

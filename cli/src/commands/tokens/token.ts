@@ -48,11 +48,11 @@ export async function readToken(client: ApiClient, name: string): Promise<Token>
   const { bound, reachable } = await webhookOf(client);
   if (!bound) throw new Failure('unavailable', 'no webhook is bound: svault webhook bind');
   if (reachable !== true)
-    throw new Failure('unavailable', `the webhook does not answer, so nobody can tell what ${name} holds`);
+    throw new Failure('unavailable', `the webhook does not answer, so the value of ${name} is unknown`);
   return tokenOf(client, name);
 }
 
-/** A member is not told how the webhook is: to them it is as if it did not answer. */
+/** A member may not read the state of the webhook: for them it counts as not answering. */
 async function webhookOf(client: ApiClient): Promise<z.infer<typeof webhookSchema>> {
   try {
     return await client.read('/api/webhook', webhookSchema);

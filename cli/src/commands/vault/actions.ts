@@ -15,7 +15,7 @@ export const lockVault: Run = (invocation) => setLock(invocation, 'lock');
 /** `vault unlock` */
 export const unlockVault: Run = (invocation) => setLock(invocation, 'unlock');
 
-/** `vault lock` and `vault unlock`; what is so already stays, and is said in the same words. */
+/** `vault lock` and `vault unlock`; repeating one changes nothing and prints the same message. */
 async function setLock(invocation: Invocation, verb: 'lock' | 'unlock'): Promise<void> {
   const client = await apiClient(invocation);
   const answer = await client.change({ method: 'POST', path: `/api/vault/${verb}`, schema: vaultSchema });
@@ -25,7 +25,7 @@ async function setLock(invocation: Invocation, verb: 'lock' | 'unlock'): Promise
   printDone(invocation, { said, answer, name: stateOf(answer) });
 }
 
-/** The vault, as the control plane describes it (contract, "Management routes"). */
+/** The vault, as the control plane describes it. */
 const vaultSchema = z.looseObject({
   id: z.string(),
   locked: z.boolean(),

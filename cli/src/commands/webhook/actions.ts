@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { apiClient } from '../../api/api-client.ts';
 import { composeEngine, mustAnswer, mustBeWhole } from '../../compose-engine/compose-engine.ts';
-import { PATIENCE_MS, untilHealthy } from '../../compose-engine/health.ts';
+import { TIMEOUT_MS, untilHealthy } from '../../compose-engine/health.ts';
 import { Failure } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
@@ -23,9 +23,9 @@ export const startWebhook: Run<[folder: string]> = async (invocation, [name]) =>
   if (code !== 0)
     throw new Failure(
       'unavailable',
-      `not all of it starts; what compose says stands above (${compose.name} logs says more)`,
+      `not all of it starts; see the output of compose above (${compose.name} logs says more)`,
     );
-  await untilHealthy(compose, { signal, patienceMs: PATIENCE_MS });
+  await untilHealthy(compose, { signal, timeoutMs: TIMEOUT_MS });
   say(invocation, `the webhook runs, and is reached at ${values.get('SV_WEBHOOK_URL') ?? 'its address'}`);
   say(invocation, 'next, unless it is bound: svault webhook bind, in that folder');
 };
@@ -43,7 +43,7 @@ export const stopWebhook: Run<[folder: string]> = async (invocation, [name]) => 
   if (code !== 0)
     throw new Failure(
       'failed',
-      'not all of it stopped, so credentials may still be delivered; what compose says stands above',
+      'not all of it stopped, so credentials may still be delivered; see the output of compose above',
     );
   say(invocation, 'the webhook is stopped: no credential can be delivered, stored or used now');
   say(invocation, `its data stays; svault webhook up ${folder} starts it again`);

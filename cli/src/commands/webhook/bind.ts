@@ -45,7 +45,7 @@ export const bindWebhook: Run<[link: string | undefined], Options> = async (invo
     say(invocation, 'it has not answered under its new key yet: svault webhook status shows whether it does');
 };
 
-/** Before a link is made or used up for nothing. */
+/** Before a link is made or consumed in vain. */
 function mustBeFree({ bound, url = 'an address that is not known' }: WebhookView): void {
   if (!bound) return;
   throw new Failure(
@@ -96,7 +96,7 @@ async function linkText(invocation: Invocation, argument: string | undefined): P
   await mustBeWhole(compose, folder);
   await mustAnswer(compose);
   const { code, out } = await compose.read('run', '--rm', '--no-deps', '-T', 'webhook', 'bind-link');
-  if (code !== 0) throw new Failure('failed', 'the webhook gave no link; what it says stands above');
+  if (code !== 0) throw new Failure('failed', 'the webhook gave no link; see its output above');
   return out;
 }
 

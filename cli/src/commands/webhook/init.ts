@@ -19,7 +19,7 @@ interface Options {
   readonly force?: true;
 }
 
-/** Where root writes a project, its containers run as nobody in particular all the same. */
+/** Where root writes a project, its containers still run as an unprivileged user. */
 const OWNER_FOR_ROOT = { uid: 10_001, gid: 10_001 };
 const NAME_BYTES = 4;
 

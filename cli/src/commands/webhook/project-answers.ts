@@ -29,7 +29,7 @@ interface Answers {
 
 const canAsk = ({ terminal }: Invocation): boolean => terminal.interactive.in && terminal.interactive.err;
 
-/** @throws Failure usage where none is named and nobody can be asked */
+/** @throws Failure usage where none is named and there is no terminal to ask on */
 export async function chooseMethod(
   invocation: Invocation,
   named: TunnelMethod | undefined,
@@ -127,7 +127,7 @@ async function secretText(
   }
 }
 
-/** Of whoever is signed in; a project can be made without a login too. */
+/** Of the current login; a project can be made without a login too. */
 async function baseUrlOfLogin(invocation: Invocation): Promise<string | undefined> {
   try {
     return (await actingLogin(invocation)).context.baseUrl;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pauseAfter } from './send-patiently.ts';
+import { pauseAfter } from './send-with-retries.ts';
 
 const pauses = (retryAfter?: string, status = 429): (number | undefined)[] =>
   [1, 2, 3, 4].map((attempt) =>
@@ -13,10 +13,10 @@ describe('a GET that is answered 429 is sent again three times', () => {
   test.each([
     ['after pauses that double', undefined, [500, 1_000, 2_000]],
     ['and never at once', '0', [500, 1_000, 2_000]],
-    ['after what it was told, where that is longer', '1', [1_000, 1_000, 2_000]],
+    ['waits as long as Retry-After says, where that is longer', '1', [1_000, 1_000, 2_000]],
     ['after a minute, which is the window of most limits', '60', [60_000, 60_000, 60_000]],
-    ['after its own pauses, where it was told what is no number', 'soon', [500, 1_000, 2_000]],
-    ['after its own pauses, where it was told a time before now', '-5', [500, 1_000, 2_000]],
+    ['waits its own pauses, where Retry-After is no number', 'soon', [500, 1_000, 2_000]],
+    ['waits its own pauses, where Retry-After is in the past', '-5', [500, 1_000, 2_000]],
   ])('%s', (_how, retryAfter, expected) => {
     expect(pauses(retryAfter)).toEqual([...expected, undefined]);
   });

@@ -9,10 +9,10 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 65_000;
 
 /**
- * As `send`; a GET that is answered 429 is sent again, after `Retry-After` or a pause that doubles (specification, "CLI exit
- * codes"). Anything else is sent once: nobody can tell what a second one would do.
+ * As `send`; a GET that is answered 429 is sent again, after `Retry-After` or a pause that doubles ("CLI exit codes"). Anything
+ * else is sent once, since a second one could repeat its effect.
  */
-export async function sendPatiently(
+export async function sendWithRetries(
   invocation: Invocation,
   request: OutgoingRequest,
 ): Promise<IncomingAnswer> {
