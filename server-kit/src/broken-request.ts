@@ -1,6 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { linger } from './linger.ts';
+import { freeChunk, linger } from './linger.ts';
 
 const BROKEN: Readonly<Record<string, { status: string; code: string; error: string }>> = {
   HPE_HEADER_OVERFLOW: {
@@ -17,18 +18,18 @@ const BROKEN: Readonly<Record<string, { status: string; code: string; error: str
 const MALFORMED = {
   status: '400 Bad Request',
   code: 'INVALID_REQUEST',
-  error: 'the request is no valid HTTP/1.1',
+  error: 'the request is not valid HTTP/1.1',
 };
 
 const refused = new WeakSet<Duplex>();
 
 /**
- * What Node's parser refuses never reaches a handler; it gets the same JSON shape as every other refusal. What the
- * client still sends is dropped before the connection goes, and is no request any more.
+ * Responds to a request that Node's parser rejects, in the JSON form of every other error. The rest of the request is
+ * dropped before the connection closes.
  */
-export function refuseBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, socket: Duplex): void {
+export function rejectBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, socket: Duplex): void {
   if (refused.has(socket)) return;
-  if (error.code === 'ECONNRESET' || !socket.writable || answerInHand(socket)?.headersSent === true)
+  if (error.code === 'ECONNRESET' || !socket.writable || currentResponse(socket)?.headersSent === true)
     return void socket.destroy();
   refused.add(socket);
   const { status, code, error: message } = BROKEN[error.code ?? ''] ?? MALFORMED;
@@ -39,12 +40,50 @@ export function refuseBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, 
   );
   const parsers = socket.listeners('data');
   linger(socket, socket, () => socket.destroy());
-  // Whose rest came after all would be served behind its refusal. Node's parser hands the bytes over once somebody listens.
+  // Without its parser no later rest is served as a request.
   for (const parser of parsers) socket.off('data', parser as () => void);
 }
 
-/** Node hangs the answer in hand on its socket; those of further requests (pipelining) wait behind it. */
-export function answerInHand(socket: Duplex): ServerResponse | undefined {
+/** The response in progress on a connection, which Node keeps on the socket; those of pipelined requests wait. */
+export function currentResponse(socket: Duplex): ServerResponse | undefined {
   const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
   return answer ?? undefined;
+}
+
+/** How soon a request is checked again whose handler has paused it. */
+const RECHECK_MS = 1_000;
+
+/**
+ * Responds to requests that Node's parser rejects or calls late. Node compares the time before it reads: after a pause of
+ * this process a request counts as late that has reached the machine. So it is rejected only once a turn of the event loop
+ * has read nothing more of it.
+ */
+export function rejectBrokenRequests(server: Server): void {
+  const requests = new WeakMap<object, IncomingMessage>();
+  const remember = (req: IncomingMessage): void => void requests.set(req.socket, req);
+  for (const event of ['request', 'checkContinue', 'checkExpectation'])
+    server.prependListener(event, remember);
+
+  const rejectLate = (error: NodeJS.ErrnoException, socket: Socket): void => {
+    const last = requests.get(socket);
+    // A request without its whole head is unknown yet, and `last` is the one before.
+    const missing = last === undefined || last.complete ? 'head' : 'body';
+    const hasArrived = (): boolean => {
+      const now = requests.get(socket);
+      return now?.complete === true && (missing === 'body' || now !== last);
+    };
+    const check = (seen: number): void => {
+      if (socket.destroyed || hasArrived()) return;
+      const { bytesRead } = socket;
+      if (socket.isPaused()) setTimeout(check, RECHECK_MS, bytesRead).unref();
+      else if (bytesRead === seen) rejectBrokenRequest(error, socket);
+      else setImmediate(check, bytesRead);
+    };
+    setImmediate(check, socket.bytesRead);
+  };
+  server.on('clientError', (error: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }, socket) => {
+    if (error.rawPacket !== undefined) freeChunk(error.rawPacket);
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') rejectLate(error, socket as Socket);
+    else rejectBrokenRequest(error, socket);
+  });
 }

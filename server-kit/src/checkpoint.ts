@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
 
-/** Pages written since the last look are moved to the main file this often. */
+/** How often new pages are moved to the main file. */
 const INTERVAL_MS = 250;
 
 /**
- * Moves the WAL into the database file from a worker thread, with its own connection, so that no request waits
- * for it. Passive while requests come; when the log stopped growing it is also cut back to nothing.
+ * Checkpoints the WAL in a worker thread with a separate connection, so that no request waits for it. Passive while requests
+ * come; truncates the log once it stops growing.
  */
 export function startCheckpoints(databasePath: string): { stop(): Promise<void> } {
   const worker = new Worker(new URL('./checkpoint-worker.mjs', import.meta.url), {
@@ -19,7 +19,7 @@ export function startCheckpoints(databasePath: string): { stop(): Promise<void> 
   worker.on('error', () => undefined);
   return {
     stop: async () => {
-      // Until now it kept nobody alive; its end is waited for.
+      // From now on the process waits for the worker's end.
       worker.ref();
       worker.postMessage('stop');
       await ended;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EventStream, noteEventStream } from './event-stream.ts';
+import { type EventStream, markEventStream } from './streamed-response.ts';
 import { type Listener, listen } from './listener.ts';
 
 const HOUR_MS = 3_600_000;
@@ -57,8 +57,8 @@ const answer = (at: number): ServerResponse => {
 };
 const CLOSES = 'Connection: close\r\n';
 
-describe('a server whose program is to stop', () => {
-  it('answers on connections that it has, and on new ones, and closes each by its answer', async () => {
+describe('a draining server', () => {
+  it('serves open and new connections, and closes each with its response', async () => {
     const kept = await client();
     kept.socket.write(ask('/first'));
     await kept.has('to /first');
@@ -72,7 +72,7 @@ describe('a server whose program is to stop', () => {
     expect(await another.whole()).toMatch(/Connection: close\r\n[^]*to \/third/);
   });
 
-  it('says so in the answer to what was in hand by then, and to what was half there', async () => {
+  it('sends Connection: close in responses to requests in progress and to unfinished ones', async () => {
     const [waiting, half] = [await client(), await client()];
     waiting.socket.write(ask('/later'));
     half.socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx');
@@ -84,7 +84,7 @@ describe('a server whose program is to stop', () => {
     expect(await half.whole()).toMatch(/Connection: close\r\n[^]*read/);
   });
 
-  it('closes behind the last of several requests that came at once', async () => {
+  it('closes after the last of several pipelined requests', async () => {
     const { socket, whole } = await client();
     socket.write(ask('/later').repeat(2));
     await inHand(2);
@@ -100,7 +100,7 @@ describe('a server whose program is to stop', () => {
     ]);
   });
 
-  it('does nothing for a request behind an answer that closes', async () => {
+  it('does not process a request after a closing response', async () => {
     const { socket, has, whole } = await client();
     leaving.abort();
     socket.write(ask('/later'));
@@ -115,8 +115,8 @@ describe('a server whose program is to stop', () => {
   });
 });
 
-describe('a server that closes', () => {
-  it('answers what had reached the machine, on an idle connection and on many that it had not accepted', async () => {
+describe('a closing server', () => {
+  it('responds to requests that have reached the machine, on an idle connection and on many that were not accepted yet', async () => {
     const idle = await client();
     idle.socket.write(ask());
     await idle.has('to /');
@@ -132,7 +132,7 @@ describe('a server that closes', () => {
     await closed;
   });
 
-  it('takes no new connection while an answer is in hand', async () => {
+  it('accepts no new connection while a response is in progress', async () => {
     const { socket, whole } = await client();
     socket.write(ask('/later'));
     await inHand(1);
@@ -158,7 +158,7 @@ describe('a server that closes', () => {
     opened.socket.write(ask('/later'));
     const at = asked.length;
     await inHand(at + 1);
-    noteEventStream(answer(at), [['content-type', type]], kind);
+    markEventStream(answer(at), [['content-type', type]], kind);
     answer(at).writeHead(200, ['content-type', type]);
     answer(at).write('data: 1\n\n');
     await opened.has('data: 1');
@@ -166,20 +166,20 @@ describe('a server that closes', () => {
   };
   const ENDED = /data: 1\n\n\r\n0\r\n\r\n$/;
 
-  it('ends a stream that stands for nothing at once, as a whole', async () => {
+  it('ends a standing event stream at once and completely', async () => {
     const standing = await stream('standing');
     await listener.close(HOUR_MS);
     expect(await standing.whole()).toMatch(ENDED);
   });
 
-  it('ends a stream that is to bring an answer at its bound, as a whole; what is no stream is torn', async () => {
+  it('ends an answering event stream completely at the end of the grace time, and destroys other responses', async () => {
     const [answering, plain] = [await stream('answering'), await stream('answering', 'application/json')];
     await listener.close(SHORT_MS);
     expect(await answering.whole()).toMatch(ENDED);
     expect(await plain.whole()).toMatch(/data: 1\n\n\r\n$/);
   });
 
-  it('lets such a stream bring its answer before the bound', async () => {
+  it('lets an answering event stream end before the end of the grace time', async () => {
     const { whole } = await stream('answering');
     const closed = listener.close(HOUR_MS);
     await nextTurn();
@@ -188,7 +188,7 @@ describe('a server that closes', () => {
     expect(await whole()).toMatch(/data: 2\n\n\r\n0\r\n\r\n$/);
   });
 
-  it('tells a request that is half there at the bound that nothing was done for it', async () => {
+  it('answers 408 to a request that is unfinished at the end of the grace time', async () => {
     const [head, body] = [await client(), await client()];
     head.socket.write('GET / HTTP/1.1\r\n');
     body.socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx');

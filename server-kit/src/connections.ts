@@ -1,102 +1,102 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { answerInHand, refuseBrokenRequest } from './broken-request.ts';
-import { type EventStream, eventStreamOf } from './event-stream.ts';
+import { currentResponse, rejectBrokenRequest } from './broken-request.ts';
+import { type EventStream, eventStreamOf } from './streamed-response.ts';
 
-/** The open connections of a server, and how they come to an end without anybody losing an answer. */
+/** The open connections of a server, which end without a client losing its response. */
 export interface Connections {
-  /** To be asked about each request. @returns whether it is answered */
-  takes(req: IncomingMessage, res: ServerResponse): boolean;
-  /** From now on each answer says that its connection ends with it, those in hand and those to come. */
+  /** Call for each request. @returns whether to handle it */
+  accepts(req: IncomingMessage, res: ServerResponse): boolean;
+  /** Sends `Connection: close` with each response from now on, those in progress included. */
   leave(): void;
-  /** Stops accepting and resolves once all connections are gone, after the grace time at the latest. */
+  /** Stops accepting and resolves once all connections are closed, after the grace time at the latest. */
   close(graceMs?: number): Promise<void>;
 }
 
 const GRACE_MS = 5_000;
-/** Of the grace time; what is left of it is for the last bytes. */
+/** Share of the grace time; the rest is for the last bytes. */
 const SHARE_OF_REQUESTS = 0.9;
-/** How often a server that closes looks for connections on which nothing is in hand any more. */
+/** How often a closing server looks for idle connections. */
 const CLOSE_IDLE_INTERVAL_MS = 50;
 
 /**
- * The queue of those that have connected and are not accepted yet, which grows while the process has no CPU: the system resets
- * who finds it full. As many as Linux allows (`net.core.somaxconn`); Node by itself asks for 511.
+ * The accept queue, which grows while the process has no CPU; the system resets connections that find it full. As long as
+ * Linux allows (`net.core.somaxconn`), where Node's default is 511.
  */
-export const MAX_WAITING = 4_096;
+export const LISTEN_BACKLOG = 4_096;
 
 /** @param server before it listens */
 export function trackConnections(server: Server): Connections {
   const sockets = new Set<Socket>();
-  /** The last answer where requests came behind each other without waiting (pipelining). */
+  /** The last response where requests are pipelined. */
   const queued = new WeakMap<Socket, ServerResponse>();
   let leaving = false;
-  /** Taken from the system while the server closes, and not yet read. */
-  const fetched: Socket[] = [];
-  let fetching = false;
+  /** Accepted while the server closes, and not yet read. */
+  const accepted: Socket[] = [];
+  let accepting = false;
   server.on('connection', (socket: Socket) => {
-    if (fetching) {
-      // Behind the start of its reading, which Node has put off to the end of this tick.
+    if (accepting) {
+      // After Node's start of reading, which comes at the end of this tick.
       process.nextTick(() => socket.pause());
-      fetched.push(socket);
+      accepted.push(socket);
     }
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
 
-  const lastAnswer = (socket: Socket): ServerResponse | undefined => {
+  const lastResponse = (socket: Socket): ServerResponse | undefined => {
     const last = queued.get(socket);
-    return last === undefined || last.writableFinished ? answerInHand(socket) : last;
+    return last === undefined || last.writableFinished ? currentResponse(socket) : last;
   };
   const leave = (): void => {
     leaving = true;
     for (const socket of sockets) {
-      const last = lastAnswer(socket);
+      const last = lastResponse(socket);
       if (last?.headersSent === false) last.shouldKeepAlive = false;
     }
   };
   const endStreams = (kinds: readonly EventStream[]): void => {
     for (const socket of sockets) {
-      const answer = answerInHand(socket);
+      const answer = currentResponse(socket);
       const kind = answer && eventStreamOf(answer);
       if (kind !== undefined && kinds.includes(kind)) answer?.end();
     }
   };
-  /** Nothing was done for these, and they are told so. */
-  const refuseHalfRequests = (): void => {
+  /** Unfinished requests get a 408: nothing was done for them. */
+  const rejectUnfinishedRequests = (): void => {
     for (const socket of sockets) {
-      const answer = answerInHand(socket);
-      const isHalf =
+      const answer = currentResponse(socket);
+      const isUnfinished =
         answer === undefined ? socket.bytesRead > 0 : !answer.headersSent && !answer.req.complete;
-      if (isHalf) refuseBrokenRequest({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket);
+      if (isUnfinished) rejectBrokenRequest({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket);
     }
   };
   let silent: readonly Socket[] = [];
   const closeIdle = (): void => {
     server.closeIdleConnections();
-    // Node takes a new connection for a slow request until its first byte, which has had its time to come by now.
+    // Node counts a new connection as a slow request until its first byte, which has had time to arrive.
     for (const socket of silent) if (socket.bytesRead === 0) socket.destroy();
     silent = [...sockets].filter(({ bytesRead }) => bytesRead === 0);
   };
 
   /**
-   * Those who wait in the system's queue are reset when it closes, and a turn of the event loop takes one of them. They are
-   * answered later: who is answered connects anew, and the queue would never be empty.
+   * Closing resets the connections in the accept queue, so they are accepted first, one each turn of the event loop. Their
+   * requests are read later: a client that gets a response connects again, and the queue would never be empty.
    */
-  const fetchWaiting = async (): Promise<void> => {
-    fetching = true;
-    for (let count = -1; count < fetched.length && count <= MAX_WAITING; await nextTurn())
-      count = fetched.length;
-    fetching = false;
+  const acceptQueued = async (): Promise<void> => {
+    accepting = true;
+    for (let count = -1; count < accepted.length && count <= LISTEN_BACKLOG; await nextTurn())
+      count = accepted.length;
+    accepting = false;
   };
 
   return {
-    takes: ({ socket }, res) => {
-      const before = answerInHand(socket) === res ? undefined : lastAnswer(socket);
+    accepts: ({ socket }, res) => {
+      const before = currentResponse(socket) === res ? undefined : lastResponse(socket);
       if (before !== undefined) queued.set(socket, res);
       if (!leaving) return true;
-      // RFC 9112 section 9.6: nothing is done for what comes behind an answer that closes.
+      // RFC 9112 section 9.6: requests after a closing response are not processed.
       if (!socket.writable || (before?.headersSent === true && !before.shouldKeepAlive)) return false;
       if (before !== undefined) before.shouldKeepAlive = true;
       res.shouldKeepAlive = false;
@@ -105,19 +105,17 @@ export function trackConnections(server: Server): Connections {
     leave,
     close: async (graceMs = GRACE_MS) => {
       leave();
-      // What had reached the machine by now is read first: a connection that is closed over a request resets it. What stays is
-      // the way through the network: who connects, or asks on an idle connection, in the instant of the closing gets no
-      // answer, and nothing was done for it; HTTP/1.1 leaves that to the client's repeating (RFC 9112 section 9.3.1). Whoever
-      // found the program not ready by then comes no more, and has no connection left that it did not hear the end of.
+      // Requests that have reached the machine are read first, since closing over one resets its connection. One that is
+      // still in the network gets no response, and the client retries it (RFC 9112 section 9.3.1).
       await nextTurn();
-      await fetchWaiting();
+      await acceptQueued();
       endStreams(['standing']);
       await new Promise<void>((resolve) => {
-        // Behind the reading of a turn of the event loop, for the same reason.
+        // After the reads of a turn of the event loop, for the same reason.
         const idle = setInterval(() => setImmediate(closeIdle), CLOSE_IDLE_INTERVAL_MS);
         const bound = setTimeout(() => {
           endStreams(['standing', 'answering']);
-          refuseHalfRequests();
+          rejectUnfinishedRequests();
         }, graceMs * SHARE_OF_REQUESTS);
         const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
         server.close(() => {
@@ -126,7 +124,7 @@ export function trackConnections(server: Server): Connections {
           clearTimeout(deadline);
           resolve();
         });
-        for (const socket of fetched.splice(0)) socket.resume();
+        for (const socket of accepted.splice(0)) socket.resume();
         closeIdle();
       });
     },

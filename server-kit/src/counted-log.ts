@@ -2,18 +2,18 @@ import type { Clock } from '@svault/shared';
 import type { Logger } from './logger.ts';
 
 /**
- * Lines that anybody can cause without a key, as one per kind and minute: the first at once, and at the end of the minute
- * how many more there were. So a flood fills neither the log nor the disk.
+ * A rate limit for log lines that unauthenticated requests cause: of each kind the first in a minute is written at once,
+ * and a count of the others at the end of the minute. A flood fills neither log nor disk.
  */
 export interface CountedLog {
-  /** @param fields `reason` and the message are the kind; the others are those of the first line */
+  /** @param fields `reason` and the message make the kind; other fields are those of the first line */
   warn(fields: { readonly reason: string } & Readonly<Record<string, unknown>>, message: string): void;
-  /** Writes the counts of minutes that are over, or all. */
+  /** Writes the counts of past minutes, or all. */
   flush(everything?: boolean): void;
 }
 
 const MINUTE_MS = 60_000;
-/** Reasons are words of ours; beyond so many in a minute the rest is one kind. */
+/** Beyond this many kinds in a minute the rest counts as one. */
 const MAX_KINDS = 100;
 const OTHER = 'other';
 

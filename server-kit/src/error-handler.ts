@@ -1,13 +1,14 @@
-import type { ErrorRequestHandler, Response } from 'express';
 import { AppError } from '@svault/shared';
+import type { ErrorRequestHandler, Response } from 'express';
+import { randomUUID } from 'node:crypto';
 import type { Logger } from './logger.ts';
-import { type Refusal, type RefusalCodes, createRefusalReader, refusalBody } from './refusal.ts';
 import { JSON_CONTENT, respond } from './respond.ts';
+import { isStorageFailure } from './sqlite.ts';
+import { StorageFailure } from './storage-failure.ts';
 
 /**
- * The one place where errors become answers: what {@link createRefusalReader} reads out of them, as
- * `{ error, code, …details }`. `details.retryAfter` is also the `Retry-After` header, `details.allow` the `Allow` header
- * (and stays out of the body). What the answer keeps to itself stands in the log.
+ * Responds to every error with what {@link createRefusalReader} returns for it, as `{ error, code, …details }`.
+ * `details.retryAfter` is also the `Retry-After` header; `details.allow` is the `Allow` header alone. The log has the reason.
  */
 export function errorHandler<Code extends string>(
   options: RefusalCodes<Code> & { readonly logger: Logger },
@@ -24,11 +25,11 @@ export function errorHandler<Code extends string>(
   };
 }
 
-/** The precise cause of a refusal, which the answer keeps to itself. */
+/** The precise cause, for the log alone. */
 const reasonOf = (error: unknown): string | undefined =>
   error instanceof AppError ? error.reason : undefined;
 
-/** Writes a refusal as JSON. A body that is too large is not read to its end, so the connection closes. */
+/** A body that is too large is not read to its end, so the connection closes. */
 function sendRefusal(res: Response, refusal: Refusal): void {
   const { status, details } = refusal;
   const { allow, retryAfter } = details;
@@ -37,3 +38,65 @@ function sendRefusal(res: Response, refusal: Refusal): void {
   const closes = status === 413 || !res.req.complete;
   respond(res, { status, headers: JSON_CONTENT, body: JSON.stringify(refusalBody(refusal)), closes });
 }
+
+/** After which a caller may try again when the database refused a write. */
+const STORAGE_RETRY_SECONDS = 5;
+
+/** The part of an error that its caller sees. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** The error codes of a server. */
+export interface RefusalCodes<Code extends string> {
+  /** The server's exhaustive table from code to status. */
+  readonly statusOf: Readonly<Record<Code, number>>;
+  /** For a database that is full, busy or failing. */
+  readonly storageFailure: Code;
+  /** For unexpected errors. */
+  readonly internal: Code;
+}
+
+/**
+ * Maps any error to the response:
+ *
+ * - {@link AppError} → its status, message and details.
+ * - a database that is unreachable, full, busy or failing → `storageFailure` with `retryAfter`: nothing was changed.
+ * - anything else → a fixed 500 with a request id, under which the log has the error.
+ */
+export function createRefusalReader<Code extends string>(
+  codes: RefusalCodes<Code>,
+): (error: unknown) => Refusal {
+  const { statusOf, storageFailure, internal } = codes;
+  const isOurs = (error: unknown): error is AppError<Code> =>
+    error instanceof AppError && Object.hasOwn(statusOf, String(error.code));
+
+  return (error) => {
+    if (isOurs(error)) {
+      const { code, message, details = {} } = error;
+      return { status: statusOf[code], code, message, details };
+    }
+    if (error instanceof StorageFailure || isStorageFailure(error)) {
+      const message = 'the database cannot take this now; try again';
+      const details = { retryAfter: STORAGE_RETRY_SECONDS };
+      return { status: statusOf[storageFailure], code: storageFailure, message, details };
+    }
+    if (isUriError(error)) {
+      return { status: 400, code: 'INVALID_REQUEST', message: 'the path is not valid', details: {} };
+    }
+    const details = { requestId: randomUUID() };
+    return { status: 500, code: internal, message: 'something went wrong on our side', details };
+  };
+}
+
+/** The members of the body. `allow` is a header alone. */
+export function refusalBody({ message, code, details }: Refusal): Readonly<Record<string, unknown>> {
+  const { allow: _allow, ...shown } = details;
+  return { error: message, code, ...shown };
+}
+
+/** Express's router throws this for a path parameter whose percent-encoding is broken. */
+const isUriError = (error: unknown): boolean => error instanceof URIError;

@@ -3,23 +3,22 @@ import type { Clock } from '@svault/shared';
 /** After the second failure in a row; doubled by each further one. */
 const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 10 * 60_000;
-/** So long after a pause its failures count as a row no more; looked for when there are so many keys. */
-const FORGOTTEN_AFTER_MS = 3_600_000;
-const MANY_KEYS = 1_000;
+/** How long after its pause a series of failures ends; evicted when there are many keys. */
+const EXPIRES_AFTER_MS = 3_600_000;
+const EVICT_FROM_KEYS = 1_000;
 
 /**
- * Answers those who need something at once with the last failure for a while, instead of another try. Without it, a
- * provider that is away for a minute would cost a busy token all its refreshes of the hour. In memory: a restart tries at
- * once.
+ * Returns the last failure for a while in place of another attempt. Without it a provider that is down for a minute would
+ * cost a busy token all its refreshes of the hour. In memory, so a restart tries at once.
  */
 export interface FailurePause<Failure> {
-  /** The failure that holds now. */
+  /** The failure to return now, if any. */
   failureOf(key: string): Failure | undefined;
-  /** What came of a try; undefined: it succeeded. */
-  note(key: string, failure: Failure | undefined): void;
+  /** Records the result of an attempt; undefined for a success. */
+  record(key: string, failure: Failure | undefined): void;
 }
 
-interface Noted<Failure> {
+interface Recorded<Failure> {
   readonly failure: Failure;
   readonly failures: number;
   /** Monotonic. */
@@ -27,22 +26,22 @@ interface Noted<Failure> {
 }
 
 export function createFailurePause<Failure>(clock: Pick<Clock, 'monotonic'>): FailurePause<Failure> {
-  const noted = new Map<string, Noted<Failure>>();
-  const sweep = (): void => {
-    for (const [key, { untilMs }] of noted)
-      if (clock.monotonic() >= untilMs + FORGOTTEN_AFTER_MS) noted.delete(key);
+  const recorded = new Map<string, Recorded<Failure>>();
+  const evictExpired = (): void => {
+    for (const [key, { untilMs }] of recorded)
+      if (clock.monotonic() >= untilMs + EXPIRES_AFTER_MS) recorded.delete(key);
   };
   return {
     failureOf: (key) => {
-      const last = noted.get(key);
+      const last = recorded.get(key);
       return last !== undefined && clock.monotonic() < last.untilMs ? last.failure : undefined;
     },
-    note: (key, failure) => {
-      if (failure === undefined) return void noted.delete(key);
-      if (noted.size >= MANY_KEYS && !noted.has(key)) sweep();
-      const failures = (noted.get(key)?.failures ?? 0) + 1;
+    record: (key, failure) => {
+      if (failure === undefined) return void recorded.delete(key);
+      if (recorded.size >= EVICT_FROM_KEYS && !recorded.has(key)) evictExpired();
+      const failures = (recorded.get(key)?.failures ?? 0) + 1;
       const pauseMs = failures === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 2), MAX_PAUSE_MS);
-      noted.set(key, { failure, failures, untilMs: clock.monotonic() + pauseMs });
+      recorded.set(key, { failure, failures, untilMs: clock.monotonic() + pauseMs });
     },
   };
 }

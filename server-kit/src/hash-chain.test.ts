@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CHAIN_START, canonicalJson, chainHash } from './hash-chain.ts';
 
 describe('canonicalJson', () => {
-  it('has one form for equal entries, whatever their order of members', () => {
+  it('has one form for equal entries, whatever the order of their members', () => {
     expect(canonicalJson({ b: [1, null, true], a: { d: 'ü', c: undefined } })).toBe(
       '{"a":{"d":"ü"},"b":[1,null,true]}',
     );
@@ -14,7 +14,7 @@ describe('canonicalJson', () => {
 });
 
 describe('chainHash', () => {
-  it('depends on the entry and on all before it', () => {
+  it('depends on the entry and on all entries before it', () => {
     const one = chainHash(CHAIN_START, { seq: 1 });
     expect(one).toMatch(/^[0-9a-f]{64}$/);
     expect(chainHash(one, { seq: 2 })).not.toBe(chainHash(CHAIN_START, { seq: 2 }));

@@ -1,38 +1,36 @@
 import type { Duplex, Readable } from 'node:stream';
-import { freePiece } from './free-piece.ts';
 
-/** A client that sends nothing for so long has stopped, and has had its answer. */
+/** A client that sends nothing for this long has finished, and has its response. */
 const SILENCE_MS = 2_000;
 /** nginx's `lingering_time` is as long. */
 const MAX_MS = 30_000;
 const TURN_MS = 10;
-/** Reads of 64 KiB at most, and ends, of all refused clients together: other requests are served between. */
+/** Reads (up to 64 KiB) and ends of all rejected clients together, so that other requests are served between them. */
 const ACTIONS_PER_TURN = 16;
 
-/** What is to be done for refused clients, in order, in the whole process. */
+/** The pending actions for rejected clients of the whole process, in order. */
 const queue = new Set<() => void>();
 let turns: NodeJS.Timeout | undefined;
 
 /**
- * Drops what a refused client still sends until it stops, for 30 s at most. Tearing a connection down while something comes
- * makes the client's system throw the answer away unread (RFC 9112 section 9.6), and a client that sends all of a large
- * request before it reads takes its time.
+ * Drops what a rejected client still sends until it stops, for 30 s at most (nginx's lingering close). Closing a connection
+ * over unread data makes the client's system discard the response (RFC 9112 section 9.6).
  *
- * @param stream what the bytes come from: the socket, or the request that Node parses out of it
- * @param over is called once, unless the connection closes first
- * @returns stops waiting
+ * @param stream the source of the bytes: the socket, or its request
+ * @param over called once, unless the connection closes first
+ * @returns stops lingering
  */
 export function linger(stream: Readable, socket: Duplex, over: () => void): () => void {
   const read = (): void => {
     silence = setTimeout(enqueue, SILENCE_MS, end);
     socket.resume();
   };
-  const drop = (piece: Buffer): void => {
-    freePiece(piece);
+  const drop = (chunk: Buffer): void => {
+    freeChunk(chunk);
     clearTimeout(silence);
-    // What came while this process had no time to look is no silence.
+    // Data that arrived while the event loop was blocked ends the silence.
     queue.delete(end);
-    // A socket that no parser reads would go on filling its buffer.
+    // A paused socket without a parser would go on filling its buffer.
     if (stream === socket) return read();
     socket.pause();
     enqueue(read);
@@ -70,4 +68,12 @@ function takeTurn(): void {
   }
   clearInterval(turns);
   turns = undefined;
+}
+
+/**
+ * Frees the memory of a chunk that has a buffer to itself; the chunk is empty from then on. Otherwise some hundred rejected
+ * clients would hold tens of MiB until the next garbage collection.
+ */
+export function freeChunk({ buffer, byteLength }: Buffer): void {
+  if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -57,14 +57,14 @@ async function raw(url: string, ...chunks: (string | Buffer)[]): Promise<string>
   return Buffer.concat(received).toString('latin1');
 }
 
-it('says which address is taken, and what to do', async () => {
+it('listen names an address that is taken, and the setting to change', async () => {
   const { port } = new URL(await start());
   await expect(listen(express(), { host: '127.0.0.1', port: Number(port) })).rejects.toThrow(
     `127.0.0.1:${port} is taken by another program: stop that`,
   );
 });
 
-it('keeps 1,000 who connect while it has no time to accept one', async () => {
+it('a server that is blocked keeps 1,000 new connections', async () => {
   const { port } = new URL(await start());
   const connecting = `
     const { connect } = require('node:net');
@@ -75,14 +75,14 @@ it('keeps 1,000 who connect while it has no time to accept one', async () => {
   execFileSync(process.execPath, ['-e', connecting], { timeout: 30_000 });
 });
 
-describe('answers', () => {
-  it('gives an AppError its status, Retry-After and details', async () => {
+describe('the error handler', () => {
+  it('responds to an AppError with its status, Retry-After and details', async () => {
     const res = await fetch(`${await start()}/limited`);
     expect([res.status, res.headers.get('retry-after')]).toEqual([429, '7']);
     expect(await res.json()).toEqual({ error: 'slow down', code: 'RATE_LIMITED', retryAfter: 7 });
   });
 
-  it('hides what it does not know behind a fixed 500 with a request id', async () => {
+  it('responds to an unknown error with a fixed 500 and a request id', async () => {
     const res = await fetch(`${await start()}/broken`);
     const body = await res.text();
     expect(res.status).toBe(500);
@@ -90,7 +90,7 @@ describe('answers', () => {
     expect(JSON.parse(body)).toMatchObject({ code: 'INTERNAL', requestId: expect.any(String) });
   });
 
-  it('names the allowed methods, HEAD refused too', async () => {
+  it('names the allowed methods in a 405, to HEAD too', async () => {
     const url = await start();
     for (const method of ['GET', 'HEAD', 'PUT', 'OPTIONS']) {
       const res = await fetch(`${url}/echo`, { method });
@@ -98,16 +98,16 @@ describe('answers', () => {
     }
   });
 
-  it('refuses a broken percent-encoding in a path', async () => {
+  it('answers 400 to a broken percent-encoding in a path', async () => {
     expect((await fetch(`${await start()}/item/%E0%A4%A`)).status).toBe(400);
   });
 });
 
-describe('bodies', () => {
+describe('readBody', () => {
   const post = (url: string, body: string, headers: Record<string, string> = {}) =>
     fetch(`${url}/echo`, { method: 'POST', body, headers });
 
-  it('takes the cap and refuses a byte more, with and without a length', async () => {
+  it('accepts a body of the maximum and rejects one byte more, with and without a length', async () => {
     const url = await start();
     expect(await (await post(url, 'x'.repeat(1000))).text()).toBe('1000');
     expect((await post(url, 'x'.repeat(1001))).status).toBe(413);
@@ -119,7 +119,7 @@ describe('bodies', () => {
   const inPieces = (head: string, pieces: readonly string[]): string =>
     `${head}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('')}0\r\n\r\n`;
 
-  it('reads a body in the order of its pieces, whatever their size', async () => {
+  it('reads a body in the order of its chunks, whatever their size', async () => {
     const read: string[] = [];
     const server = await listen(
       (req, res) =>
@@ -135,7 +135,7 @@ describe('bodies', () => {
     expect(read).toEqual([pieces.join('')]);
   });
 
-  it('takes a large body in the pieces of any network, and refuses one that is crumbs throughout', async () => {
+  it('accepts a large body in the chunks of any network, and rejects one of tiny chunks', async () => {
     const server = await listen(
       (req, res) =>
         void readBody(req, { maxBytes: 8 * 1024 * 1024, sender: 'known' }).then(
@@ -158,7 +158,7 @@ describe('bodies', () => {
     await server.close(0);
   });
 
-  it('refuses a body in crumbs: each costs a hundred times what it says', async () => {
+  it('rejects a body of tiny chunks, each of which costs a hundred times its bytes', async () => {
     const server = await listen(
       (req, res) =>
         void readBody(req, { maxBytes: 100_000 }).then(
@@ -180,14 +180,14 @@ describe('bodies', () => {
     await server.close(0);
   });
 
-  it('lets a client that is still sending read its refusal', async () => {
+  it('lets a client that is still sending read the response', async () => {
     const url = await start();
     const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n';
     for (let n = 0; n < 10; n++)
       expect(await raw(url, head, Buffer.alloc(8_000_000))).toMatch(/^HTTP\/1\.1 413 [\s\S]*TOO_LARGE/);
   });
 
-  it('lets a client that sends all of a body before it reads, and takes its time, read its refusal', async () => {
+  it('lets a slow client that sends its whole body before it reads get the response', async () => {
     const client = connect(Number(new URL(await start()).port), '127.0.0.1').pause();
     client.on('error', () => undefined);
     const piece = Buffer.alloc(100_000);
@@ -223,24 +223,24 @@ describe('bodies', () => {
     expect(most - before).toBeLessThan(8 * 1024 * 1024);
   });
 
-  it('refuses a content coding, so that no small body becomes a large one', async () => {
+  it('rejects a content coding, so that no small body becomes a large one', async () => {
     expect((await post(await start(), 'x', { 'content-encoding': 'gzip' })).status).toBe(400);
   });
 });
 
-describe('broken requests', () => {
-  it('answers 431 to a header block over the bound', async () => {
+describe('a broken request', () => {
+  it('with a header block over the limit is answered 431', async () => {
     const url = await start();
     const head = `GET /limited HTTP/1.1\r\nHost: a\r\n${'x: y\r\n'.repeat(100_000)}\r\n`;
     expect(await raw(url, head)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"TOO_LARGE"/);
   });
 
-  it('answers 400 to HTTP/1.1 without Host, in the shape of every refusal', async () => {
+  it('of HTTP/1.1 without Host is answered 400, in the form of every error', async () => {
     const answer = await raw(await start(), 'GET /limited HTTP/1.1\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*Connection: close[\s\S]*"code":"INVALID_REQUEST"/);
   });
 
-  it('answers 417 to an expectation that it does not know, in the same shape', async () => {
+  it('with an unknown expectation is answered 417, in the form of every error', async () => {
     const answer = await raw(
       await start(),
       'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: a-miracle\r\n\r\nabc',
@@ -248,18 +248,18 @@ describe('broken requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 417 [^]*Connection: close\r\n[^]*"code":"INVALID_REQUEST"/);
   });
 
-  it('answers 400 to two Hosts, of which a proxy may have followed the other', async () => {
+  it('with two Host headers is answered 400, since a proxy may have followed the other', async () => {
     const answer = await raw(await start(), 'GET /limited HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*INVALID_REQUEST/);
   });
 
-  it('answers 400 to both Content-Length and Transfer-Encoding', async () => {
+  it('with both Content-Length and Transfer-Encoding is answered 400', async () => {
     const head =
       'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
     expect(await raw(await start(), head)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"INVALID_REQUEST"/);
   });
 
-  it('answers 408 to a header block and to a body that do not arrive', async () => {
+  it('whose header block or body does not arrive is answered 408', async () => {
     const url = await start({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
     const slowHead = raw(url, 'GET /limited HTTP/1.1\r\nHost: a\r\n');
     const slowBody = raw(url, 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx');
@@ -267,7 +267,7 @@ describe('broken requests', () => {
   });
 });
 
-describe('a request that is not whole in time', () => {
+describe('a request that is unfinished at its deadline', () => {
   const HEAD = ['GET /limited HTTP/1.1\r\nHost: a\r\n', '\r\n'] as const;
   const BODY = ['POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx', 'yz'] as const;
   /** Has sent the first part, which was read. */
@@ -281,7 +281,7 @@ describe('a request that is not whole in time', () => {
     return client;
   };
 
-  it('is served where all of it had reached the machine, which had no time to read it', async () => {
+  it('is served where all of it had reached the machine, which was blocked', async () => {
     const url = await start({ headersTimeoutMs: 500, requestTimeoutMs: 500 });
     const clients = [await half(url, HEAD), await half(url, BODY)];
     // Node's timers are due right behind this.
@@ -315,10 +315,10 @@ describe('a request that is not whole in time', () => {
   });
 });
 
-describe('a server that closes', () => {
+describe('a closing server with a grace time', () => {
   const HOUR_MS = 3_600_000;
 
-  it('waits for no connection that has asked nothing', async () => {
+  it('does not wait for a connection without a request', async () => {
     const server = await listen((_req, res) => void res.end(), { host: '127.0.0.1', port: 0 });
     const taken = once(server.server, 'connection');
     const client = connect(server.port, '127.0.0.1');
@@ -328,7 +328,7 @@ describe('a server that closes', () => {
     if (!client.closed) await once(client, 'close');
   });
 
-  it('waits for an answer in hand, and not for the connection that stays behind it', async () => {
+  it('waits for a response in progress, and not for its idle connection', async () => {
     let answer: ((text: string) => void) | undefined;
     const asked = Promise.withResolvers<void>();
     const server = await listen(

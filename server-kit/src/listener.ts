@@ -6,9 +6,9 @@ import {
   createServer,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MAX_WAITING, trackConnections } from './connections.ts';
-import { refuseBrokenRequests } from './late-request.ts';
-import { noteExpectation } from './expected-body.ts';
+import { LISTEN_BACKLOG, trackConnections } from './connections.ts';
+import { rejectBrokenRequests } from './broken-request.ts';
+import { recordExpectation } from './raw-body.ts';
 import { occursTwice } from './repeated-header.ts';
 import { JSON_CONTENT, respond } from './respond.ts';
 import type { ListenAddress } from './settings.ts';
@@ -17,21 +17,21 @@ import type { ListenAddress } from './settings.ts';
 const HEADERS_TIMEOUT_MS = 10_000;
 /** The whole request, body included, must arrive within this; slower clients get 408. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Room for the longest ticket (4096 characters) and an agent's own headers; more is 431. */
+/** Room for the longest ticket (4096 characters) and an agent's headers; more is 431. */
 const MAX_HEADER_BYTES = 16_384;
 /** Longer than a reverse proxy's usual idle time, so that the proxy closes first and no request is lost between. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** How often Node looks for slow requests: bounds how much later than its time a 408 comes. */
+/** How often Node looks for slow requests, and so the delay of a 408. */
 const SLOW_CHECK_INTERVAL_MS = 1_000;
 
 export interface Listener {
-  /** `http://host:port`, with the port that was really taken. */
+  /** `http://host:port`, with the actual port. */
   readonly url: string;
   readonly port: number;
   readonly server: Server;
   /**
-   * Stops accepting and lets requests in hand finish for the grace time, 5 s unless given. A stream of events that stands for
-   * nothing in particular ends at once, another one at the end of that time; then what is left is torn down.
+   * Stops accepting and lets requests finish for the grace time, 5 s unless given. A `standing` event stream ends at once,
+   * another one at the end of that time; then the remaining connections are destroyed.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -40,17 +40,17 @@ export interface ListenOptions extends ListenAddress {
   readonly headersTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
   /**
-   * Aborted once the program is to stop: from then on each answer says `Connection: close`, while requests are still taken,
+   * Aborted when the program drains: from then on each response has `Connection: close`, while requests are still accepted,
    * on new connections too.
    */
   readonly leaving?: AbortSignal;
 }
 
 /**
- * Starts an HTTP/1.1 server with the bounds that hold for both programs.
+ * Starts an HTTP/1.1 server with the limits of both programs.
  *
- * Node drops header lines beyond a count without a word; here only their total size is bounded, since a dropped
- * signature header must be a refusal and not a surprise.
+ * Node silently drops header lines beyond a count. Here only their total size is limited, so that no signature header is
+ * dropped.
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
   const server = createServer(
@@ -61,33 +61,33 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       noDelay: true,
-      // Checked below: Node's own refusal has no body.
+      // Checked below, since Node's response has no body.
       requireHostHeader: false,
     },
     (req, res) => handle(req, res),
   );
   const handle: RequestListener = (req, res) => {
-    if (!connections.takes(req, res)) return;
+    if (!connections.accepts(req, res)) return;
     if (namesOneHost(req)) handler(req, res);
     else refuse(res, 400, 'the request must have one Host');
   };
-  // Node would ask for the body before anybody has looked at the head.
+  // Node would send 100-continue before the head is checked.
   server.on('checkContinue', (req, res) => {
-    noteExpectation(req, res);
+    recordExpectation(req, res);
     handle(req, res);
   });
-  // Node's own refusal has no body, and knows nothing of a program that is to stop.
+  // Node's response has no body, and no `Connection: close` while the program drains.
   server.on('checkExpectation', (req, res) => {
-    if (connections.takes(req, res)) refuse(res, 417, 'only 100-continue may be expected');
+    if (connections.accepts(req, res)) refuse(res, 417, 'only 100-continue may be expected');
   });
   server.maxHeadersCount = 0;
-  refuseBrokenRequests(server);
+  rejectBrokenRequests(server);
   const connections = trackConnections(server);
   options.leaving?.addEventListener('abort', connections.leave, { once: true });
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(explainListenError(error, options));
     server.once('error', failed);
-    server.listen({ host: options.host, port: options.port, backlog: MAX_WAITING }, () => {
+    server.listen({ host: options.host, port: options.port, backlog: LISTEN_BACKLOG }, () => {
       server.off('error', failed);
       resolve();
     });
@@ -102,7 +102,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   };
 }
 
-/** @returns what an operator is told; both programs name their addresses in settings that end in `_LISTEN` */
+/** Both programs name their addresses in settings that end in `_LISTEN`. */
 function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
   const where = `${host}:${port}`;
   const what =
@@ -112,7 +112,7 @@ function explainListenError(error: NodeJS.ErrnoException, { host, port }: Listen
   return new Error(what, { cause: error });
 }
 
-/** RFC 9112 section 3.2: what a request of HTTP/1.1 must do; of two, Node shows the first alone. */
+/** RFC 9112 section 3.2. Of two Host headers Node shows only the first. */
 function namesOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
   return headers.host === undefined ? httpVersion !== '1.1' : !occursTwice(rawHeaders, 'host');
 }

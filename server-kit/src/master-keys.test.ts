@@ -8,7 +8,7 @@ const plaintext = new TextEncoder().encode('a wrapped key');
 const [former, next] = [randomBytes(32), randomBytes(32)];
 
 describe('createMasterKeys', () => {
-  it('opens what it wrapped, for the same purpose only', () => {
+  it('unwraps what it wrapped, for the same purpose only', () => {
     const keys = createMasterKeys([former]);
     const wrapped = keys.wrap(plaintext, 'agent-key:agt_1');
     expect(Buffer.from(keys.unwrap(wrapped, 'agent-key:agt_1'))).toEqual(Buffer.from(plaintext));
@@ -23,7 +23,7 @@ describe('createMasterKeys', () => {
     expect(() => createMasterKeys([former]).unwrap(moved, 'p')).toThrow(AeadFailed);
   });
 
-  it('refuses a changed byte anywhere and cut values', () => {
+  it('rejects a changed byte anywhere, and truncated values', () => {
     const keys = createMasterKeys([former]);
     const wrapped = keys.wrap(plaintext, 'p');
     for (let index = 0; index < wrapped.length; index += 1) {

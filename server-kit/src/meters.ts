@@ -1,7 +1,7 @@
-/** Which one of a metric's series: label → value, of a small set of values. */
+/** A series of a metric: label → value, of a small set of values. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What a server counts and measures of itself, without knowing who reads it. */
+/** Creates the counters and gauges of a server. */
 export interface Meters {
   /** @returns adds one */
   counter(name: string, help: string, labels: readonly string[]): (labels: Labels) => void;
@@ -11,5 +11,5 @@ export interface Meters {
 
 const nothing = (): void => {};
 
-/** Where nobody reads: costs a call that does nothing. */
+/** Discards everything. */
 export const NO_METERS: Meters = { counter: () => nothing, gauge: () => nothing };

@@ -3,14 +3,14 @@ import { type Listener, listen } from './listener.ts';
 import type { Meters } from './meters.ts';
 import type { ListenAddress } from './settings.ts';
 
-/** A registry of its own per server, so that two servers in one process (a test) do not share counters. */
+/** One registry for each server, so that two servers in one process (a test) do not share counters. */
 export function createMetrics(prefix: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ program: prefix });
   return registry;
 }
 
-/** Meters whose figures this registry tells. */
+/** Meters that write to this registry. */
 export const metersOf = (registry: Registry): Meters => ({
   counter: (name, help, labelNames) => {
     const counter = new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
@@ -22,7 +22,7 @@ export const metersOf = (registry: Registry): Meters => ({
   },
 });
 
-/** `GET /metrics` in Prometheus text on an address of its own, which an operator keeps private. */
+/** `GET /metrics` in Prometheus text on a separate address, which the operator keeps private. */
 export async function serveMetrics(registry: Registry, address: ListenAddress): Promise<Listener> {
   collectDefaultMetrics({ register: registry });
   return listen((req, res) => {

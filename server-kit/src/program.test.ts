@@ -28,12 +28,12 @@ const run = (...args: string[]) => {
 };
 
 describe('runProgram', () => {
-  it('runs the fallback, one word, two words, and operands', () => {
+  it('runs the default, subcommands of one and two words, and operands', () => {
     expect(run().stdout).toBe('serving\n');
     expect(run('audit', 'verify').stdout).toBe('verified\n');
     expect(run('backup', 'f').stdout).toBe('copied f\n');
   });
-  it('exits 2 with the usage for a call that does not fit', () => {
+  it('exits 2 with the usage for wrong arguments', () => {
     for (const args of [['nonsense'], ['backup'], ['serve', 'more'], ['audit']]) {
       const { status, stdout, stderr } = run(...args);
       expect([status, stdout]).toEqual([2, '']);
@@ -58,7 +58,7 @@ describe('runProgram', () => {
       expect(await ended).toEqual([expected, null]);
     },
   );
-  it('says one scrubbed line without a stack and exits 1 for a failure', () => {
+  it('prints one scrubbed line without a stack and exits 1 after a failure', () => {
     expect(run('fail')).toEqual({ status: 1, stdout: '', stderr: 'prog: no svagent_[redacted] here\n' });
   });
 });

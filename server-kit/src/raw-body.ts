@@ -1,62 +1,61 @@
-import type { IncomingMessage } from 'node:http';
 import { AppError } from '@svault/shared';
-import { askForBody } from './expected-body.ts';
-import { freePiece } from './free-piece.ts';
-import { type StrangersRoom, strangersRoom } from './strangers-room.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { freeChunk } from './linger.ts';
+import { type UnauthenticatedBodies, unauthenticatedBodies } from './unauthenticated-bodies.ts';
 
-/** Codes this module refuses with; both servers have them in their closed unions. */
+/** The error codes of this module, which both servers have. */
 export type BodyRefusal = 'TOO_LARGE' | 'INVALID_REQUEST' | 'UNAVAILABLE';
 
 const EMPTY = Buffer.alloc(0);
 /**
- * What a piece costs beside its bytes: in pieces of one byte, a body would take a hundred times its size, in memory and
- * time. Beyond some that are anybody's, pieces must hold so many bytes on average; a network's hold five times as many.
+ * Bounds the overhead of chunks: a body in chunks of one byte would take a hundred times its size in memory and time.
+ * Beyond the free ones, chunks must have this many bytes on average; a network's have five times as many.
  */
-const FREE_PIECES = 8_192;
-const BYTES_PER_PIECE = 256;
-/** What a piece takes beside its bytes, about. */
-const BYTES_OF_A_PIECE = 256;
-const isCrumbs = (pieces: number, bytes: number): boolean => pieces > FREE_PIECES + bytes / BYTES_PER_PIECE;
+const FREE_CHUNKS = 8_192;
+const MIN_BYTES_PER_CHUNK = 256;
+/** The approximate overhead of a chunk. */
+const CHUNK_OVERHEAD_BYTES = 256;
+const hasTinyChunks = (chunks: number, bytes: number): boolean =>
+  chunks > FREE_CHUNKS + bytes / MIN_BYTES_PER_CHUNK;
 
-/** How much of a body is read. */
 export interface BodyBounds {
   readonly maxBytes: number;
   /**
-   * `known`: who sends it has shown that already. The bodies of all others share one room (see {@link StrangersRoom}), until
-   * they are there or `admit` has resolved; who has been longest in it when it is full is refused.
+   * `known`: an authenticated sender. The bodies of all others share a memory budget (see {@link UnauthenticatedBodies})
+   * until they are complete or `admit` has resolved; when it is spent, the oldest is rejected.
    */
   readonly sender?: 'known' | 'stranger';
-  /** Of larger ones no more than these bytes are read before `admit` resolves; what it rejects with ends the reading. */
+  /** Of a larger body only these bytes are read before `admit` resolves; its rejection ends the reading. */
   readonly large?: { readonly bytes: number; readonly admit: () => Promise<void> };
 }
 
 /**
- * Reads a request's body, byte for byte, up to a cap. Bytes come before meaning: nothing is decoded here.
+ * Reads a request's body up to a maximum, without decoding it.
  *
- * A declared length over the cap is refused before a byte is read. A body that grows past it is refused at that
- * byte and reading stops; the answer closes the connection, so the rest is never received.
+ * A declared length over the maximum is rejected before a byte is read, and a longer body at its first byte too many. The
+ * response closes the connection.
  *
- * @throws AppError as {@link refuseByHead}; `TOO_LARGE` past the cap; `INVALID_REQUEST` for a body that ends early and for
- *   one that comes in crumbs; `UNAVAILABLE` where too many strangers leave bodies unfinished
+ * @throws AppError as {@link rejectByHead}; `TOO_LARGE` past the maximum; `INVALID_REQUEST` for a body that ends early or
+ *   comes in tiny chunks; `UNAVAILABLE` where too many unauthenticated bodies are unfinished
  */
 export async function readBody(req: IncomingMessage, options: BodyBounds): Promise<Buffer> {
-  refuseByHead(req, options);
+  rejectByHead(req, options);
   const declared = req.headers['content-length'];
   if (declared === '0' || (declared === undefined && req.headers['transfer-encoding'] === undefined))
     return EMPTY;
-  askForBody(req);
-  // One that is there already leaves nothing unfinished: of many that come at once none has to go for the others.
-  const room = options.sender === 'known' || req.complete ? undefined : strangersRoom;
-  return receive(req, options, room);
+  sendContinue(req);
+  // A body that has arrived takes no part in the budget.
+  const budget = options.sender === 'known' || req.complete ? undefined : unauthenticatedBodies;
+  return receive(req, options, budget);
 }
 
 /**
- * What a request's head says that no body could mend, for those who look at more of the head before they read the body.
+ * Rejects a request by its head.
  *
- * @throws AppError `TOO_LARGE` for a declared length over the cap; `INVALID_REQUEST` for a content coding: a compressed
+ * @throws AppError `TOO_LARGE` for a declared length over the maximum; `INVALID_REQUEST` for a content coding: a compressed
  *   body could be any size once opened
  */
-export function refuseByHead({ headers }: IncomingMessage, options: Pick<BodyBounds, 'maxBytes'>): void {
+export function rejectByHead({ headers }: IncomingMessage, options: Pick<BodyBounds, 'maxBytes'>): void {
   const coding = headers['content-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'identity')
     throw refusal('INVALID_REQUEST', 'a request body must have no content-encoding');
@@ -67,7 +66,7 @@ export function refuseByHead({ headers }: IncomingMessage, options: Pick<BodyBou
 function receive(
   req: IncomingMessage,
   options: BodyBounds,
-  room: StrangersRoom | undefined,
+  budget: UnauthenticatedBodies | undefined,
 ): Promise<Buffer> {
   const { large } = options;
   return new Promise((resolve, reject) => {
@@ -75,14 +74,15 @@ function receive(
     let size = 0;
     let admission: Promise<void> | undefined;
     let isOver = false;
-    const place = room?.enter(() => stop(crowded()));
+    const place = budget?.enter(() => stop(tooManyUnfinished()));
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
       if (size > options.maxBytes) return stop(tooLarge(options));
       chunks.push(chunk);
-      place?.holds(size + chunks.length * BYTES_OF_A_PIECE);
+      place?.holds(size + chunks.length * CHUNK_OVERHEAD_BYTES);
       if (isOver) return;
-      if (isCrumbs(chunks.length, size)) return stop(refusal('INVALID_REQUEST', 'the body comes in crumbs'));
+      if (hasTinyChunks(chunks.length, size))
+        return stop(refusal('INVALID_REQUEST', 'the body comes in too small chunks'));
       if (large === undefined || admission !== undefined || size <= large.bytes) return;
       req.pause();
       admission = large.admit();
@@ -94,7 +94,7 @@ function receive(
     const stop = (why: Error): void => {
       settle();
       req.pause();
-      chunks.forEach(freePiece);
+      chunks.forEach(freeChunk);
       reject(why);
     };
     const onEnd = (): void => {
@@ -118,10 +118,24 @@ function receive(
 
 const refusal = (code: BodyRefusal, message: string): AppError<BodyRefusal> => new AppError(code, message);
 
-const crowded = (): AppError<BodyRefusal> =>
-  new AppError('UNAVAILABLE', 'too many requests are under way unfinished; try again', {
+const tooManyUnfinished = (): AppError<BodyRefusal> =>
+  new AppError('UNAVAILABLE', 'too many requests are unfinished; try again', {
     details: { retryAfter: 1 },
   });
 
 const tooLarge = (options: Pick<BodyBounds, 'maxBytes'>): AppError<BodyRefusal> =>
   refusal('TOO_LARGE', `the request body is larger than ${options.maxBytes} bytes`);
+
+/** Requests with `Expect: 100-continue` (RFC 9110 section 10.1.1). */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+/** A request that is rejected by its head never gets 100-continue. */
+export function recordExpectation(req: IncomingMessage, res: ServerResponse): void {
+  waiting.set(req, res);
+}
+
+/** Sends 100-continue before a body is read, where the client waits for it. */
+export function sendContinue(req: IncomingMessage): void {
+  waiting.get(req)?.writeContinue();
+  waiting.delete(req);
+}

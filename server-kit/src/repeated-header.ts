@@ -1,6 +1,6 @@
 /**
- * Whether a header occurs more than once. Node keeps the first of two `Authorization` headers and says nothing; only
- * the raw headers show it, and nobody could tell which of them is meant.
+ * Whether a header occurs more than once. Node silently keeps the first of two `Authorization` headers, so only the raw
+ * headers show it.
  *
  * @param rawHeaders as Node gives them: name, value, name, value, …
  */

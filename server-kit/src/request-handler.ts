@@ -11,7 +11,7 @@ export function route(handler: (req: Request, res: Response) => Promise<void> | 
   };
 }
 
-/** Refuses every method that a path does not name, HEAD included (a handler for GET would answer it). */
+/** Rejects every other method, HEAD included, which a GET handler would answer. */
 export function methodNotAllowed(allow: readonly string[]): RequestHandler {
   const value = allow.join(', ');
   return (req) => {
@@ -21,7 +21,7 @@ export function methodNotAllowed(allow: readonly string[]): RequestHandler {
   };
 }
 
-/** Express answers HEAD by the GET handler; mount this before routes so that HEAD uses up nothing. */
+/** Mount before routes: Express answers HEAD by the GET handler, and HEAD must consume nothing. */
 export function only(methods: readonly string[]): RequestHandler {
   const refuse = methodNotAllowed(methods);
   return (req, res, next) => {

@@ -21,7 +21,7 @@ it.each([
   expect(scrub(line)).toContain('[redacted]');
 });
 
-it('leaves ordinary text alone', () => {
+it('scrub leaves ordinary text unchanged', () => {
   const line = 'agent agt_0123456789 asked for github, grants=3, monkey=business';
   expect(scrub(line)).toBe(line);
 });

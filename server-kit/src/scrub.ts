@@ -1,6 +1,6 @@
 /**
- * What must never reach a log, wherever in a line it stands: our own keys (of every kind), tickets, and key
- * material in a query. The prefix stays, so that a reader sees which kind of thing was there.
+ * Patterns of secrets that must not reach a log: keys of every kind, tickets, and key material in a query. The prefix
+ * stays, so that a reader sees the kind.
  */
 const KEYS = /\b(svagent|svsessr?|mcp|svadmin|svclir?)_[A-Za-z0-9_-]{8,}/g;
 const QUERY = /([?&;\s"']|^)(ticket|key|token|code|access_token|refresh_token|client_secret)=[^&\s"'#\\]+/gi;

@@ -63,7 +63,7 @@ describe('readSettings', () => {
     expect(readSettings({}, env, { foreign, foreignPrefix: 'SV_LIMIT_' })).toEqual({});
   });
 
-  it('says what the program has to say of a name that it does not know', () => {
+  it('explains an unknown name by the program’s own text', () => {
     const explainUnknown = (name: string): string | undefined =>
       name === 'SV_LIMIT_X' ? 'there is no such limit' : undefined;
     const reading = (): unknown =>
@@ -71,7 +71,7 @@ describe('readSettings', () => {
     expect(reading).toThrow(/there is no such limit\n {2}SV_Y is not known/);
   });
 
-  it('reads a key, secret or token from its file, and refuses both ways at once', () => {
+  it('reads a key, secret or token from its file, and rejects one that is set both ways', () => {
     const spec = { SV_A_TOKEN: secretText({ description: 'a token' }) };
     const path = file('token', 'from-file\n');
     const values = readSettings(spec, { SV_A_TOKEN_FILE: path }, { foreign: [] });
@@ -80,7 +80,7 @@ describe('readSettings', () => {
     expect(problemsOf(spec, { SV_A_TOKEN_FILE: join(dir, 'none') })[0]).toMatch(/cannot be read.*ENOENT/);
   });
 
-  it('takes no file for a setting that is no secret unless it says so', () => {
+  it('reads no file for a setting that is not secret, unless it allows one', () => {
     expect(
       problemsOf({ SV_NAME: text({ description: 'a name', default: 'x' }) }, { SV_NAME_FILE: 'x' }),
     ).toEqual(['SV_NAME_FILE is not known to this program: is it misspelt?']);
@@ -88,7 +88,7 @@ describe('readSettings', () => {
     expect(read(spec, { SV_NAME_FILE: file('name', 'n') })).toEqual({ SV_NAME: 'n' });
   });
 
-  it('takes an empty value as absent', () => {
+  it('treats an empty value as absent', () => {
     const spec = {
       SV_A: text({ description: 'a', default: 'fallback' }),
       SV_B: optional(url({ description: 'b' })),
@@ -109,7 +109,7 @@ describe('readSettings', () => {
     expect(problems).toEqual(problem === undefined ? [] : [`SV_U ${problem}`]);
   });
 
-  it('reads addresses to listen on, lists, choices and numbers', () => {
+  it('reads listen addresses, lists, choices and numbers', () => {
     const values = read(
       {
         SV_L: listenAddress({ description: 'l' }),

@@ -24,12 +24,12 @@ async function codeAfter(stop: string, ...signals: readonly NodeJS.Signals[]): P
   return (await ended)[0];
 }
 
-it('exits with 0 once everything is stopped, and with 1 where that fails', async () => {
+it('onStop exits with 0 after a clean stop, and with 1 after a failed one', async () => {
   expect(await codeAfter('', 'SIGTERM')).toBe(0);
   expect(await codeAfter('', 'SIGINT')).toBe(0);
   expect(await codeAfter("throw new Error('no')", 'SIGTERM')).toBe(1);
 });
 
-it('ends at a second Ctrl-C, whatever is still going on', async () => {
+it('onStop exits at a second Ctrl-C, whatever is in progress', async () => {
   expect(await codeAfter('await new Promise(() => {})', 'SIGTERM', 'SIGINT')).toBe(1);
 });

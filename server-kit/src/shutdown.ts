@@ -1,15 +1,15 @@
 /**
- * What a stop may take once requests are not taken any more: their grace time, a call to a provider that has begun by then,
- * and giving everything back. A container engine kills what is not gone after 10 s, and this comes first.
+ * The time for a stop after the drain: the grace time of requests, a provider call in progress, and closing the database.
+ * Shorter than the 10 s after which a container engine kills.
  */
 const STOPPED_WITHIN_MS = 9_500;
 
 /**
- * Runs `stop` once, at the first SIGTERM or SIGINT, then ends the process: 0 when it stopped cleanly, else 1. One that takes
- * too long, with a database that does not hang up for instance, is ended all the same: what was answered is stored by then.
+ * Runs `stop` once, at the first SIGTERM or SIGINT, then exits: 0 after a clean stop, else 1. A stop that takes too long
+ * exits too; every response that was sent is stored by then.
  *
- * A further Ctrl-C ends it at once, for the operator who does not want to wait. A further SIGTERM changes nothing:
- * a launcher sends one to a child that the terminal's Ctrl-C has reached already.
+ * A second Ctrl-C exits at once. A second SIGTERM changes nothing, since a launcher sends one to a child that the
+ * terminal's Ctrl-C has reached already.
  */
 export function onStop(
   stop: () => Promise<void>,

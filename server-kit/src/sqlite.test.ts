@@ -5,8 +5,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGroupCommit } from './group-commit.ts';
 import { backupSqlite } from './sqlite-backup.ts';
-import { AlreadyServing, holdServeLock } from './sqlite-lock.ts';
-import { NewerSchema, type SqliteDatabase, isStorageFailure, openSqlite } from './sqlite.ts';
+import {
+  AlreadyServing,
+  NewerSchema,
+  type SqliteDatabase,
+  holdServeLock,
+  isStorageFailure,
+  openSqlite,
+} from './sqlite.ts';
 
 const migrations = [
   { id: 1, name: 'items', sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, body TEXT) STRICT' },
@@ -24,7 +30,7 @@ afterEach(() => {
 const count = (): number => db.prepare<[], number>('SELECT count(*) FROM items').pluck().get()!;
 
 describe('openSqlite', () => {
-  it('runs each migration once and refuses a newer schema by both numbers', () => {
+  it('runs each migration once, and rejects a newer schema with both numbers', () => {
     const path = join(dir, 'a.db');
     const more = [...migrations, { id: 7, name: 'more', sql: 'CREATE TABLE more (id INTEGER) STRICT' }];
     openSqlite(path, { migrations: more }).close();
@@ -35,7 +41,7 @@ describe('openSqlite', () => {
 });
 
 describe('holdServeLock', () => {
-  it('lets one in, and the next one after it is released', () => {
+  it('gives the lock to one process, and to the next one after its release', () => {
     const path = join(dir, 'a.db');
     const first = holdServeLock(path);
     expect(() => holdServeLock(path)).toThrow(AlreadyServing);
@@ -45,7 +51,7 @@ describe('holdServeLock', () => {
 });
 
 describe('createGroupCommit', () => {
-  it('commits all works of one turn together and answers each its own value', async () => {
+  it('commits all jobs of one turn together and returns each its value', async () => {
     const insert = db.prepare('INSERT INTO items (body) VALUES (?)');
     const group = createGroupCommit(db);
     const witness = openSqlite(join(dir, 'a.db'), { migrations });
@@ -60,7 +66,7 @@ describe('createGroupCommit', () => {
     witness.close();
   });
 
-  it('rejects a throwing work alone and keeps the others of its group', async () => {
+  it('rejects a throwing job alone and commits the others of its group', async () => {
     const insert = db.prepare('INSERT INTO items (id, body) VALUES (?, ?)');
     const group = createGroupCommit(db);
     const outcomes = await Promise.allSettled([
@@ -89,7 +95,7 @@ describe('createGroupCommit', () => {
     expect(count()).toBe(1);
   });
 
-  it('waits once for a file that another process keeps, then refuses the whole group', async () => {
+  it('waits once for a file that another process locks, then rejects the whole group', async () => {
     const other = openSqlite(join(dir, 'a.db'), { migrations });
     db.pragma('busy_timeout = 20');
     let attempts = 0;
@@ -112,7 +118,7 @@ describe('createGroupCommit', () => {
     other.close();
   });
 
-  it('says that storage failed when the database is full, and heals when there is room again', async () => {
+  it('rejects with a storage failure while the disk is full, and recovers when it has room', async () => {
     const group = createGroupCommit(db);
     const insert = db.prepare('INSERT INTO items (body) VALUES (?)');
     db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true }))}`);

@@ -25,12 +25,12 @@ const BUSY_TIMEOUT_MS = 5_000;
 /**
  * Opens a SQLite file for one process's reads and writes.
  *
- * `synchronous=FULL` with WAL: what a commit answered survives a power cut. Checkpoints are a worker's work, here they
- * would set the tail latency (see checkpoint.ts); but while writers never pause, only a writer itself can begin the log
- * anew, so past 32 MiB it finishes what the worker has left over.
+ * `synchronous=FULL` with WAL: a commit survives a power cut. A worker makes the checkpoints, which would set the tail
+ * latency here (see checkpoint.ts); but while writers never pause, only a writer can restart the log, so past 32 MiB it
+ * finishes the worker's rest.
  *
- * On a path of every request, a bound value that a query is planned for stands in a subquery, `= (SELECT ?)`: this SQLite
- * is built with STAT4 and would otherwise plan the query anew for each value, at several times its cost.
+ * Queries of every request bind a value in a subquery, `= (SELECT ?)`: this SQLite is built with STAT4 and would otherwise
+ * plan the query again for each value, at several times its cost.
  *
  * @throws NewerSchema when the file's schema is ahead of `migrations`
  */
@@ -48,7 +48,7 @@ export function openSqlite(
   }
 }
 
-/** Opens a file with the pragmas of every connection, without looking at its schema. */
+/** Opens a file with the pragmas of every connection, without migrating it. */
 export function openPlain(path: string): SqliteDatabase {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   db.pragma('journal_mode = WAL');
@@ -68,7 +68,7 @@ function migrate(db: SqliteDatabase, path: string, migrations: readonly Migratio
   if (newest > known) throw new NewerSchema(path, newest, known);
   const record = db.prepare('INSERT INTO schema_migrations (id, name) VALUES (?, ?)');
   for (const { id, name, sql } of ordered) {
-    // Looked at again inside the write transaction: another process may have run it in between.
+    // Checked again inside the write transaction: another process may have run it.
     db.transaction(() => {
       if (db.prepare('SELECT 1 FROM schema_migrations WHERE id = ?').get(id) !== undefined) return;
       db.exec(sql);
@@ -86,7 +86,7 @@ const FAILURES = [
   'SQLITE_READONLY',
 ];
 
-/** Whether an error says that the database could not take the work now, as opposed to a mistake of ours. */
+/** Whether the database could not take the work now, as opposed to a programming error. */
 export function isStorageFailure(error: unknown): boolean {
   if (!(error instanceof Database.SqliteError)) return false;
   return FAILURES.some((code) => error.code === code || error.code.startsWith(`${code}_`));
@@ -95,4 +95,33 @@ export function isStorageFailure(error: unknown): boolean {
 /** Whether another process held the file for longer than the busy timeout. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+}
+
+/** Another process serves on the same file. */
+export class AlreadyServing extends Error {
+  constructor(path: string) {
+    super(`another process already serves on ${path}: stop it first, or use another file`);
+    this.name = 'AlreadyServing';
+  }
+}
+
+/**
+ * Locks a database file for one `serve`, until released or until the process ends.
+ *
+ * It is SQLite's exclusive lock on a side file. The kernel drops it with the process, so a `kill -9` leaves nothing to clean
+ * up. Other subcommands do not take it and work while `serve` runs.
+ *
+ * @throws AlreadyServing at once when another process has it
+ */
+export function holdServeLock(databasePath: string): { release(): void } {
+  const lock = new Database(`${databasePath}.serve-lock`, { timeout: 0 });
+  try {
+    lock.pragma('journal_mode = DELETE');
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock.close();
+    if (isBusy(error)) throw new AlreadyServing(databasePath);
+    throw error;
+  }
+  return { release: () => void lock.close() };
 }

@@ -1,6 +1,5 @@
 /**
- * The database could not take the work now, for a reason that passes: it is away, full, or somebody holds what the work
- * needs. Nothing is wrong with the work.
+ * The database could not take the work for a passing reason: it is unreachable, full, or locked.
  */
 export class StorageFailure extends Error {
   constructor(message: string, options?: { readonly cause: unknown }) {

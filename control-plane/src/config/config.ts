@@ -6,8 +6,7 @@ import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-set
 import { isLoopbackHost } from './loopback.ts';
 import { OIDC_SETTINGS, type OidcConfig, oidcConfig } from './oidc-settings.ts';
 import type { DatabaseAddress } from '../core/database-address.ts';
-import { drainSeconds } from '@svault/server-kit/drain-setting';
-import { egressAllow } from '@svault/server-kit/egress-setting';
+import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
 import {

@@ -129,8 +129,8 @@ export function createTokenRefresh(
   ): Promise<RefreshResult> => {
     const started = attempt(vaultId, serviceName, request)
       .then((result) => {
-        if (PAUSING_OUTCOMES.has(result.outcome)) pause.note(key, result);
-        if (result.outcome === 'refreshed') pause.note(key, undefined);
+        if (PAUSING_OUTCOMES.has(result.outcome)) pause.record(key, result);
+        if (result.outcome === 'refreshed') pause.record(key, undefined);
         return result;
       })
       .finally(() => inFlight.delete(key));

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Subcommand } from '@svault/server-kit/program';
 import { SettingsError } from '@svault/server-kit/settings';
-import { AlreadyServing, holdServeLock } from '@svault/server-kit/sqlite-lock';
+import { AlreadyServing, holdServeLock } from '@svault/server-kit/sqlite';
 import { webhookConfig } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { rotateMasterKey } from '../vault/master-key-rotation.ts';

@@ -1,7 +1,6 @@
 import { type Secret, parseWebhookUrl } from '@svault/shared';
 import { parseAllowList } from '@svault/shared/egress';
-import { drainSeconds } from '@svault/server-kit/drain-setting';
-import { egressAllow } from '@svault/server-kit/egress-setting';
+import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
 import { CONTROL_PLANE_SETTINGS, LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
 import {

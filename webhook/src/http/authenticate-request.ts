@@ -11,7 +11,7 @@ import {
 } from '@svault/shared';
 import type { CountedLog } from '@svault/server-kit/counted-log';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
+import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
 import type { BindingReader } from '../binding/binding.ts';
 import { signatureInvalid } from '../errors.ts';
 import type { ClaimOnce, ClaimOutcome, VerifiedRequest } from '../replay/claim-once.ts';
@@ -115,7 +115,7 @@ export function createRequestAuthentication(deps: {
     req: IncomingMessage,
     { maxBytes, refuseFormerKey = false }: ReceiveOptions,
   ): Promise<VerifiedRequestBody & { readonly keyId: string }> => {
-    refuseByHead(req, { maxBytes });
+    rejectByHead(req, { maxBytes });
     const head = readMessage(req, NO_BODY);
     const { parsed, request } = orRefuse(req, () => verifyHead(head, refuseFormerKey));
     const body = await readBody(req, { maxBytes, sender: 'known' });

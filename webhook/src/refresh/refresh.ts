@@ -51,7 +51,7 @@ export function createRefresh(deps: {
       if (record?.version !== seenVersion || !isRefreshable(record)) return { outcome: 'changed' };
       const result = await once.run(record, { cause });
       if (result.outcome !== 'limited')
-        pause.note(pauseKey(serviceName, seenVersion), result.outcome === 'failed' ? result : undefined);
+        pause.record(pauseKey(serviceName, seenVersion), result.outcome === 'failed' ? result : undefined);
       return result;
     } finally {
       lock.release();

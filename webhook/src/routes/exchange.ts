@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Router } from 'express';
 import { type ParsedSignature, SignatureRefused, type SignedMessage, parseSignature } from '@svault/shared';
 import { rotateRequestSchema } from '@svault/shared/schemas';
-import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
+import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import type { Exchange } from '../binding/exchange.ts';
@@ -30,7 +30,7 @@ export function createExchangeRoute(deps: {
     '/v1/exchange',
     only(['POST']),
     route(async (req, res) => {
-      refuseByHead(req, BOUNDS);
+      rejectByHead(req, BOUNDS);
       const head = readMessage(req, NO_BODY);
       const parsed = parseBindSignature(head);
       respondJson(res, parsed === undefined ? await rotate(req) : await exchange(req, head, parsed));

@@ -1,7 +1,6 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import { Router } from 'express';
-import { noteEventStream } from '@svault/server-kit/event-stream';
-import { goneSignal } from '@svault/server-kit/gone-signal';
+import { disconnectSignal, markEventStream } from '@svault/server-kit/streamed-response';
 import { only, route } from '@svault/server-kit/request-handler';
 import { type ProxyTicket, headerPairs } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
@@ -30,7 +29,7 @@ export function createProxyRoute(deps: {
     },
     only(['POST']),
     route(async (req, res) => {
-      const signal = goneSignal(res);
+      const signal = disconnectSignal(res);
       const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
       let ticket: ProxyTicket;
       try {
@@ -42,7 +41,7 @@ export function createProxyRoute(deps: {
       const { claimNow, body } = signed;
       const fields = headerPairs(req.rawHeaders);
       const unclaimed = await call({ ticket, claimNow, fields, body, signal }, (head) => {
-        noteEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
+        markEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
         return begin(res, head);
       });
       if (unclaimed !== undefined) throw requests.refuse(req, unclaimed.unclaimable);

@@ -1,5 +1,5 @@
 import { type RequestHandler, Router } from 'express';
-import { readBody, refuseByHead } from '@svault/server-kit/raw-body';
+import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
 import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import { storeBodySchema } from '@svault/shared/schemas';
@@ -25,7 +25,7 @@ export function createStoreRoute(deps: {
     cors(deps.binding),
     only(['POST']),
     route(async (req, res) => {
-      refuseByHead(req, BOUNDS);
+      rejectByHead(req, BOUNDS);
       // Consumed before a byte of the body is read: a ticket permits one body, valid or not (TIX-33).
       const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
       const raw = await readBody(req, BOUNDS);

@@ -1,6 +1,5 @@
 import Database from 'better-sqlite3';
-import { type SqliteDatabase, openSqlite } from '@svault/server-kit/sqlite';
-import { holdServeLock } from '@svault/server-kit/sqlite-lock';
+import { type SqliteDatabase, holdServeLock, openSqlite } from '@svault/server-kit/sqlite';
 import {
   closeSync,
   existsSync,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
-import { goneSignal } from '@svault/server-kit/gone-signal';
+import { disconnectSignal } from '@svault/server-kit/streamed-response';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
@@ -66,7 +66,7 @@ export function createProxyHandler(options: {
       return answers.deny(res, { isPost, id: null }, denial);
     }
 
-    const gone = goneSignal(res);
+    const gone = disconnectSignal(res);
     const received = await receiveBody(req, keyHash);
     if (received.outcome === 'denied') return answers.deny(res, { isPost, id: null }, received.denial);
     const { body, release } = received;

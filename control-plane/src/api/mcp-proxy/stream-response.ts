@@ -1,4 +1,4 @@
-import { noteEventStream } from '@svault/server-kit/event-stream';
+import { markEventStream } from '@svault/server-kit/streamed-response';
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 
@@ -90,7 +90,7 @@ export const createAnswerTaker =
       ([name]) => !OUR_NAMES.has(name) && !(status === 204 && name === 'content-length'),
     );
     res.writeHead(status, [...theirs, ...OURS].flat());
-    noteEventStream(res, theirs, res.req.method === 'GET' ? 'standing' : 'answering');
+    markEventStream(res, theirs, res.req.method === 'GET' ? 'standing' : 'answering');
     const writer = new ClientWriter(res, stalledMs);
     // In one piece with the first bytes, where those came with it.
     setImmediate(() => writer.begin());

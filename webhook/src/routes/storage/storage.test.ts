@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Listener, listen } from '@svault/server-kit/listener';
 import { readBody } from '@svault/server-kit/raw-body';
 import { silentLogger } from '@svault/server-kit/logger';
-import { createRefusalReader } from '@svault/server-kit/refusal';
+import { createRefusalReader } from '@svault/server-kit/error-handler';
 import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
 import { createStorageRoute } from './storage.ts';
 

@@ -1,6 +1,6 @@
 import type { Router } from 'express';
 import type { Logger } from '@svault/server-kit/logger';
-import { type Refusal, refusalBody } from '@svault/server-kit/refusal';
+import { type Refusal, refusalBody } from '@svault/server-kit/error-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
 import { refusal } from '../../errors.ts';

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { createStrangersRoom } from './strangers-room.ts';
+import { createUnauthenticatedBodies } from './unauthenticated-bodies.ts';
 
 const KIB = 1024;
 
-describe('the room for bodies of strangers', () => {
-  it('sends out who has been in it longest once it is full, and never who just came', () => {
+describe('the memory budget for unauthenticated bodies', () => {
+  it('evicts the oldest body once it is spent, and never the newest', () => {
     const left: number[] = [];
-    const room = createStrangersRoom(32 * KIB);
+    const room = createUnauthenticatedBodies(32 * KIB);
     for (const id of [1, 2, 3, 4, 5]) room.enter(() => left.push(id));
     expect(left).toEqual([1]);
     room.enter(() => left.push(6)).holds(9 * KIB);
     expect(left).toEqual([1, 2, 3, 4]);
   });
 
-  it('counts the bytes that each has sent by now, and sends out who alone is too large for it', () => {
+  it('counts the received bytes of each body, and evicts one that alone exceeds it', () => {
     const left: string[] = [];
-    const room = createStrangersRoom(32 * KIB);
+    const room = createUnauthenticatedBodies(32 * KIB);
     const first = room.enter(() => left.push('first'));
     first.holds(10 * KIB);
     first.holds(24 * KIB);
@@ -26,9 +26,9 @@ describe('the room for bodies of strangers', () => {
     expect(left).toEqual(['first']);
   });
 
-  it('has the place again of who left, once', () => {
+  it('counts the memory of a finished body as free, once', () => {
     const left: string[] = [];
-    const room = createStrangersRoom(16 * KIB);
+    const room = createUnauthenticatedBodies(16 * KIB);
     const gone = room.enter(() => left.push('gone'));
     gone.leave();
     gone.leave();

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { goneSignal } from './gone-signal.ts';
+import { disconnectSignal } from './streamed-response.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 let heard: (exchange: { readonly res: ServerResponse; readonly gone: AbortSignal }) => void;
-const server = createServer((_req, res) => heard({ res, gone: goneSignal(res) }));
+const server = createServer((_req, res) => heard({ res, gone: disconnectSignal(res) }));
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -32,14 +32,14 @@ const aborted = async (signal: AbortSignal): Promise<void> => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
-it('is aborted for an answer under way, and for those that wait behind it', async () => {
+it('disconnectSignal aborts for a response in progress, and for those pipelined behind it', async () => {
   const { socket, exchanges } = await ask(3);
   exchanges[0]?.res.write('begun');
   socket.destroy();
   await Promise.all(exchanges.map(({ gone }) => aborted(gone)));
 });
 
-it('is not for one that has gone out whole', async () => {
+it('disconnectSignal does not abort after a whole response', async () => {
   const { socket, exchanges } = await ask(1);
   const [exchange] = exchanges;
   exchange?.res.end('whole');

@@ -1,7 +1,15 @@
 import { parseAllowList } from '@svault/shared/egress';
-import { type Setting, list } from './settings.ts';
+import { type Setting, integer, list } from './settings.ts';
 
-/** `SV_EGRESS_ALLOW`, which both programs read: what outgoing calls may reach beside public addresses (protocol section 6). */
+/** `SV_DRAIN_SECONDS` of both programs. */
+export const drainSeconds: Setting<number> = integer({
+  min: 0,
+  max: 30,
+  default: 0,
+  description: 'how long a program that was told to stop goes on taking requests, not ready any more',
+});
+
+/** `SV_EGRESS_ALLOW` of both programs (PROTOCOL.md section 6). */
 export const egressAllow: Setting<readonly string[]> = list({
   default: [],
   description: 'CIDR ranges, addresses and host names that outgoing calls may reach beside public addresses',

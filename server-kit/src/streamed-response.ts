@@ -1,0 +1,38 @@
+import type { ServerResponse } from 'node:http';
+
+/**
+ * How long an event stream may delay the stop of a server. A `standing` one may end at any time (MCP specification,
+ * "Listening for Messages from the Server"); an `answering` one has a result to bring.
+ */
+export type EventStream = 'standing' | 'answering';
+
+const streams = new WeakMap<ServerResponse, EventStream>();
+
+/**
+ * Marks a response as an event stream, which may end anywhere: readers drop an incomplete event (HTML standard,
+ * "Interpreting an event stream").
+ *
+ * @param fields of the response, with lower-case names
+ */
+export function markEventStream(
+  res: ServerResponse,
+  fields: ReadonlyArray<readonly [name: string, value: string]>,
+  kind: EventStream,
+): void {
+  const valueOf = (wanted: string): string | undefined => fields.find(([name]) => name === wanted)?.[1];
+  const isStream = /^text\/event-stream\s*(?:;|$)/i.test(valueOf('content-type') ?? '');
+  // With a length or a content coding a stream that ends early is broken.
+  if (isStream && valueOf('content-length') === undefined && valueOf('content-encoding') === undefined)
+    streams.set(res, kind);
+}
+
+export const eventStreamOf = (res: ServerResponse): EventStream | undefined => streams.get(res);
+
+/** Aborted when a client disconnects before it has the whole response; a pipelined one included. */
+export function disconnectSignal(res: ServerResponse): AbortSignal {
+  const disconnected = new AbortController();
+  res.once('close', () => {
+    if (!res.writableFinished) disconnected.abort();
+  });
+  return disconnected.signal;
+}
