@@ -42,11 +42,10 @@ export function createCounterStore(): ProcessCounterStore {
 
   const mapOf = ({ scope }: OwnedCounter): BoundedMap<Window> =>
     isAddressScope(scope) ? addresses : callers;
-  const keyOf = ({ vaultId, name }: OwnedCounter): string => `${vaultId ?? ''} ${name}`;
 
   return {
-    window: (counter) => mapOf(counter).get(keyOf(counter)),
-    setWindow: (counter, window) => mapOf(counter).set(keyOf(counter), window),
+    window: (counter) => mapOf(counter).get(counter.id),
+    setWindow: (counter, window) => mapOf(counter).set(counter.id, window),
     box: ({ vaultId, callerId }) => boxes.get(`${vaultId} ${callerId}`),
     setBox: ({ vaultId, callerId }, box) => boxes.set(`${vaultId} ${callerId}`, box),
     boxesOf: function* (vaultId) {

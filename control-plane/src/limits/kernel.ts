@@ -81,8 +81,10 @@ export const boxExpiresAtMs = (box: PenaltyBox): number =>
 export interface OwnedCounter extends Omit<Counter, 'scope'> {
   readonly scope: Counter['scope'] | 'user_aggregate';
   readonly vaultId: string | undefined;
-  /** Its key in a store, unique within the account. */
+  /** Unique within the account. */
   readonly name: string;
+  /** Unique in a store. Made once: a decision reads and writes by it. */
+  readonly id: string;
 }
 
 /** All the state that a decision reads and changes. */
@@ -103,11 +105,12 @@ const MAX_KEY_CHARACTERS = 120;
  */
 export function ownedBy(
   vaultId: string | undefined,
-  counter: Omit<OwnedCounter, 'vaultId' | 'name'>,
+  counter: Omit<OwnedCounter, 'vaultId' | 'name' | 'id'>,
 ): OwnedCounter {
   const { scope, key, limit, windowMs } = counter;
   const short = key.length <= MAX_KEY_CHARACTERS ? key : `#${toBase64url(sha256(utf8(key)))}`;
-  return { scope, key, limit, windowMs, vaultId, name: `${scope}:${windowMs}:${short}` };
+  const name = `${scope}:${windowMs}:${short}`;
+  return { scope, key, limit, windowMs, vaultId, name, id: `${vaultId ?? ''} ${name}` };
 }
 
 /** The counters of an admission in the order in which they are checked. */

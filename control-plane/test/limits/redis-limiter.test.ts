@@ -178,6 +178,20 @@ describeWithRedis('the limiter over Redis', (redis) => {
     expect(await agent(there, 1)).toBe(1);
   });
 
+  test('a later strike without Redis does not shorten a lockout at Redis', async () => {
+    const vaultId = newId('vlt');
+    const agent = makeAgent(vaultId);
+    await whilePaused(async () => expect(await agent(here, 50)).toBe(50));
+    clock.advance(30_000);
+    // Ends 60 s from now.
+    expect(await agent(there, 61)).toBe(60);
+    clock.advance(1_000);
+    // Ends with this process's window, 29 s from now.
+    await whilePaused(async () => expect(await agent(here, 11)).toBe(10));
+    expect(await agent(here, 1)).toBe(0);
+    expect(await here?.lockouts(vaultId)).toMatchObject([{ retryAfterSeconds: 59 }]);
+  });
+
   test('a window that began without Redis continues with it', async () => {
     const agent = makeAgent();
     await whilePaused(async () => expect(await agent(here, 50)).toBe(50));

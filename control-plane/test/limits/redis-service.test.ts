@@ -59,6 +59,13 @@ describe.skipIf(REDIS_PROGRAM === undefined)(
         await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
         expect((await ask(30)).filter((status) => status === 200)).toHaveLength(20);
         await vi.waitFor(() => says('degraded', 'process'), SOON);
+        const { text } = await metrics('GET', '/metrics');
+        expect(text).toMatch(
+          /^svault_limiter_decisions_total\{scope="agent_credentials",verdict="admitted"[^}]*\} 60$/m,
+        );
+        expect(text).toMatch(
+          /^svault_limiter_decisions_total\{scope="penalty_box",verdict="refused"[^}]*\} 9$/m,
+        );
         expect((await admin('GET', '/api/limits/lockouts')).json.items).toHaveLength(1);
 
         await redis.config('SET', 'requirepass', 'open-sesame');
