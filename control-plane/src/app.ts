@@ -25,7 +25,7 @@ import { PROXY_PATH } from './core/proxy.ts';
  * @param leaving aborted once the program is to stop
  */
 export function createApp(context: Context, leaving?: AbortSignal): Express {
-  const { config, logger, sessions, unitOfWork } = context;
+  const { config, logger, stores, unitOfWork, clock } = context;
   const { baseUrl, egressAllow, mcpAllowedOrigins: allowedOrigins, trustedProxies } = config;
   const https = baseUrl.startsWith('https:');
   const ownOrigin = new URL(baseUrl).origin;
@@ -37,8 +37,8 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
     ...{ baseUrl, egressAllow, allowedOrigins, https, ownOrigin, cookie, clientAddress },
     ownHost: createOwnHost(baseUrl, createTrustsPeer(trustedProxies)),
     limits: createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress }),
-    pageSession: createPageSession({ sessions, unitOfWork, cookieName: cookie.name, ownOrigin }),
-    setSessionCookie: createSetSessionCookie({ sessions, unitOfWork, cookie }),
+    pageSession: createPageSession({ stores, unitOfWork, cookieName: cookie.name, ownOrigin, clock }),
+    setSessionCookie: createSetSessionCookie({ stores, unitOfWork, cookie, clock }),
     isLeaving: () => leaving?.aborted === true,
   };
 

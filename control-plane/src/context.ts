@@ -3,12 +3,9 @@ import { createEgress } from '@svault/shared/egress';
 import type { Logger } from '@svault/server-kit/logger';
 import { createExpiredGrants } from './access/missing-grant.ts';
 import { createAccess } from './access/authorize-agent.ts';
-import { createAdminKeys } from './management/admin-keys.ts';
-import { createSessions } from './sign-in/sessions.ts';
 import { OIDC_CALLBACK_PATH, passwordSignIn, oidcSignIn } from './sign-in/methods.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
 import { createDenialCounter } from './audit/denial-counter.ts';
-import { createCliSessions } from './sign-in/cli/sessions.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
@@ -173,9 +170,6 @@ export async function createContext(
     stores,
     unitOfWork,
     masterKeys,
-    adminKeys: createAdminKeys(stores, clock),
-    sessions: createSessions(stores, clock),
-    cliSessions: createCliSessions(stores, clock),
     signInMethods,
     access,
     proxyAccess,

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureOwner } from '../src/sign-in/bootstrap.ts';
 import { evictExpiredSignIns } from '../src/sign-in/expired-sign-ins.ts';
 import { makeLoginLink, userOfLoginLink } from '../src/sign-in/login-link.ts';
-import { createSessions, signInBrowser } from '../src/sign-in/sessions.ts';
+import { resolveSession, signInBrowser } from '../src/sign-in/sessions.ts';
 import {
   approveCliLogin,
   beginCliLogin,
   exchangeCliCode,
   pendingCliLogin,
 } from '../src/sign-in/cli/login.ts';
-import { createCliSessions, openCliSession } from '../src/sign-in/cli/sessions.ts';
+import { openCliSession, resolveCliSession } from '../src/sign-in/cli/sessions.ts';
 import { createAgent } from '../src/management/agents.ts';
 import { introspectToken } from '../src/authorization-server/introspection.ts';
 import { issueCode } from '../src/management/approve-oauth-client.ts';
@@ -41,7 +41,6 @@ it('evicts expired sessions and sign-in links, so that a clock set back revives 
     placeholderEmail: 'none@example.org',
   };
   const { owner } = await ensureOwner(stores, input, clock);
-  const sessions = createSessions(stores, clock);
   const link = await makeLoginLink(stores, owner, { baseUrl: 'http://127.0.0.1', clock });
   const linkToken = new URL(link.url).searchParams.get('token')!;
   const browser = (client: string) => signInBrowser(stores, owner, { method: 'link', client }, clock);
@@ -53,24 +52,23 @@ it('evicts expired sessions and sign-in links, so that a clock set back revives 
   await evictExpiredSignIns(stores, clock);
 
   clock.jump(-8 * HOUR_MS);
-  expect(await sessions.resolve(ended.sessionToken)).toBeUndefined();
+  expect(await resolveSession(stores, ended.sessionToken, clock)).toBeUndefined();
   expect(await userOfLoginLink(stores, linkToken, clock)).toBeUndefined();
   clock.jump(8 * HOUR_MS);
-  expect(await sessions.resolve(going.sessionToken)).toMatchObject({ userId: owner.id });
+  expect(await resolveSession(stores, going.sessionToken, clock)).toMatchObject({ userId: owner.id });
 });
 
 it('evicts an expired access token of the command line, while its session stays valid', async () => {
   const { stores } = database;
   const input = { email: `${newId('usr')}@example.org`, adminKey: undefined };
   const { owner } = await ensureOwner(stores, input, clock);
-  const cliSessions = createCliSessions(stores, clock);
   const { accessToken } = await openCliSession(stores, owner, 'cli', clock);
-  expect(await cliSessions.resolve(accessToken)).toMatchObject({ userId: owner.id });
+  expect(await resolveCliSession(stores, accessToken, clock)).toMatchObject({ userId: owner.id });
 
   clock.advance(15 * MINUTE_MS);
   await evictExpiredSignIns(stores, clock);
   clock.jump(-MINUTE_MS);
-  expect(await cliSessions.resolve(accessToken)).toBeUndefined();
+  expect(await resolveCliSession(stores, accessToken, clock)).toBeUndefined();
   clock.jump(MINUTE_MS);
 });
 
@@ -138,7 +136,7 @@ it('evicts idle sessions of MCP clients after 30 days and of users after 8 hours
   const next = await refresh(session);
   expect(next).toMatchObject({ expiresInSeconds: 3_600 });
   clock.jump(-29 * 24 * HOUR_MS);
-  expect(await createSessions(stores, clock).resolve(browser.sessionToken)).toBeUndefined();
+  expect(await resolveSession(stores, browser.sessionToken, clock)).toBeUndefined();
   clock.jump(59 * 24 * HOUR_MS);
   await evictExpiredSignIns(stores, clock);
   clock.jump(-HOUR_MS);

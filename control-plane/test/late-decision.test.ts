@@ -5,7 +5,7 @@ import express from 'express';
 import { ManualClock, newId, sha256, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureOwner } from '../src/sign-in/bootstrap.ts';
-import { createSessions, signInBrowser } from '../src/sign-in/sessions.ts';
+import { signInBrowser } from '../src/sign-in/sessions.ts';
 import type { User } from '../src/core/user.ts';
 import { beginCliLogin } from '../src/sign-in/cli/login.ts';
 import { createCliPage } from '../src/api/pages/cli-page.ts';
@@ -35,7 +35,8 @@ beforeAll(async () => {
   const settings = { email: `${newId('usr')}@example.org`, adminKey: undefined };
   ({ owner } = await ensureOwner(stores, settings, clock));
   const pageSession = createPageSession({
-    sessions: createSessions(stores, clock),
+    stores,
+    clock,
     unitOfWork: {
       ...unitOfWork,
       run: async (vaultId, work) => {

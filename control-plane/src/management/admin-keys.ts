@@ -5,21 +5,17 @@ import { type Actor, eventBy } from '../core/actor.ts';
 import type { AdminKey } from '../core/admin-key.ts';
 import { noteUse } from '../sign-in/sessions.ts';
 
-export interface AdminKeys {
-  /** Authenticates a key; undefined for one that is unknown or revoked. */
-  resolve(key: string): Promise<Actor | undefined>;
-}
-
-export function createAdminKeys(stores: Pick<Stores, 'adminKeys'>, clock: Clock): AdminKeys {
-  return {
-    resolve: async (key) => {
-      const found = await stores.adminKeys.findByHash(hashKey(key));
-      if (found === undefined) return undefined;
-      const { id, vaultId, userId, role, lastUsedAt } = found;
-      await noteUse(lastUsedAt, clock, (usedAt) => stores.adminKeys.touch(id, usedAt));
-      return { vaultId, userId, role, via: 'adminKey', credentialId: id };
-    },
-  };
+/** Authenticates a key; undefined for one that is unknown or revoked. */
+export async function resolveAdminKey(
+  stores: Pick<Stores, 'adminKeys'>,
+  key: string,
+  clock: Clock,
+): Promise<Actor | undefined> {
+  const found = await stores.adminKeys.findByHash(hashKey(key));
+  if (found === undefined) return undefined;
+  const { id, vaultId, userId, role, lastUsedAt } = found;
+  await noteUse(lastUsedAt, clock, (usedAt) => stores.adminKeys.touch(id, usedAt));
+  return { vaultId, userId, role, via: 'adminKey', credentialId: id };
 }
 
 /** Creates an admin key of the actor; only its hash is stored. */

@@ -102,20 +102,16 @@ export async function addSession(
   return opened;
 }
 
-export interface Sessions {
-  /** Authenticates a cookie's value; undefined for one that is unknown or expired. */
-  resolve(sessionToken: string): Promise<Actor | undefined>;
-}
-
-export function createSessions(stores: Pick<Stores, 'sessions'>, clock: Clock): Sessions {
-  return {
-    resolve: async (sessionToken) => {
-      const session = await stores.sessions.findByHash('console', hashKey(sessionToken));
-      if (session === undefined || !(await useSession(stores, session, clock))) return undefined;
-      const { id, vaultId, userId, role } = session;
-      return { vaultId, userId, role, via: 'session', credentialId: id };
-    },
-  };
+/** Authenticates a browser's cookie; undefined for one that is unknown or expired. */
+export async function resolveSession(
+  stores: Pick<Stores, 'sessions'>,
+  sessionToken: string,
+  clock: Clock,
+): Promise<Actor | undefined> {
+  const session = await stores.sessions.findByHash('console', hashKey(sessionToken));
+  if (session === undefined || !(await useSession(stores, session, clock))) return undefined;
+  const { id, vaultId, userId, role } = session;
+  return { vaultId, userId, role, via: 'session', credentialId: id };
 }
 
 /** Notes the use of a live session, and removes an expired one. @returns whether it is live */

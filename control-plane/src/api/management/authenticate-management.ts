@@ -1,7 +1,9 @@
 import type { Actor } from '../../core/actor.ts';
-import type { Sessions } from '../../sign-in/sessions.ts';
-import type { AdminKeys } from '../../management/admin-keys.ts';
-import { type CliSessions, cliTokens } from '../../sign-in/cli/sessions.ts';
+import type { Clock } from '@svault/shared';
+import type { Stores } from '../../core/stores.ts';
+import { resolveAdminKey } from '../../management/admin-keys.ts';
+import { cliTokens, resolveCliSession } from '../../sign-in/cli/sessions.ts';
+import { resolveSession } from '../../sign-in/sessions.ts';
 import { readCookie } from '../http/cookies.ts';
 import { refusal } from '../../core/errors.ts';
 import { comesFromAnotherSite, comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
@@ -19,25 +21,24 @@ export type ManagementAuthenticator = (exchange: Exchange, method: string) => Pr
 const SAFE_METHODS = ['GET', 'HEAD'];
 
 export function createManagementAuthenticator(options: {
-  readonly adminKeys: Pick<AdminKeys, 'resolve'>;
-  readonly cliSessions: Pick<CliSessions, 'resolve'>;
-  readonly sessions: Pick<Sessions, 'resolve'>;
+  readonly stores: Pick<Stores, 'adminKeys' | 'cliSessions' | 'sessions'>;
+  readonly clock: Clock;
   readonly cookieName: string;
   /** Scheme, host and port of the service's public address. */
   readonly ownOrigin: string;
 }): ManagementAuthenticator {
-  const { adminKeys, cliSessions, sessions, cookieName, ownOrigin } = options;
+  const { stores, clock, cookieName, ownOrigin } = options;
   return async (exchange, method) => {
     const authorization = exchange.header('authorization');
     // A caller that sends a key means that key: falling back to a cookie would hide a revoked one.
     if (authorization !== undefined) {
       const bearer = bearerToken(authorization);
-      const keys = cliTokens.isAccessToken(bearer) ? cliSessions : adminKeys;
-      return (await keys.resolve(bearer)) ?? unauthenticated(exchange);
+      const resolve = cliTokens.isAccessToken(bearer) ? resolveCliSession : resolveAdminKey;
+      return (await resolve(stores, bearer, clock)) ?? unauthenticated(exchange);
     }
 
     const cookie = readCookie(exchange.header('cookie'), cookieName);
-    const actor = cookie === undefined ? undefined : await sessions.resolve(cookie);
+    const actor = cookie === undefined ? undefined : await resolveSession(stores, cookie, clock);
     if (actor === undefined) return unauthenticated(exchange);
     const ownPage = SAFE_METHODS.includes(method)
       ? !comesFromAnotherSite(exchange.header)

@@ -5,14 +5,11 @@ import type { Clock } from '@svault/shared';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import type { ProxyConfigDelivery } from '../../forwarding/proxy-config-sync.ts';
 import type { Limiter } from '../../limits/limiter.ts';
-import type { AdminKeys } from '../../management/admin-keys.ts';
 import { createTokenUrlRule } from '../../management/providers.ts';
 import { createOfferConfig } from '../../management/proxies.ts';
 import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
 import type { TokenRefresh } from '../../refresh/refresh-result.ts';
-import type { CliSessions } from '../../sign-in/cli/sessions.ts';
 import type { SignInMethods } from '../../sign-in/methods.ts';
-import type { Sessions } from '../../sign-in/sessions.ts';
 import type { WebhookBinder } from '../../webhook/binding.ts';
 import type { KeyRotation } from '../../webhook/key-rotation.ts';
 import type { OnlineStatus } from '../../webhook/outages.ts';
@@ -52,9 +49,6 @@ export function createManagementApi(dependencies: {
   readonly ownOrigin: string;
   /** Entries of `SV_EGRESS_ALLOW`. */
   readonly egressAllow: readonly string[];
-  readonly adminKeys: AdminKeys;
-  readonly cliSessions: CliSessions;
-  readonly sessions: Sessions;
   readonly signInMethods: SignInMethods;
   readonly cookie: SessionCookie;
   readonly setSessionCookie: SetSessionCookie;

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { Clock } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
 import { refusal } from '../../core/errors.ts';
-import type { Transaction, UnitOfWork } from '../../core/stores.ts';
+import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
 import { transactionAs } from '../../sign-in/current-actor.ts';
-import { SESSION_TIMES, type Sessions, type SignedIn, endSession } from '../../sign-in/sessions.ts';
+import { SESSION_TIMES, type SignedIn, endSession, resolveSession } from '../../sign-in/sessions.ts';
 import { type SessionCookie, readCookie } from '../http/cookies.ts';
 import { comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
 
@@ -18,16 +19,17 @@ export interface PageSession {
 }
 
 export function createPageSession(options: {
-  readonly sessions: Pick<Sessions, 'resolve'>;
+  readonly stores: Pick<Stores, 'sessions'>;
   readonly unitOfWork: UnitOfWork;
   readonly cookieName: string;
   readonly ownOrigin: string;
+  readonly clock: Clock;
 }): PageSession {
-  const { sessions, unitOfWork, cookieName, ownOrigin } = options;
+  const { stores, unitOfWork, cookieName, ownOrigin, clock } = options;
   return {
     actor: async (req) => {
       const token = readCookie(req.headers.cookie, cookieName);
-      return token === undefined ? undefined : sessions.resolve(token);
+      return token === undefined ? undefined : resolveSession(stores, token, clock);
     },
     requireOwnPage: ({ headers }) => {
       const header = (name: string): string | undefined => {
@@ -54,23 +56,25 @@ function signedOut(): never {
 export type SetSessionCookie = (cookies: string | undefined, signedIn: SignedIn) => Promise<string>;
 
 export function createSetSessionCookie({
-  sessions,
+  stores,
   unitOfWork,
   cookie,
+  clock,
 }: {
-  readonly sessions: Pick<Sessions, 'resolve'>;
+  readonly stores: Pick<Stores, 'sessions'>;
   readonly unitOfWork: UnitOfWork;
   readonly cookie: SessionCookie;
+  readonly clock: Clock;
 }): SetSessionCookie {
-  const endFormer = async (cookies: string | undefined): Promise<void> => {
+  const endPrevious = async (cookies: string | undefined): Promise<void> => {
     const token = readCookie(cookies, cookie.name);
-    const actor = token === undefined ? undefined : await sessions.resolve(token);
+    const actor = token === undefined ? undefined : await resolveSession(stores, token, clock);
     if (actor === undefined) return;
     const { vaultId, credentialId, userId } = actor;
     await unitOfWork.run(vaultId, (inside) => endSession(inside, actor, credentialId, userId));
   };
   return async (cookies, { sessionToken }) => {
-    await endFormer(cookies);
+    await endPrevious(cookies);
     return cookie.set(sessionToken, SESSION_TIMES.console.lifetimeMs / 1_000);
   };
 }

@@ -1,7 +1,7 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, hashKey, parseTime } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
-import type { CliSession, KeptKeys, Session } from '../../core/session.ts';
+import type { KeptKeys, Session } from '../../core/session.ts';
 import type { Stores } from '../../core/stores.ts';
 import type { User } from '../../core/user.ts';
 import { openSession, useSession } from '../sessions.ts';
@@ -35,34 +35,24 @@ export async function openCliSession(
   return grantOf(pair, stored, user, clock);
 }
 
-export interface CliSessions {
-  /** Authenticates an access token; undefined for one that is unknown or expired, or whose session is. */
-  resolve(accessToken: string): Promise<Actor | undefined>;
-}
-
-export function createCliSessions(
+/** Authenticates an access token; undefined for one that is unknown or expired, or whose session is. */
+export async function resolveCliSession(
   stores: Pick<Stores, 'cliSessions' | 'sessions'>,
+  accessToken: string,
   clock: Clock,
-): CliSessions {
-  return {
-    resolve: async (accessToken) => {
-      if (!cliTokens.isAccessToken(accessToken)) return undefined;
-      const found = await stores.cliSessions.find(cliTokens.familyHashOf(accessToken));
-      if (found === undefined || !isLiveAccess(found, hashKey(accessToken), clock)) return undefined;
-      const { session, role } = found;
-      if (!(await useSession(stores, session, clock))) return undefined;
-      const { vaultId, userId, id: credentialId } = session;
-      return { vaultId, userId, role, via: 'session', credentialId };
-    },
-  };
-}
-
-/** The access token from before a refresh stays valid until it expires: another command may be using it. */
-function isLiveAccess({ keys, previous }: CliSession, accessHash: string, clock: Clock): boolean {
-  const now = formatTime(clock.now());
-  return [keys, previous].some(
+): Promise<Actor | undefined> {
+  if (!cliTokens.isAccessToken(accessToken)) return undefined;
+  const found = await stores.cliSessions.find(cliTokens.familyHashOf(accessToken));
+  if (found === undefined) return undefined;
+  const { session, role, keys, previous } = found;
+  const [accessHash, now] = [hashKey(accessToken), formatTime(clock.now())];
+  // The access token from before a refresh stays valid until it expires: another command may be using it.
+  const isLive = [keys, previous].some(
     (pair) => pair?.accessHash === accessHash && (pair.accessExpiresAt ?? '') > now,
   );
+  if (!isLive || !(await useSession(stores, session, clock))) return undefined;
+  const { vaultId, userId, id: credentialId } = session;
+  return { vaultId, userId, role, via: 'session', credentialId };
 }
 
 /**
