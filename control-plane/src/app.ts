@@ -5,7 +5,7 @@ import { CREDENTIALS_PATH, createCredentialHandler } from './api/credentials/han
 import { createClientAddress, createTrustsPeer } from './api/http/client-address.ts';
 import { sessionCookie } from './api/http/cookies.ts';
 import { ERROR_STATUS } from './api/http/errors.ts';
-import { createOwnHost } from './api/http/host-check.ts';
+import { createHostCheck } from './api/http/host-check.ts';
 import { createRouteLimits } from './api/http/route-limits.ts';
 import { createHealthRoutes } from './api/management/health.ts';
 import { createManagementApi } from './api/management/routes.ts';
@@ -35,7 +35,7 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   const dependencies = {
     ...context,
     ...{ baseUrl, egressAllow, allowedOrigins, https, ownOrigin, cookie, clientAddress },
-    ownHost: createOwnHost(baseUrl, createTrustsPeer(trustedProxies)),
+    isOwnHost: createHostCheck(baseUrl, createTrustsPeer(trustedProxies)),
     limits: createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress }),
     pageSession: createPageSession({ stores, unitOfWork, cookieName: cookie.name, ownOrigin, clock }),
     setSessionCookie: createSetSessionCookie({ stores, unitOfWork, cookie, clock }),

@@ -49,7 +49,7 @@ export function createProxyConfigDelivery(options: {
       const body = await ask(link, { op: 'proxies.get', proxyId });
       return readConfig(body, proxyId).version;
     } catch (error) {
-      if (isRefusal(error, 'NOT_FOUND')) return 0;
+      if (isKnownError(error, 'NOT_FOUND')) return 0;
       throw error;
     }
   };
@@ -70,7 +70,7 @@ export function createProxyConfigDelivery(options: {
     try {
       await put(link, proxy, version);
     } catch (error) {
-      if (tries === 1 || !isRefusal(error, 'VERSION_CONFLICT')) throw error;
+      if (tries === 1 || !isKnownError(error, 'VERSION_CONFLICT')) throw error;
       return deliver(link, proxyId, tries - 1);
     }
     if (!(await proxies.noteDelivered(proxy, deliveryMark(webhookId, proxy.revision))))
@@ -94,7 +94,7 @@ export function createProxyConfigDelivery(options: {
   };
 }
 
-const isRefusal = (error: unknown, code: string): boolean =>
+const isKnownError = (error: unknown, code: string): boolean =>
   error instanceof WebhookCallFailed && error.code === code;
 
 /** @throws WebhookCallFailed where the answer is not the proxy's settings */

@@ -16,7 +16,7 @@ export function transactionAs(
   actor: Actor,
   options: {
     readonly unitOfWork: UnitOfWork;
-    readonly whenLocked: 'answers' | 'refused';
+    readonly whenLocked: 'allowed' | 'denied';
     readonly gone: () => never;
   },
 ): Transaction {
@@ -24,7 +24,7 @@ export function transactionAs(
   return (work) =>
     unitOfWork.run(actor.vaultId, async (inside) => {
       requireRole((await currentRole(inside, actor)) ?? gone(), actor.role);
-      if (whenLocked === 'refused') await requireUnlocked(inside, actor.vaultId);
+      if (whenLocked === 'denied') await requireUnlocked(inside, actor.vaultId);
       return work(inside);
     });
 }

@@ -10,8 +10,8 @@ import { agentKeyCredential } from '../../core/agent.ts';
 import { prefersJson } from '../http/accept.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
-import { createDenialAnswers } from '../http/denial-response.ts';
-import { withStandingHeaders } from '../http/static-headers.ts';
+import { createDenialWriter } from '../http/denial-response.ts';
+import { withStaticHeaders } from '../http/static-headers.ts';
 
 /** What a request asks for, and in which form it wants a ticket. */
 interface CredentialQuery {
@@ -44,7 +44,7 @@ function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
 type Ticket = Extract<Decision, { readonly outcome: 'ticket' }>;
 
 /** Writes what an agent is given. */
-interface CredentialAnswers {
+interface CredentialResponses {
   /**
    * 307 to the webhook, or 200 for a client that prefers JSON or asks for no redirect: many HTTP clients take the key along
    * to the webhook's host. Both bodies have the members of MCP's `get_credential`.
@@ -56,7 +56,7 @@ interface CredentialAnswers {
 }
 
 /** @param headers of every answer, flat: name, value, name, value, … */
-function createCredentialAnswers(headers: readonly string[]): CredentialAnswers {
+function createCredentialResponses(headers: readonly string[]): CredentialResponses {
   const json = [...headers, ...JSON_CONTENT];
   const negotiated = [...json, 'Vary', 'Accept'];
   return {
@@ -87,12 +87,12 @@ export function createCredentialHandler(options: {
   const { access, clientAddress } = options;
   const standing = apiHeaderList(options);
   const headers = standing.flat();
-  const sendDenial = createDenialAnswers(headers);
-  const { sendTicket, sendGrants } = createCredentialAnswers(headers);
-  const refuseMethod = methodNotAllowed(['GET']);
+  const sendDenial = createDenialWriter(headers);
+  const { sendTicket, sendGrants } = createCredentialResponses(headers);
+  const rejectMethod = methodNotAllowed(['GET']);
 
   const handle: RequestHandler = async (req, res, next) => {
-    if (req.method !== 'GET') return refuseMethod(req, res, next);
+    if (req.method !== 'GET') return rejectMethod(req, res, next);
     const key = credentialFromHeaders(req, 'x-agent-key');
     if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
     const { operation, redirect } = credentialQuery(req);
@@ -108,5 +108,5 @@ export function createCredentialHandler(options: {
     else throw new Error(`nobody asked for ${decision.outcome} here`);
   };
 
-  return withStandingHeaders(standing, handle);
+  return withStaticHeaders(standing, handle);
 }

@@ -14,7 +14,7 @@ const REFUSED: OriginVerdict = { allowed: false };
  * @param exposed response headers that scripts of these origins may read
  * @returns `cors`: the headers that let a page of that origin read the answer, flat
  */
-export function createAllowedOrigins(options: {
+export function createOriginCheck(options: {
   readonly ownOrigin: string;
   readonly allowed: readonly string[];
   readonly exposed: readonly string[];

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { Denial } from '../../access/decision.ts';
-import { createDenialAnswers } from './denial-response.ts';
+import { createDenialWriter } from './denial-response.ts';
 
 /** Status, headers and body as they would go out. */
 function answerTo(denial: Denial): { status: number; headers: Map<string, string>; body: unknown } {
@@ -16,7 +16,7 @@ function answerTo(denial: Denial): { status: number; headers: Map<string, string
     },
     end: (body: string) => void (text = body),
   };
-  createDenialAnswers(['Cache-Control', 'no-store'])(res as unknown as ServerResponse, denial);
+  createDenialWriter(['Cache-Control', 'no-store'])(res as unknown as ServerResponse, denial);
   const pairs = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : []));
   return { status, headers: new Map(pairs), body: JSON.parse(text) };
 }

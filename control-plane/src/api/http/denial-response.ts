@@ -12,7 +12,7 @@ const MESSAGES = Object.fromEntries(
 type DenialMessages = Readonly<Record<PlainDenialCode, string>>;
 
 /** The messages of a door whose callers are told some things in other words. */
-export const messagesWith = (own: Partial<DenialMessages>): DenialMessages => ({ ...MESSAGES, ...own });
+export const denialMessages = (own: Partial<DenialMessages>): DenialMessages => ({ ...MESSAGES, ...own });
 
 /**
  * Writes denials as the specification's "Errors: REST credential endpoint" has them; the proxy endpoint's plain ones are the
@@ -23,7 +23,7 @@ export const messagesWith = (own: Partial<DenialMessages>): DenialMessages => ({
  * @param headers the headers of every answer, flat: name, value, name, value, …
  * @param options.webhookUnavailable the status of that code, 503 unless given
  */
-export function createDenialAnswers(
+export function createDenialWriter(
   headers: readonly string[],
   options: { readonly messages?: DenialMessages; readonly webhookUnavailable?: 502 } = {},
 ): (res: ServerResponse, denial: Denial) => void {

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { createOwnHost } from './host-check.ts';
+import { createHostCheck } from './host-check.ts';
 
 const requestTo = (host: string | undefined): IncomingMessage => ({ headers: { host } }) as IncomingMessage;
-const isOwn = createOwnHost('https://vault.example.com', () => false);
+const isOwn = createHostCheck('https://vault.example.com', () => false);
 
 it.each([
   'vault.example.com',
@@ -38,5 +38,5 @@ it.each([
 ])('refuses %j', (host) => expect(isOwn(requestTo(host))).toBe(false));
 
 it('asks of a trusted proxy nothing', () => {
-  expect(createOwnHost('https://vault.example.com', () => true)(requestTo('upstream'))).toBe(true);
+  expect(createHostCheck('https://vault.example.com', () => true)(requestTo('upstream'))).toBe(true);
 });

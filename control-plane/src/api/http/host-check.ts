@@ -3,7 +3,7 @@ import { parseAddress } from '@svault/shared/egress';
 import type { TrustsPeer } from './client-address.ts';
 
 /** Whether a request is addressed to this service, as far as its `Host` tells. */
-export type OwnHost = (req: IncomingMessage) => boolean;
+export type HostCheck = (req: IncomingMessage) => boolean;
 
 /**
  * The guard against DNS rebinding: a page of a site whose name leads to this service's address sends that name. So a name
@@ -12,7 +12,7 @@ export type OwnHost = (req: IncomingMessage) => boolean;
  *
  * @param baseUrl the service's public address
  */
-export function createOwnHost(baseUrl: string, trustsPeer: TrustsPeer): OwnHost {
+export function createHostCheck(baseUrl: string, trustsPeer: TrustsPeer): HostCheck {
   const { host: own, hostname } = new URL(baseUrl);
   return (req) => {
     const { host } = req.headers;

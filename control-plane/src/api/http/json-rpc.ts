@@ -2,7 +2,7 @@
 export type JsonRpcId = string | number | null;
 
 /** A refusal that no tool and no SDK has a part in: its HTTP status, and the error that its body carries. */
-export interface JsonRpcRefusal {
+export interface JsonRpcError {
   readonly status: number;
   readonly code: number;
   readonly message: string;
@@ -14,7 +14,7 @@ export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
 export const INVALID_PARAMS = -32_602;
 /** What the SDK answers with where HTTP refuses (413, 415, 406) and JSON-RPC has no code for it. */
-export const REFUSED_BY_HTTP = -32_000;
+export const HTTP_ERROR = -32_000;
 /** Specification, "MCP endpoint": limiter and penalty-box denials. */
 const RATE_LIMITED = -32_029;
 
@@ -41,11 +41,11 @@ export const isHandshakeMethod = (method: unknown): boolean =>
   (typeof method === 'string' && method.startsWith('notifications/'));
 
 /** The body of an error response. */
-export const errorBody = (id: JsonRpcId, { code, message, data }: Omit<JsonRpcRefusal, 'status'>): string =>
+export const errorBody = (id: JsonRpcId, { code, message, data }: Omit<JsonRpcError, 'status'>): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
 
 /** The body of `-32029`: what has no room now, and when to ask again. */
-export const limitedBody = (
+export const rateLimitedBody = (
   id: JsonRpcId,
   {
     message,

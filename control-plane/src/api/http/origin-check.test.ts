@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { comesFromOrigin } from './origin-check.ts';
+import { isSameOrigin } from './origin-check.ts';
 
 const OWN = 'https://svault.example';
 
@@ -17,5 +17,5 @@ test.each([
   [{ origin: 'null', 'sec-fetch-site': 'same-site' }, false],
   [{ origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }, false],
 ] as const)('%j → %j', (headers: Readonly<Record<string, string>>, expected) => {
-  expect(comesFromOrigin((name) => headers[name], OWN)).toBe(expected);
+  expect(isSameOrigin((name) => headers[name], OWN)).toBe(expected);
 });

@@ -11,7 +11,7 @@ type HeaderReader = (name: string) => string | undefined;
  * a request Origin header"), so there `Sec-Fetch-Site: same-origin` counts, which no page's script can set.
  * A request without `Origin` is refused: every browser sends it with a POST.
  */
-export function comesFromOrigin(header: HeaderReader, ownOrigin: string): boolean {
+export function isSameOrigin(header: HeaderReader, ownOrigin: string): boolean {
   const origin = header('origin');
   if (origin === 'null') return header('sec-fetch-site') === 'same-origin';
   return origin === ownOrigin;
@@ -24,13 +24,13 @@ const OWN_SITES = ['same-origin', 'none'];
  * Whether a browser says that another site's page, or a link on it, made a request. Nothing is read that way, but reading
  * may cost something: an export, a walk along the log. Programs do not send the header.
  */
-export function comesFromAnotherSite(header: HeaderReader): boolean {
+export function isCrossSite(header: HeaderReader): boolean {
   const site = header('sec-fetch-site');
   return site !== undefined && !OWN_SITES.includes(site);
 }
 
 /** Also what an operator reads whose proxy serves the pages under another address than the settings say. */
-export const notOwnPage = (): AppError<ErrorCode> =>
+export const crossOriginError = (): AppError<ErrorCode> =>
   refusal(
     'FORBIDDEN',
     'This request does not come from a page of this service. Open the service at the address that SV_BASE_URL names.',

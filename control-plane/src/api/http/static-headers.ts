@@ -6,7 +6,7 @@ import type { RequestHandler } from 'express';
  *
  * @param standing headers of every answer
  */
-export function withStandingHeaders(
+export function withStaticHeaders(
   standing: ReadonlyArray<readonly [name: string, value: string]>,
   handle: RequestHandler,
 ): RequestHandler {

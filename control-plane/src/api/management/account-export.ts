@@ -231,10 +231,10 @@ export function createAccountExportRoutes({
       summary: 'Take out everything that is kept of the account, but no key and no event; audited',
       // It shows members' addresses and everybody's sessions.
       role: 'admin',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: ['ACCOUNT_EXPORTED'],
       limit: 'account_export',
-      answer: { status: 200, streams: accountExportSchema },
+      response: { status: 200, streams: accountExportSchema },
       handle: async ({ actor, transaction, exchange }) => {
         const now = formatTime(clock.now());
         await transaction((inside) => inside.audit.append(eventBy(actor, 'ACCOUNT_EXPORTED')));

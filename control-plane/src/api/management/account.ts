@@ -121,7 +121,7 @@ export function createAccountRoutes({
   readonly passwordSetting: PasswordSetting | undefined;
   readonly stores: Pick<Stores, 'adminKeys' | 'sessions' | 'users'>;
 }): readonly ManagementRoute[] {
-  const account = { tag: 'Account', role: 'member', whenLocked: 'answers', audit: [] } as const;
+  const account = { tag: 'Account', role: 'member', whenLocked: 'allowed', audit: [] } as const;
   const adminKeys = { tag: 'Admin keys', role: 'admin' } as const;
   return [
     defineRoute({
@@ -130,7 +130,7 @@ export function createAccountRoutes({
       path: '/api/me',
       operation: 'getMe',
       summary: 'Read who this request is signed in as',
-      answer: { status: 200, schema: meSchema },
+      response: { status: 200, schema: meSchema },
       handle: async ({ actor: { userId, vaultId, via, credentialId } }) => {
         const user = await stores.users.get(vaultId, userId);
         if (user === undefined) throw notFound();
@@ -146,7 +146,7 @@ export function createAccountRoutes({
       operation: 'listSessions',
       summary: 'List sign-ins and the sessions of MCP clients, oldest first',
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(sessionSchema) },
+      response: { status: 200, schema: pageSchema(sessionSchema) },
       handle: async ({ actor, query }) => {
         const page = await stores.sessions.list(actor.vaultId, sessionsOf(actor), pageRequest(query, 2));
         return { ...page, items: page.items.map((session) => toSessionView(session, actor.credentialId)) };
@@ -160,7 +160,7 @@ export function createAccountRoutes({
       summary: 'End a session: sign a person out, or take an agent from an MCP client',
       audit: ['SESSION_REVOKED', 'OAUTH_SESSION_REVOKED'],
       params: idParams,
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: async ({ actor, transaction, params }) => {
         const ended = await transaction((inside) => endSession(inside, actor, params.id, sessionsOf(actor)));
         if (!ended) throw notFound();
@@ -172,10 +172,10 @@ export function createAccountRoutes({
       path: '/api/admin-keys',
       operation: 'createAdminKey',
       summary: 'Make an admin key; it is in the answer and nowhere else',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['ADMIN_KEY_CREATED'],
       body: newAdminKeySchema,
-      answer: { status: 201, schema: adminKeyWithKeySchema },
+      response: { status: 201, schema: adminKeyWithKeySchema },
       handle: async ({ actor, body, transaction }) => {
         const made = await transaction((inside) => createAdminKey(inside, actor, body.name, clock));
         return { adminKey: toAdminKeyView(made.adminKey), key: made.key };
@@ -187,10 +187,10 @@ export function createAccountRoutes({
       path: '/api/admin-keys',
       operation: 'listAdminKeys',
       summary: 'List admin keys, oldest first',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(adminKeySchema) },
+      response: { status: 200, schema: pageSchema(adminKeySchema) },
       handle: async ({ actor, query }) => {
         const page = await stores.adminKeys.list(actor.vaultId, pageRequest(query, 2));
         return { ...page, items: page.items.map(toAdminKeyView) };
@@ -202,10 +202,10 @@ export function createAccountRoutes({
       path: '/api/admin-keys/{id}',
       operation: 'deleteAdminKey',
       summary: 'Revoke an admin key',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['ADMIN_KEY_DELETED'],
       params: idParams,
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => deleteAdminKey(inside, actor, params.id)),
     }),
@@ -216,12 +216,12 @@ export function createAccountRoutes({
       tag: 'Account',
       summary: 'Set your own password and end your other sessions; 404 with an identity provider',
       role: 'member',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['MEMBER_UPDATED'],
       limit: 'password_login',
       body: newPasswordSchema,
-      answer: { status: 204 },
-      refusals: ['NOT_FOUND', 'CONFLICT'],
+      response: { status: 204 },
+      errors: ['NOT_FOUND', 'CONFLICT'],
       handle: async ({ actor, body, transaction }) => {
         if (passwordSetting === undefined) throw noPasswordsHere();
         const { currentPassword, newPassword } = body;

@@ -96,10 +96,10 @@ export function createAgentRoutes({
       path: '/api/agents',
       operation: 'createAgent',
       summary: 'Create an agent; its key is in the answer',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['AGENT_CREATED'],
       body: newAgentSchema,
-      answer: { status: 201, schema: agentWithKeySchema },
+      response: { status: 201, schema: agentWithKeySchema },
       handle: async ({ actor, body, transaction }) => {
         const made = await transaction((inside) => createAgent(inside, actor, body, { clock, masterKeys }));
         return { agent: toAgentView(made.agent), apiKey: made.apiKey };
@@ -111,10 +111,10 @@ export function createAgentRoutes({
       path: '/api/agents',
       operation: 'listAgents',
       summary: 'List agents, oldest first; deleted ones only when asked for',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject({ ...pageQuery, status: z.enum(AGENT_STATUSES).optional() }),
-      answer: { status: 200, schema: pageSchema(agentSchema) },
+      response: { status: 200, schema: pageSchema(agentSchema) },
       handle: async ({ actor, query }) => {
         const page = await stores.agents.list(actor.vaultId, query.status, pageRequest(query, 2));
         return { ...page, items: page.items.map(toAgentView) };
@@ -126,9 +126,9 @@ export function createAgentRoutes({
       path: '/api/agents/{id}',
       operation: 'getAgent',
       summary: 'Read an agent, a deleted one too',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
-      answer: agent,
+      response: agent,
       handle: async ({ actor, params }) => toAgentView(await agentOf(stores, actor, params.id)),
     }),
     defineRoute({
@@ -137,11 +137,11 @@ export function createAgentRoutes({
       path: '/api/agents/{id}',
       operation: 'updateAgent',
       summary: 'Change an agent; members left out stay',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['AGENT_UPDATED'],
       body: agentChangesSchema,
-      answer: agent,
-      refusals: ['CONFLICT'],
+      response: agent,
+      errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction, params }) =>
         toAgentView(await transaction((inside) => updateAgent(inside, actor, params.id, body))),
     }),
@@ -151,9 +151,9 @@ export function createAgentRoutes({
       path: '/api/agents/{id}',
       operation: 'deleteAgent',
       summary: 'Delete an agent and its grants, for good',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['POLICY_DETACHED', 'AGENT_DELETED'],
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => deleteAgent(inside, actor, params.id)),
     }),
@@ -164,10 +164,10 @@ export function createAgentRoutes({
         path: `/api/agents/{id}/${verb}`,
         operation: `${verb}Agent`,
         summary: verb === 'suspend' ? 'Block an agent everywhere' : 'Let a suspended agent in again',
-        whenLocked: 'refused',
+        whenLocked: 'denied',
         audit: [verb === 'suspend' ? 'AGENT_SUSPENDED' : 'AGENT_RESUMED'],
-        answer: agent,
-        refusals: ['CONFLICT'],
+        response: agent,
+        errors: ['CONFLICT'],
         handle: async ({ actor, transaction, params }) => {
           const status = verb === 'suspend' ? 'suspended' : 'active';
           return toAgentView(await transaction((inside) => setAgentStatus(inside, actor, params.id, status)));
@@ -180,14 +180,14 @@ export function createAgentRoutes({
       path: '/api/agents/{id}/reveal-key',
       operation: 'revealAgentKey',
       summary: "Show an agent's key once more; audited",
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['KEY_REVEALED'],
       limit: {
         scope: 'key_reveal',
         target: async ({ actor, params }) => (await existingAgentOf(stores, actor, params.id)).id,
       },
-      answer: { status: 200, schema: apiKeySchema },
-      refusals: ['CONFLICT'],
+      response: { status: 200, schema: apiKeySchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, transaction, params }) => ({
         apiKey: await transaction((inside) => revealAgentKey(inside, actor, params.id, masterKeys)),
       }),
@@ -198,10 +198,10 @@ export function createAgentRoutes({
       path: '/api/agents/{id}/rotate-key',
       operation: 'rotateAgentKey',
       summary: 'Give an agent a new key; the former one ends at once',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['KEY_ROTATED'],
-      answer: { status: 200, schema: agentWithKeySchema },
-      refusals: ['CONFLICT'],
+      response: { status: 200, schema: agentWithKeySchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, transaction, params }) => {
         const rotated = await transaction((inside) => rotateAgentKey(inside, actor, params.id, masterKeys));
         return { agent: toAgentView(rotated.agent), apiKey: rotated.apiKey };

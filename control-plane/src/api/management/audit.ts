@@ -103,7 +103,7 @@ export function createAuditRoutes({
   readonly log: Pick<AuditStore, 'scan' | 'after' | 'chainOf'>;
 }): readonly ManagementRoute[] {
   const verify = createLogVerification(log);
-  const shared = { tag: 'Audit', method: 'get', role: 'member', whenLocked: 'answers', audit: [] } as const;
+  const shared = { tag: 'Audit', method: 'get', role: 'member', whenLocked: 'allowed', audit: [] } as const;
   return [
     defineRoute({
       ...shared,
@@ -112,7 +112,7 @@ export function createAuditRoutes({
       summary:
         'List what happened, newest first; a page may hold less than asked for and still have a cursor',
       query: auditQuery,
-      answer: { status: 200, schema: auditPageSchema },
+      response: { status: 200, schema: auditPageSchema },
       handle: async ({ actor, query }) => {
         const page = await findEvents(log, actor.vaultId, toAuditFilter(query), logPageRequest(query));
         return { ...page, items: page.items.map(toAuditView) };
@@ -123,7 +123,7 @@ export function createAuditRoutes({
       path: '/api/audit/verify',
       operation: 'verifyAuditLog',
       summary: 'Follow the chain of hashes and say where it breaks',
-      answer: { status: 200, schema: logVerdictSchema },
+      response: { status: 200, schema: logVerdictSchema },
       handle: ({ actor }) => verify(actor.vaultId),
     }),
   ];

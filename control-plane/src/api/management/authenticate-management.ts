@@ -6,7 +6,7 @@ import { cliTokens, resolveCliSession } from '../../sign-in/cli/sessions.ts';
 import { resolveSession } from '../../sign-in/sessions.ts';
 import { readCookie } from '../http/cookies.ts';
 import { refusal } from '../../core/errors.ts';
-import { comesFromAnotherSite, comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
+import { isCrossSite, isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange } from './route-definition.ts';
 
 /**
@@ -41,9 +41,9 @@ export function createManagementAuthenticator(options: {
     const actor = cookie === undefined ? undefined : await resolveSession(stores, cookie, clock);
     if (actor === undefined) return unauthenticated(exchange);
     const ownPage = SAFE_METHODS.includes(method)
-      ? !comesFromAnotherSite(exchange.header)
-      : comesFromOrigin(exchange.header, ownOrigin);
-    if (!ownPage) throw notOwnPage();
+      ? !isCrossSite(exchange.header)
+      : isSameOrigin(exchange.header, ownOrigin);
+    if (!ownPage) throw crossOriginError();
     return actor;
   };
 }

@@ -98,11 +98,11 @@ export function createGrantRoutes({
       path: '/api/agents/{id}/grants',
       operation: 'listGrants',
       summary: 'List the grants of an agent by service name, expired ones too',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       params: idParams,
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(grantSchema) },
+      response: { status: 200, schema: pageSchema(grantSchema) },
       handle: async ({ actor, params, query }) => {
         const agent = await agentOf(stores, actor, params.id);
         const page = await stores.grants.list(actor.vaultId, agent.id, pageRequest(query, 1));
@@ -116,12 +116,12 @@ export function createGrantRoutes({
       path: '/api/agents/{id}/grants',
       operation: 'createGrant',
       summary: 'Let an agent have a credential, or each of those that are in a folder now',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['GRANT_CREATED', 'GRANT_EXPIRED'],
       params: idParams,
       body: newGrantSchema,
-      answer: { status: 201, schema: grantedSchema },
-      refusals: ['CONFLICT'],
+      response: { status: 201, schema: grantedSchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction, params: { id } }) => {
         const { serviceName, folderId, ...terms } = body;
         if (serviceName !== undefined) {
@@ -142,10 +142,10 @@ export function createGrantRoutes({
       path: '/api/agents/{id}/grants/{serviceName}',
       operation: 'revokeGrant',
       summary: 'Take a credential away from an agent',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['GRANT_REVOKED'],
       params: idParams.extend(serviceNameParams.shape),
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => revokeGrant(inside, actor, params.id, params.serviceName)),
     }),

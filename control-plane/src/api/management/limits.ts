@@ -40,9 +40,9 @@ export function createLimitRoutes(dependencies: {
       path: '/api/limits/lockouts',
       operation: 'listLockouts',
       summary: 'List who is in the penalty box now, the longest lockouts first, at most 100',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
-      answer: { status: 200, schema: lockoutsSchema },
+      response: { status: 200, schema: lockoutsSchema },
       handle: async ({ actor }) => ({
         items: (await namedLockouts(dependencies, actor.vaultId)).map(toLockoutView),
       }),

@@ -63,7 +63,7 @@ export function createMemberRoutes({
   /** False where people sign in at an identity provider. */
   readonly withLinks: boolean;
 }): readonly ManagementRoute[] {
-  const shared = { tag: 'Members', role: 'admin', whenLocked: 'refused' } as const;
+  const shared = { tag: 'Members', role: 'admin', whenLocked: 'denied' } as const;
   const link = { baseUrl, clock };
   return [
     defineRoute({
@@ -72,10 +72,10 @@ export function createMemberRoutes({
       path: '/api/members',
       operation: 'listMembers',
       summary: 'List the people of the account, oldest first',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(memberSchema) },
+      response: { status: 200, schema: pageSchema(memberSchema) },
       handle: ({ actor, query }) => stores.users.list(actor.vaultId, pageRequest(query, 2)),
     }),
     defineRoute({
@@ -86,8 +86,8 @@ export function createMemberRoutes({
       summary: 'Add a person, with a link that signs them in once',
       audit: ['MEMBER_CREATED', 'MEMBER_UPDATED'],
       body: newMemberSchema,
-      answer: { status: 201, schema: invitedMemberSchema },
-      refusals: ['CONFLICT'],
+      response: { status: 201, schema: invitedMemberSchema },
+      errors: ['CONFLICT'],
       handle: ({ actor, body, transaction }) =>
         transaction(async (inside) => {
           const member = await addMember(inside, actor, body, clock);
@@ -104,8 +104,8 @@ export function createMemberRoutes({
       summary: 'Make a new link that signs a member in once; 404 with an identity provider',
       audit: ['MEMBER_UPDATED'],
       params: idParams,
-      answer: { status: 201, schema: signInLinkSchema },
-      refusals: ['CONFLICT'],
+      response: { status: 201, schema: signInLinkSchema },
+      errors: ['CONFLICT'],
       handle: ({ actor, transaction, params }) => {
         if (!withLinks) throw noPasswordsHere();
         return transaction((inside) => inviteMember(inside, actor, params.id, link));
@@ -120,8 +120,8 @@ export function createMemberRoutes({
       audit: ['MEMBER_UPDATED', 'ADMIN_KEY_DELETED'],
       params: idParams,
       body: memberChangeSchema,
-      answer: { status: 200, schema: memberSchema },
-      refusals: ['CONFLICT'],
+      response: { status: 200, schema: memberSchema },
+      errors: ['CONFLICT'],
       handle: ({ actor, body, transaction, params }) =>
         transaction((inside) => changeRole(inside, actor, params.id, body.role)),
     }),
@@ -133,8 +133,8 @@ export function createMemberRoutes({
       summary: 'Remove a member, with their sessions and admin keys',
       audit: ['MEMBER_DELETED', 'ADMIN_KEY_DELETED'],
       params: idParams,
-      answer: { status: 204 },
-      refusals: ['CONFLICT'],
+      response: { status: 204 },
+      errors: ['CONFLICT'],
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => removeMember(inside, actor, params.id, clock)),
     }),

@@ -43,11 +43,11 @@ const routes = [
     path: '/api/things/{id}',
     operation: 'change',
     role: 'admin',
-    whenLocked: 'refused',
+    whenLocked: 'denied',
     params: z.object({ id: z.string() }),
     query: z.strictObject({ dry: z.enum(['yes']).optional() }),
     body: z.strictObject({ name: z.string() }),
-    answer: { status: 200, schema: z.object({ id: z.string(), name: z.string() }) },
+    response: { status: 200, schema: z.object({ id: z.string(), name: z.string() }) },
     handle: ({ params, body, transaction }) =>
       transaction(() => Promise.resolve({ ...params, ...body, keyHash: 'kept in' })),
   }),
@@ -57,9 +57,9 @@ const routes = [
     path: '/api/things/{id}',
     operation: 'remove',
     role: 'member',
-    whenLocked: 'answers',
+    whenLocked: 'allowed',
     params: z.object({ id: z.string() }),
-    answer: { status: 204 },
+    response: { status: 204 },
     handle: () => Promise.resolve(),
   }),
   defineRoute({
@@ -68,10 +68,10 @@ const routes = [
     path: '/api/export',
     operation: 'export',
     role: 'member',
-    whenLocked: 'refused',
+    whenLocked: 'denied',
     limit: 'account_export',
     body: z.strictObject({ name: z.string() }),
-    answer: { status: 204 },
+    response: { status: 204 },
     handle: () => Promise.resolve(),
   }),
   defineRoute({
@@ -80,14 +80,14 @@ const routes = [
     path: '/api/things/{id}/reveal',
     operation: 'reveal',
     role: 'member',
-    whenLocked: 'refused',
+    whenLocked: 'denied',
     params: z.object({ id: z.string() }),
     limit: {
       scope: 'key_reveal',
       target: ({ params }) =>
         params.id === 'there' ? Promise.resolve('agt_there') : Promise.reject(refusal('NOT_FOUND', 'no')),
     },
-    answer: { status: 204 },
+    response: { status: 204 },
     handle: () => Promise.resolve(),
   }),
   defineRoute({
@@ -96,10 +96,10 @@ const routes = [
     path: '/api/guess',
     operation: 'guess',
     role: 'member',
-    whenLocked: 'refused',
+    whenLocked: 'denied',
     limit: 'password_login',
     body: z.strictObject({ name: z.string() }),
-    answer: { status: 204 },
+    response: { status: 204 },
     handle: () => Promise.resolve(),
   }),
   definePublicRoute({
@@ -109,7 +109,7 @@ const routes = [
     operation: 'signIn',
     limit: 'password_login',
     body: z.strictObject({ name: z.string() }),
-    answer: { status: 204 },
+    response: { status: 204 },
     handle: () => Promise.resolve(),
   }),
   definePublicRoute({
@@ -117,7 +117,7 @@ const routes = [
     method: 'get',
     path: '/api/open',
     operation: 'open',
-    answer: { status: 200, schema: z.object({ ok: z.boolean() }) },
+    response: { status: 200, schema: z.object({ ok: z.boolean() }) },
     handle: () => Promise.resolve({ ok: true }),
   }),
 ];
@@ -179,8 +179,8 @@ describe('the order of answers', () => {
 
   test('405 before anything else, with the methods of the path', async () => {
     state.role = undefined;
-    const answer = await supertest(app).put('/api/things/x');
-    expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST, DELETE']);
+    const response = await supertest(app).put('/api/things/x');
+    expect([response.status, response.headers['allow']]).toEqual([405, 'POST, DELETE']);
   });
 
   test('401, 403, 415, 400, 423, 422, and 401, 403, 423 once more behind the lock, then the handler', async () => {
@@ -217,8 +217,8 @@ test('the answer is what its schema lets through', async () => {
 
 test('a route that answers while locked does', async () => {
   state = { role: 'member', roleInside: 'member', lockedAt: 'now', lockedInside: 'now' };
-  const answer = await supertest(app).delete('/api/things/x');
-  expect([answer.status, answer.text]).toEqual([204, '']);
+  const response = await supertest(app).delete('/api/things/x');
+  expect([response.status, response.text]).toEqual([204, '']);
 });
 
 test('a public route needs nobody, but is not for pages of other sites', async () => {
@@ -246,9 +246,9 @@ describe('the limit of a route', () => {
 
   test('a refusal is 429 with the seconds in the body and in Retry-After', async () => {
     verdict = full;
-    const answer = await send('/api/export', { name: 'a' });
-    expect([answer.status, answer.headers['retry-after']]).toEqual([429, '7']);
-    expect(answer.body).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 7 });
+    const response = await send('/api/export', { name: 'a' });
+    expect([response.status, response.headers['retry-after']]).toEqual([429, '7']);
+    expect(response.body).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 7 });
   });
 
   test('a target is counted where the account has it; what is not there counts nothing', async () => {

@@ -12,7 +12,7 @@ import { requireUnlocked } from '../../core/vault.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { BODY_OF, parseInput, parsePath, readJsonBody } from './parse-input.ts';
-import { comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
+import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
@@ -44,7 +44,7 @@ export function mountRoutes(routes: readonly ManagementRoute[], dependencies: Mo
     const here = routes.filter((route) => route.path === path);
     const mounted = router.route(expressPath(path));
     for (const route of here)
-      mounted[route.method](asHandler((req, res) => answer(route, req, res, dependencies)));
+      mounted[route.method](asHandler((req, res) => response(route, req, res, dependencies)));
     mounted.all(methodNotAllowed(allowedMethods(here)));
   }
   return router;
@@ -56,7 +56,7 @@ const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1
 const allowedMethods = (routes: readonly ManagementRoute[]): string[] =>
   routes.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
 
-async function answer(
+async function response(
   route: ManagementRoute,
   req: Request,
   res: Response,
@@ -78,7 +78,7 @@ async function answer(
   requireRole(actor.role, route.role);
   const body = await readJsonBody(req, BODY_OF.signedIn);
   const { whenLocked } = route;
-  if (whenLocked === 'refused') await requireUnlocked(stores, actor.vaultId);
+  if (whenLocked === 'denied') await requireUnlocked(stores, actor.vaultId);
   const gone = (): never => unauthenticated(exchange);
   const transaction = withinQuota(
     MAKES[route.operation],
@@ -110,7 +110,7 @@ function withinQuota(
 
 /** What gives back (a deletion, a sign-out, a lock) is never refused for its number. */
 export const isCountedWrite = (route: SignedInRoute): boolean =>
-  (route.method === 'post' || route.method === 'patch') && route.whenLocked === 'refused';
+  (route.method === 'post' || route.method === 'patch') && route.whenLocked === 'denied';
 
 /** A management route's limit: of the account, of the address, or of the thing that the request names. */
 async function countSignedIn(
@@ -127,8 +127,8 @@ async function countSignedIn(
 
 /** Nothing is signed in here, so programs need no Origin; but a page of another site has no business here. */
 function refuseForeignPage(exchange: Exchange, ownOrigin: string): void {
-  const foreign = exchange.header('origin') !== undefined && !comesFromOrigin(exchange.header, ownOrigin);
-  if (foreign) throw notOwnPage();
+  const foreign = exchange.header('origin') !== undefined && !isSameOrigin(exchange.header, ownOrigin);
+  if (foreign) throw crossOriginError();
 }
 
 function parseParts(
@@ -144,7 +144,7 @@ function parseParts(
 }
 
 async function send(res: Response, route: ManagementRoute, result: unknown): Promise<void> {
-  const { answer: shape } = route;
+  const { response: shape } = route;
   if (shape.status === 204) return void res.status(204).end();
   if ('streams' in shape) return streamJson(res, result as AsyncIterable<string>);
   res.status(shape.status).json(shape.schema.parse(result));

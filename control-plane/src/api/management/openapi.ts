@@ -53,8 +53,8 @@ async function openApiDocument(
 }
 
 function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
-  const { params, query, body, answer } = route;
-  const shape = 'schema' in answer ? answer.schema : 'streams' in answer ? answer.streams : undefined;
+  const { params, query, body, response } = route;
+  const shape = 'schema' in response ? response.schema : 'streams' in response ? response.streams : undefined;
   return {
     operationId: route.operation,
     tags: [route.tag],
@@ -70,20 +70,20 @@ function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
       requestBody: { required: true, content: { 'application/json': { schema: body } } },
     }),
     responses: {
-      [String(answer.status)]: {
-        description: answer.status === 204 ? 'Done' : 'The answer',
+      [String(response.status)]: {
+        description: response.status === 204 ? 'Done' : 'The answer',
         ...(shape !== undefined && { content: { 'application/json': { schema: shape } } }),
       },
-      ...refusalsByStatus(route),
+      ...errorsByStatus(route),
     },
   } as ZodOpenApiOperationObject;
 }
 
 /** What a route's shape implies, and what it names itself, grouped by status. */
-function refusalsByStatus(route: ManagementRoute): Record<string, unknown> {
-  const codes = new Set<ErrorCode>(route.refusals);
+function errorsByStatus(route: ManagementRoute): Record<string, unknown> {
+  const codes = new Set<ErrorCode>(route.errors);
   if (route.role !== 'public') codes.add('UNAUTHENTICATED').add('FORBIDDEN');
-  if (route.role !== 'public' && route.whenLocked === 'refused') codes.add('VAULT_LOCKED');
+  if (route.role !== 'public' && route.whenLocked === 'denied') codes.add('VAULT_LOCKED');
   if (route.params !== undefined) codes.add('NOT_FOUND');
   if (route.limit !== undefined || (route.role !== 'public' && isCountedWrite(route)))
     codes.add('RATE_LIMITED');
@@ -113,7 +113,7 @@ export function createOpenApiRoute(
     tag: 'Service',
     summary: 'This document',
     audit: [],
-    answer: { status: 200, schema: z.record(z.string(), z.unknown()) },
+    response: { status: 200, schema: z.record(z.string(), z.unknown()) },
     handle: () => (document ??= openApiDocument([...routes, route], options)),
   });
   let document: Promise<Record<string, unknown>> | undefined;

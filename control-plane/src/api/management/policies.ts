@@ -101,11 +101,11 @@ export function createPolicyRoutes({
       path: '/api/policies/simulate',
       operation: 'simulatePolicies',
       summary: 'What the policies would say to a request; counts nothing',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       body: imaginedRequestSchema,
-      answer: { status: 200, schema: simulationSchema },
-      refusals: ['CONFLICT', 'NOT_FOUND'],
+      response: { status: 200, schema: simulationSchema },
+      errors: ['CONFLICT', 'NOT_FOUND'],
       handle: async ({ actor, body }) => {
         const { serviceName, ip } = body;
         const atMs = body.at === undefined ? clock.now() : (parseTime(body.at) ?? clock.now());
@@ -122,10 +122,10 @@ export function createPolicyRoutes({
       path: '/api/policies',
       operation: 'createPolicy',
       summary: 'Create a policy, attached to nothing yet',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['POLICY_CREATED'],
       body: newPolicySchema,
-      answer: { status: 201, schema: policySchema },
+      response: { status: 201, schema: policySchema },
       handle: async ({ actor, body, transaction }) =>
         toPolicyView(await transaction((inside) => createPolicy(inside, actor, body, clock))),
     }),
@@ -135,10 +135,10 @@ export function createPolicyRoutes({
       path: '/api/policies',
       operation: 'listPolicies',
       summary: 'List policies, oldest first; only those of one target where it is named',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: policyQuery,
-      answer: { status: 200, schema: pageSchema(policySchema) },
+      response: { status: 200, schema: pageSchema(policySchema) },
       handle: async ({ actor, query }) => {
         const { targetType: type, targetId: id } = query;
         const target = type === undefined || id === undefined ? undefined : { type, id };
@@ -151,9 +151,9 @@ export function createPolicyRoutes({
       method: 'get',
       operation: 'getPolicy',
       summary: 'Read a policy',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
-      answer: policy,
+      response: policy,
       handle: async ({ actor, params }) => toPolicyView(await policyOf(stores, actor, params.id)),
     }),
     defineRoute({
@@ -161,10 +161,10 @@ export function createPolicyRoutes({
       method: 'patch',
       operation: 'updatePolicy',
       summary: 'Change a policy; members left out stay',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['POLICY_UPDATED'],
       body: policyChangesSchema,
-      answer: policy,
+      response: policy,
       handle: async ({ actor, body, transaction, params }) =>
         toPolicyView(await transaction((inside) => updatePolicy(inside, actor, params.id, body, clock))),
     }),
@@ -173,9 +173,9 @@ export function createPolicyRoutes({
       method: 'delete',
       operation: 'deletePolicy',
       summary: 'Delete a policy with its attachments and counts',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['POLICY_DELETED'],
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => deletePolicy(inside, actor, params.id)),
     }),
@@ -184,10 +184,10 @@ export function createPolicyRoutes({
       method: 'get',
       operation: 'listPolicyAttachments',
       summary: 'List what a policy is attached to',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(attachmentSchema) },
+      response: { status: 200, schema: pageSchema(attachmentSchema) },
       handle: async ({ actor, params, query }) => {
         const { id } = await policyOf(stores, actor, params.id);
         const page = await stores.policies.attachments(id, pageRequest(query, 2));
@@ -199,11 +199,11 @@ export function createPolicyRoutes({
       method: 'post',
       operation: 'attachPolicy',
       summary: 'Attach a policy to an agent, a proxy or a token',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['POLICY_ATTACHED'],
       body: attachmentSchema,
-      answer: { status: 201, schema: attachmentSchema },
-      refusals: ['CONFLICT'],
+      response: { status: 201, schema: attachmentSchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction, params }) => {
         await transaction((inside) => attachPolicy(inside, actor, params.id, toTarget(body)));
         return body;
@@ -214,10 +214,10 @@ export function createPolicyRoutes({
       method: 'delete',
       operation: 'detachPolicy',
       summary: 'Take a policy off a target, and forget what it counted there',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['POLICY_DETACHED'],
       body: attachmentSchema,
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: ({ actor, body, transaction, params }) =>
         transaction((inside) => detachPolicy(inside, actor, params.id, toTarget(body))),
     }),

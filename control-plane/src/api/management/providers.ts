@@ -116,11 +116,11 @@ export function createProviderRoutes({
       path: '/api/providers',
       operation: 'createProvider',
       summary: 'Give the client secret or key by which the service authenticates a client at its provider',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['PROVIDER_CREATED'],
       body: newProviderSchema,
-      answer: { status: 201, schema: providerSchema },
-      refusals: ['CONFLICT'],
+      response: { status: 201, schema: providerSchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction }) => {
         const { name, tokenUrl, clientId } = body;
         checkTokenUrl(tokenUrl, tokenUrlRule);
@@ -138,10 +138,10 @@ export function createProviderRoutes({
       path: '/api/providers',
       operation: 'listProviders',
       summary: 'List providers, oldest first, without their secrets',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(providerSchema) },
+      response: { status: 200, schema: pageSchema(providerSchema) },
       handle: async ({ actor, query }) => {
         const page = await stores.providers.list(actor.vaultId, pageRequest(query, 2));
         return { ...page, items: page.items.map(toProviderView) };
@@ -152,11 +152,11 @@ export function createProviderRoutes({
       method: 'patch',
       operation: 'updateProvider',
       summary: 'Change a provider; members left out stay',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['PROVIDER_UPDATED'],
       body: providerChangesSchema,
-      answer: { status: 200, schema: providerSchema },
-      refusals: ['CONFLICT'],
+      response: { status: 200, schema: providerSchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction, params: { id } }) => {
         const { name, tokenUrl, clientId } = body;
         checkTokenUrl(tokenUrl, tokenUrlRule);
@@ -175,9 +175,9 @@ export function createProviderRoutes({
       method: 'delete',
       operation: 'deleteProvider',
       summary: 'Delete a provider with its secret',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['PROVIDER_DELETED'],
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => deleteProvider(inside, actor, params.id)),
     }),

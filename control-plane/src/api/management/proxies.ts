@@ -157,10 +157,10 @@ export function createProxyRoutes({
       path: '/api/proxies',
       operation: 'createProxy',
       summary: 'Create a proxy; its key is in the answer',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['PROXY_CREATED'],
       body: newProxySchema,
-      answer: { status: 201, schema: proxyWithKeySchema },
+      response: { status: 201, schema: proxyWithKeySchema },
       handle: async ({ actor, body, transaction }) => {
         const input = toNewProxy(body);
         const made = await transaction((inside) =>
@@ -175,10 +175,10 @@ export function createProxyRoutes({
       path: '/api/proxies',
       operation: 'listProxies',
       summary: 'List proxies, oldest first; revoked ones too',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(proxySchema) },
+      response: { status: 200, schema: pageSchema(proxySchema) },
       handle: async ({ actor: { vaultId }, query }) => {
         const page = await stores.proxies.list(vaultId, pageRequest(query, 2));
         const link = await stores.webhookLinks.find(vaultId);
@@ -190,9 +190,9 @@ export function createProxyRoutes({
       method: 'get',
       operation: 'getProxy',
       summary: 'Read a proxy, a revoked one too',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
-      answer: proxy,
+      response: proxy,
       handle: async ({ actor, params }) => viewOf(actor, await proxyOf(stores, actor, params.id)),
     }),
     defineRoute({
@@ -200,11 +200,11 @@ export function createProxyRoutes({
       method: 'patch',
       operation: 'updateProxy',
       summary: 'Change a proxy; members left out stay',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['PROXY_UPDATED', 'OAUTH_SESSION_REVOKED'],
       body: proxyChangesSchema,
-      answer: proxy,
-      refusals: ['CONFLICT'],
+      response: proxy,
+      errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction, params }) => {
         const changed = await transaction((inside) => updateProxy(inside, actor, params.id, body, rules));
         return viewOf(actor, await offerConfig(changed));
@@ -215,9 +215,9 @@ export function createProxyRoutes({
       method: 'delete',
       operation: 'deleteProxy',
       summary: 'Delete a proxy; its key ends at once, and its settings leave the webhook',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['OAUTH_SESSION_REVOKED', 'POLICY_DETACHED', 'PROXY_DELETED'],
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: ({ actor, transaction, params }) =>
         transaction((inside) => deleteProxy(inside, actor, params.id, clock)),
     }),
@@ -227,9 +227,9 @@ export function createProxyRoutes({
       path: '/api/proxies/{id}/revoke',
       operation: 'revokeProxy',
       summary: "End a proxy's key for good, and keep the proxy for the record",
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['OAUTH_SESSION_REVOKED', 'KEY_REVOKED'],
-      answer: proxy,
+      response: proxy,
       handle: async ({ actor, transaction, params }) =>
         viewOf(actor, await transaction((inside) => revokeProxy(inside, actor, params.id, clock))),
     }),
@@ -239,14 +239,14 @@ export function createProxyRoutes({
       path: '/api/proxies/{id}/reveal-key',
       operation: 'revealProxyKey',
       summary: "Show a proxy's key once more; audited",
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['KEY_REVEALED'],
       limit: {
         scope: 'key_reveal',
         target: async ({ actor, params }) => (await activeProxyOf(stores, actor, params.id)).id,
       },
-      answer: { status: 200, schema: proxyKeySchema },
-      refusals: ['CONFLICT'],
+      response: { status: 200, schema: proxyKeySchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, transaction, params }) => ({
         key: await transaction((inside) => revealProxyKey(inside, actor, params.id, masterKeys)),
       }),

@@ -34,13 +34,13 @@ interface RouteCommon<Params, Query, Body, Result> {
   readonly query?: z.ZodType<Query>;
   readonly body?: z.ZodType<Body>;
   /** 204 has no schema. The answer is what the schema lets through: members it does not name are dropped. */
-  readonly answer:
+  readonly response:
     | { readonly status: 200 | 201; readonly schema: z.ZodType<Result> }
     | { readonly status: 204 }
     /** The handler gives an `AsyncIterable<string>`, the parts of a JSON text of this shape, asked for as they are sent. */
     | { readonly status: 200; readonly streams: z.ZodType };
   /** Refusals of this route beyond those that follow from its shape. */
-  readonly refusals?: readonly ErrorCode[];
+  readonly errors?: readonly ErrorCode[];
 }
 
 /**
@@ -56,8 +56,8 @@ interface TargetLimit<Params, Query, Body> {
 interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<Params, Query, Body, Result> {
   /** The weakest role that may call it. */
   readonly role: Role;
-  /** `refused`: 423 VAULT_LOCKED while the vault is locked. Every route that changes state, with few exceptions. */
-  readonly whenLocked: 'answers' | 'refused';
+  /** `denied`: 423 VAULT_LOCKED while the vault is locked. Every route that changes state, with few exceptions. */
+  readonly whenLocked: 'allowed' | 'denied';
   /** Events it can write, each in the transaction of its change. */
   readonly audit: readonly AuditEventType[];
   /** What it counts against, right before the handler: nothing that is refused for its form is counted. */

@@ -112,7 +112,7 @@ export function createLoginRoutes(options: {
 }): readonly ManagementRoute[] {
   const { clock, cookie, setSessionCookie, stores, unitOfWork, signInByPassword } = options;
   const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN', 'SESSION_REVOKED'] } as const;
-  const answer = { status: 200, schema: meSchema } as const;
+  const response = { status: 200, schema: meSchema } as const;
 
   const welcome = async (
     signedIn: SignedIn,
@@ -130,8 +130,8 @@ export function createLoginRoutes(options: {
       summary: "Use up a one-time link's token and open a session",
       limit: 'link_login',
       body: loginLinkSchema,
-      answer,
-      refusals: ['UNAUTHENTICATED', 'FORBIDDEN'],
+      response,
+      errors: ['UNAUTHENTICATED', 'FORBIDDEN'],
       handle: async ({ body, exchange }) => {
         const input = { token: body.token, client: clientOf(exchange) };
         const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
@@ -146,8 +146,8 @@ export function createLoginRoutes(options: {
       summary: 'Open a session with e-mail and password; 404 where people sign in at an identity provider',
       limit: 'password_login',
       body: passwordLoginSchema,
-      answer,
-      refusals: ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'UNAVAILABLE'],
+      response,
+      errors: ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'UNAVAILABLE'],
       handle: async ({ body, exchange }) => {
         if (signInByPassword === undefined) throw noPasswordsHere();
         const signedIn = await signInByPassword({ ...body, client: clientOf(exchange) });
@@ -162,9 +162,9 @@ export function createLoginRoutes(options: {
       tag: 'Sign-in',
       summary: "End this request's session; an admin key stays",
       role: 'member',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: ['SESSION_REVOKED'],
-      answer: { status: 204 },
+      response: { status: 204 },
       handle: async ({ actor, transaction, exchange }) => {
         if (actor.via !== 'session') return;
         await transaction((inside) => endSession(inside, actor, actor.credentialId, actor.userId));
@@ -203,8 +203,8 @@ export function createCliLoginRoutes({
       audit: [],
       limit: 'cli_login_begin',
       body: cliLoginRequestSchema,
-      answer: { status: 200, schema: cliLoginSchema },
-      refusals: ['FORBIDDEN'],
+      response: { status: 200, schema: cliLoginSchema },
+      errors: ['FORBIDDEN'],
       handle: ({ body: { codeChallenge, redirectUri, client = UNNAMED }, exchange: { address } }) =>
         beginCliLogin(stores, { codeChallenge, redirectUri, client, address }, { baseUrl, clock }),
     }),
@@ -216,8 +216,8 @@ export function createCliLoginRoutes({
       audit: ['LOGIN'],
       limit: 'cli_login_exchange',
       body: cliCodeSchema,
-      answer: { status: 200, schema: cliGrantSchema },
-      refusals: ['FORBIDDEN', 'UNAUTHENTICATED'],
+      response: { status: 200, schema: cliGrantSchema },
+      errors: ['FORBIDDEN', 'UNAUTHENTICATED'],
       handle: async ({ body: { code, codeVerifier, requestId } }) => {
         const input = { code, codeVerifier, requestId };
         const grant = await unitOfWork.runAcross((inside) => exchangeCliCode(inside, input, clock));
@@ -233,8 +233,8 @@ export function createCliLoginRoutes({
       audit: ['SESSION_REVOKED'],
       limit: 'cli_login_refresh',
       body: cliRefreshSchema,
-      answer: { status: 200, schema: cliGrantSchema },
-      refusals: ['FORBIDDEN', 'UNAUTHENTICATED'],
+      response: { status: 200, schema: cliGrantSchema },
+      errors: ['FORBIDDEN', 'UNAUTHENTICATED'],
       handle: async ({ body: { refreshToken } }) => {
         const grant = await unitOfWork.runAcross((inside) =>
           refreshCliSession(inside, refreshToken, { clock, masterKeys }),

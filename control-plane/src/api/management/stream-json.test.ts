@@ -55,13 +55,13 @@ function endless(): { made: number; ended: boolean; parts: () => AsyncIterable<s
 }
 
 /** Opens a request and reads nothing of its answer. */
-async function ask(): Promise<{ asked: ClientRequest; answer: IncomingMessage }> {
+async function ask(): Promise<{ asked: ClientRequest; response: IncomingMessage }> {
   const asked = request(url).end();
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  answer.pause();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  response.pause();
   // A connection that the other side breaks says so here.
-  for (const end of [asked, answer]) end.on('error', () => undefined);
-  return { asked, answer };
+  for (const end of [asked, response]) end.on('error', () => undefined);
+  return { asked, response };
 }
 
 /** Waits until nothing more is made. */
@@ -79,33 +79,33 @@ test('sends the parts one behind the other, as JSON', async () => {
     yield '1';
     yield ',2]}';
   };
-  const answer = await fetch(url);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+  const response = await fetch(url);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
     200,
     'application/json; charset=utf-8',
   ]);
-  expect(await answer.json()).toEqual({ a: [1, 2] });
+  expect(await response.json()).toEqual({ a: [1, 2] });
 });
 
 describe('a client', () => {
   test('that does not read is made no more than fits between the two', async () => {
     const text = endless();
     parts = text.parts;
-    const { answer } = await ask();
+    const { response } = await ask();
     const made = await rest(text);
     expect(made).toBeGreaterThan(0);
     // The buffers of both systems together, generously; all that this program holds is a part or two.
     expect(made * PART.length).toBeLessThan(32 * 1024 * 1024);
     expect(text.ended).toBe(false);
-    answer.destroy();
+    response.destroy();
   });
 
   test('that goes ends the making', async () => {
     const text = endless();
     parts = text.parts;
-    const { answer } = await ask();
+    const { response } = await ask();
     await rest(text);
-    answer.destroy();
+    response.destroy();
     await vi.waitFor(() => expect(text.ended).toBe(true), { timeout: 20_000 });
   });
 
@@ -113,9 +113,9 @@ describe('a client', () => {
     const text = endless();
     parts = text.parts;
     stalledMs = 50;
-    const { answer } = await ask();
+    const { response } = await ask();
     await vi.waitFor(() => expect(text.ended).toBe(true), { timeout: 10_000 });
-    answer.destroy();
+    response.destroy();
   });
 });
 
@@ -125,8 +125,8 @@ describe('a failure', () => {
       await Promise.reject(new Error('no database'));
       yield '';
     };
-    const answer = await fetch(url);
-    expect([answer.status, await answer.json()]).toMatchObject([500, { code: 'INTERNAL' }]);
+    const response = await fetch(url);
+    expect([response.status, await response.json()]).toMatchObject([500, { code: 'INTERNAL' }]);
   });
 
   test('in the middle breaks the connection, so that nobody takes the beginning for the whole', async () => {
@@ -135,7 +135,7 @@ describe('a failure', () => {
       await nextTurn();
       throw new Error('no database');
     };
-    const answer = await fetch(url);
-    await expect(answer.text()).rejects.toThrow();
+    const response = await fetch(url);
+    await expect(response.text()).rejects.toThrow();
   });
 });

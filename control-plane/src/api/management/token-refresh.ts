@@ -42,11 +42,11 @@ export function createTokenRefreshRoutes({
       operation: 'refreshToken',
       summary: 'Have a token refreshed at its provider; the webhook does it, and no token comes here',
       role: 'admin',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['TOKEN_REFRESHED'],
       params: serviceNameParams,
-      answer: { status: 200, schema: tokenRefreshSchema },
-      refusals: ['RATE_LIMITED', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
+      response: { status: 200, schema: tokenRefreshSchema },
+      errors: ['RATE_LIMITED', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       handle: async ({ actor, transaction, params: { serviceName } }) => {
         // The event comes behind the webhook's answer; whether it may be asked at all is settled here.
         await transaction(async (inside) => {

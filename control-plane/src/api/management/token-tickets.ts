@@ -34,9 +34,9 @@ export function createTokenTicketRoutes({
   const shared = {
     tag: 'Tokens',
     method: 'post',
-    whenLocked: 'refused',
+    whenLocked: 'denied',
     params: serviceNameParams,
-    refusals: ['NOT_FOUND', 'WEBHOOK_NOT_CONFIGURED'],
+    errors: ['NOT_FOUND', 'WEBHOOK_NOT_CONFIGURED'],
   } as const;
   return [
     defineRoute({
@@ -47,7 +47,7 @@ export function createTokenTicketRoutes({
       role: 'member',
       audit: ['TOKEN_STORE_TICKET'],
       body: storeTicketRequestSchema,
-      answer: { status: 200, schema: storeAddressSchema },
+      response: { status: 200, schema: storeAddressSchema },
       handle: async ({ actor, body: { ifv }, transaction, params: { serviceName } }) =>
         transaction(async (stores) => {
           await tokenOf(stores, actor, serviceName);
@@ -62,7 +62,7 @@ export function createTokenTicketRoutes({
       role: 'admin',
       audit: ['OWNER_CREDENTIAL_ACCESS'],
       body: credentialTicketRequestSchema,
-      answer: { status: 200, schema: credentialTicketSchema },
+      response: { status: 200, schema: credentialTicketSchema },
       handle: async ({ actor, body: { jkt }, transaction, params: { serviceName } }) =>
         transaction(async (stores) => {
           await tokenOf(stores, actor, serviceName);

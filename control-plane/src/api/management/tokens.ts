@@ -145,11 +145,11 @@ export function createTokenRoutes({
       operation: 'createToken',
       summary: "Describe a token and get a ticket to store its secret at the vault's webhook",
       role: 'member',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['TOKEN_CREATED', 'TOKEN_STORE_TICKET'],
       body: newTokenSchema,
-      answer: { status: 201, schema: tokenWithStoreSchema },
-      refusals: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED'],
+      response: { status: 201, schema: tokenWithStoreSchema },
+      errors: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED'],
       handle: ({ actor, body, transaction }) =>
         transaction(async (inside) => {
           const token = await createToken(inside, actor, body, clock);
@@ -165,10 +165,10 @@ export function createTokenRoutes({
       operation: 'listTokens',
       summary: 'List tokens by service name, with what the webhook says of them',
       role: 'member',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: pageSchema(tokenSchema) },
+      response: { status: 200, schema: pageSchema(tokenSchema) },
       handle: async ({ actor, query }) => {
         const page = await stores.tokens.list(actor.vaultId, pageRequest(query, 1));
         return { ...page, items: await viewsOf(actor, page.items) };
@@ -180,9 +180,9 @@ export function createTokenRoutes({
       operation: 'getToken',
       summary: 'Read a token, with what the webhook says of it',
       role: 'member',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
-      answer: { status: 200, schema: tokenSchema },
+      response: { status: 200, schema: tokenSchema },
       handle: async ({ actor, params }) => viewOf(actor, await tokenOf(stores, actor, params.serviceName)),
     }),
     defineRoute({
@@ -193,10 +193,10 @@ export function createTokenRoutes({
       summary:
         'List what happened with a token, newest first; a page may hold less than asked for and still have a cursor',
       role: 'member',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
       query: z.strictObject(pageQuery),
-      answer: { status: 200, schema: auditPageSchema },
+      response: { status: 200, schema: auditPageSchema },
       handle: async ({ actor, params: { serviceName }, query }) => {
         await tokenOf(stores, actor, serviceName);
         const page = await findEvents(stores.audit, actor.vaultId, { serviceName }, logPageRequest(query));
@@ -209,10 +209,10 @@ export function createTokenRoutes({
       operation: 'updateToken',
       summary: 'Change how a token is described; members left out stay',
       role: 'admin',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['TOKEN_UPDATED'],
       body: tokenChangesSchema,
-      answer: { status: 200, schema: tokenSchema },
+      response: { status: 200, schema: tokenSchema },
       handle: async ({ actor, body, transaction, params: { serviceName } }) => {
         return viewOf(
           actor,
@@ -226,9 +226,9 @@ export function createTokenRoutes({
       operation: 'deleteToken',
       summary: 'Delete a token, every grant for it, and its record at the webhook',
       role: 'admin',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['TOKEN_DELETED', 'GRANT_REVOKED', 'POLICY_DETACHED'],
-      answer: { status: 200, schema: tokenRemovalSchema },
+      response: { status: 200, schema: tokenRemovalSchema },
       // Access ends first and at once; then the record goes. When the webhook is away the owner sees that, and a
       // repeat reaches the record although the token is gone here: only when neither side has it is it not found.
       handle: async ({ actor, transaction, params: { serviceName } }) => {

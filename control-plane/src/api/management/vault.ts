@@ -30,8 +30,8 @@ export function createVaultRoutes({
 }): readonly ManagementRoute[] {
   const shared = {
     tag: 'Vault',
-    whenLocked: 'answers',
-    answer: { status: 200, schema: vaultSchema },
+    whenLocked: 'allowed',
+    response: { status: 200, schema: vaultSchema },
   } as const;
   return [
     defineRoute({

@@ -94,9 +94,9 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       path: '/api/webhook',
       operation: 'getWebhook',
       summary: 'Read which webhook is bound and whether it answers',
-      whenLocked: 'answers',
+      whenLocked: 'allowed',
       audit: [],
-      answer: { status: 200, schema: webhookSchema },
+      response: { status: 200, schema: webhookSchema },
       handle: async ({ actor }) => {
         const link = await stores.webhookLinks.find(actor.vaultId);
         if (link === undefined) return { bound: false };
@@ -109,11 +109,11 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       path: '/api/webhook/bind',
       operation: 'bindWebhook',
       summary: 'Bind the webhook that a registration link names',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['WEBHOOK_BOUND'],
-      refusals: ['CONFLICT', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
+      errors: ['CONFLICT', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       body: bindRequestSchema,
-      answer: { status: 201, schema: webhookSchema },
+      response: { status: 201, schema: webhookSchema },
       handle: async ({ actor, body, transaction }) =>
         toWebhookView(await binder.bind(actor, body, transaction)),
     }),
@@ -123,10 +123,10 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       path: '/api/webhook',
       operation: 'unbindWebhook',
       summary: 'Forget the webhook and the keys shared with it',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['WEBHOOK_UNBOUND'],
-      refusals: ['NOT_FOUND'],
-      answer: { status: 204 },
+      errors: ['NOT_FOUND'],
+      response: { status: 204 },
       handle: async ({ actor, transaction }) =>
         transaction(async ({ webhookLinks, audit }) => {
           const link = await webhookLinks.find(actor.vaultId);
@@ -141,10 +141,10 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
       path: '/api/webhook/rotate-secret',
       operation: 'rotateWebhookSecret',
       summary: 'Replace the key that requests and tickets are signed with',
-      whenLocked: 'refused',
+      whenLocked: 'denied',
       audit: ['WEBHOOK_SECRET_ROTATED'],
-      refusals: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
-      answer: { status: 200, schema: keyRotatedSchema },
+      errors: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
+      response: { status: 200, schema: keyRotatedSchema },
       handle: async ({ actor, transaction }) => {
         const link = await boundWebhookOf(stores, actor.vaultId);
         try {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { Denial } from '../../access/decision.ts';
-import { TOO_MANY, createDenialAnswers, messagesWith, policyDenied } from '../http/denial-response.ts';
-import { type JsonRpcId, limitedBody } from '../http/json-rpc.ts';
+import { TOO_MANY, createDenialWriter, denialMessages, policyDenied } from '../http/denial-response.ts';
+import { type JsonRpcId, rateLimitedBody } from '../http/json-rpc.ts';
 import type { ForwardRefusal } from '../../forwarding/exchange.ts';
 
 /** How a caller is to be answered: by the id of its message, where it sent one. */
@@ -12,12 +12,12 @@ interface Asked {
 }
 
 /** Writes what this door refuses (specification, "Proxy endpoint"). */
-interface RefusalAnswers {
+interface ErrorResponses {
   deny(res: ServerResponse, asked: Asked, denial: Denial): void;
   refuse(res: ServerResponse, asked: Asked, refusal: ForwardRefusal): void;
 }
 
-const MESSAGES = messagesWith({
+const MESSAGES = denialMessages({
   MISSING_KEY: 'Send the proxy key as Authorization: Bearer mcp_… or in x-mcp-key.',
   INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the proxy for its current one.',
   SESSION_NOT_FOUND:
@@ -32,8 +32,8 @@ const MESSAGES = messagesWith({
  *
  * @param headers of every answer, flat: name, value, name, value, …
  */
-export function createRefusalAnswers(headers: readonly string[]): RefusalAnswers {
-  const denyPlainly = createDenialAnswers(headers, { messages: MESSAGES, webhookUnavailable: 502 });
+export function createErrorResponses(headers: readonly string[]): ErrorResponses {
+  const denyPlainly = createDenialWriter(headers, { messages: MESSAGES, webhookUnavailable: 502 });
   const send = (res: ServerResponse, status: number, body: string, retryAfter: number | undefined): void => {
     const hint = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
     respond(res, { status, headers: [...headers, ...JSON_CONTENT, ...hint], body });
@@ -43,7 +43,7 @@ export function createRefusalAnswers(headers: readonly string[]): RefusalAnswers
     { id }: Asked,
     code: 'RATE_LIMITED' | 'POLICY_DENIED',
     { message, retryAfter }: { readonly message: string; readonly retryAfter: number },
-  ): void => send(res, 429, limitedBody(id, { message, code, retryAfter }), retryAfter);
+  ): void => send(res, 429, rateLimitedBody(id, { message, code, retryAfter }), retryAfter);
 
   return {
     deny: (res, asked, denial) => {

@@ -6,20 +6,20 @@ import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
 import { refusal } from '../../core/errors.ts';
-import { FOREIGN_ORIGIN, createAllowedOrigins } from '../http/cors.ts';
+import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import { FOREIGN_HOST, type OwnHost } from '../http/host-check.ts';
+import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
 import type { JsonRpcId } from '../http/json-rpc.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
-import { withStandingHeaders } from '../http/static-headers.ts';
+import { withStaticHeaders } from '../http/static-headers.ts';
 import type { OngoingUses } from '../../access/ongoing-uses.ts';
 import { proxyKeyHash } from '../../core/proxy.ts';
 import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
 import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
-import { createAnswerTaker } from './stream-response.ts';
+import { createStreamResponse } from './stream-response.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
 import { createReceiveBody } from './read-body.ts';
-import { createRefusalAnswers } from './error-responses.ts';
+import { createErrorResponses } from './error-responses.ts';
 
 const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const satisfies readonly ProxyMethod[];
 const methodOf = (text: string | undefined): ProxyMethod | undefined =>
@@ -36,18 +36,18 @@ export function createProxyHandler(options: {
   readonly ongoingUses: OngoingUses;
   readonly forward: Forward;
   readonly clientAddress: ClientAddress;
-  readonly ownHost: OwnHost;
+  readonly isOwnHost: HostCheck;
   /** The service's public address, without trailing slash. */
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
 }): RequestHandler {
-  const { proxyAccess: access, ongoingUses: ongoing, forward, clientAddress, ownHost, baseUrl } = options;
+  const { proxyAccess: access, ongoingUses: ongoing, forward, clientAddress, isOwnHost, baseUrl } = options;
   const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
-  const answers = createRefusalAnswers(standing.flat());
+  const answers = createErrorResponses(standing.flat());
   const receiveBody = createReceiveBody({ access });
-  const takerOf = createAnswerTaker();
-  const refuseMethod = methodNotAllowed(METHODS);
-  const checkOrigin = createAllowedOrigins({
+  const takerOf = createStreamResponse();
+  const rejectMethod = methodNotAllowed(METHODS);
+  const checkOrigin = createOriginCheck({
     ownOrigin: new URL(baseUrl).origin,
     allowed: options.allowedOrigins,
     exposed: [],
@@ -55,8 +55,8 @@ export function createProxyHandler(options: {
 
   const handle: RequestHandler = async (req, res, next) => {
     const method = methodOf(req.method);
-    if (method === undefined) return refuseMethod(req, res, next);
-    if (!ownHost(req)) throw refusal('FORBIDDEN', FOREIGN_HOST);
+    if (method === undefined) return rejectMethod(req, res, next);
+    if (!isOwnHost(req)) throw refusal('FORBIDDEN', FOREIGN_HOST);
     if (!checkOrigin(req.headers.origin).allowed) throw refusal('FORBIDDEN', FOREIGN_ORIGIN);
     const isPost = method === 'POST';
     const key = credentialFromHeaders(req, 'x-mcp-key');
@@ -107,7 +107,7 @@ export function createProxyHandler(options: {
     }
   }
 
-  return withStandingHeaders(standing, handle);
+  return withStaticHeaders(standing, handle);
 }
 
 /** Of what travels: a field that stays behind tells the upstream nothing. */

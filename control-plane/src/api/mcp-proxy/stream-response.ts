@@ -81,7 +81,7 @@ interface Head {
 }
 
 /** Writes the head of an upstream's answer to a client at once, and gives what takes the body. */
-export const createAnswerTaker =
+export const createStreamResponse =
   ({ stalledMs = STALLED_MS }: { readonly stalledMs?: number } = {}) =>
   (res: ServerResponse) =>
   ({ status, fields }: Head): Writable => {

@@ -89,10 +89,10 @@ it.each([
 });
 
 it('what cannot be read is a handshake, and refused under the id that was told', () => {
-  const refusal = { status: 400, code: -32_600, message: 'x' };
-  expect(classify({ readable: false, refusal, id: 'a' }, NO_HEADERS)).toEqual({
+  const error = { status: 400, code: -32_600, message: 'x' };
+  expect(classify({ readable: false, error, id: 'a' }, NO_HEADERS)).toEqual({
     id: 'a',
     operation: HANDSHAKE,
-    course: { kind: 'refuse', refusal },
+    course: { kind: 'reject', error },
   });
 });

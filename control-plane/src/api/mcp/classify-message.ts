@@ -16,8 +16,8 @@ import {
   INVALID_PARAMS,
   INVALID_REQUEST,
   type JsonRpcId,
-  type JsonRpcRefusal,
-  REFUSED_BY_HTTP,
+  type JsonRpcError,
+  HTTP_ERROR,
   idOf,
   isHandshakeMethod,
 } from '../http/json-rpc.ts';
@@ -50,7 +50,7 @@ export interface Inbound {
     | ({ readonly kind: 'serve' } & Served)
     /** Nothing to say: a notification, or an answer to something we never ask. */
     | { readonly kind: 'accept' }
-    | { readonly kind: 'refuse'; readonly refusal: JsonRpcRefusal };
+    | { readonly kind: 'reject'; readonly error: JsonRpcError };
 }
 
 const HANDSHAKE: Operation = { kind: 'admission', traffic: 'mcp_handshake' };
@@ -70,14 +70,14 @@ type ClassifyMessage = (read: Read, headers: StandardHeaders) => Inbound;
 export const createClassifier =
   (tools: ReadonlyMap<string, Tool>): ClassifyMessage =>
   (read, headers) => {
-    if (!read.readable) return refuse(read.id, HANDSHAKE, read.refusal);
+    if (!read.readable) return reject(read.id, HANDSHAKE, read.error);
     const { message } = read;
-    if (Array.isArray(message)) return refuse(null, classOfBatch(message), NO_BATCHES);
+    if (Array.isArray(message)) return reject(null, operationOfBatch(message), NO_BATCHES);
     const id = idOf(message);
     const operation = isToolsCall(message) ? FLOOR : HANDSHAKE;
     const route = routeOf(message, headers);
-    const refusal = refusalOf(route, headers);
-    if (refusal !== undefined) return refuse(id, operation, refusal);
+    const error = protocolError(route, headers);
+    if (error !== undefined) return reject(id, operation, error);
     if (route.kind === 'reject' || !isJSONRPCRequest(message))
       return { id, operation, course: { kind: 'accept' } };
 
@@ -85,7 +85,7 @@ export const createClassifier =
     const forms = classification === undefined ? HANDSHAKE_FORMS : STATELESS_FORMS;
     const type = forms.get(message.method);
     if (type !== undefined && !isSpecType[type](message))
-      return refuse(id, operation, unfitParameters(message, type));
+      return reject(id, operation, invalidParams(message, type));
     const call = toolCallIn(message, tools);
     return {
       id,
@@ -118,10 +118,10 @@ const STATELESS_FORMS = new Map<string, SpecRequest>([
 ]);
 
 /** In answers of the SDK's server too this is no failure of HTTP. */
-const unfitParameters = (message: JSONRPCRequest, type: SpecRequest): JsonRpcRefusal => ({
+const invalidParams = (message: JSONRPCRequest, type: SpecRequest): JsonRpcError => ({
   status: 200,
   code: INVALID_PARAMS,
-  message: `Invalid params: \`${unfitMember(message, type)}\` is missing or has not the form that the protocol gives it`,
+  message: `Invalid params: \`${invalidMember(message, type)}\` is missing or has not the form that the protocol gives it`,
 });
 
 /** What the SDK would refuse must ask for nothing: no ticket is made for an answer that does not carry it. */
@@ -134,32 +134,32 @@ function toolCallIn(message: JSONRPCRequest, tools: ReadonlyMap<string, Tool>): 
   return tool && { tool, given };
 }
 
-const refuse = (id: JsonRpcId, operation: Operation, refusal: JsonRpcRefusal): Inbound => ({
+const reject = (id: JsonRpcId, operation: Operation, error: JsonRpcError): Inbound => ({
   id,
   operation,
-  course: { kind: 'refuse', refusal },
+  course: { kind: 'reject', error },
 });
 
 /** Specification, "POST /api/agents/mcp". */
-const NO_BATCHES: JsonRpcRefusal = {
+const NO_BATCHES: JsonRpcError = {
   status: 400,
   code: INVALID_REQUEST,
   message: 'Batch requests are not supported',
 };
 
 /** What the protocol has against a message before anybody looks at what it asks for. */
-function refusalOf(
+function protocolError(
   route: InboundClassificationOutcome,
   headers: StandardHeaders,
-): JsonRpcRefusal | undefined {
+): JsonRpcError | undefined {
   if (route.kind === 'reject') {
     const { httpStatus: status, code, message, data } = route;
     return { status, code, message, data };
   }
-  return route.kind === 'modern' ? refusalOfStateless(route, headers) : refusalOfVersion(route, headers);
+  return route.kind === 'modern' ? statelessError(route, headers) : versionError(route, headers);
 }
 
-function refusalOfStateless(route: InboundModernRoute, headers: StandardHeaders): JsonRpcRefusal | undefined {
+function statelessError(route: InboundModernRoute, headers: StandardHeaders): JsonRpcError | undefined {
   const { revision } = route.classification;
   if (revision !== STATELESS_REVISION) {
     const { code, message, data } = new UnsupportedProtocolVersionError({
@@ -175,15 +175,15 @@ function refusalOfStateless(route: InboundModernRoute, headers: StandardHeaders)
 }
 
 /** Revision 2025-06-18, "Protocol version header"; a handshake is about to settle the version, and needs none. */
-function refusalOfVersion(
+function versionError(
   route: Extract<InboundClassificationOutcome, { readonly kind: 'legacy' }>,
   { version }: StandardHeaders,
-): JsonRpcRefusal | undefined {
+): JsonRpcError | undefined {
   if (version === undefined || route.reason === 'initialize' || SUPPORTED_PROTOCOL_VERSIONS.includes(version))
     return undefined;
   return {
     status: 400,
-    code: REFUSED_BY_HTTP,
+    code: HTTP_ERROR,
     message: `Bad Request: unsupported protocol version (supported versions: ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')})`,
   };
 }
@@ -194,7 +194,7 @@ const methodOf = (message: unknown): unknown =>
 const isToolsCall = (message: unknown): boolean => methodOf(message) === 'tools/call';
 
 /** Specification, "Handshake exemption": once, and as exempt only where every message in it is. */
-function classOfBatch(messages: readonly unknown[]): Operation {
+function operationOfBatch(messages: readonly unknown[]): Operation {
   return messages.length > 0 && messages.every((message) => isHandshakeMethod(methodOf(message)))
     ? HANDSHAKE
     : FLOOR;
@@ -283,7 +283,7 @@ const PLAIN_NAME = /^[\w.$/-]{1,40}$/;
  *
  * @returns `params` where it cannot be named in a few plain words
  */
-function unfitMember(request: JSONRPCRequest, type: keyof typeof specTypeSchemas): string {
+function invalidMember(request: JSONRPCRequest, type: keyof typeof specTypeSchemas): string {
   const result = specTypeSchemas[type]['~standard'].validate(request);
   const issue = result instanceof Promise ? undefined : result.issues?.[0];
   const names = (issue?.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part));

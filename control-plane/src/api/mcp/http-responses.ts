@@ -2,21 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
-import { type JsonRpcId, type JsonRpcRefusal, errorBody, limitedBody } from '../http/json-rpc.ts';
+import { type JsonRpcId, type JsonRpcError, errorBody, rateLimitedBody } from '../http/json-rpc.ts';
 import { metadataPathOf } from '../oauth/oauth-paths.ts';
 
 /** Refusals that HTTP answers, whatever the message was: in the shape of every other refusal of this service. */
-type HttpRefusal =
+type HttpDenial =
   'METHOD_NOT_ALLOWED' | 'FORBIDDEN' | 'MISSING_KEY' | 'INVALID_KEY' | 'AGENT_INACTIVE' | 'MCP_DISABLED';
 
 /** Writes the answers of this endpoint. `cors` are further headers, flat. */
-interface HttpAnswers {
+interface McpResponses {
   send(res: ServerResponse, cors: readonly string[], status: number, body: string): void;
   /** 202 without a body: to what wants no answer. */
   accept(res: ServerResponse, cors: readonly string[]): void;
   preflight(res: ServerResponse, cors: readonly string[]): void;
-  refuse(res: ServerResponse, cors: readonly string[], code: HttpRefusal, error?: string): void;
-  refuseMessage(res: ServerResponse, cors: readonly string[], id: JsonRpcId, refusal: JsonRpcRefusal): void;
+  refuse(res: ServerResponse, cors: readonly string[], code: HttpDenial, error?: string): void;
+  rejectMessage(res: ServerResponse, cors: readonly string[], id: JsonRpcId, refusal: JsonRpcError): void;
   limited(res: ServerResponse, cors: readonly string[], id: JsonRpcId, retryAfterSeconds: number): void;
 }
 
@@ -30,9 +30,9 @@ const SENDABLE =
  * @param standing headers of every answer, flat: name, value, name, value, …
  * @param baseUrl where a client that has no token finds the metadata that tell how to get one (RFC 9728 section 5.1)
  */
-export function createHttpAnswers(standing: readonly string[], baseUrl: string): HttpAnswers {
+export function createMcpResponses(standing: readonly string[], baseUrl: string): McpResponses {
   const json = [...standing, ...JSON_CONTENT];
-  const further = (slash: '' | '/'): Partial<Record<HttpRefusal, readonly string[]>> => {
+  const further = (slash: '' | '/'): Partial<Record<HttpDenial, readonly string[]>> => {
     const challenge = `Bearer resource_metadata="${baseUrl}${metadataPathOf(slash)}"`;
     return {
       METHOD_NOT_ALLOWED: ['Allow', 'POST'],
@@ -55,7 +55,7 @@ export function createHttpAnswers(standing: readonly string[], baseUrl: string):
       const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
       respond(res, { status: STATUS[code], headers, body: JSON.stringify({ error, code }) });
     },
-    refuseMessage: (res, cors, id, refusal) => {
+    rejectMessage: (res, cors, id, refusal) => {
       const { status } = refusal;
       const body = errorBody(id, refusal);
       // What is left of the body is never read, so the connection closes.
@@ -63,7 +63,7 @@ export function createHttpAnswers(standing: readonly string[], baseUrl: string):
     },
     limited: (res, cors, id, retryAfterSeconds) => {
       const message = 'Too many requests; try again later.';
-      const body = limitedBody(id, { message, code: 'RATE_LIMITED', retryAfter: retryAfterSeconds });
+      const body = rateLimitedBody(id, { message, code: 'RATE_LIMITED', retryAfter: retryAfterSeconds });
       const headers = [...json, ...cors, 'Retry-After', String(retryAfterSeconds)];
       respond(res, { status: ERROR_STATUS.RATE_LIMITED, headers, body });
     },
@@ -71,7 +71,7 @@ export function createHttpAnswers(standing: readonly string[], baseUrl: string):
 }
 
 /** Specification, "MCP endpoint": an invalid call is challenged as one without credentials is. */
-const STATUS: Readonly<Record<HttpRefusal, number>> = {
+const STATUS: Readonly<Record<HttpDenial, number>> = {
   METHOD_NOT_ALLOWED: ERROR_STATUS.METHOD_NOT_ALLOWED,
   FORBIDDEN: ERROR_STATUS.FORBIDDEN,
   MISSING_KEY: 401,
@@ -87,4 +87,4 @@ const MESSAGES = {
   INVALID_KEY: 'This key or token is malformed, expired or revoked, or of another resource.',
   AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
   MCP_DISABLED: 'MCP is off for this agent. Its owner can switch it on.',
-} as const satisfies Record<HttpRefusal, string> satisfies Partial<Record<ErrorCode, string>>;
+} as const satisfies Record<HttpDenial, string> satisfies Partial<Record<ErrorCode, string>>;

@@ -27,7 +27,7 @@ async function serve(access: Access): Promise<string> {
       access,
       tools: createTools({ describeGrants: never, readProfile: never, readHistory: never }),
       clientAddress: () => '192.0.2.1',
-      ownHost: () => true,
+      isOwnHost: () => true,
       baseUrl: BASE_URL,
       allowedOrigins: [],
     }),

@@ -3,16 +3,16 @@ import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { RequestHandler } from 'express';
 import type { Access, Denial } from '../../access/decision.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import { FOREIGN_ORIGIN, createAllowedOrigins } from '../http/cors.ts';
-import { FOREIGN_HOST, type OwnHost } from '../http/host-check.ts';
-import { withStandingHeaders } from '../http/static-headers.ts';
+import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
+import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
+import { withStaticHeaders } from '../http/static-headers.ts';
 import { resourceOf } from '../oauth/oauth-paths.ts';
 import type { Inbound } from './classify-message.ts';
 import { denialResult } from './denial-result.ts';
-import { createHttpAnswers } from './http-responses.ts';
+import { createMcpResponses } from './http-responses.ts';
 import { presentedToken } from '../http/credential-from-headers.ts';
 import { type Read, readMessage } from './read-message.ts';
-import type { AnswerInProtocol } from './sdk-server.ts';
+import type { RespondInProtocol } from './sdk-server.ts';
 import type { Granted, Tool } from './tool.ts';
 
 export const MCP_PATH = '/api/agents/mcp';
@@ -40,16 +40,16 @@ export function createMcpHandler(options: {
   readonly access: Access;
   readonly tools: readonly Tool[];
   readonly clientAddress: ClientAddress;
-  readonly ownHost: OwnHost;
+  readonly isOwnHost: HostCheck;
   /** The service's public address, without trailing slash. */
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
 }): RequestHandler {
-  const { access, clientAddress, ownHost, baseUrl } = options;
+  const { access, clientAddress, isOwnHost, baseUrl } = options;
   const audience = resourceOf(baseUrl);
   const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
-  const answers = createHttpAnswers(standing.flat(), baseUrl);
-  const checkOrigin = createAllowedOrigins({
+  const answers = createMcpResponses(standing.flat(), baseUrl);
+  const checkOrigin = createOriginCheck({
     ownOrigin: new URL(baseUrl).origin,
     allowed: options.allowedOrigins,
     exposed: EXPOSED,
@@ -61,7 +61,7 @@ export function createMcpHandler(options: {
     const cors = origin.allowed ? origin.cors : [];
     if (req.method === 'OPTIONS' && cors.length > 0) return answers.preflight(res, cors);
     if (req.method !== 'POST') return answers.refuse(res, cors, 'METHOD_NOT_ALLOWED');
-    if (!ownHost(req)) return answers.refuse(res, cors, 'FORBIDDEN', FOREIGN_HOST);
+    if (!isOwnHost(req)) return answers.refuse(res, cors, 'FORBIDDEN', FOREIGN_HOST);
     if (!origin.allowed) return answers.refuse(res, cors, 'FORBIDDEN', FOREIGN_ORIGIN);
     const presented = presentedToken(req, audience);
     if (presented.kind === 'missing') return answers.refuse(res, cors, 'MISSING_KEY');
@@ -88,11 +88,11 @@ export function createMcpHandler(options: {
 
   async function answer({ id, course }: Inbound, granted: Granted, ...[res, cors]: Writing): Promise<void> {
     if (course.kind === 'accept') return answers.accept(res, cors);
-    if (course.kind === 'refuse') return answers.refuseMessage(res, cors, id, course.refusal);
+    if (course.kind === 'reject') return answers.rejectMessage(res, cors, id, course.error);
     const { call } = course;
     const result = call && (await call.tool.answer(granted, call.given));
-    const { answerInProtocol } = await protocol();
-    const { status, body } = await answerInProtocol(course, result);
+    const { respondInProtocol } = await protocol();
+    const { status, body } = await respondInProtocol(course, result);
     return answers.send(res, cors, status, body);
   }
 
@@ -107,15 +107,15 @@ export function createMcpHandler(options: {
       return answers.refuse(res, cors, code);
     const result = denialResult(denial);
     if (result !== undefined && course.kind === 'serve') {
-      const { answerInProtocol } = await protocol();
-      const { status, body } = await answerInProtocol(course, result);
+      const { respondInProtocol } = await protocol();
+      const { status, body } = await respondInProtocol(course, result);
       return answers.send(res, cors, status, body);
     }
     if (code === 'RATE_LIMITED') return answers.limited(res, cors, id, denial.retryAfterSeconds);
     throw new Error(`the pipeline denied a request of MCP with ${code}`);
   }
 
-  return withStandingHeaders(standing, handle);
+  return withStaticHeaders(standing, handle);
 }
 
 /**
@@ -124,7 +124,7 @@ export function createMcpHandler(options: {
  */
 function createProtocol(tools: readonly Tool[]): () => Promise<{
   readonly classify: (read: Read, req: IncomingMessage) => Inbound;
-  readonly answerInProtocol: AnswerInProtocol;
+  readonly respondInProtocol: RespondInProtocol;
 }> {
   const load = async (): ReturnType<ReturnType<typeof createProtocol>> => {
     const [{ createClassifier, standardHeaders }, { createSdkServer }] = await Promise.all([
@@ -134,7 +134,7 @@ function createProtocol(tools: readonly Tool[]): () => Promise<{
     const classify = createClassifier(new Map(tools.map((tool) => [tool.definition.name, tool])));
     return {
       classify: (read, req) => classify(read, standardHeaders(req)),
-      answerInProtocol: createSdkServer(tools.map(({ definition }) => definition)),
+      respondInProtocol: createSdkServer(tools.map(({ definition }) => definition)),
     };
   };
   let loaded: ReturnType<typeof load> | undefined;

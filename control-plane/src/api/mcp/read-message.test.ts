@@ -16,9 +16,9 @@ function requestWith(
 }
 const anybody = (): Promise<undefined> => Promise.resolve(undefined);
 
-const refusalOf = async (...parameters: Parameters<typeof requestWith>) => {
+const protocolError = async (...parameters: Parameters<typeof requestWith>) => {
   const read = await readMessage(requestWith(...parameters), anybody);
-  return read.readable !== false ? undefined : [read.refusal.status, read.refusal.code, read.id];
+  return read.readable !== false ? undefined : [read.error.status, read.error.code, read.id];
 };
 
 it('reads a message', async () => {
@@ -31,11 +31,15 @@ it('reads a message', async () => {
 it('says first what comes first: coding, size, type, what is taken, then the text', async () => {
   const all = { 'content-encoding': 'gzip', 'content-type': 'text/plain', accept: 'text/plain' };
   const tooLarge = 'x'.repeat(1024 * 1024 + 1);
-  expect(await refusalOf(tooLarge, all)).toEqual([415, -32_000, null]);
-  expect(await refusalOf(tooLarge, { ...all, 'content-encoding': 'identity' })).toEqual([413, -32_000, null]);
-  expect(await refusalOf('x', { ...all, 'content-encoding': 'identity' })).toEqual([415, -32_000, null]);
-  expect(await refusalOf('x', { ...JSON_TYPE, accept: 'text/plain' })).toEqual([406, -32_000, null]);
-  expect(await refusalOf('x')).toEqual([400, -32_700, null]);
+  expect(await protocolError(tooLarge, all)).toEqual([415, -32_000, null]);
+  expect(await protocolError(tooLarge, { ...all, 'content-encoding': 'identity' })).toEqual([
+    413,
+    -32_000,
+    null,
+  ]);
+  expect(await protocolError('x', { ...all, 'content-encoding': 'identity' })).toEqual([415, -32_000, null]);
+  expect(await protocolError('x', { ...JSON_TYPE, accept: 'text/plain' })).toEqual([406, -32_000, null]);
+  expect(await protocolError('x')).toEqual([400, -32_700, null]);
 });
 
 describe('the id of what is JSON, and not what it should be', () => {
@@ -48,7 +52,7 @@ describe('the id of what is JSON, and not what it should be', () => {
     [`{"id":7,"a":[${'1,'.repeat(1_001)}1]}`, 7],
     ['{"__proto__":{"id":7}}', null],
     [`{"id":7,"a":${'['.repeat(40)}${']'.repeat(40)}}`, null],
-  ])('%s', async (text, id) => expect(await refusalOf(text)).toEqual([400, -32_600, id]));
+  ])('%s', async (text, id) => expect(await protocolError(text)).toEqual([400, -32_600, id]));
 });
 
 it.each(['[{"a":1,"a":2}]', ` \t\n[${'1,'.repeat(1_001)}1]`, `${'['.repeat(40)}${']'.repeat(40)}`])(

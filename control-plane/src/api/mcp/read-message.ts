@@ -6,9 +6,9 @@ import { readAdmittedBody } from '../http/read-admitted-body.ts';
 import {
   INVALID_REQUEST,
   type JsonRpcId,
-  type JsonRpcRefusal,
+  type JsonRpcError,
   PARSE_ERROR,
-  REFUSED_BY_HTTP,
+  HTTP_ERROR,
   idIn,
 } from '../http/json-rpc.ts';
 
@@ -21,7 +21,7 @@ const BOUNDS = { numbers: 'any', maxCommas: 1_000 } as const;
 /** What a request's body says; why it says nothing is told only to who may know it. */
 export type Read =
   | { readonly readable: true; readonly message: unknown }
-  | { readonly readable: false; readonly refusal: JsonRpcRefusal; readonly id: JsonRpcId };
+  | { readonly readable: false; readonly error: JsonRpcError; readonly id: JsonRpcId };
 
 /**
  * Reads one JSON-RPC message, or a batch of them: the cap, the media types, then strict JSON, whose numbers are written as
@@ -34,44 +34,44 @@ export async function readMessage(
   req: IncomingMessage,
   admit: () => Promise<Denial | undefined>,
 ): Promise<Read | { readonly denial: Denial; readonly readable?: undefined }> {
-  if (!isPlain(req)) return refused(UNSUPPORTED);
+  if (!isPlain(req)) return rejected(UNSUPPORTED);
   const received = await readAdmittedBody(req, { maxBytes: MAX_BODY_BYTES, admit }).catch(
     (error: unknown) => {
       if (error instanceof AppError && error.code === 'TOO_LARGE') return undefined;
       throw error;
     },
   );
-  if (received === undefined) return refused(TOO_LARGE);
+  if (received === undefined) return rejected(TOO_LARGE);
   if (received.denial !== undefined) return received;
   const { body: bytes } = received;
-  if (!isJson(req.headers['content-type'])) return refused(UNSUPPORTED);
+  if (!isJson(req.headers['content-type'])) return rejected(UNSUPPORTED);
   // An event stream is never needed here.
-  if (!acceptsJson(req.headers.accept)) return refused(NOT_ACCEPTABLE);
+  if (!acceptsJson(req.headers.accept)) return rejected(NOT_ACCEPTABLE);
   try {
     return { readable: true, message: withoutNulls(parseJsonValue(bytes, BOUNDS)) };
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
-    if (UNREADABLE.has(error.reason)) return refused(UNPARSABLE);
+    if (UNREADABLE.has(error.reason)) return rejected(UNPARSABLE);
     if (isList(bytes)) return SOME_BATCH;
-    return refused(UNFIT, error.reason === 'depth' ? null : idIn(bytes));
+    return rejected(UNFIT, error.reason === 'depth' ? null : idIn(bytes));
   }
 }
 
-const http = (status: number, message: string): JsonRpcRefusal => ({
+const http = (status: number, message: string): JsonRpcError => ({
   status,
-  code: REFUSED_BY_HTTP,
+  code: HTTP_ERROR,
   message,
 });
 
 const TOO_LARGE = http(413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
 const UNSUPPORTED = http(415, 'Send the message as application/json, without a content-encoding.');
 const NOT_ACCEPTABLE = http(406, 'Answers are application/json; the Accept header must allow that.');
-const UNPARSABLE: JsonRpcRefusal = {
+const UNPARSABLE: JsonRpcError = {
   status: 400,
   code: PARSE_ERROR,
   message: 'Parse error: the body must be JSON in UTF-8.',
 };
-const UNFIT: JsonRpcRefusal = {
+const UNFIT: JsonRpcError = {
   status: 400,
   code: INVALID_REQUEST,
   message:
@@ -88,7 +88,7 @@ const SOME_BATCH: Read = { readable: true, message: [] };
 const isList = (bytes: Uint8Array): boolean => bytes.find((byte) => !WHITE_SPACE.has(byte)) === 0x5b;
 const WHITE_SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-const refused = (refusal: JsonRpcRefusal, id: JsonRpcId = null): Read => ({ readable: false, refusal, id });
+const rejected = (error: JsonRpcError, id: JsonRpcId = null): Read => ({ readable: false, error, id });
 
 /** Compressed, a small body could be any size once opened. */
 function isPlain({ headers }: IncomingMessage): boolean {

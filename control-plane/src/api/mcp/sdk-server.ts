@@ -14,7 +14,7 @@ import {
 import { STATELESS_REVISION, type Served } from './classify-message.ts';
 
 /** What the SDK answers, and the HTTP status that the revision of the request wants for it. */
-interface SdkAnswer {
+interface SdkResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -24,7 +24,7 @@ interface SdkAnswer {
  *
  * @param result of the tool that the request calls; undefined for every other request
  */
-export type AnswerInProtocol = (served: Served, result: CallToolResult | undefined) => Promise<SdkAnswer>;
+export type RespondInProtocol = (served: Served, result: CallToolResult | undefined) => Promise<SdkResponse>;
 
 const INSTRUCTIONS =
   'This server gives addresses of credentials that their owner has granted to you. list_credentials tells for which services; ' +
@@ -39,7 +39,7 @@ const LIST_CACHE = { ttlMs: 3_600_000, cacheScope: 'private' } as const;
  * The SDK's low-level server behind the front: it knows the revisions, and nothing of agents. One server and one transport
  * for each request, so that no answer can reach another caller; what can be shared between them is made here, once.
  */
-export function createSdkServer(definitions: readonly ToolDefinition[]): AnswerInProtocol {
+export function createSdkServer(definitions: readonly ToolDefinition[]): RespondInProtocol {
   const shared: ServerOptions = {
     capabilities: { tools: {} },
     instructions: INSTRUCTIONS,

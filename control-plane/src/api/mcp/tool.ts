@@ -85,7 +85,7 @@ export const READ_ONLY = {
 export const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
 
 /** The pipeline never gives a tool another outcome than the one it asked for. */
-export const unfitting = ({ outcome }: Granted): Error => new Error(`a tool was given: ${outcome}`);
+export const unexpectedOutcome = ({ outcome }: Granted): Error => new Error(`a tool was given: ${outcome}`);
 
 /** What every tool that tells of a grant says of it (specification, "Grant"). */
 export const grantSchema = z.strictObject({

@@ -8,9 +8,9 @@ import {
   parametersOf,
 } from '../../authorization-server/authorization-request.ts';
 import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
-import { type PageOfRefusal, pageRoute, readFormBody, refusalPage, sendPage } from '../pages/page.ts';
-import { SIGN_IN_PATH, signInBefore } from '../pages/sign-in-page.ts';
-import { ownPath } from '../pages/return-to.ts';
+import { type PageOfError, pageRoute, readFormBody, pageOfError, sendPage } from '../pages/page.ts';
+import { SIGN_IN_PATH, signInPathFor } from '../pages/sign-in-page.ts';
+import { localPath } from '../pages/return-to.ts';
 import type { PageSession } from '../pages/page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { ClientDocuments } from '../../authorization-server/client-metadata-documents.ts';
@@ -74,9 +74,9 @@ export function createAuthorizePage(options: {
     if (outcome.kind === 'invalid') return answer(res, outcome.to, { ...outcome.error });
     if (outcome.kind === 'unanswerable') return sendPage(res, 400, errorPage(outcome.reason, outcome.detail));
     // The whole query, so that the sign-in leads back to the same outcome.
-    const path = ownPath(`${PATH}?${asked.toString()}`);
+    const path = localPath(`${PATH}?${asked.toString()}`);
     if (path === undefined) return sendPage(res, 403, signInFirstPage(SIGN_IN_PATH));
-    res.redirect(303, signInBefore(path));
+    res.redirect(303, signInPathFor(path));
   };
 
   const ask = async (
@@ -118,7 +118,7 @@ export function createAuthorizePage(options: {
   };
 
   const decide = async (req: Request, res: Response): Promise<void> => {
-    pageSession.requireOwnPage(req);
+    pageSession.requireSameOrigin(req);
     // Validating may fetch a metadata document.
     await limits.countAddress('oauth_authorize', req, 'form');
     const form = await readFormBody(req);
@@ -131,7 +131,7 @@ export function createAuthorizePage(options: {
     const choice = choiceOf(form);
     const { redirectUri } = to;
     const asker = { clientId: client.id, clientName: client.name, redirectUri, codeChallenge, audience };
-    const transaction = pageSession.transactionAs(actor, 'refused');
+    const transaction = pageSession.transactionAs(actor, 'denied');
     const outcome = await transaction(async (inside) => {
       const issued = await issueCode(inside, actor, { ...choice, ...asker }, clock);
       if ('code' in issued) await noteClientUse(inside, client.id, clock);
@@ -174,5 +174,4 @@ const WHY_NOT = {
   mcp_is_off: 'MCP is off for that agent. Tick the box to switch it on, or choose another one.',
 } as const;
 
-const refusedPage: PageOfRefusal = (error) =>
-  error.code === 'VAULT_LOCKED' ? lockedPage : refusalPage(error);
+const refusedPage: PageOfError = (error) => (error.code === 'VAULT_LOCKED' ? lockedPage : pageOfError(error));

@@ -14,9 +14,9 @@ import {
   readOffer,
 } from '../../webhook/registration-link.ts';
 import { readCookie } from '../http/cookies.ts';
-import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage, wordsOf } from './page.ts';
+import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage, messageOf } from './page.ts';
 import type { PageSession } from './page-session.ts';
-import { signInBefore } from './sign-in-page.ts';
+import { signInPathFor } from './sign-in-page.ts';
 
 const PATH = '/vault/webhook-bind';
 
@@ -45,7 +45,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
   const show = async (req: Request, res: Response): Promise<void> => {
     if (req.url.includes('?')) return takeLink(req, res);
     const actor = await pageSession.actor(req);
-    if (actor === undefined) return res.redirect(303, signInBefore(PATH));
+    if (actor === undefined) return res.redirect(303, signInPathFor(PATH));
     if (actor.role !== 'admin') return sendPage(res, 403, notAdminPage);
     const offer = cookie.read(req.get('cookie'));
     const bound = await stores.webhookLinks.find(actor.vaultId);
@@ -62,13 +62,13 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
   const adminOf = async (req: Request, res: Response): Promise<Actor | undefined> => {
     const actor = await pageSession.actor(req);
     if (actor?.role === 'admin') return actor;
-    if (actor === undefined) res.redirect(303, signInBefore(PATH));
+    if (actor === undefined) res.redirect(303, signInPathFor(PATH));
     else sendPage(res, 403, notAdminPage);
     return undefined;
   };
 
   const bind = async (req: Request, res: Response): Promise<void> => {
-    pageSession.requireOwnPage(req);
+    pageSession.requireSameOrigin(req);
     if ((await adminOf(req, res)) === undefined) return;
     const { code, webhookUrl, hmacHash } = await readFormBody(req);
     // Once more: a slow body carries nothing past a removal or a sign-out.
@@ -77,7 +77,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, noOfferPage);
     await requireUnlocked(stores, actor.vaultId);
-    await binder.bind(actor, offer, pageSession.transactionAs(actor, 'refused'));
+    await binder.bind(actor, offer, pageSession.transactionAs(actor, 'denied'));
     res.setHeader('Set-Cookie', cookie.clear());
     res.redirect(303, PATH);
   };
@@ -87,7 +87,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     .get(PATH, pageRoute(show))
     .post(
       PATH,
-      pageRoute(bind, (error) => failedPage(wordsOf(error))),
+      pageRoute(bind, (error) => failedPage(messageOf(error))),
     )
     .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
 }

@@ -9,7 +9,7 @@ import { formTargetOf, redirectWith } from '../../authorization-server/redirect-
 import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage } from './page.ts';
 import type { PageSession } from './page-session.ts';
 import type { Stores } from '../../core/stores.ts';
-import { signInBefore } from './sign-in-page.ts';
+import { signInPathFor } from './sign-in-page.ts';
 
 /**
  * The page where a person lets a command-line client sign in as them. GET shows who asks and changes nothing; its form
@@ -29,7 +29,7 @@ export function createCliPage(options: {
     const request = requestIn(req);
     if (request === '') return sendPage(res, 404, gonePage);
     const actor = await pageSession.actor(req);
-    if (actor === undefined) return res.redirect(303, signInBefore(addressOf(request)));
+    if (actor === undefined) return res.redirect(303, signInPathFor(addressOf(request)));
     const login = await pendingCliLogin(stores, request, clock);
     if (login === undefined) return sendPage(res, 404, gonePage);
     const user = await stores.users.get(actor.vaultId, actor.userId);
@@ -39,10 +39,10 @@ export function createCliPage(options: {
   };
 
   const decide = async (req: Request, res: Response): Promise<void> => {
-    pageSession.requireOwnPage(req);
+    pageSession.requireSameOrigin(req);
     const actor = await pageSession.actor(req);
     // Nothing is read of a stranger's form: which request it is about is in its address too.
-    if (actor === undefined) return res.redirect(303, signInBefore(addressOf(requestIn(req))));
+    if (actor === undefined) return res.redirect(303, signInPathFor(addressOf(requestIn(req))));
     const { request = '', decision } = await readFormBody(req);
     const login = await pendingCliLogin(stores, request, clock);
     if (login === undefined) return sendPage(res, 404, gonePage);
@@ -51,7 +51,7 @@ export function createCliPage(options: {
       if (!denied) return sendPage(res, 404, gonePage);
       return answer(res, login, { error: 'access_denied', state: login.id, iss: baseUrl }, deniedPage);
     }
-    const allow = pageSession.transactionAs(actor, 'answers');
+    const allow = pageSession.transactionAs(actor, 'allowed');
     const code = await allow((inside) => approveCliLogin(inside, actor, login.id, clock));
     if (code === undefined) return sendPage(res, 404, gonePage);
     // Whose code it is (RFC 9207): another service may have led the person here, and is not to get it.

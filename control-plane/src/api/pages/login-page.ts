@@ -23,7 +23,7 @@ export function createLoginPage(options: {
   readonly clock: Clock;
   readonly setSessionCookie: SetSessionCookie;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
-  readonly pageSession: Pick<PageSession, 'requireOwnPage'>;
+  readonly pageSession: Pick<PageSession, 'requireSameOrigin'>;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
@@ -37,7 +37,7 @@ export function createLoginPage(options: {
   };
 
   const signIn = async (req: Request, res: Response): Promise<void> => {
-    pageSession.requireOwnPage(req);
+    pageSession.requireSameOrigin(req);
     await limits.countAddress('link_login', req);
     const { token = '' } = await readFormBody(req);
     const input = { token, client: req.get('user-agent') ?? '' };

@@ -6,11 +6,11 @@ import type { AppError } from '@svault/shared';
 import { OIDC_CALLBACK_PATH } from '../../sign-in/methods.ts';
 import { type ErrorCode, notFound } from '../../core/errors.ts';
 import { readCookie } from '../http/cookies.ts';
-import { ownPath } from './return-to.ts';
+import { localPath } from './return-to.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { SetSessionCookie } from './page-session.ts';
 import type { ProviderSignIn } from '../../sign-in/oidc/provider-sign-in.ts';
-import { type PageContent, isRefusal, sendPage, statusOf } from './page.ts';
+import { type PageContent, isKnownError, sendPage, statusOf } from './page.ts';
 import { SIGN_IN_PATH } from './sign-in-page.ts';
 
 export const OIDC_PATH = '/api/login/oidc';
@@ -34,7 +34,7 @@ export function createOidcRoutes(options: {
 
   const begin = async (req: Request, res: Response): Promise<void> => {
     if (providerSignIn === undefined) throw notFound();
-    const { url, sealed } = await providerSignIn.begin(ownPath(req.query['returnTo']));
+    const { url, sealed } = await providerSignIn.begin(localPath(req.query['returnTo']));
     res.setHeader('Set-Cookie', `${name}=${sealed}; ${attributes}; Max-Age=${COOKIE_SECONDS}`);
     res.redirect(303, url);
   };
@@ -59,7 +59,7 @@ export function createOidcRoutes(options: {
       try {
         await handler(req, res);
       } catch (error) {
-        if (!isRefusal(error) || !wantsPage(req)) throw error;
+        if (!isKnownError(error) || !wantsPage(req)) throw error;
         const status = statusOf(res, error);
         const { code, reason, cause } = error;
         if (status >= 500) logger.error({ code, err: cause }, 'the identity provider does not answer');

@@ -6,16 +6,16 @@ import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
 import { transactionAs } from '../../sign-in/current-actor.ts';
 import { SESSION_TIMES, type SignedIn, endSession, resolveSession } from '../../sign-in/sessions.ts';
 import { type SessionCookie, readCookie } from '../http/cookies.ts';
-import { comesFromOrigin, notOwnPage } from '../http/origin-check.ts';
+import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 
 /** What our own pages ask of a request that a browser sent. */
 export interface PageSession {
   /** Who is signed in; no key of any kind counts here. */
   actor(req: IncomingMessage): Promise<Actor | undefined>;
   /** @throws AppError FORBIDDEN for a form that no page of ours sent */
-  requireOwnPage(req: IncomingMessage): void;
+  requireSameOrigin(req: IncomingMessage): void;
   /** What a form changes, for whoever may still change it ({@link transactionAs}). */
-  transactionAs(actor: Actor, whenLocked: 'answers' | 'refused'): Transaction;
+  transactionAs(actor: Actor, whenLocked: 'allowed' | 'denied'): Transaction;
 }
 
 export function createPageSession(options: {
@@ -31,12 +31,12 @@ export function createPageSession(options: {
       const token = readCookie(req.headers.cookie, cookieName);
       return token === undefined ? undefined : resolveSession(stores, token, clock);
     },
-    requireOwnPage: ({ headers }) => {
+    requireSameOrigin: ({ headers }) => {
       const header = (name: string): string | undefined => {
         const value = headers[name];
         return Array.isArray(value) ? undefined : value;
       };
-      if (!comesFromOrigin(header, ownOrigin)) throw notOwnPage();
+      if (!isSameOrigin(header, ownOrigin)) throw crossOriginError();
     },
     transactionAs: (actor, whenLocked) => transactionAs(actor, { unitOfWork, whenLocked, gone: signedOut }),
   };

@@ -25,7 +25,7 @@ export const alertText = (message: string): SafeHtml =>
   safeHtml`<p class="alert" role="alert">${message}</p>`;
 
 /** What is wrong with a form, for its reader: the refusal's own words, or each thing that is wrong. */
-export function wordsOf({ message, details }: AppError): string {
+export function messageOf({ message, details }: AppError): string {
   const issues = details?.['issues'];
   if (!Array.isArray(issues)) return message;
   const texts = (issues as readonly { readonly path: string; readonly message: string }[]).map(
@@ -50,28 +50,28 @@ export function statusOf(res: Response, error: AppError): number {
 /** A page's handler whose refusals become pages too. */
 export function pageRoute(
   handler: (req: Request, res: Response) => Promise<void>,
-  whenRefused: PageOfRefusal = refusalPage,
+  whenRefused: PageOfError = pageOfError,
 ): RequestHandler {
   return route(async (req, res) => {
     try {
       await handler(req, res);
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!isKnownError(error)) throw error;
       sendPage(res, statusOf(res, error), whenRefused(error));
     }
   });
 }
 
 /** How a refusal looks as a page. */
-export type PageOfRefusal = (error: AppError<ErrorCode>) => PageContent;
+export type PageOfError = (error: AppError<ErrorCode>) => PageContent;
 
-export const refusalPage: PageOfRefusal = (error) => ({
+export const pageOfError: PageOfError = (error) => ({
   title: 'This did not work',
-  body: safeHtml`<p>${wordsOf(error)}</p>`,
+  body: safeHtml`<p>${messageOf(error)}</p>`,
 });
 
 /** Refusals of this server's own; whatever else is thrown is for the error handler. */
-export const isRefusal = (error: unknown): error is AppError<ErrorCode> =>
+export const isKnownError = (error: unknown): error is AppError<ErrorCode> =>
   error instanceof AppError && Object.hasOwn(ERROR_STATUS, (error as AppError).code);
 
 /** A form of one of our own pages: a token, or a binding code with the webhook's address. */

@@ -7,16 +7,16 @@ import { noPasswordsHere } from '../../sign-in/methods.ts';
 import {
   type PageContent,
   alertText,
-  isRefusal,
+  isKnownError,
   pageRoute,
   readFormBody,
   sendPage,
   statusOf,
-  wordsOf,
+  messageOf,
 } from './page.ts';
 import type { PageSession } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import { PASSWORD_PATH, signInBefore } from './sign-in-page.ts';
+import { PASSWORD_PATH, signInPathFor } from './sign-in-page.ts';
 
 /** The page where a signed-in person sets their own password. */
 export function createPasswordPage(options: {
@@ -30,28 +30,28 @@ export function createPasswordPage(options: {
   const show = async (req: Request, res: Response): Promise<void> => {
     if (setting === undefined) throw noPasswordsHere();
     const actor = await pageSession.actor(req);
-    if (actor === undefined) return res.redirect(303, signInBefore(PASSWORD_PATH));
+    if (actor === undefined) return res.redirect(303, signInPathFor(PASSWORD_PATH));
     const proof = await setting.proofNeeded(actor);
     if (proof === 'link') return sendPage(res, 403, needsLinkPage);
     sendPage(res, 200, formPage(proof === 'currentPassword', undefined));
   };
 
   const set = async (req: Request, res: Response): Promise<void> => {
-    pageSession.requireOwnPage(req);
+    pageSession.requireSameOrigin(req);
     if (setting === undefined) throw noPasswordsHere();
     const actor = await pageSession.actor(req);
-    if (actor === undefined) return res.redirect(303, signInBefore(PASSWORD_PATH));
+    if (actor === undefined) return res.redirect(303, signInPathFor(PASSWORD_PATH));
     await limits.countAddress('password_login', req);
     const { currentPassword, newPassword = '', repeated } = await readFormBody(req);
     const again = (status: number, message: string): void =>
       sendPage(res, status, formPage(currentPassword !== undefined, message));
     if (repeated !== newPassword) return again(422, 'The two new passwords differ.');
     try {
-      await setting.set(actor, { currentPassword, newPassword }, pageSession.transactionAs(actor, 'refused'));
+      await setting.set(actor, { currentPassword, newPassword }, pageSession.transactionAs(actor, 'denied'));
       sendPage(res, 200, donePage);
     } catch (error) {
-      if (!isRefusal(error)) throw error;
-      again(statusOf(res, error), wordsOf(error));
+      if (!isKnownError(error)) throw error;
+      again(statusOf(res, error), messageOf(error));
     }
   };
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ownPath } from './return-to.ts';
+import { localPath } from './return-to.ts';
 
 it.each([
   ['/', '/'],
@@ -10,7 +10,7 @@ it.each([
   ['/@evil.example', '/@evil.example'],
   ['/http://evil.example', '/http://evil.example'],
 ])('takes %s', (text, path) => {
-  expect(ownPath(text)).toBe(path);
+  expect(localPath(text)).toBe(path);
 });
 
 it.each([
@@ -39,5 +39,5 @@ it.each([
   `/${'a'.repeat(2_000)}`,
   `/${'{'.repeat(700)}`,
 ])('does not take %j', (text) => {
-  expect(ownPath(text)).toBeUndefined();
+  expect(localPath(text)).toBeUndefined();
 });

@@ -9,7 +9,7 @@ const BASE = 'http://own.invalid';
  *
  * @param text as a query or a form brought it
  */
-export function ownPath(text: unknown): string | undefined {
+export function localPath(text: unknown): string | undefined {
   if (typeof text !== 'string' || !/^\/(?![/\\])[\x21-\x5B\x5D-\x7E]*$/.test(text)) return undefined;
   if (!URL.canParse(text, BASE)) return undefined;
   const { origin, pathname, search } = new URL(text, BASE);

@@ -12,15 +12,15 @@ import {
   type PageContent,
   alertText,
   hiddenField,
-  isRefusal,
+  isKnownError,
   pageRoute,
   readFormBody,
   sendPage,
   statusOf,
-  wordsOf,
+  messageOf,
 } from './page.ts';
 import type { PageSession, SetSessionCookie } from './page-session.ts';
-import { ownPath } from './return-to.ts';
+import { localPath } from './return-to.ts';
 
 interface SignInPageDependencies {
   readonly stores: Pick<Stores, 'users'>;
@@ -40,7 +40,7 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
   const { signInByPassword, issuer } = dependencies;
 
   const show = async (req: Request, res: Response): Promise<void> => {
-    const returnTo = ownPath(req.query['returnTo']);
+    const returnTo = localPath(req.query['returnTo']);
     const actor = await pageSession.actor(req);
     const user = actor && (await stores.users.get(actor.vaultId, actor.userId));
     if (user !== undefined && returnTo !== undefined) return res.redirect(303, returnTo);
@@ -53,11 +53,11 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
   };
 
   const signIn = async (req: Request, res: Response): Promise<void> => {
-    pageSession.requireOwnPage(req);
+    pageSession.requireSameOrigin(req);
     if (signInByPassword === undefined) throw noPasswordsHere();
     await limits.countAddress('password_login', req);
     const { email = '', password = '', returnTo: wanted } = await readFormBody(req);
-    const returnTo = ownPath(wanted);
+    const returnTo = localPath(wanted);
     const again = (status: number, message: string): void =>
       sendPage(res, status, passwordFormPage({ returnTo, email, message }));
     try {
@@ -67,13 +67,13 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
       res.setHeader('Set-Cookie', await setSessionCookie(req.get('cookie'), signedIn));
       res.redirect(303, returnTo ?? SIGN_IN_PATH);
     } catch (error) {
-      if (!isRefusal(error)) throw error;
-      again(statusOf(res, error), wordsOf(error));
+      if (!isKnownError(error)) throw error;
+      again(statusOf(res, error), messageOf(error));
     }
   };
 
   const signOut = async (req: Request, res: Response): Promise<void> => {
-    pageSession.requireOwnPage(req);
+    pageSession.requireSameOrigin(req);
     const actor = await pageSession.actor(req);
     if (actor !== undefined) {
       const { vaultId, userId, credentialId } = actor;
@@ -99,7 +99,7 @@ const SIGN_OUT_PATH = '/login/out';
 export const PASSWORD_PATH = '/login/password';
 
 /** Where a browser signs in before it goes on to an own path. */
-export const signInBefore = (path: string): string => `${SIGN_IN_PATH}?${returning(path)}`;
+export const signInPathFor = (path: string): string => `${SIGN_IN_PATH}?${returning(path)}`;
 
 const returning = (path: string): string => new URLSearchParams({ returnTo: path }).toString();
 

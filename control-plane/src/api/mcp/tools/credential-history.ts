@@ -14,7 +14,7 @@ import {
   serviceSchema,
   toolError,
   toolResult,
-  unfitting,
+  unexpectedOutcome,
 } from '../tool.ts';
 
 /** Specification, "credential_history". */
@@ -59,7 +59,7 @@ export const credentialHistory = (readHistory: ReadHistory): Tool => ({
   operation: (given) => ({ kind: 'history', serviceName: serviceOf(given) }),
   answer: async (granted, given) => {
     const serviceName = serviceOf(given);
-    if (granted.outcome !== 'admitted' || serviceName === undefined) throw unfitting(granted);
+    if (granted.outcome !== 'admitted' || serviceName === undefined) throw unexpectedOutcome(granted);
     const { data, error } = typesSchema.safeParse(given);
     if (data === undefined) return toolError('INVALID_ARGUMENT', UNFIT[argumentOf(error)]);
     const read = await readHistory({ ...granted.caller, serviceName }, data);

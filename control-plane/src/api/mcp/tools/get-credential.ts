@@ -7,7 +7,7 @@ import {
   serviceOf,
   serviceSchema,
   toolResult,
-  unfitting,
+  unexpectedOutcome,
 } from '../tool.ts';
 
 /** Contract, "MCP". */
@@ -35,7 +35,7 @@ export const getCredential: Tool = {
   operation: (given) => ({ kind: 'credential', serviceName: serviceOf(given) }),
   answer: (granted, given) => {
     const serviceName = serviceOf(given);
-    if (granted.outcome !== 'ticket' || serviceName === undefined) throw unfitting(granted);
+    if (granted.outcome !== 'ticket' || serviceName === undefined) throw unexpectedOutcome(granted);
     const expiresAt = formatTime(granted.expiresAt);
     const result: z.infer<typeof resultSchema> = {
       serviceName,

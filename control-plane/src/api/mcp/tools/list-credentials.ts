@@ -9,7 +9,7 @@ import {
   oneLine,
   outputSchema,
   toolResult,
-  unfitting,
+  unexpectedOutcome,
 } from '../tool.ts';
 
 /** Specification, "Grant list entry enriched by MCP tools": members that nobody knows are absent. */
@@ -37,7 +37,7 @@ export const listCredentials = (describe: DescribeGrants): Tool => ({
   },
   operation: () => ({ kind: 'grants' }),
   answer: async (granted) => {
-    if (granted.outcome !== 'grants') throw unfitting(granted);
+    if (granted.outcome !== 'grants') throw unexpectedOutcome(granted);
     const grants = await describe(granted.caller.vaultId, granted.grants);
     const result: z.infer<typeof resultSchema> = { grants: grants.map(toEntry) };
     return toolResult(summary(grants), result);

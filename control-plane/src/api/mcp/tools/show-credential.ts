@@ -10,7 +10,7 @@ import {
   serviceOf,
   serviceSchema,
   toolResult,
-  unfitting,
+  unexpectedOutcome,
 } from '../tool.ts';
 
 /** Specification, "show_credential": metadata only; members that nobody knows are absent. */
@@ -33,7 +33,7 @@ export const showCredential = (describe: DescribeGrants): Tool => ({
   },
   operation: (given) => ({ kind: 'grant', serviceName: serviceOf(given) }),
   answer: async (granted) => {
-    if (granted.outcome !== 'grant') throw unfitting(granted);
+    if (granted.outcome !== 'grant') throw unexpectedOutcome(granted);
     const [described] = await describe(granted.caller.vaultId, [granted.grant]);
     const { serviceName, grantExpiresAt, refreshPolicy } = granted.grant;
     const { token, record } = described ?? {};

@@ -10,7 +10,7 @@ import {
   oneLine,
   outputSchema,
   toolResult,
-  unfitting,
+  unexpectedOutcome,
 } from '../tool.ts';
 
 /** What an agent may know of itself: neither who owns it by name, nor how its policies' rules are set. */
@@ -74,7 +74,7 @@ export const whoami = (readProfile: ReadAgentProfile): Tool => ({
   },
   operation: () => ({ kind: 'grants' }),
   answer: async (granted) => {
-    if (granted.outcome !== 'grants') throw unfitting(granted);
+    if (granted.outcome !== 'grants') throw unexpectedOutcome(granted);
     const { id, name, status, ownerId, policies } = await readProfile(granted.caller);
     const grants = granted.grants.map(({ serviceName, grantExpiresAt, refreshPolicy }) => ({
       serviceName,
