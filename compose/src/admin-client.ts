@@ -26,7 +26,7 @@ export interface AdminClient {
   call<T = unknown>(method: string, path: string, body?: object): Promise<T>;
 }
 
-/** @param send in place of the global `fetch`, for a service that is reached in another way */
+/** @param send in place of the global `fetch`, for a control plane that is reached in another way */
 export function createAdminClient(baseUrl: string, adminKey: string, send: Send = fetch): AdminClient {
   return {
     call: async <T>(method: string, path: string, body?: object): Promise<T> => {
@@ -52,7 +52,7 @@ export interface StoreTicket {
   readonly ticket: string;
 }
 
-/** Names a token at the service and hands its secret straight to the webhook; the service never sees it. */
+/** Names a token at the control plane and hands its secret straight to the webhook; the control plane never sees it. */
 export async function storeCredential(
   admin: AdminClient,
   serviceName: string,

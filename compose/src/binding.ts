@@ -1,6 +1,6 @@
 import type { AdminClient } from './admin-client.ts';
 
-/** What a registration link carries from the webhook to the service. */
+/** What a registration link carries from the webhook to the control plane. */
 export interface Registration {
   readonly code: string;
   readonly webhookUrl: string;
@@ -25,7 +25,7 @@ export async function bind(admin: AdminClient, registration: Registration): Prom
  * Binds the webhook unless it is bound already.
  *
  * @param makeLink prints a registration link of that webhook
- * @throws Error where the service is bound to another address
+ * @throws Error where the control plane is bound to another address
  */
 export async function ensureBound(
   admin: AdminClient,

@@ -72,7 +72,7 @@ export async function demoProxySteps(
     });
     const { active, aud, sub } = (await asked.json()) as Record<string, unknown>;
     expectEqual(
-      'what the service says of it',
+      'what the control plane says of it',
       [active, aud, sub].join(),
       [true, upstreamUrl, agentId].join(),
     );

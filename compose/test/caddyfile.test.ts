@@ -20,7 +20,7 @@ test('only its own health check takes a control plane out of the turn, no failed
   expect(lines.filter((line) => /^(?:fail_duration|max_fails|unhealthy_)/.test(line))).toEqual([]);
 });
 
-test('who does not name the service gets a refusal', () => {
+test('who does not name the control plane gets a refusal', () => {
   expect(lines.join(' ')).toContain(':443 { respond 421 }');
 });
 
@@ -33,7 +33,7 @@ test('who sends slowly is not waited for without end', () => {
   for (const bound of ['read_header 10s', 'read_body 35s']) expect(lines).toContain(bound);
 });
 
-test('no request to the service itself is sent again for a header that says it may be', () => {
+test('no request to the control plane itself is sent again for a header that says it may be', () => {
   for (const name of ['Idempotency-Key', 'X-Idempotency-Key'])
     expect(lines).toContain(`request_header @own -${name}`);
 });

@@ -83,7 +83,7 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
   it('says who ends TLS and what they could see, and how to start, bind, stop, back up and update', () => {
     const readme = textOf(method, 'README.md');
     expect(readme).toMatch(/## Who ends TLS\n\n\*\*.*(?:ends TLS|TLS ends here)/);
-    expect(readme.replaceAll('\n', ' ')).toContain('who learns it can act as the service');
+    expect(readme.replaceAll('\n', ' ')).toContain('who learns it can act as the control plane');
     for (const said of [
       'svault webhook up',
       'svault webhook bind',

@@ -50,7 +50,7 @@ ${BUILD[kind]}    # A setting that is misspelt in .env is one that the program d
     env_file: .env
     environment:
       SV_WEBHOOK_URL: \${SV_WEBHOOK_URL:?set SV_WEBHOOK_URL in .env to the address at which this webhook is reached}
-      SV_WEBHOOK_SERVICE_URL: \${SV_WEBHOOK_SERVICE_URL:?set SV_WEBHOOK_SERVICE_URL in .env to the service that may bind it}
+      SV_WEBHOOK_SERVICE_URL: \${SV_WEBHOOK_SERVICE_URL:?set SV_WEBHOOK_SERVICE_URL in .env to the control plane that may bind it}
       SV_WEBHOOK_LISTEN: 0.0.0.0:8090
       SV_WEBHOOK_DATA_DIR: /var/lib/svault/webhook
       SV_WEBHOOK_MASTER_KEY_FILE: \${SV_WEBHOOK_MASTER_KEY_FILE-/run/secrets/webhook_master_key}

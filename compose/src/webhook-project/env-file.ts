@@ -7,7 +7,7 @@ import { TUNNELS } from './tunnels/tunnels.ts';
 export interface ProjectValues {
   /** Public address of the webhook, in its one spelling. */
   readonly webhookUrl: string;
-  /** Of the service that may bind it, exactly as that one's `SV_BASE_URL`. */
+  /** Of the control plane that may bind it, exactly as that one's `SV_BASE_URL`. */
   readonly serviceUrl: string;
   /** Tells the project's containers and volumes from those of another one on the same machine. */
   readonly projectName: string;
@@ -74,7 +74,7 @@ export function envFile(method: TunnelMethod, values: ProjectValues, kind: Proje
 # How this webhook is reached; \`svault webhook init --force\` reads it.
 SVAULT_TUNNEL=${method}
 
-# Where agents and the service reach this webhook. Another address takes unbinding and binding again.
+# Where agents and the control plane reach this webhook. Another address takes unbinding and binding again.
 SV_WEBHOOK_URL=${webhookUrl}
 # The one service that may bind it, exactly as that service's own SV_BASE_URL.
 SV_WEBHOOK_SERVICE_URL=${serviceUrl}

@@ -7,7 +7,7 @@ interface Addresses {
   readonly serviceUrl: string;
 }
 
-/** README.md: one page for whoever keeps the machine. */
+/** README.md: one page for the operator of the machine. */
 export function readmeFile(method: TunnelMethod, addresses: Addresses, kind: ProjectKind = 'init'): string {
   const { webhookUrl, serviceUrl } = addresses;
   const { title, tls, before, secret, folders = [] } = TUNNELS[method];
@@ -18,7 +18,8 @@ export function readmeFile(method: TunnelMethod, addresses: Addresses, kind: Pro
   return `# A webhook of svault
 
 It holds the credentials of your vault at ${serviceUrl}, on this machine, and delivers them at
-${webhookUrl} by way of ${title}. The service decides who may fetch what and never sees a credential.
+${webhookUrl} by way of ${title}. The control plane decides who may fetch which credential,
+and never sees one.
 ${origin}
 ## Who ends TLS
 
@@ -40,9 +41,9 @@ Once it is bound the page \`/bind\` is closed.
 ${stop}
 \`\`\`
 
-From then on no credential can be delivered, stored or used by anybody, whatever the service says. Tickets that were issued
-before are refused when they are over (90 seconds), and what agents fetched before is theirs: revoke it where it comes from.
-The data stays; \`${startAgain}\` starts it again. \`docker compose down --volumes\` would erase it.
+From then on no credential can be delivered, stored or used, even if the control plane is compromised. Tickets issued before
+expire after 90 seconds. Agents keep the credentials that they fetched before: revoke those at their providers. The data
+stays; \`${startAgain}\` starts it again. \`docker compose down --volumes\` would erase it.
 
 ## Back up
 
@@ -52,13 +53,13 @@ Copy \`secrets/master.key\` to another place once, now. This works while the web
 docker compose run --rm -T -v "$PWD/backups:/backups" webhook backup /backups/vault-$(date +%F).db
 \`\`\`
 
-A backup is of no use without \`secrets/master.key\`, and the two together are every credential: keep them apart. Without that
-key nobody, you included, can ever read the data again. To bring one back into an empty volume, with the webhook stopped:
+A backup is useless without \`secrets/master.key\`, and the two together reveal every credential: keep them apart. Without the
+key the data is lost for good. To restore a backup into an empty volume, with the webhook stopped:
 \`docker compose run --rm -T -v "$PWD/backups:/backups" webhook restore-backup /backups/FILE\`.
 
 ## Change the master key
 
-While it runs, which takes the new key over by itself. Backups from before still need the former one:
+The running webhook takes the new key over by itself. Older backups still need the former key:
 
 \`\`\`sh
 (umask 077; openssl rand 32 | basenc --base64url | tr -d '=\\n' > secrets/next.key)
@@ -76,12 +77,13 @@ ${update}
 
 | | |
 |---|---|
-| \`compose.yaml\` | what runs: as your own user, on a read-only file system, without capabilities |
+| \`compose.yaml\` | the containers: they run as your user, on a read-only file system, without capabilities |
 | \`${envName}\` | addresses and names, no secret |
-| \`secrets/master.key\` | wraps every credential's key; made by ${maker}, kept nowhere else |
-| \`secrets/setup.token\` | what the \`/bind\` page asks for |
+| \`secrets/master.key\` | wraps every credential's key; made by ${maker}, stored only here |
+| \`secrets/setup.token\` | the set-up token for the page \`/bind\` |
 ${secret === undefined ? '' : `| \`${secret.path}\` | ${secret.question[0]?.toLowerCase()}${secret.question.slice(1)} |\n`}
-Only you may read ${kept}. Keep them out of repositories (\`.gitignore\` does) and out of other people's backups.
+Only you may read ${kept}. Keep them out of repositories (\`.gitignore\` does) and
+out of other people's backups.
 `;
 }
 
@@ -95,14 +97,14 @@ interface Words {
   readonly maker: string;
 }
 
-/** What is done otherwise with the client than without it. */
+/** The parts that differ with the client and without it. */
 const WORDS: Readonly<Record<ProjectKind, (webhookUrl: string) => Words>> = {
   init: (webhookUrl) => ({
     origin: '',
     start: `\`\`\`sh
 svault webhook up        # starts it and waits until it is healthy
-svault webhook bind      # binds it to the service: compare the fingerprint, then say yes (admin)
-svault webhook status    # whether the service reaches it (admin)
+svault webhook bind      # binds it to the control plane: compare the fingerprint, then say yes (admin)
+svault webhook status    # whether the control plane reaches it (admin)
 \`\`\`
 
 Without the client: \`docker compose up -d\`, then open ${webhookUrl}/bind and enter the set-up token, which is
@@ -120,8 +122,8 @@ svault webhook up
   }),
   repository: (webhookUrl) => ({
     origin: `
-Those addresses are examples: \`.env.example\` has them, and your \`.env\` your own. compose/scripts/write-projects.ts
-writes all files here. \`svault webhook init\` writes the same for you, with your addresses filled in.
+These addresses are examples from \`.env.example\`; yours go into \`.env\`. compose/scripts/write-projects.ts writes all
+files here. \`svault webhook init\` writes the same project with your addresses.
 `,
     start: `\`\`\`sh
 cp .env.example .env           # and set the addresses, and who you are, in it
@@ -130,7 +132,7 @@ docker compose up -d --wait
 \`\`\`
 
 Then open ${webhookUrl}/bind and enter the set-up token, which is in \`secrets/setup.token\`. Or
-have a link printed that needs no token, and open it where you are signed in to the service as an admin:
+have a link printed that needs no token, and open it where you are signed in to the control plane as an admin:
 
 \`\`\`sh
 docker compose exec -T webhook node /svault/webhook/src/main.ts bind-link

@@ -41,9 +41,8 @@ export const cloudflared: Tunnel = {
 
 Put no Access policy, no cache rule and no page rule in front of it: agents are no browsers, and every answer is for one
 reader once.`,
-  tls: `**Cloudflare ends TLS.** What passes is in the clear on its machines before it goes on through the tunnel: credentials
-that agents fetch, secrets that you store, tickets, and the requests of the service. At the moment of binding that
-includes the key that the service signs with: who learns it can act as the service. Cloudflare, and whoever controls your
-account or the domain there, has to be trusted with all that. Records stored with \`--delivery sealed\` stay encrypted to
-their recipients and can be read by nobody on the way.`,
+  tls: `**Cloudflare ends TLS.** Its machines see all traffic in the clear: the credentials that agents fetch, the secrets that you
+store, tickets, and the requests of the control plane. During binding this includes the key that the control plane signs
+with: who learns it can act as the control plane. You trust Cloudflare with all of that, and everyone who controls your
+account or the domain there. A credential stored with \`--delivery sealed\` stays encrypted to its recipients.`,
 };

@@ -25,8 +25,8 @@ ${hostname} {
 \`\`\`
 
 Have it log no queries: the \`ticket\` in them is good for one credential.`,
-  tls: `**What you put in front ends TLS**, and sees everything: credentials that agents fetch, secrets that you store, tickets,
-and the requests of the service. At the moment of binding that includes the key that the service signs with: who learns it
-can act as the service. Run it on this machine, or on one that you trust as much. Where it forwards over a network, that
-stretch needs TLS too.`,
+  tls: `**Your own proxy ends TLS**, and sees all traffic: the credentials that agents fetch, the secrets that you store,
+tickets, and the requests of the control plane. During binding this includes the key that the control plane signs with: who
+learns it can act as the control plane. Run it on this machine, or on one that you trust as much. Where it forwards over a
+network, that connection needs TLS too.`,
 };

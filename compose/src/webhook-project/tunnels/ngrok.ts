@@ -48,9 +48,8 @@ export const ngrok: Tunnel = {
     hostname,
   }) => `\`${hostname}\` has to be reserved for your account in ngrok's dashboard (Domains), since an address that
 changes would unbind the webhook. Leave *full capture* of the Traffic Inspector off: it would keep what passes.`,
-  tls: `**ngrok ends TLS.** What passes is in the clear on its machines before it goes on through the tunnel: credentials that
-agents fetch, secrets that you store, tickets, and the requests of the service. At the moment of binding that includes the
-key that the service signs with: who learns it can act as the service. ngrok, and whoever controls your account there, has
-to be trusted with all that. Records stored with \`--delivery sealed\` stay encrypted to their recipients and can be read
-by nobody on the way.`,
+  tls: `**ngrok ends TLS.** Its machines see all traffic in the clear: the credentials that agents fetch, the secrets that you
+store, tickets, and the requests of the control plane. During binding this includes the key that the control plane signs
+with: who learns it can act as the control plane. You trust ngrok with all of that, and everyone who controls your account
+there. A credential stored with \`--delivery sealed\` stays encrypted to its recipients.`,
 };

@@ -68,9 +68,9 @@ export const tailscale: Tunnel = {
 
 The auth key is used once. Afterwards the node's identity is in \`tailscale-state/\`: who has that folder can be this node.
 The first request waits some seconds for the certificate.`,
-  tls: `**TLS ends here**, in the container \`tunnel\` on this machine: Tailscale's relays pass on what they cannot read. What is
-left to trust: Tailscale names the nodes and runs the domain \`ts.net\`, so it could have a certificate issued for this name,
-and whoever administers your tailnet could give the name to another node. Either would then see what passes, and at the
-moment of binding the key that the service signs with: who learns it can act as the service. Certificates that were issued
-are public ([crt.sh](https://crt.sh)). The container \`tunnel\` sees everything too.`,
+  tls: `**TLS ends here**, in the container \`tunnel\` on this machine: Tailscale's relays cannot read the traffic. Some trust
+remains. Tailscale names the nodes and runs the domain \`ts.net\`, so it could have a certificate issued for this name, and
+the administrators of your tailnet could give the name to another node. Either would then see all traffic, and during
+binding the key that the control plane signs with: who learns it can act as the control plane. Issued certificates are
+public ([crt.sh](https://crt.sh)). The container \`tunnel\` sees all traffic too.`,
 };

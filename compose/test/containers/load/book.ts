@@ -5,7 +5,7 @@ export interface Asked {
   /** Whose it is: the name of a client. */
   readonly who: string;
   readonly what: string;
-  /** The webhook is reached by its owner's proxy, the service by that of compose.yaml. */
+  /** The webhook is reached by its owner's proxy, the control plane by that of compose.yaml. */
   readonly of: 'service' | 'webhook';
   readonly sentAt: number;
   readonly answeredAt: number;

@@ -191,7 +191,7 @@ async function brokenLogs({ scale }: World): Promise<readonly string[]> {
 
 const SERVICES = [...CONTROL_PLANES, 'proxy', 'postgres', 'valkey'];
 
-/** What neither a part of the service nor the webhook may write down. */
+/** What neither a part of the control plane nor the webhook may write down. */
 async function secretsInLogs(world: World, { book }: LoadRun): Promise<readonly string[]> {
   const { scale } = world;
   const problems: string[] = [];

@@ -4,7 +4,7 @@ import type { ProxyCaller, Reader, World } from './world.ts';
 
 /** What one round of a writer left behind. A change that it did not come to is `refused`. */
 export interface Written {
-  /** Of the agent, and of its service. */
+  /** Of the agent, and of its control plane. */
   readonly name: string;
   agentId: string;
   readonly changes: Record<Change, Fate>;
@@ -49,7 +49,7 @@ const post = (headers: Record<string, string>, body?: object): RequestInit => ({
   ...(body && { body: JSON.stringify(body) }),
 });
 
-/** A credential by REST: the service's 307, then the webhook's answer. */
+/** A credential by REST: the control plane's 307, then the webhook's answer. */
 async function read(
   { world, book, ask }: Client,
   { reader, serviceName, isOneOf }: { reader: Reader; serviceName: string; isOneOf: readonly string[] },

@@ -15,7 +15,7 @@ export interface LoadRun {
 }
 
 export interface Load {
-  /** Something breaks now, until `mended`: answers of this time may be those of a service that lacks a part. */
+  /** Something breaks now, until `mended`: answers of this time may be those of a control plane that lacks a part. */
   readonly broken: () => void;
   readonly mended: () => void;
   /** Goes on until each client was answered so many times more. */

@@ -31,7 +31,7 @@ export async function allWorksAgain(world: World): Promise<void> {
     await until(`calls through ${name}`, async () => (await proxyStatus(world, name)) === 200);
   }
   const { admin } = world.scale;
-  await until('the service at its address', () =>
+  await until('the control plane at its address', () =>
     admin.call<{ reachable?: boolean }>('GET', '/api/webhook').then(
       ({ reachable }) => reachable !== false,
       () => false,

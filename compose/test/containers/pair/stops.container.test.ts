@@ -51,7 +51,7 @@ test('compose stop webhook is the kill switch: nothing is delivered at any door 
   await pair.compose('stop', 'webhook');
   try {
     await expect(fetch(earlier)).rejects.toThrow('fetch failed');
-    // The service may not know yet: then it sends the agent on to where nobody is.
+    // The control plane may not know yet: then it sends the agent on to where nobody is.
     const asked = await agent.ask();
     expect([307, 503]).toContain(asked.status);
     if (asked.status === 307)

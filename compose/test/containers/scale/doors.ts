@@ -25,7 +25,7 @@ export type Call = (
   },
 ) => Promise<Answer>;
 
-/** The ways to a service of three control planes: each of them past the proxy, and the proxy. */
+/** The ways to three control planes: each of them past the proxy, and the proxy. */
 export interface Doors {
   /** In the order of their names. */
   readonly direct: readonly [Call, Call, Call];

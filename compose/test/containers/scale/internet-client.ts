@@ -9,7 +9,7 @@ export interface InternetClient {
   remove(): Promise<void>;
 }
 
-/** A claim about the caller's address in each header that a service might believe, another one each time. */
+/** A claim about the caller's address in each header that a control plane might believe, another one each time. */
 const ASK = `
 const { times, url, body, ...init } = JSON.parse(process.argv[1]);
 const statuses = [];

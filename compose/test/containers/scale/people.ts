@@ -5,7 +5,7 @@ import { type Answer, type Call, done, withHeaders } from './doors.ts';
 /** A person of the account, signed in in a browser. */
 export interface Person {
   readonly id: string;
-  /** A door as this browser comes through it, from a page of the service. */
+  /** A door as this browser comes through it, from a page of the control plane. */
   in(door: Call): Call;
 }
 

@@ -10,7 +10,7 @@ import { startProgram } from '../../../src/program-process.ts';
 import { composeOnPath } from '../engine/compose-on-path.ts';
 import { ASKED_OFTEN } from '../engine/composed.ts';
 
-/** Somebody who keeps the webhook alone, with the project that `svault webhook init` wrote, and a service elsewhere. */
+/** Somebody who keeps the webhook alone, with the project that `svault webhook init` wrote, and a control plane elsewhere. */
 export interface WebhookOwner {
   readonly serviceUrl: string;
   readonly webhookUrl: string;
