@@ -11,8 +11,8 @@ import {
 import { connect, postOauth } from './support/oauth-client.ts';
 
 /*
- * While an agent keeps asking, what it asks by is taken away. Behind that event the log has no access any more; each access
- * in the log was given, and each that was given is in the log.
+ * A right of an agent is withdrawn while the agent sends requests. No access follows that event in the log, each access in
+ * the log was given, and each ticket is in the log.
  */
 
 let both: AgentChannels;
@@ -22,11 +22,11 @@ beforeAll(async () => {
 afterAll(() => both.stop());
 
 interface Withdrawal {
-  /** The event that tells of it. */
+  /** The event of the withdrawal. */
   readonly event: string;
-  /** What the agent is told from then on. */
+  /** The code from then on. */
   readonly code: string;
-  /** @returns the channel that is asked at, and what takes it away */
+  /** @returns the agent's channel, and a function that withdraws the right */
   readonly from: (agent: TestAgent) => Promise<readonly [Channel, () => Promise<unknown>]>;
 }
 
@@ -39,7 +39,7 @@ const by =
 const MCP_OFF = ['', 'PATCH', { mcpEnabled: false }] as const;
 
 const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
-  'a session that its client revokes': {
+  'session revoked by its client': {
     event: 'OAUTH_SESSION_REVOKED',
     code: 'INVALID_KEY',
     from: async ({ id }) => {
@@ -50,7 +50,7 @@ const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
       ];
     },
   },
-  'a session that an owner ends': {
+  'session ended by an owner': {
     event: 'OAUTH_SESSION_REVOKED',
     code: 'INVALID_KEY',
     from: async ({ id }) => {
@@ -63,28 +63,36 @@ const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
       ];
     },
   },
-  'MCP, by session': { event: 'AGENT_UPDATED', code: 'MCP_DISABLED', from: by('MCP by session', ...MCP_OFF) },
-  'MCP, by key': { event: 'AGENT_UPDATED', code: 'MCP_DISABLED', from: by('MCP by key', ...MCP_OFF) },
-  'the key': { event: 'KEY_ROTATED', code: 'INVALID_KEY', from: by('MCP by key', '/rotate-key') },
-  'the agent, by session': {
+  'MCP disabled, by session': {
+    event: 'AGENT_UPDATED',
+    code: 'MCP_DISABLED',
+    from: by('MCP by session', ...MCP_OFF),
+  },
+  'MCP disabled, by key': {
+    event: 'AGENT_UPDATED',
+    code: 'MCP_DISABLED',
+    from: by('MCP by key', ...MCP_OFF),
+  },
+  'key rotated': { event: 'KEY_ROTATED', code: 'INVALID_KEY', from: by('MCP by key', '/rotate-key') },
+  'agent suspended, by session': {
     event: 'AGENT_SUSPENDED',
     code: 'AGENT_INACTIVE',
     from: by('MCP by session', '/suspend'),
   },
-  'the grant, by session': {
+  'grant revoked, by session': {
     event: 'GRANT_REVOKED',
     code: 'NO_GRANT',
     from: by('MCP by session', '/grants/github', 'DELETE'),
   },
 };
 
-test.each(Object.entries(WITHDRAWALS))('%s', async (_what, { event, code, from }) => {
+test.each(Object.entries(WITHDRAWALS))('no access follows: %s', async (_what, { event, code, from }) => {
   const agent = await both.agent('github');
-  const [channel, take] = await from(agent);
+  const [channel, withdraw] = await from(agent);
   const ask = (): Promise<string> => channel.ask('github').then((said) => said.code);
   expect(await ask()).toBe('ticket');
   const asked = Array.from({ length: 30 }, async (_, n) => {
-    if (n === 10) await take();
+    if (n === 10) await withdraw();
     return ask();
   });
   const said = await Promise.all(asked);

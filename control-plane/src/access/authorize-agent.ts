@@ -28,8 +28,8 @@ export function createAccess(dependencies: AccessDependencies): Access {
   const denials = createDenialRecorder(agentDenialEvent, dependencies);
 
   return {
-    decide: async ({ credential, channel, operation, sourceAddress }) => {
-      if (credential === undefined) return denied(plainDenial('INVALID_KEY'));
+    decide: ({ credential, channel, operation, sourceAddress }) => {
+      if (credential === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
       const serviceName = 'serviceName' in operation ? operation.serviceName : undefined;
       return runPipeline(dependencies, denials, {
         serviceName,

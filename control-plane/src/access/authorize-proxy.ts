@@ -75,8 +75,8 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   }
 
   return {
-    decide: async ({ keyHash, traffic, fields, sourceAddress }) => {
-      if (keyHash === undefined) return denied(plainDenial('INVALID_KEY'));
+    decide: ({ keyHash, traffic, fields, sourceAddress }) => {
+      if (keyHash === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
       return runPipeline(dependencies, denials, {
         ...callerSteps(keyHash),
         traffic,

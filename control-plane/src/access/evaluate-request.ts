@@ -72,7 +72,8 @@ export function evaluateAgentRequest(
     nowMs,
   });
   if (evaluation.denial !== undefined) return evaluation;
-  return { ...evaluation, result: { kind: 'access', serviceName, ...evaluation.result } };
+  const { extraCounters, rates, result } = evaluation;
+  return { result: { kind: 'access', serviceName, uses: result.uses }, extraCounters, rates };
 }
 
 /** The denials of a proxy's request after the limits, in the order of the specification's pipeline. */

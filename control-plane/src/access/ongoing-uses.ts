@@ -1,23 +1,23 @@
 import { type ProxyAccessStore, type ProxySubject, mayAct, webhookOf } from './subject.ts';
 import { type Denial, type ProxyUse, plainDenial } from './decision.ts';
 
-/** A use whose answer has not ended yet. */
+/** A use whose response is still in progress. */
 export interface OngoingUse {
-  /** Aborted once what the use rests on was taken away. */
+  /** Aborted when the use is no longer allowed. */
   readonly withdrawn: AbortSignal;
-  /** Why it was; undefined before that. */
+  /** The reason; undefined before that. */
   denial(): Denial | undefined;
   end(): void;
 }
 
 /**
- * Ends uses that began before a key was revoked, an agent suspended, a vault locked or its webhook unbound: a stream of
- * events would go on for hours.
+ * Ends uses that are in progress when a key is revoked, an agent suspended, a vault locked or its webhook unbound: a stream
+ * of events could last for hours.
  */
 export interface OngoingUses {
-  /** @param keyHash of the key that the request showed */
+  /** @param keyHash of the presented key */
   begin(keyHash: string, use: ProxyUse): OngoingUse;
-  /** Looks at what every use of this process rests on, with one read for each key, and ends those that may not go on. */
+  /** Checks every use of this process, with one read per key, and ends those that are no longer allowed. */
   endWithdrawn(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createOngoingUses({ store }: { readonly store: ProxyAccessStore 
   };
 }
 
-/** Policies are evaluated when a request comes, not while its answer goes on. */
+/** Policies are evaluated once, at the request. */
 function denialOf(subject: ProxySubject | undefined, use: ProxyUse): Denial | undefined {
   if (subject === undefined) return plainDenial('INVALID_KEY');
   if (!mayAct(subject)) return plainDenial('AGENT_INACTIVE');

@@ -2,25 +2,24 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ProxySubject } from './subject.ts';
 
 const NAME = 'mcp-session-id';
-/** Of HMAC-SHA256, so that nobody guesses one (RFC 2104 section 5 allows half). */
+/** HMAC-SHA256 truncated to half its length (RFC 2104 section 5). */
 const MAC_BYTES = 16;
 
 type Fields = ReadonlyArray<readonly [name: string, value: string]>;
 type Holder = Pick<ProxySubject, 'proxyId' | 'upstreamUrl'>;
 
 /**
- * Binds the sessions of upstreams to the proxy that began them. Proxies of one credential are one caller to the upstream,
- * so that it takes the session of either from both; a client is given `<id>.<MAC>`, and no other proxy can use that.
- * Stateless: any process opens what another one bound.
+ * Binds an upstream's MCP session to the proxy that began it. An upstream cannot tell apart the proxies of one credential,
+ * so clients get `<id>.<MAC>`, which is valid for one proxy only. Stateless: any process verifies it.
  */
 export interface SessionIds {
-  /** The upstream's header for the client. */
+  /** Translates the upstream's headers for the client. */
   bind(holder: Holder, fields: Fields): [name: string, value: string][];
-  /** The client's header for the upstream; undefined where it names a session that is not this proxy's. */
+  /** Translates the client's headers for the upstream. @returns undefined for a session of another proxy */
   open(holder: Holder, fields: Fields): [name: string, value: string][] | undefined;
 }
 
-/** @param key of this purpose alone, the same in every process */
+/** @param key for this purpose only, the same in every process */
 export function createSessionIds(key: Uint8Array): SessionIds {
   const macOf = ({ proxyId, upstreamUrl }: Holder, id: string): Buffer =>
     createHmac('sha256', key)
@@ -43,12 +42,12 @@ export function createSessionIds(key: Uint8Array): SessionIds {
           : [name, value],
       ),
     open: (holder, received) => {
-      // An empty one names no session, and is not sent on.
+      // An empty value names no session, and is not forwarded.
       const fields = received.filter(([name, value]) => name.toLowerCase() !== NAME || value !== '');
       const ids = fields
         .filter(([name]) => name.toLowerCase() === NAME)
         .map(([, value]) => opened(holder, value));
-      // Of two, nobody can tell which one an upstream takes.
+      // Of two, the upstream might use either.
       if (ids.length > 1 || ids.includes(undefined)) return undefined;
       return fields.map(([name, value]) => [name, name.toLowerCase() === NAME ? (ids[0] ?? '') : value]);
     },
