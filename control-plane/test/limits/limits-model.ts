@@ -1,14 +1,13 @@
 /**
- * A small model of the specification's section "Limits", written from its words and from DIVERGENCES.md alone, to hold the
- * limiters against. It is slow and obvious: it keeps every use and every violation, and works out from them what holds.
- * It shares no code with src/limits, not even the numbers.
+ * A model of the specification's "Limits", written from its text and from DIVERGENCES.md, to compare the limiters with. It is
+ * slow and simple: it keeps each use and each violation. It shares no code with src/limits, not even the numbers.
  */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How often each scope lets something through: the specification's numbers. */
+/** The specification's numbers. */
 export const SPECIFIED = {
   agent_credentials: 60,
   proxy_mcp: 300,
@@ -17,23 +16,18 @@ export const SPECIFIED = {
   credential_history: 20,
 };
 
-type Message = 'initialize' | 'tools/list' | 'notifications/x' | 'tools/call';
-
 /** What a caller may send, as far as limits tell one from another. */
 export type Traffic =
-  /** `GET /api/agents/credentials` */
-  | { readonly kind: 'rest' }
-  /** One JSON-RPC message at `/api/agents/mcp`, or at the proxy. */
-  | { readonly kind: 'message'; readonly message: Message }
-  /** `tools/call` of `credential_history` */
+  /** A credential request or `tools/call`; proxy traffic that is not exempt. */
+  | { readonly kind: 'full' }
+  /** "`initialize`, `tools/list` and `notifications/*`" */
+  | { readonly kind: 'handshake' }
+  /** `credential_history` */
   | { readonly kind: 'history' }
-  /** A request that comes to NO_GRANT or GRANT_EXPIRED. */
-  | { readonly kind: 'miss' }
-  /** A request that a policy's `rate_limit` rules have the last word on. */
-  | { readonly kind: 'ruled'; readonly rules: readonly Rule[] }
-  /** The proxy's SSE GET probe. */
-  | { readonly kind: 'probe' }
-  | { readonly kind: 'batch'; readonly messages: readonly Message[] };
+  /** A request whose answer is NO_GRANT or GRANT_EXPIRED. */
+  | { readonly kind: 'missing grant' }
+  /** A request that `rate_limit` rules decide on last. */
+  | { readonly kind: 'ruled'; readonly rules: readonly Rule[] };
 
 export interface Rule {
   readonly id: string;
@@ -51,21 +45,14 @@ export interface Request {
   readonly atMs: number;
 }
 
-/** What refused, and for how many seconds; undefined where nothing did. */
-export type Refusal = { readonly by: string; readonly retryAfter: number } | undefined;
+/** The limit that denied, and for how many seconds; undefined where none did. */
+export type ModelDenial = { readonly by: string; readonly retryAfter: number } | undefined;
 
-/** "`initialize`, `tools/list` and `notifications/*`"; of a batch, every message. */
-function isExempt(traffic: Traffic): boolean {
-  const exempt = (message: Message): boolean => message !== 'tools/call';
-  if (traffic.kind === 'message') return exempt(traffic.message);
-  return traffic.kind === 'batch' && traffic.messages.length > 0 && traffic.messages.every(exempt);
-}
-
-/** When each use of a counter was; a window begins with the first use after the one before has ended. */
+/** The times of the uses of a counter; a window begins with the first use after the last window has ended. */
 class Uses {
   #window: number[] = [];
 
-  /** Milliseconds until the window ends; 0 where none runs. */
+  /** Milliseconds until the window ends; 0 where none is running. */
   left(atMs: number, lengthMs: number): number {
     const [first] = this.#window;
     if (first === undefined || atMs >= first + lengthMs) this.#window = [];
@@ -124,72 +111,72 @@ export class LimitsModel {
   readonly #boxes = new Map<string, PenaltyBox>();
   readonly #limits: typeof SPECIFIED & { readonly user_aggregate?: number };
 
-  /** @param limits what an operator changed, where not the specification's own */
+  /** @param limits the numbers in force */
   constructor(limits: typeof SPECIFIED & { readonly user_aggregate?: number } = SPECIFIED) {
     this.#limits = limits;
   }
 
-  request(request: Request): Refusal {
+  request(request: Request): ModelDenial {
     const { account, caller, traffic, atMs } = request;
     const who = `${account} ${caller.id}`;
     const box = entry(this.#boxes, who, () => new PenaltyBox());
 
     // "1. Penalty box. A locked-out agent gets 429 at once for every service, on both REST and MCP."
-    if (box.left(atMs) > 0) return refusal('penalty_box', box.left(atMs));
+    if (box.left(atMs) > 0) return denial('penalty_box', box.left(atMs));
 
-    if (isExempt(traffic)) {
+    if (traffic.kind === 'handshake') {
       // "skip the floor … and the strikes. They count against `mcp_handshake`", per minute and agent or proxy.
       const full = this.#take(`mcp_handshake ${who}`, atMs, this.#limits.mcp_handshake, MINUTE);
-      if (full > 0) return refusal('mcp_handshake', full);
+      if (full > 0) return denial('mcp_handshake', full);
     } else {
       // "2. Floor limit. Exceeding it strikes the penalty box. The resulting lockout is at least the floor window's own."
       const scope = caller.kind === 'agent' ? 'agent_credentials' : 'proxy_mcp';
       const full = this.#take(`${scope} ${who}`, atMs, this.#limits[scope], MINUTE);
       if (full > 0) {
         box.strike(atMs, full);
-        return refusal(scope, box.left(atMs));
+        return denial(scope, box.left(atMs));
       }
     }
 
     // "3. Account aggregate", which exempt traffic counts against too, "with no strike".
     const aggregate = this.#limits.user_aggregate ?? aggregateOf(request);
     const full = this.#take(`user_aggregate ${account}`, atMs, aggregate, MINUTE);
-    if (full > 0) return refusal('user_aggregate', full);
+    if (full > 0) return denial('user_aggregate', full);
 
     // "4. Then grant and policy checks": misses, the extra cap of credential_history, policies' own rates.
-    if (traffic.kind === 'miss') return this.#cap('agent_no_grant', who, atMs);
+    if (traffic.kind === 'missing grant') return this.#cap('agent_no_grant', who, atMs);
     if (traffic.kind === 'history') return this.#cap('credential_history', who, atMs);
     if (traffic.kind === 'ruled') return this.#rates(account, traffic.rules, atMs);
     return undefined;
   }
 
-  /** Who of an account is locked out, with how many strikes. */
+  /** The callers of an account that are locked out. */
   lockedOut(account: string, atMs: number): { id: string; strikes: number; retryAfter: number }[] {
     return [...this.#boxes]
       .filter(([who, box]) => who.startsWith(`${account} `) && box.left(atMs) > 0)
       .map(([who, box]) => ({
         id: who.slice(account.length + 1),
         strikes: box.strikes(atMs),
-        retryAfter: refusal('', box.left(atMs)).retryAfter,
+        retryAfter: denial('', box.left(atMs)).retryAfter,
       }));
   }
 
-  #cap(scope: 'agent_no_grant' | 'credential_history', who: string, atMs: number): Refusal {
+  #cap(scope: 'agent_no_grant' | 'credential_history', who: string, atMs: number): ModelDenial {
     const full = this.#take(`${scope} ${who}`, atMs, this.#limits[scope], MINUTE);
-    return full > 0 ? refusal(scope, full) : undefined;
+    return full > 0 ? denial(scope, full) : undefined;
   }
 
   /** All rules must have room; only then each of them counts. */
-  #rates(account: string, rules: readonly Rule[], atMs: number): Refusal {
+  #rates(account: string, rules: readonly Rule[], atMs: number): ModelDenial {
     const usesOf = ({ id }: Rule): Uses => this.#of(`rate_limit ${account} ${id}`);
     for (const rule of rules)
       if (usesOf(rule).isFull(atMs, rule.limit, rule.windowSeconds * SECOND))
-        return refusal(`rate_limit ${rule.id}`, usesOf(rule).left(atMs, rule.windowSeconds * SECOND));
+        return denial(`rate_limit ${rule.id}`, usesOf(rule).left(atMs, rule.windowSeconds * SECOND));
     for (const rule of rules) usesOf(rule).add(atMs);
     return undefined;
   }
 
-  /** Counts a use, or says for how many milliseconds there is no room. */
+  /** @returns 0 where the use is counted, else the milliseconds until there is room */
   #take(name: string, atMs: number, limit: number, lengthMs: number): number {
     const uses = this.#of(name);
     if (uses.isFull(atMs, limit, lengthMs)) return uses.left(atMs, lengthMs);
@@ -207,7 +194,7 @@ function entry<T>(map: Map<string, T>, key: string, make: () => T): T {
 }
 
 /** "Clients wait the indicated number of seconds": whole ones, so never fewer than are left. */
-const refusal = (by: string, leftMs: number): NonNullable<Refusal> => ({
+const denial = (by: string, leftMs: number): NonNullable<ModelDenial> => ({
   by,
   retryAfter: Math.ceil(leftMs / SECOND),
 });

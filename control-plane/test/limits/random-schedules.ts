@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { type Id, newId } from '@svault/shared';
-import type { Admission, Counter, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
+import { newId } from '@svault/shared';
+import type { Admission, Counter, LimitedCaller, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
 import { type Limits, createLimits } from '../../src/limits/limits.ts';
-import { LimitsModel, type Refusal, type Request, SPECIFIED, type Traffic } from './limits-model.ts';
+import { LimitsModel, type ModelDenial, type Request, SPECIFIED, type Traffic } from './limits-model.ts';
 
 /** Callers of two accounts; an agent in each, and a second agent and a proxy in the first. */
 const CALLERS = [
@@ -12,7 +12,7 @@ const CALLERS = [
   { account: 1, kind: 'agent' },
 ] as const;
 
-/** Requests of one kind, one right after the other, and the time that passes before them. */
+/** Requests of one kind without a pause, and the time that passes before them. */
 interface Step {
   readonly waitMs: number;
   readonly caller: number;
@@ -22,25 +22,21 @@ interface Step {
   readonly proxies: number;
 }
 
-const MESSAGES = ['initialize', 'tools/list', 'notifications/x', 'tools/call'] as const;
 const RULES = [
   { id: 'one', limit: 1, windowSeconds: 1 },
   { id: 'two', limit: 2, windowSeconds: 60 },
   { id: 'three', limit: 3, windowSeconds: 3_600 },
 ];
 
-const message = fc.constantFrom(...MESSAGES);
 const traffic: fc.Arbitrary<Traffic> = fc.oneof(
-  { arbitrary: fc.constant<Traffic>({ kind: 'rest' }), weight: 4 },
-  { arbitrary: fc.record({ kind: fc.constant('message' as const), message }), weight: 4 },
+  { arbitrary: fc.constant<Traffic>({ kind: 'full' }), weight: 5 },
+  { arbitrary: fc.constant<Traffic>({ kind: 'handshake' }), weight: 4 },
   fc.constant<Traffic>({ kind: 'history' }),
-  fc.constant<Traffic>({ kind: 'miss' }),
-  fc.constant<Traffic>({ kind: 'probe' }),
+  fc.constant<Traffic>({ kind: 'missing grant' }),
   fc.record({ kind: fc.constant('ruled' as const), rules: fc.subarray(RULES) }),
-  fc.record({ kind: fc.constant('batch' as const), messages: fc.array(message, { maxLength: 3 }) }),
 );
 
-/** Times at which something may end, and a millisecond to either side of them. */
+/** Times at which windows and lockouts may end, and a millisecond before and after. */
 const waitMs = fc.oneof(
   { arbitrary: fc.constant(0), weight: 4 },
   fc.constantFrom(1, 999, 1_000, 1_001, 30_000, 58_500, 59_999, 60_000, 60_001),
@@ -62,7 +58,7 @@ const schedules = (times: fc.Arbitrary<number>, maxLength: number): fc.Arbitrary
     { minLength: 1, maxLength },
   );
 
-/** Limits that an operator made so small that few requests reach all of them. */
+/** Limits so small that few requests reach all of them. */
 const SMALL = {
   agent_credentials: 3,
   proxy_mcp: 4,
@@ -72,14 +68,14 @@ const SMALL = {
   user_aggregate: 8,
 };
 
-/** What a run of schedules is about: the limits that hold, and how much is asked of them. */
+/** Limits and schedules that reach them. */
 export interface Variant {
   readonly numbers: typeof SPECIFIED & { readonly user_aggregate?: number };
   readonly limits: Limits;
   readonly schedules: fc.Arbitrary<Step[]>;
 }
 
-/** The specification's own numbers, in bursts that come near them. */
+/** The specification's numbers, in bursts that come near them. */
 export const AS_SPECIFIED: Variant = {
   numbers: SPECIFIED,
   limits: createLimits({}),
@@ -92,23 +88,19 @@ export const WITH_SMALL_NUMBERS: Variant = {
   schedules: schedules(fc.constantFrom(1, 1, 2, 3, 5), 16),
 };
 
-/** As a face classes what it got: only `tools/call` of the four is no handshake, and an empty batch is none either. */
-function admissionOf(request: Request, limits: Limits, who: Who): Admission {
+function admissionOf(request: Request, limits: Limits, who: LimitedCaller): Admission {
   const { caller, traffic } = request;
-  const messages =
-    traffic.kind === 'message' ? [traffic.message] : traffic.kind === 'batch' ? traffic.messages : [];
-  const handshake = messages.length > 0 && !messages.includes('tools/call');
   const floor = caller.kind === 'agent' ? 'agent_credentials' : 'proxy_mcp';
   return {
     ...who,
-    traffic: handshake ? 'mcp_handshake' : floor,
+    traffic: traffic.kind === 'handshake' ? 'mcp_handshake' : floor,
     aggregateLimit: limits.aggregate(request),
     extraCounters: extraCountersOf(traffic, limits, who.callerId),
   };
 }
 
 function extraCountersOf(traffic: Traffic, limits: Limits, callerId: string): Counter[] {
-  if (traffic.kind === 'miss') return [limits.counter('agent_no_grant', callerId)];
+  if (traffic.kind === 'missing grant') return [limits.counter('agent_no_grant', callerId)];
   if (traffic.kind === 'history') return [limits.counter('credential_history', callerId)];
   if (traffic.kind !== 'ruled') return [];
   return traffic.rules.map(({ id, limit, windowSeconds }) => ({
@@ -119,13 +111,8 @@ function extraCountersOf(traffic: Traffic, limits: Limits, callerId: string): Co
   }));
 }
 
-interface Who {
-  readonly vaultId: Id<'vlt'>;
-  readonly callerId: Id<'agt'> | Id<'prx'>;
-}
-
-/** Fresh ids for each schedule, so that a store may keep what others left. */
-function makeCast(): readonly Who[] {
+/** New ids for each schedule, since Redis keeps the counts of others. */
+function makeCallers(): readonly LimitedCaller[] {
   const vaults = [newId('vlt'), newId('vlt')] as const;
   return CALLERS.map(({ account, kind }) => ({
     vaultId: vaults[account],
@@ -133,7 +120,7 @@ function makeCast(): readonly Who[] {
   }));
 }
 
-const toRefusal = (verdict: LimiterVerdict): Refusal => {
+const denialOf = (verdict: LimiterVerdict): ModelDenial => {
   if (verdict.allowed) return undefined;
   const by = verdict.scope === 'rate_limit' ? `rate_limit ${verdict.key}` : verdict.scope;
   return { by, retryAfter: verdict.retryAfterSeconds };
@@ -146,10 +133,10 @@ export interface LimiterOnTime {
 }
 
 /**
- * Goes through a schedule, from time 0 on.
+ * Sends the requests of a schedule, from time 0 on.
  *
  * @returns how many requests were made
- * @throws Error where the limiter and the model do not say the same, to a request or on who is locked out at the end
+ * @throws Error where limiter and model differ, about a request or about the lockouts at the end
  */
 async function compare(
   steps: readonly Step[],
@@ -157,17 +144,17 @@ async function compare(
   { limiter, setTime }: LimiterOnTime,
 ): Promise<number> {
   const model = new LimitsModel(numbers);
-  const cast = makeCast();
+  const callers = makeCallers();
   let [atMs, asked] = [0, 0];
   for (const { waitMs: wait, caller: index, traffic: sent, times, activeAgents, proxies } of steps) {
     atMs += wait;
     setTime(atMs);
-    const who = cast[index]!;
+    const who = callers[index]!;
     const caller = { kind: CALLERS[index]!.kind, id: who.callerId };
     const request: Request = { account: who.vaultId, caller, activeAgents, proxies, traffic: sent, atMs };
     const admission = admissionOf(request, limits, who);
     for (let time = 0; time < times; time += 1) {
-      const found = toRefusal(await limiter.admit(admission));
+      const found = denialOf(await limiter.admit(admission));
       const expected = model.request(request);
       if (found?.by !== expected?.by || found?.retryAfter !== expected?.retryAfter)
         throw new Error(
@@ -176,7 +163,7 @@ async function compare(
       asked += 1;
     }
   }
-  for (const { vaultId } of cast) {
+  for (const { vaultId } of callers) {
     const found = (await limiter.lockouts(vaultId)).map(
       ({ callerId, strikes, retryAfterSeconds }) => `${callerId} ${strikes} ${retryAfterSeconds}`,
     );
@@ -190,9 +177,9 @@ async function compare(
 }
 
 /**
- * Compares many random schedules, each on a limiter of its own.
+ * Compares limiter and model on many random schedules, each with a new limiter.
  *
- * @returns how many requests all of them came to
+ * @returns how many requests were made in all
  */
 export async function compareMany(
   variant: Variant,
