@@ -13,9 +13,9 @@ import { CREDENTIALS } from '../pair-agents.ts';
 const SOON = { timeout: 15_000, interval: 50 };
 
 describe.skipIf(REDIS_PROGRAM === undefined)(
-  `a service over ${REDIS_PROGRAM ?? `Redis: ${NO_REDIS}`}`,
+  `a control plane over Redis (${REDIS_PROGRAM ?? NO_REDIS})`,
   () => {
-    test('says where limits are kept, and keeps them when Redis lets it in no more', async () => {
+    test('the control plane reports where limits are kept, and keeps them when Redis rejects its password', async () => {
       const server = await startRedis();
       const redis = new Redis(server.url);
       await redis.config('SET', 'requirepass', 'open-sesame');
@@ -40,25 +40,25 @@ describe.skipIf(REDIS_PROGRAM === undefined)(
           for (let time = 0; time < times; time += 1) statuses.push((await agent('GET', CREDENTIALS)).status);
           return statuses;
         };
-        const says = async (status: string, keeper: string): Promise<void> => {
+        const expectBackend = async (status: string, backend: string): Promise<void> => {
           const ready = await anyone('GET', '/readyz');
           expect([ready.status, ready.json]).toEqual([200, { status }]);
           const { text } = await metrics('GET', '/metrics');
           const backends = [...text.matchAll(/^svault_limiter_backend\{backend="(\w+)".*\} (\d)$/gm)];
-          expect(Object.fromEntries(backends.map(([, backend, value]) => [backend, value]))).toEqual({
-            redis: keeper === 'redis' ? '1' : '0',
-            process: keeper === 'process' ? '1' : '0',
+          expect(Object.fromEntries(backends.map(([, name, value]) => [name, value]))).toEqual({
+            redis: backend === 'redis' ? '1' : '0',
+            process: backend === 'process' ? '1' : '0',
           });
         };
 
-        await says('ok', 'redis');
+        await expectBackend('ok', 'redis');
         expect(await ask(40)).toEqual(Array.from({ length: 40 }, () => 200));
         expect(await redis.keys('svault:*')).not.toEqual([]);
 
         await redis.config('SET', 'requirepass', 'changed');
         await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
         expect((await ask(30)).filter((status) => status === 200)).toHaveLength(20);
-        await vi.waitFor(() => says('degraded', 'process'), SOON);
+        await vi.waitFor(() => expectBackend('degraded', 'process'), SOON);
         const { text } = await metrics('GET', '/metrics');
         expect(text).toMatch(
           /^svault_limiter_decisions_total\{scope="agent_credentials",verdict="admitted"[^}]*\} 60$/m,
@@ -69,7 +69,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(
         expect((await admin('GET', '/api/limits/lockouts')).json.items).toHaveLength(1);
 
         await redis.config('SET', 'requirepass', 'open-sesame');
-        await vi.waitFor(() => says('ok', 'redis'), SOON);
+        await vi.waitFor(() => expectBackend('ok', 'redis'), SOON);
         expect(await ask(1)).toEqual([429]);
         expect(log.text).toContain('Redis is away; this process keeps the limits by itself');
         expect(log.text).not.toContain('sesame');

@@ -14,7 +14,7 @@ const README = new URL('../../README.md', import.meta.url);
 const PASSWORD = 'open-sesame';
 
 test.skipIf(REDIS_PROGRAM === undefined)(
-  `the user that the README names at Redis may do all that limits need (${REDIS_PROGRAM ?? NO_REDIS})`,
+  `the ACL of the README permits each command that the limits need (${REDIS_PROGRAM ?? NO_REDIS})`,
   async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
@@ -41,7 +41,7 @@ test.skipIf(REDIS_PROGRAM === undefined)(
       expect(await running.limiter.lockouts(vaultId)).toMatchObject([{ callerId }]);
       expect(running.redisIsDown()).toBe(false);
       expect(log.text).not.toContain('away');
-      // Nothing was refused to it, not even what the process could do without.
+      // Not even a command that the process could do without was rejected.
       expect(await redis.call('ACL', 'LOG')).toEqual([]);
     } finally {
       running.close();
