@@ -1,5 +1,5 @@
 import { ManualClock, hashKey, newId, sha256, toBase64url, utf8 } from '@svault/shared';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ensureOwner } from '../src/sign-in/bootstrap.ts';
 import { evictExpiredSignIns } from '../src/sign-in/expired-sign-ins.ts';
 import { makeLoginLink, userOfLoginLink } from '../src/sign-in/login-link.ts';
@@ -17,21 +17,13 @@ import { issueCode } from '../src/management/approve-oauth-client.ts';
 import { type IssuedTokens, openOauthSession } from '../src/authorization-server/oauth-session.ts';
 import { refreshOauthSession } from '../src/authorization-server/refresh-token-grant.ts';
 import type { Database } from '../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './store/open-store.ts';
+import { useStore } from './store/open-store.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const clock = new ManualClock();
-let place: StorePlace;
 let database: Database;
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 
 it('evicts expired sessions and sign-in links, so that a clock set back revives none', async () => {
   const { stores } = database;

@@ -11,7 +11,7 @@ import { beginCliLogin } from '../src/sign-in/cli/login.ts';
 import { createCliPage } from '../src/api/pages/cli-page.ts';
 import { createPageSession } from '../src/api/pages/page-session.ts';
 import type { Database } from '../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './store/open-store.ts';
+import { useStore } from './store/open-store.ts';
 
 /*
  * A stolen session may be ended, by a new password, between its authentication and its approval of a command line. The
@@ -22,15 +22,13 @@ const OWN = 'http://127.0.0.1:8080';
 const REDIRECT = 'http://127.0.0.1:49152/';
 
 const clock = new ManualClock();
-let place: StorePlace;
 let database: Database;
 let owner: User;
 /** Runs right before the next transaction of a page. */
 let before: () => Promise<void>;
 const server = createServer();
+useStore((opened) => (database = opened), clock);
 beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
   const { stores, unitOfWork } = database;
   const settings = { email: `${newId('usr')}@example.org`, adminKey: undefined };
   ({ owner } = await ensureOwner(stores, settings, clock));
@@ -55,8 +53,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   server.close();
-  await database.close();
-  await place.remove();
 });
 
 async function allow(): Promise<Response> {

@@ -6,7 +6,7 @@ import { makeLoginLink, signInByLink } from '../src/sign-in/login-link.ts';
 import type { User } from '../src/core/user.ts';
 import { approveCliLogin, beginCliLogin, exchangeCliCode } from '../src/sign-in/cli/login.ts';
 import type { Database } from '../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './store/open-store.ts';
+import { type StorePlace, useStore } from './store/open-store.ts';
 
 /*
  * R24: an account comes before anything of it. A sign-in that held its link while it waits for the account would stand
@@ -20,9 +20,8 @@ let place: StorePlace;
 let database: Database;
 let owner: User;
 let holder: pg.Client;
+useStore((opened, at) => ([database, place] = [opened, at]), clock);
 beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
   const settings = { email: 'owner@example.org', adminKey: undefined };
   ({ owner } = await ensureOwner(database.stores, settings, clock));
   if (place.address.kind !== 'postgres') throw new Error('this is about PostgreSQL');
@@ -31,8 +30,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await holder.end();
-  await database.close();
-  await place.remove();
 });
 
 const WAITING =

@@ -1,6 +1,6 @@
 import { ManualClock, hashKey, newId, newKey } from '@svault/shared';
 import { silentLogger } from '@svault/server-kit/logger';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccessRequest, Decision } from '../../src/access/decision.ts';
 import { agentKeyCredential } from '../../src/core/agent.ts';
 import { createExpiredGrants } from '../../src/access/missing-grant.ts';
@@ -13,7 +13,7 @@ import { createPolicyEvaluator } from '../../src/policies/evaluate.ts';
 import type { Policy, RuleSettings } from '../../src/core/policy.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess, storeSession } from './stored-access.ts';
 
 // Changes between the decision about a request and the write of its access, on the real stores.
@@ -21,7 +21,6 @@ import { type StoredAccess, storeAccess, storeSession } from './stored-access.ts
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));
 const KEY_PREFIX = 'svagent_';
-let place: StorePlace;
 let database: Database;
 let stored: StoredAccess;
 let key: string;
@@ -29,14 +28,7 @@ let key: string;
 let meanwhile: (() => Promise<unknown>) | undefined;
 let counted: Counter[];
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   stored = await storeAccess(database, clock);
   key = newKey('svagent');

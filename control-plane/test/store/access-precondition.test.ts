@@ -1,27 +1,19 @@
 import { ManualClock, formatTime } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { AccessPrecondition, AuditEntry } from '../../src/audit/audit-writer.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import { AUDIT_EVENT_TYPES, changesDecisions } from '../../src/core/audit-event.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 
 // An access is written only while the account is as its decision read it.
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00.000Z'));
-let place: StorePlace;
 let database: Database;
 let stored: StoredAccess;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   stored = await storeAccess(database, clock);
 });

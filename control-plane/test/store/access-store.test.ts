@@ -1,8 +1,8 @@
 import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { AgentCredential } from '../../src/core/agent.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import {
   AUDIENCE,
   type StoredAccess,
@@ -15,19 +15,11 @@ import {
 
 const HOUR_MS = 3_600_000;
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-let place: StorePlace;
 let database: Database;
 let stored: StoredAccess;
 let session: StoredSession;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   stored = await storeAccess(database, clock);
   session = await storeSession(database, clock, stored, HOUR_MS);

@@ -1,10 +1,10 @@
 import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../src/core/audit-event.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type AuditDestination, createAuditDelivery } from '../../src/webhook/audit-delivery.ts';
 import type { LogHead } from '../../src/core/webhook-link.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
 type Shipment = Parameters<AuditDestination['deliver']>[0];
 
@@ -27,21 +27,13 @@ const PROXY = {
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 const WEBHOOK = 'whk_1';
-let place: StorePlace;
 let database: Database;
 let vaultId: Id<'vlt'>;
 /** The webhook's log head; a test may delay it. */
 let head: () => LogHead | Promise<LogHead>;
 let destination: AuditDestination;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 
 beforeEach(async () => {
   vaultId = newId('vlt');

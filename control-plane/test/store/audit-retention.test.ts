@@ -1,31 +1,23 @@
 import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, ManualClock, formatTime, newId } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findEvents } from '../../src/audit/events-query.ts';
 import { type AuditRetention, createAuditRetention } from '../../src/audit/retention.ts';
 import { verifyLog } from '../../src/audit/verify.ts';
 import { readCursor } from '../../src/core/paging.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { UnitOfWork } from '../../src/core/stores.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
 const DAY = 24 * 60 * 60_000;
 const DAYS = 30;
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-let place: StorePlace;
 let database: Database;
 let vaultId: Id<'vlt'>;
 let userId: Id<'usr'>;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   [vaultId, userId] = [newId('vlt'), newId('usr')];
   const createdAt = formatTime(clock.now());

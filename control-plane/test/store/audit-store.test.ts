@@ -1,18 +1,16 @@
 import { ManualClock, newId } from '@svault/shared';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { AuditFilter } from '../../src/core/audit-store.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
 const clock = new ManualClock(Date.UTC(2026, 10, 20));
 const vaultId = newId('vlt');
 const agentId = newId('agt');
-let place: StorePlace;
 let database: Database;
 
+useStore((opened) => (database = opened), clock);
 beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
   await database.unitOfWork.run(vaultId, async ({ audit }) => {
     const numbers = Array.from({ length: 4_500 }, (_, index) => index + 1);
     await audit.appendAll(
@@ -25,10 +23,6 @@ beforeAll(async () => {
       })),
     );
   });
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
 });
 
 const scan = async (filter: AuditFilter, limit: number, before?: number) => {

@@ -1,26 +1,18 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { EMPTY_CHAIN } from '../../src/audit/chain.ts';
 import { verifyLog } from '../../src/audit/verify.ts';
 import { AUDIT_COLUMNS } from '../../src/store/kysely/audit-rows.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-let place: StorePlace;
 let database: Database;
 let vaultId: Id<'vlt'>;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 
 /** A log of ten events, half of them written on the path of credential requests. */
 async function makeLog(): Promise<void> {

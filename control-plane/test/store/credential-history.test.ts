@@ -1,25 +1,17 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import { type HistorySubject, readCredentialHistory } from '../../src/audit/credential-history.ts';
 import { createAuditRetention } from '../../src/audit/retention.ts';
 import type { Database } from '../../src/store/database.ts';
 import { silentLogger } from '@svault/server-kit/logger';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { makeStorePlace, useStore } from './open-store.ts';
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-let place: StorePlace;
 let database: Database;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 
 type Row = 'own' | 'another service' | 'another agent' | 'of nobody';
 

@@ -1,30 +1,24 @@
 import { ManualClock } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import type { AgentSubject } from '../../src/access/subject.ts';
 import { type ExpiredGrants, createExpiredGrants } from '../../src/access/missing-grant.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));
-let place: StorePlace;
 let database: Database;
 let expiredGrants: ExpiredGrants;
 let stored: StoredAccess;
 /** The subject with its expired grant. */
 let subject: AgentSubject;
 
+useStore((opened) => (database = opened), clock);
 beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
   expiredGrants = createExpiredGrants(database.unitOfWork);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
 });
 beforeEach(async () => {
   stored = await storeAccess(database, clock);

@@ -1,9 +1,9 @@
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import { systemClock } from '@svault/shared';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { type StorePlace, useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 
 /* R24: whoever holds an account, for as long as it likes, keeps no other account waiting, and nobody who only reads. */
@@ -15,14 +15,9 @@ let holder: pg.Client;
 /** As many as there are connections for writes of the credential path. */
 const MANY = 5;
 
+useStore((opened, at) => ([database, place] = [opened, at]));
 beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open();
   accounts = await Promise.all(Array.from({ length: MANY + 2 }, () => storeAccess(database, systemClock)));
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
 });
 beforeEach(async () => {
   if (place.address.kind !== 'postgres') throw new Error('these are about PostgreSQL');

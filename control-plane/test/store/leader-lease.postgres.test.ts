@@ -1,20 +1,12 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createLeaderLease } from '../../src/store/postgres/leader-lease.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
-let place: StorePlace;
 let database: Database;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open();
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened));
 beforeEach(() => heldUntil('-infinity'));
 
 /** As each process has one. */

@@ -1,28 +1,20 @@
 import { ManualClock, formatTime, newId } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { evictUnusedClients, noteClientUse } from '../../src/authorization-server/clients.ts';
 import type { RegisteredClient } from '../../src/core/oauth-client.ts';
 import { registerClient } from '../../src/authorization-server/registration.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-let place: StorePlace;
 let database: Database;
 let clock: ManualClock;
 let years = 2030;
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open();
-});
+useStore((opened) => (database = opened));
 // Each test has years of its own, so that none sees clients of another.
 beforeEach(() => {
   clock = new ManualClock(Date.UTC((years += 10), 0, 1));
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
 });
 
 async function registered(): Promise<RegisteredClient> {

@@ -1,33 +1,27 @@
 import { type Id, ManualClock, formatTime, newId, randomToken } from '@svault/shared';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ensureOwner } from '../../src/sign-in/bootstrap.ts';
 import { addSession } from '../../src/sign-in/sessions.ts';
 import type { User } from '../../src/core/user.ts';
 import { createAgent } from '../../src/management/agents.ts';
 import type { AccessToken, OauthCode, OauthSession } from '../../src/core/oauth-session.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
 /* What the stores of codes and of MCP clients' sessions promise, in whichever database the project has. */
 
 const clock = new ManualClock();
-let place: StorePlace;
 let database: Database;
 let owner: User;
 let agentId: Id<'agt'>;
+useStore((opened) => (database = opened), clock);
 beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
   const { stores, masterKeys } = database;
   const settings = { email: `${newId('usr')}@example.org`, adminKey: undefined };
   ({ owner } = await ensureOwner(stores, settings, clock));
   const { id: userId, vaultId, role } = owner;
   const actor = { userId, vaultId, role, via: 'session', credentialId: newId('ses') } as const;
   ({ id: agentId } = (await createAgent(stores, actor, { name: 'a' }, { clock, masterKeys })).agent);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
 });
 
 const hash = (): string => randomToken(32);

@@ -1,5 +1,6 @@
 import { silentLogger } from '@svault/server-kit/logger';
 import { type Clock, Secret, systemClock } from '@svault/shared';
+import { afterAll, beforeAll } from 'vitest';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { makeTestDatabase } from '@svault/test-kit/test-database';
 import { databaseSetting } from '../../src/config/database-setting.ts';
@@ -31,4 +32,19 @@ export async function makeStorePlace(): Promise<StorePlace> {
       dir.remove();
     },
   };
+}
+
+/** Opens a store before the tests of a file, and removes it after them. */
+export function useStore(use: (database: Database, place: StorePlace) => void, clock?: Clock): void {
+  let place: StorePlace;
+  let database: Database;
+  beforeAll(async () => {
+    place = await makeStorePlace();
+    database = await place.open(clock);
+    use(database, place);
+  });
+  afterAll(async () => {
+    await database.close();
+    await place.remove();
+  });
 }

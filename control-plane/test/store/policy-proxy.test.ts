@@ -1,5 +1,5 @@
 import { ManualClock, newId } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Actor } from '../../src/core/actor.ts';
 import { createPolicyEvaluator } from '../../src/policies/evaluate.ts';
 import {
@@ -12,25 +12,17 @@ import {
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
 
 // What a policy on a proxy comes to, below the routes.
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-let place: StorePlace;
 let database: Database;
 let actor: Actor;
 let stranger: Actor;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
   database.unitOfWork.run(actor.vaultId, work);

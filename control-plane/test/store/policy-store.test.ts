@@ -1,27 +1,19 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AgentSubject } from '../../src/access/subject.ts';
 import type { PolicyTarget, Policy } from '../../src/core/policy.ts';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));
-let place: StorePlace;
 let database: Database;
 let stored: StoredAccess;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   stored = await storeAccess(database, clock);
 });

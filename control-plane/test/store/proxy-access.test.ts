@@ -1,30 +1,21 @@
 import { ManualClock } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccessPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 import { type StoredProxy, storeProxy } from './stored-proxy.ts';
 
 // The subject of a decision about a proxy, and the precondition of a use.
 
 const NOW = '2026-11-20T12:00:00.000Z';
-let clock: ManualClock;
-let place: StorePlace;
+const clock = new ManualClock(Date.parse(NOW));
 let database: Database;
 let account: StoredAccess;
 let proxy: StoredProxy;
 
-beforeAll(async () => {
-  clock = new ManualClock(Date.parse(NOW));
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   account = await storeAccess(database, clock);
   proxy = await ofAccount();

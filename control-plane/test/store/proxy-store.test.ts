@@ -1,26 +1,18 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 const NOW = '2026-11-20T12:00:00.000Z';
 const LATER = '2026-11-20T13:00:00.000Z';
-let place: StorePlace;
 let database: Database;
 let vaultId: Id<'vlt'>;
 let proxy: Proxy;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open(clock);
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   ({ vaultId } = await storeAccess(database, clock));
   const id = newId('prx');

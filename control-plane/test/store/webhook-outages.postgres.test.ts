@@ -1,22 +1,14 @@
 import type { Id } from '@svault/shared';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/store/database.ts';
 import { createPostgresOutages } from '../../src/store/postgres/webhook-outages.ts';
-import { type StorePlace, makeStorePlace } from './open-store.ts';
+import { useStore } from './open-store.ts';
 
-let place: StorePlace;
 let database: Database;
 let nowMs: number;
 
-beforeAll(async () => {
-  place = await makeStorePlace();
-  database = await place.open();
-});
-afterAll(async () => {
-  await database.close();
-  await place.remove();
-});
+useStore((opened) => (database = opened));
 beforeEach(async () => {
   nowMs = 0;
   await sql`DELETE FROM webhook_outages`.execute(database.kysely);
