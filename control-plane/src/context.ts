@@ -24,7 +24,7 @@ import { createCredentialRejections } from './forwarding/credential-rejections.t
 import { createForward } from './forwarding/forward.ts';
 import { recheckUse } from './forwarding/recheck.ts';
 import { openDatabase } from './store/open-database.ts';
-import type { OperatorKeys } from './store/sealing-key.ts';
+import type { RootKeys } from './store/data-encryption-key.ts';
 import { createTokenRefresh } from './refresh/refresh-token.ts';
 import { createWebhookRecords } from './webhook/token-metadata.ts';
 import { createUpstreamSessions } from './forwarding/upstream-session.ts';
@@ -71,7 +71,7 @@ export async function createContext(
   const providerEgress =
     config.oidc && createEgress({ allow: [...config.egressAllow, hostOf(config.oidc.issuer)] });
   const opening = { clock, logger, opener: 'server' } as const;
-  const database = await openDatabase(config.database, operatorKeys(config), opening);
+  const database = await openDatabase(config.database, rootKeysOf(config), opening);
   const { masterKeys, stores, unitOfWork } = database;
   const links = stores.webhookLinks;
 
@@ -207,6 +207,6 @@ export async function createContext(
 const hostOf = (url: string): string => new URL(url).hostname.replaceAll(/^\[|\]$/g, '');
 
 /** During a rotation either key may be the one that opens the database. */
-export function operatorKeys({ masterKey, masterKeyNext }: ControlPlaneConfig): OperatorKeys {
+export function rootKeysOf({ masterKey, masterKeyNext }: ControlPlaneConfig): RootKeys {
   return masterKeyNext === undefined ? [masterKey] : [masterKey, masterKeyNext];
 }

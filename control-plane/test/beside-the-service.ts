@@ -2,7 +2,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
 import { makeLoginLink } from '../src/sign-in/login-link.ts';
 import { controlPlaneConfig } from '../src/config/config.ts';
-import { operatorKeys } from '../src/context.ts';
+import { rootKeysOf } from '../src/context.ts';
 import type { Database } from '../src/store/database.ts';
 import { openDatabase } from '../src/store/open-database.ts';
 import { BASE_URL, type ManagementService } from './management-service.ts';
@@ -10,7 +10,7 @@ import { BASE_URL, type ManagementService } from './management-service.ts';
 /** The database of a service as somebody beside it has it; to be closed. */
 export function openBeside({ place, clock }: Pick<ManagementService, 'clock' | 'place'>): Promise<Database> {
   const config = controlPlaneConfig(place.env);
-  return openDatabase(config.database, operatorKeys(config), { clock, logger: silentLogger, opener: 'tool' });
+  return openDatabase(config.database, rootKeysOf(config), { clock, logger: silentLogger, opener: 'tool' });
 }
 
 type Beside = Pick<ManagementService, 'admin' | 'clock' | 'place'>;

@@ -2,8 +2,8 @@ import type { Subcommand } from '@svault/server-kit/program';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
 import { formatTime, systemClock } from '@svault/shared';
 import { controlPlaneConfig } from '../config/config.ts';
-import { operatorKeys } from '../context.ts';
-import { operatorKeyOf } from '../store/sealing-key.ts';
+import { rootKeysOf } from '../context.ts';
+import { rootKeyOf } from '../store/data-encryption-key.ts';
 import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
 import { sqliteFileOf } from './sqlite-file.ts';
 import { AS_TOOL } from './with-stores.ts';
@@ -14,10 +14,10 @@ export const backup: Subcommand = {
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = controlPlaneConfig(env);
-    const keys = operatorKeys(config);
+    const keys = rootKeysOf(config);
     const { sqlite, kysely, close } = await openSqliteDatabase(sqliteFileOf(config), keys, AS_TOOL);
     try {
-      const masterKey = (await operatorKeyOf(kysely, keys)).reveal();
+      const masterKey = (await rootKeyOf(kysely, keys)).reveal();
       const madeAt = formatTime(systemClock.now());
       await backupSqlite(sqlite, file, { program: 'control-plane', masterKey, madeAt });
     } finally {

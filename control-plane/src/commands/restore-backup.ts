@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { openBackup } from '@svault/server-kit/backup-file';
 import type { Subcommand } from '@svault/server-kit/program';
 import { controlPlaneConfig } from '../config/config.ts';
-import { operatorKeys } from '../context.ts';
+import { rootKeysOf } from '../context.ts';
 import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
 import { sqliteFileOf } from './sqlite-file.ts';
 import { AS_TOOL } from './with-stores.ts';
@@ -28,7 +28,7 @@ export const restoreBackup: Subcommand = {
     try {
       const { madeAt } = await openBackup(file, staged, {
         program: 'control-plane',
-        masterKeys: () => Promise.resolve(operatorKeys(config).map((key) => key.reveal())),
+        masterKeys: () => Promise.resolve(rootKeysOf(config).map((key) => key.reveal())),
         keySetting: 'SV_MASTER_KEY',
       });
       await prepare(staged, config);
@@ -51,7 +51,7 @@ export const restoreBackup: Subcommand = {
  * later settings of proxies: it is given these.
  */
 async function prepare(path: string, config: ReturnType<typeof controlPlaneConfig>): Promise<void> {
-  const { sqlite, kysely, close } = await openSqliteDatabase(path, operatorKeys(config), AS_TOOL);
+  const { sqlite, kysely, close } = await openSqliteDatabase(path, rootKeysOf(config), AS_TOOL);
   try {
     if (sqlite.pragma('integrity_check', { simple: true }) !== 'ok')
       throw new Error('the backup is damaged: SQLite finds it inconsistent');

@@ -1,7 +1,7 @@
 import { silentLogger } from '@svault/server-kit/logger';
 import { systemClock } from '@svault/shared';
 import type { ControlPlaneConfig } from '../config/config.ts';
-import { operatorKeys } from '../context.ts';
+import { rootKeysOf } from '../context.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
 import { openDatabase } from '../store/open-database.ts';
 import type { Stores } from '../core/stores.ts';
@@ -18,7 +18,7 @@ export async function withDatabase<T>(
   config: ControlPlaneConfig,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const database = await openDatabase(config.database, operatorKeys(config), AS_TOOL);
+  const database = await openDatabase(config.database, rootKeysOf(config), AS_TOOL);
   try {
     return await work(database);
   } finally {

@@ -14,18 +14,17 @@ export interface Database {
   readonly kysely: Kysely<Schema>;
   /** Wraps this database's secrets. */
   readonly masterKeys: MasterKeys;
-  /** Each call stands alone. */
+  /** Each call is its own transaction. */
   readonly stores: Stores;
   readonly unitOfWork: UnitOfWork;
-  /** For the credential path: one statement, prepared once. */
+  /** For the credential path: prepared statements. */
   readonly accessStore: AccessStore;
-  /** The same for proxies. */
   readonly proxyAccessStore: ProxyAccessStore;
-  /** For the credential path: what comes at the same time is written together. */
+  /** For the credential path: writes events that arrive at the same time together. */
   readonly auditCommit: AuditCommit;
   readonly leaderLease: LeaderLease;
   readonly outages: SharedOutages;
-  /** Rejects where the database cannot be read; costs the same however much is in it. */
+  /** Rejects where the database cannot be read; costs the same for any size of it. */
   answers(): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,11 +32,11 @@ export interface Database {
 export interface OpenOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A `server` makes a database where there is none; a `tool` works beside it. */
+  /** A `server` creates a missing database; a `tool` works on an existing one, also while a server does. */
   readonly opener: 'server' | 'tool';
 }
 
-/** There is no database at the place that the settings name. */
+/** There is no database at the address of the settings. */
 export class NoDatabase extends Error {
   constructor(place: string) {
     super(`there is no database at ${place}`);

@@ -3,15 +3,15 @@ import type { Id } from '@svault/shared';
 import type { StampedAuditEvent } from '../core/audit-event.ts';
 import type { Schema } from './schema/schema.ts';
 
-/** What the two databases do in ways of their own behind the same stores. */
+/** Where the two databases differ behind the same stores. */
 export interface Engine {
   /** `VaultStore.lockForUpdate`. @param db a transaction */
   lockForUpdate(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<void>;
 
   /**
-   * Writes events of one vault behind the head of its chain, each in its place.
+   * Appends events to their vault's chain.
    *
-   * @param db a transaction, where it reports a change
+   * @param db a transaction, where the events report a change
    * @param events at least one
    * @param raisesRevision of the account
    */

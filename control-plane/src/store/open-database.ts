@@ -1,6 +1,6 @@
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Database, OpenOptions } from './database.ts';
-import type { OperatorKeys } from './sealing-key.ts';
+import type { RootKeys } from './data-encryption-key.ts';
 import { openSqliteDatabase } from './sqlite/sqlite-database.ts';
 import type { DatabaseAddress } from '../core/database-address.ts';
 
@@ -12,13 +12,13 @@ import type { DatabaseAddress } from '../core/database-address.ts';
  */
 export async function openDatabase(
   address: DatabaseAddress,
-  operatorKeys: OperatorKeys,
+  rootKeys: RootKeys,
   options: OpenOptions,
 ): Promise<Database> {
-  if (address.kind === 'sqlite') return openSqliteDatabase(address.path, operatorKeys, options);
+  if (address.kind === 'sqlite') return openSqliteDatabase(address.path, rootKeys, options);
   // Loaded only where it is used: it makes the start on SQLite slower.
   const { openPostgresDatabase } = await import('./postgres/postgres-database.ts');
-  return openPostgresDatabase(address.url, operatorKeys, options).catch((error: unknown) => {
+  return openPostgresDatabase(address.url, rootKeys, options).catch((error: unknown) => {
     if (!(error instanceof StorageFailure)) throw error;
     throw new StorageFailure(`the database that SV_DATABASE_URL names cannot be used: ${error.message}`, {
       cause: error,

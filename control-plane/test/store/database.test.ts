@@ -1,7 +1,7 @@
 import { ManualClock, newId } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/store/database.ts';
-import { rewrapSealingKey } from '../../src/store/sealing-key.ts';
+import { rewrapDataKey } from '../../src/store/data-encryption-key.ts';
 import { type StorePlace, keyOf, makeStorePlace } from './open-store.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
@@ -121,7 +121,7 @@ describe('the database key', () => {
 
   test('after a rotation only the new master key opens it, and what was wrapped stays readable', async () => {
     const wrapped = database.masterKeys.wrap(Uint8Array.of(7), 'purpose');
-    await rewrapSealingKey(database.kysely, { current: keyOf(1), next: keyOf(2) });
+    await rewrapDataKey(database.kysely, { current: keyOf(1), next: keyOf(2) });
     await database.close();
     await expect(place.open(clock, [keyOf(1)])).rejects.toThrow('SV_MASTER_KEY does not open');
     database = await place.open(clock, [keyOf(2)]);

@@ -6,7 +6,7 @@ import { makeTestDatabase } from '@svault/test-kit/test-database';
 import { databaseSetting } from '../../src/config/database-setting.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
-import type { OperatorKeys } from '../../src/store/sealing-key.ts';
+import type { RootKeys } from '../../src/store/data-encryption-key.ts';
 import type { DatabaseAddress } from '../../src/core/database-address.ts';
 
 export const keyOf = (fill: number): Secret<Uint8Array> => new Secret(new Uint8Array(32).fill(fill));
@@ -15,7 +15,7 @@ export const keyOf = (fill: number): Secret<Uint8Array> => new Secret(new Uint8A
 export interface StorePlace {
   readonly address: DatabaseAddress;
   /** Opens it as a server does. */
-  open(clock?: Clock, operatorKeys?: OperatorKeys): Promise<Database>;
+  open(clock?: Clock, rootKeys?: RootKeys): Promise<Database>;
   remove(): Promise<void>;
 }
 
@@ -25,8 +25,8 @@ export async function makeStorePlace(): Promise<StorePlace> {
   const address = databaseSetting.parse(made.env.SV_DATABASE_URL);
   return {
     address,
-    open: (clock = systemClock, operatorKeys = [keyOf(1)]) =>
-      openDatabase(address, operatorKeys, { clock, logger: silentLogger, opener: 'server' }),
+    open: (clock = systemClock, rootKeys = [keyOf(1)]) =>
+      openDatabase(address, rootKeys, { clock, logger: silentLogger, opener: 'server' }),
     remove: async () => {
       await made.remove();
       dir.remove();

@@ -2,7 +2,7 @@ import type { Outcome } from '@svault/shared/schemas';
 import type { AuditDetail, AuditEvent, AuditEventType } from '../../core/audit-event.ts';
 import type { AuditEventRow } from '../schema/decision-schema.ts';
 
-/** Every column, in the order in which statements that bind by position have them. */
+/** Every column, in the order of statements that bind by position. */
 export const AUDIT_COLUMNS = [
   'vault_id',
   'seq',
@@ -37,7 +37,7 @@ export function toAuditRow(event: AuditEvent): AuditEventRow {
   };
 }
 
-/** Absent members stay absent: the hash covers the members that there are. */
+/** Absent members stay absent: the hash covers the present ones. */
 export function fromAuditRow(row: AuditEventRow): AuditEvent {
   return {
     vaultId: row.vault_id,
@@ -56,7 +56,7 @@ export function fromAuditRow(row: AuditEventRow): AuditEvent {
   };
 }
 
-/** What somebody else wrote there must keep neither the rest of the log nor the proof that it was changed from anybody. */
+/** Replaces a tampered detail, so that the rest of the log, and the proof of the tampering, can still be read. */
 const UNREADABLE: AuditDetail = { unreadable: true };
 
 function readDetail(text: string): AuditDetail {

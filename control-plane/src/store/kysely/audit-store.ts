@@ -15,7 +15,7 @@ import { fromAuditRow } from './audit-rows.ts';
 import type { Engine } from '../engine.ts';
 import type { Schema } from '../schema/schema.ts';
 
-/** @param db of a unit of work, so that an event is written with the change it reports */
+/** @param db of a unit of work, so that an event is written with the change that it reports */
 export function createAuditStore(
   db: Kysely<Schema>,
   clock: Clock,
@@ -165,7 +165,7 @@ export function createAuditStore(
   };
 }
 
-/** The two ends of a vault's chain as they stand now. */
+/** The two ends of a vault's chain. */
 export async function chainOf(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<AuditChain> {
   const row = await db
     .selectFrom('audit_chains')
@@ -180,10 +180,10 @@ export async function chainOf(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<A
   };
 }
 
-/** Rows that one look reads: a millisecond or two. */
+/** Rows of one scan: a millisecond or two. */
 const MAX_LOOKED_AT = 2_000;
 
-/** The order of the list by an index, so that a limit bounds what is read. */
+/** In the order of an index, so that a limit bounds the rows that are read. */
 function newestFirst(
   db: Kysely<Schema>,
   vaultId: Id<'vlt'>,
@@ -196,7 +196,7 @@ function newestFirst(
   return query.orderBy('seq', 'desc');
 }
 
-/** Types of events that tell of a request for a credential. */
+/** Types of events that report a request for a credential. */
 const CREDENTIAL_REQUESTS: readonly AuditEventType[] = ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'];
 
 type Condition = readonly [
@@ -205,7 +205,7 @@ type Condition = readonly [
   string,
 ];
 
-/** No index for these: each would be paid for by every credential request. */
+/** Conditions without an index: each index would cost every credential request. */
 function conditionsBeyondTheIndex(filter: AuditFilter): readonly Condition[] {
   const { serviceName, eventType, outcome, from, to } = filter;
   const conditions: Condition[] = [];
@@ -217,7 +217,7 @@ function conditionsBeyondTheIndex(filter: AuditFilter): readonly Condition[] {
   return conditions;
 }
 
-/** What a statement with a limit gave; one row short of it, and nothing is left where it looked. */
+/** The rows of a statement with a limit; fewer rows than the limit mean that the scan reached its end. */
 function seen(
   rows: readonly AuditEventRow[],
   limit: number,

@@ -3,15 +3,15 @@ import type { PageRequest } from '../../core/paging.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /**
- * The condition "after the last row of the page before", for rows ordered by these columns. A row comparison, so
- * that the index of the order finds the place, on SQLite and PostgreSQL alike.
+ * Keyset pagination: the condition "after the last row of the former page" for rows ordered by these columns. A row
+ * comparison, so that the index of the order is used on both databases.
  */
 export function afterKey(columns: readonly string[], { after }: PageRequest): RawBuilder<SqlBool> {
   if (after === undefined) return sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`(${sql.join(columns.map((column) => sql.ref(column)))}) > (${sql.join([...after])})`;
 }
 
-/** How many rows a query has, read no further than `atMost`: a count costs the same however large the table is. */
+/** The number of rows, read no further than `atMost`, so that a count costs the same for any size of the table. */
 export async function countUpTo<Table extends keyof Schema>(
   db: Kysely<Schema>,
   query: SelectQueryBuilder<Schema, Table, object>,
@@ -24,10 +24,10 @@ export async function countUpTo<Table extends keyof Schema>(
   return Number(rows);
 }
 
-/** Largest first. A statement's text has a place for each value, so few sizes are few prepared statements. */
+/** Largest first. A statement's text has a parameter for each value, so few sizes make few prepared statements. */
 const SIZES = [100, 10, 1] as const;
 
-/** Cuts a list for statements that take several rows or names at once. */
+/** Cuts a list into chunks for statements that take several rows or names. */
 export function* chunksOf<T>(items: readonly T[]): Generator<readonly T[]> {
   let from = 0;
   for (const size of SIZES)

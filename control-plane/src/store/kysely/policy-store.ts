@@ -172,8 +172,8 @@ function toPolicy(row: Row): Policy {
 }
 
 /**
- * The enabled policies of these targets and their counts, in the form in which the hot path reads them with the caller
- * (`subject-parts-sqlite.ts`). For where a request is only imagined.
+ * The enabled policies of these targets and their counts, in the form in which the hot path reads them (`callerColumns` in
+ * `access-store.ts`), for simulated requests.
  */
 async function policyInput(
   db: Kysely<Schema>,

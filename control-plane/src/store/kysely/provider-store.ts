@@ -31,7 +31,7 @@ export function createProviderStore(db: Kysely<Schema>): ProviderStore {
         .where('vault_id', '=', vaultId)
         .where('target_hash', '=', targetHash(tokenUrl, clientId))
         .executeTakeFirst();
-      // The hash only finds it: what is not text to a database is not compared by one.
+      // Compared here and not by the database, which rejects texts with a NUL.
       return row?.token_url === tokenUrl && row.client_id === clientId ? toProvider(row) : undefined;
     },
     list: async (vaultId, page) => {

@@ -45,7 +45,7 @@ export function createRefreshAttemptStore(db: Kysely<Schema>): RefreshAttemptSto
         .set({ failures, next_at: nextAt })
         .where('vault_id', '=', vaultId)
         .where('service_name', '=', serviceName)
-        // Not over that of a later version, which another process may have begun.
+        // Not over a later version's attempt, which another process may have begun.
         .where('version', '=', version)
         .execute();
     },

@@ -91,7 +91,7 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
   };
 }
 
-/** @param row with what an MCP client's session has besides, where that was asked for */
+/** @param row joined with `oauth_sessions`, where the session may be an MCP client's */
 export function toSession(
   row: Selectable<Schema['sessions']> & {
     readonly agent_id?: Id<'agt'> | null;

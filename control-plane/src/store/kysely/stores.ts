@@ -27,7 +27,7 @@ import { createSetupStore, createVaultStore } from './vault-store.ts';
 import { createTokenStore } from './token-store.ts';
 import { createWebhookLinkStore } from './webhook-link-store.ts';
 
-/** @param db a connection, where each call stands alone, or a transaction */
+/** @param db a connection, where each call is its own transaction, or a transaction */
 export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): Stores {
   return {
     adminKeys: createAdminKeyStore(db),

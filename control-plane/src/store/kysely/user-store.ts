@@ -70,7 +70,7 @@ export function createUserStore(db: Kysely<Schema>): UserStore {
     markDeleted: async (vaultId, id, deletedAt) => {
       await db
         .updateTable('users')
-        // An id has no at sign, so that nobody's address is ever equal to it.
+        // An id has no at sign, so it equals no address.
         .set({ email: id, role: 'member', deleted_at: deletedAt })
         .where('vault_id', '=', vaultId)
         .where('id', '=', id)

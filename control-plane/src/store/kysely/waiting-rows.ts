@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
 
-/** A table of rows that anybody may write and that wait for a person. */
+/** A table whose rows an unauthenticated client may write and a person has to approve. */
 interface WaitingTable {
   readonly name: 'cli_logins' | 'oauth_clients';
-  /** Rows that no person said yes to; the condition of the table's partial index. */
+  /** Rows that no person has approved; the condition of the table's partial index. */
   readonly waits: RawBuilder<unknown>;
   /** A column that rises with the time at which a row was written. */
   readonly age: string;
@@ -22,11 +22,11 @@ export const WAITING_CLI_LOGINS: WaitingTable = {
   age: 'expires_at',
 };
 
-/** A row that waits takes so much beside its texts: ids, times, indexes. */
+/** Of a row, in addition to its texts: ids, times, indexes. */
 const ROW_OVERHEAD_BYTES = 512;
-/** What a group of addresses keeps while others hold more. */
+/** A group of addresses keeps this much while other groups have more. */
 const MIN_GROUP_BYTES = 8 * 1024;
-/** Part of the limit that an eviction frees, so that not every row of a flood costs one. */
+/** Part of the limit that an eviction frees, so that not every row of a flood causes one. */
 const FREED_PART = 1 / 16;
 
 /** About how much of the disk a row with these texts takes. */
@@ -34,11 +34,10 @@ export const rowBytes = (...texts: readonly (string | null | undefined)[]): numb
   texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), ROW_OVERHEAD_BYTES);
 
 /**
- * Keeps what strangers wrote below a size. What is too much goes from the address groups that hold most, oldest first in
- * each; only where no group holds more than {@link MIN_GROUP_BYTES} does age alone decide. Rows that a person is being
- * asked about stay.
+ * Evicts waiting rows above a total size, from the largest address groups, oldest first in each; only where no group has
+ * more than {@link MIN_GROUP_BYTES} does age alone decide. Rows that a person is being asked about stay.
  *
- * @param askedSince a row about which a person was asked later than this is in progress
+ * @param askedSince a row that a person was asked about after this time is in progress
  */
 export async function evictWaiting(
   db: Kysely<Schema>,
@@ -46,12 +45,12 @@ export async function evictWaiting(
   { maxBytes, askedSince }: { readonly maxBytes: number; readonly askedSince: string },
 ): Promise<void> {
   const table = sql.table(name);
-  const held = async (): Promise<number> => {
+  const waitingBytes = async (): Promise<number> => {
     const { rows } = await sql<{ bytes: number | string | null }>`
       SELECT sum(bytes) AS bytes FROM ${table} WHERE ${waits}`.execute(db);
     return Number(rows[0]?.bytes ?? 0);
   };
-  if ((await held()) <= maxBytes) return;
+  if ((await waitingBytes()) <= maxBytes) return;
   const kept = Math.floor(maxBytes * (1 - FREED_PART));
 
   const { rows: groups } = await sql<{ bytes: number | string }>`
@@ -72,18 +71,18 @@ export async function evictWaiting(
       ) AS ranked WHERE newer > ${share}
     )`.execute(db);
 
-  const tooMuch = (await held()) - maxBytes;
-  if (tooMuch <= 0) return;
+  const excess = (await waitingBytes()) - maxBytes;
+  if (excess <= 0) return;
   await sql`
     DELETE FROM ${table} WHERE id IN (
       SELECT id FROM (
         SELECT id, bytes, sum(bytes) OVER (ORDER BY asked_at IS NOT NULL, ${sql.ref(age)}, id) AS older
         FROM ${table} WHERE ${idle}
-      ) AS ranked WHERE older - bytes < ${tooMuch + maxBytes - kept}
+      ) AS ranked WHERE older - bytes < ${excess + maxBytes - kept}
     )`.execute(db);
 }
 
-/** The size to which the largest groups are cut so that all of them together hold no more than `kept`. */
+/** The size to which the largest groups are cut so that all groups together have at most `kept`. */
 function shareOf(groups: readonly number[], kept: number): number {
   const ascending = groups.toSorted((a, b) => a - b);
   let left = kept;

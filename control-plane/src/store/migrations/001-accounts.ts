@@ -114,7 +114,7 @@ export const accounts: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('identities_primary', ['issuer', 'subject'])
       .execute();
-    // One identity per provider: an address that the provider gave to somebody else must not bring them in.
+    // One identity per provider: a person to whom the provider gave a former user's address must not sign in as that user.
     await db.schema
       .createIndex('identities_by_user')
       .unique()

@@ -60,7 +60,7 @@ export const agents: SchemaMigration = {
       .on('grants')
       .columns(['vault_id', 'service_name'])
       .execute();
-    // With the vault's id in front: beside `grants_by_service` the planner would not choose `grants_by_agent`.
+    // Begins with the vault's id, because the planner prefers `grants_by_service` to `grants_by_agent`.
     await db.schema
       .createIndex('grants_of_agent')
       .on('grants')

@@ -15,9 +15,9 @@ class NewerSchema extends Error {
 }
 
 /**
- * Brings the schema up to date: each missing migration in a transaction of its own, so that a kill in between
- * leaves whole steps. Append-only and additive: the former program runs on the new schema.
- * Kysely's `Migrator` has no such answer to a newer schema, and adds two tables of its own.
+ * Brings the schema up to date: each missing migration in one transaction, so that a kill leaves whole steps. Released
+ * migrations are append-only and additive: the former program runs on the new schema. (Kysely's `Migrator` does not tell
+ * a newer schema from a corrupt one, and adds two tables.)
  *
  * @throws NewerSchema when the database has a step that this program does not know
  */
@@ -41,7 +41,7 @@ export async function migrate(db: Kysely<Schema>, kind: DatabaseKind): Promise<v
   }
 }
 
-/** Looked at again inside the write transaction: another process may have run it in between. */
+/** Read again inside the write transaction, since another process may have applied it. */
 async function isApplied(db: Kysely<Schema>, id: number): Promise<boolean> {
   const row = await db.selectFrom('schema_migrations').select('id').where('id', '=', id).executeTakeFirst();
   return row !== undefined;

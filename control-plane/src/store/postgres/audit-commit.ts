@@ -8,7 +8,7 @@ import { createBatcher } from './batcher.ts';
 import { cameBetween } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
-/** migrations/011-audit.ts */
+/** `migrations/011-audit.ts` */
 const RECORD = {
   name: 'svault_record',
   text: 'SELECT svault_record($1, $2, $3, false, $4, $5, $6, $7) AS "leftOut"',
@@ -20,12 +20,12 @@ const MAX_WAIT_MS = 3_000;
 const MAX_RUNS = 3;
 
 /**
- * The hot path's log: one round trip for all that gathered of a vault while its former write was under way.
+ * The log on the hot path: one round trip for all events of a vault that arrived during its former write.
  *
- * A write whose connection dies is refused and not repeated: it may have gone through. One that the server undid, since
- * another transaction came in between, is.
+ * A write whose connection ends is not repeated, because it may have been committed. One that the server rolled back for a
+ * conflict is.
  *
- * @param options.maxWrites under way at once
+ * @param options.maxWrites that run at once
  */
 export function createAuditCommit(options: {
   readonly pool: Pick<PostgresPool, 'run'>;
@@ -48,6 +48,7 @@ export function createAuditCommit(options: {
     const nowMs = clock.now();
     const now = formatTime(nowMs);
     const entries = asked.filter((entry) => !isExpired(entry, now));
+    if (entries.length === 0) return asked.map(() => false);
     const texts = entries.map(({ event }) => hashedText(stampEvent(event, nowMs)));
     const touched = entries.flatMap(({ event, touchCaller }) =>
       touchCaller ? [event.agentId ?? event.proxyId ?? ''] : [],

@@ -1,6 +1,6 @@
 /** Joins work by key into batches. */
 interface Batcher<Item, Result> {
-  /** Settles with the item's own result, once the batch that it went with has ended. */
+  /** Settles with the item's result, once its batch has ended. */
   add(key: string, item: Item): Promise<Result>;
 }
 
@@ -14,11 +14,11 @@ interface Waiting<Item, Result> {
 
 /**
  * Runs items in batches, one batch of a key at a time; items that arrive while it runs make the next batch. A slow key delays
- * no other key, and a busy key waits only behind itself.
+ * no other key. (`dataloader` limits neither the batches that run at once nor the wait of an item.)
  *
- * @param options.run gives one result per item, in their order
- * @param options.maxBatches under way at once, over all keys, which are taken in turn
- * @param options.maxWaitMs an item that has waited longer when its turn comes is given up by `tooLate`
+ * @param options.run returns one result per item, in their order
+ * @param options.maxBatches that run at once, over all keys, which take turns
+ * @param options.maxWaitMs an item that has waited longer rejects with `tooLate`
  */
 export function createBatcher<Item, Result>(options: {
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>;
@@ -56,7 +56,7 @@ export function createBatcher<Item, Result>(options: {
       if (underWay.has(key)) continue;
       queues.delete(key);
       const batch = waiting.splice(0, maxItems);
-      // Behind the others: its turn comes again.
+      // At the end of the queue, so that other keys come first.
       if (waiting.length > 0) queues.set(key, waiting);
       underWay.add(key);
       void runBatch(key, batch).finally(() => {
@@ -72,7 +72,7 @@ export function createBatcher<Item, Result>(options: {
         const waiting = queues.get(key) ?? [];
         waiting.push({ item, sinceMs: monotonic(), resolve, reject });
         queues.set(key, waiting);
-        // Not before the turn of the event loop is over: requests that arrived together are written together.
+        // At the end of this turn of the event loop, so that requests which arrived together share a batch.
         if (!scheduled) setImmediate(start);
         scheduled = true;
       }),

@@ -9,22 +9,22 @@ import { createPostgresUnitOfWork, postgresEngine } from './unit-of-work.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import { preparePostgres } from './prepare.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { OperatorKeys } from '../sealing-key.ts';
+import type { RootKeys } from '../data-encryption-key.ts';
 import { createPostgresOutages } from './webhook-outages.ts';
 import { createStores } from '../kysely/stores.ts';
 
-/** The credential path has connections of its own, so that no amount of management keeps it waiting. */
+/** The credential path has separate connections, so that no amount of management delays it. */
 const FOR_CREDENTIALS = 11;
 const FOR_WRITES = 5;
-/** Three times: credentials, lists and proxies. */
+/** Each for credentials, lists and proxies. */
 const FOR_READS = 2;
 const FOR_MANAGEMENT = 6;
 
 const TIMEOUTS = { connectMs: 3_000, statementMs: 3_000, lockMs: 2_000 };
 
 /**
- * A statement that is prepared while a table is small would otherwise go through all of it for as long as the connection
- * lives, or join it as a whole; and none of these is worth compiling.
+ * Otherwise a statement that is prepared while a table is small would scan or join all of it as long as the connection
+ * lives; and none of the statements is worth compiling.
  */
 export const BY_INDEX = {
   enable_seqscan: 'off',
@@ -40,11 +40,11 @@ export const BY_INDEX = {
  */
 export async function openPostgresDatabase(
   url: Secret,
-  operatorKeys: OperatorKeys,
+  rootKeys: RootKeys,
   { clock, logger, opener }: OpenOptions,
 ): Promise<Database> {
   await aeadReady();
-  const masterKeys = await preparePostgres(url, operatorKeys, { logger, opener });
+  const masterKeys = await preparePostgres(url, rootKeys, { logger, opener });
   const common = { url, timeouts: TIMEOUTS, logger };
   const credentials = createPostgresPool({ ...common, maxConnections: FOR_CREDENTIALS, session: BY_INDEX });
   const management = createPostgresPool({ ...common, maxConnections: FOR_MANAGEMENT });

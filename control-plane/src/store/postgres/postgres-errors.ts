@@ -2,35 +2,34 @@ import { StorageFailure } from '@svault/server-kit/storage-failure';
 import pg from 'pg';
 
 /**
- * What says that the database cannot take the work now (PostgreSQL's appendix "Error Codes"), by class or as a whole:
- * connection, resources (disk, memory, connections), an operator's intervention (shutdown, a statement that took too
- * long), its system; a lock that somebody holds, a server that only reads, a transaction that idled, one that was
- * chosen to end a deadlock.
+ * Codes of a database that cannot take the work now (PostgreSQL's appendix "Error Codes"), by class or whole: connection,
+ * resources (disk, memory, connections), an operator's intervention (shutdown, statement timeout), system; lock timeout,
+ * read-only server, idle transaction, deadlock victim.
  */
 const UNAVAILABLE = /^(08|53|57|58|40)|^(55P03|25006|25P03|25P04)$/;
 
-/** Another transaction came in between: the same work, begun anew, finds what that one left. */
+/** A conflict with another transaction: the same work, run again, reads what that one wrote. */
 const CAME_BETWEEN = new Set(['23505', '40001', '40P01']);
 
-/** Every error of a statement as callers are to see it: {@link StorageFailure} where it is not the statement's fault. */
+/** The error of a statement for its caller: {@link StorageFailure} where the statement is not at fault. */
 export function fromStatement(error: unknown): Error {
   if (error instanceof pg.DatabaseError)
     return UNAVAILABLE.test(error.code ?? '') ? unavailable(error) : error;
-  // What the driver throws by itself is about the connection; what JavaScript throws is a mistake of ours.
+  // The driver's own errors are about the connection; JavaScript's are bugs.
   if (error instanceof Error && error.constructor !== Error) return error;
   return unavailable(error);
 }
 
-/** Every error of connecting, a wrong password too: it was right when the service started. */
+/** The error of connecting, even by a wrong password: it was right when the control plane started. */
 export const fromConnecting = (error: unknown): StorageFailure => unavailable(error);
 
-/** Whether a statement failed, or a connection with all that was under way on it. */
+/** Whether the statement failed, and not its connection. */
 export const isOfStatement = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && !/^(08|57P)/.test(error.code ?? '');
 
 /**
- * Whether the statement's connection ended under it, by the server's will or by the network's; one that was given up for
- * its silence, or never came about, is none of these.
+ * Whether the server or the network ended the statement's connection; false for a connection that timed out or was never
+ * opened.
  */
 export function connectionEnded(error: unknown): boolean {
   const cause = error instanceof StorageFailure ? error.cause : undefined;
@@ -42,13 +41,13 @@ export function connectionEnded(error: unknown): boolean {
   );
 }
 
-/** Whether work that failed is worth beginning anew. */
+/** Whether work failed by a conflict and is worth running again. */
 export function cameBetween(error: unknown): boolean {
   const cause = error instanceof StorageFailure ? error.cause : error;
   return cause instanceof pg.DatabaseError && CAME_BETWEEN.has(cause.code ?? '');
 }
 
-/** The cause's own words, which never hold a password; some errors of the network have a code only. */
+/** The message of the cause, which never has a password; some errors of the network have only a code. */
 function unavailable(cause: unknown): StorageFailure {
   const { message = '', code = '' } = cause as { readonly message?: string; readonly code?: string };
   return new StorageFailure(`PostgreSQL: ${message === '' ? code : message}`, { cause });

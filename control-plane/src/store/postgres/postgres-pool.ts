@@ -4,12 +4,12 @@ import type { PostgresPool as KyselyPool } from 'kysely';
 import pg from 'pg';
 import { connectionEnded, fromConnecting, fromStatement, isOfStatement } from './postgres-errors.ts';
 
-/** How long anything may take, in milliseconds; 0 for as long as it takes. */
+/** In milliseconds; 0 for no limit. */
 export interface Timeouts {
   /** For a connection, a free one or a new one. */
   readonly connectMs: number;
   readonly statementMs: number;
-  /** For a lock that somebody else holds. */
+  /** For a lock of another transaction. */
   readonly lockMs: number;
 }
 
@@ -22,9 +22,9 @@ export interface PoolOptions {
   readonly logger: Logger;
 }
 
-/** A bounded set of connections to PostgreSQL. Whatever goes wrong on them rejects with `fromStatement`'s errors. */
+/** A bounded set of connections to PostgreSQL. Statements reject with the errors of `fromStatement`. */
 export interface PostgresPool {
-  /** One statement that stands alone, prepared once per connection. */
+  /** One statement in its own transaction, prepared once per connection. */
   run<Row extends object>(statement: NamedStatement, values: readonly unknown[]): Promise<readonly Row[]>;
   /** The same connections for Kysely. */
   readonly forKysely: KyselyPool;
@@ -34,20 +34,20 @@ export interface PostgresPool {
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
-  /** It changes nothing, so it is asked again where its connection had ended. */
+  /** It changes nothing, so it is run again where its connection had ended. */
   readonly onlyReads?: boolean;
 }
 
-/** After a restart of the server each connection that was kept may turn out to have ended. */
+/** After a restart of the server each idle connection may turn out to have ended. */
 const MAX_READS = 3;
 
-/** A server that neither answers nor hangs up is given up this long after its own timeout should have spoken. */
+/** A silent server is given up this long after its own statement timeout. */
 const SILENCE_MS = 1_000;
-/** A transaction whose process has stopped lets go of its locks. */
+/** The transaction of a stopped process releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
-/** bigint and count as numbers, as SQLite gives them: none of ours leaves the safe integers. */
+/** bigint and count as numbers, as on SQLite: all of them are safe integers. */
 const INT8 = 20;
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text'): unknown =>
@@ -67,14 +67,14 @@ export function createPostgresPool(options: PoolOptions): PostgresPool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     types,
-    // By a statement and not by the URL's options, which are the operator's.
+    // By a statement, since the URL's options belong to the operator.
     onConnect: (client): unknown => client.query(setAll, settings.flat()),
   });
   const note = (error: Error): void =>
-    // Its message only: the driver hangs the whole connection on it.
+    // Only the message: the driver attaches the whole connection.
     options.logger.warn({ reason: error.message }, 'a connection to the database has ended');
   pool.on('error', note);
-  // A connection in use that ends between two statements says so to nobody else.
+  // Without a listener, a connection in use that ends between two statements would crash the process.
   pool.on('connect', (client) => void client.on('error', () => undefined));
 
   const runOnce = async <Row extends object>(
@@ -117,15 +117,15 @@ function sessionSettings({ timeouts, session }: PoolOptions): Record<string, str
     statement_timeout: `${timeouts.statementMs}ms`,
     lock_timeout: `${timeouts.lockMs}ms`,
     idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_MS}ms`,
-    // Each statement sees what was committed when it began: what follows a lock sees what its former holder did.
+    // Each statement sees what was committed when it began: after a lock, what the former holder committed.
     default_transaction_isolation: 'read committed',
-    // What was answered survives the server's crash, whatever the role's default is.
+    // Answered changes survive a crash of the server, whatever the role's default is.
     synchronous_commit: 'on',
     ...session,
   };
 }
 
-/** Hands out connections that translate errors, and that are thrown away once one of them has broken. */
+/** Lends connections that translate errors, and discards broken ones. */
 function forKysely(pool: pg.Pool): KyselyPool {
   return {
     options: {},

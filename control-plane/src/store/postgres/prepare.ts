@@ -6,19 +6,19 @@ import { NoDatabase, type OpenOptions } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import type { Schema } from '../schema/schema.ts';
-import { type OperatorKeys, makeSealingKey, openSealingKey } from '../sealing-key.ts';
+import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
 import { textInByteOrder } from './text-in-byte-order.ts';
 
-/** So that processes which start together prepare the database one after another. */
+/** Lets processes that start together prepare the database one after another. */
 const PREPARATION_LOCK = 7_385_217;
 
-/** Statements take as long as they take here: an index over a large table needs minutes. A lock is waited for less. */
+/** No limit for statements: an index over a large table needs minutes. */
 const TIMEOUTS = { connectMs: 5_000, statementMs: 0, lockMs: 60_000 };
 
-/** PostgreSQL 13 has ended; sha256() and all else that is used is in 14. */
-const OLDEST_VERSION = 140_000;
+/** PostgreSQL 13 is out of support. */
+const MIN_VERSION = 140_000;
 
-/** The server is none that this program works on. */
+/** This program does not work on the server. */
 class UnsuitableServer extends Error {
   constructor(why: string) {
     super(`the PostgreSQL database of SV_DATABASE_URL does not fit: ${why}`);
@@ -33,7 +33,7 @@ class UnsuitableServer extends Error {
  */
 export async function preparePostgres(
   url: Secret,
-  operatorKeys: OperatorKeys,
+  rootKeys: RootKeys,
   { logger, opener }: { readonly logger: Logger; readonly opener: OpenOptions['opener'] },
 ): Promise<MasterKeys> {
   const pool = createPostgresPool({ url, maxConnections: 1, timeouts: TIMEOUTS, logger });
@@ -46,12 +46,12 @@ export async function preparePostgres(
       await checkServer(db);
       await sql`SELECT pg_advisory_lock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
       if (opener === 'tool' && !(await hasKeyTable(db))) throw new NoDatabase(placeOf(url));
-      const known = (await hasKeyTable(db)) ? await openSealingKey(db, operatorKeys) : undefined;
+      const known = (await hasKeyTable(db)) ? await openDataKey(db, rootKeys) : undefined;
       await migrate(db, 'postgres');
-      return known ?? (await makeSealingKey(db, operatorKeys));
+      return known ?? (await createDataKey(db, rootKeys));
     });
   } finally {
-    // The lock goes with the connection.
+    // The lock ends with the connection.
     await kysely.destroy();
   }
 }
@@ -61,11 +61,11 @@ async function checkServer(db: Kysely<Schema>): Promise<void> {
     SELECT current_setting('server_version_num')::int AS version,
       current_setting('server_encoding') AS encoding`.execute(db);
   const [{ version, encoding } = { version: 0, encoding: '' }] = rows;
-  if (version < OLDEST_VERSION) throw new UnsuitableServer('the server is older than PostgreSQL 14');
+  if (version < MIN_VERSION) throw new UnsuitableServer('the server is older than PostgreSQL 14');
   if (encoding !== 'UTF8') throw new UnsuitableServer(`its encoding is ${encoding}, not UTF8`);
 }
 
-/** In the schema that unqualified names mean: others may hold another service's tables. */
+/** In the schema of unqualified names: other schemas may have another program's tables. */
 async function hasKeyTable(db: Kysely<Schema>): Promise<boolean> {
   const { rows } = await sql<{ readonly there: boolean }>`
     SELECT to_regclass('sealing_keys') IS NOT NULL AS there`.execute(db);

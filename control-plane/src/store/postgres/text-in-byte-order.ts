@@ -19,9 +19,8 @@ class ByteOrder extends OperationNodeTransformer {
 }
 
 /**
- * For PostgreSQL's migrations: every text column compares by its bytes, as SQLite's do, whatever language the operator's
- * database sorts by. So pages come in the same order on both, and an update of the system's sorting rules cannot make an
- * index wrong.
+ * For migrations on PostgreSQL: every text column compares by its bytes, as on SQLite, whatever collation the operator's
+ * database has. So pages have the same order on both, and an update of the system's collations cannot corrupt an index.
  */
 export const textInByteOrder: KyselyPlugin = {
   transformQuery: ({ node, queryId }) => new ByteOrder().transformNode(node, queryId),

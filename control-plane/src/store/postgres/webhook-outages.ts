@@ -11,17 +11,17 @@ import {
 } from '../../core/shared-outages.ts';
 import type { Schema } from '../schema/schema.ts';
 
-/** A change shows up to a statement timeout later than its time says. */
+/** A change becomes visible up to a statement timeout after its time. */
 const OVERLAP_MS = 10_000;
-/** Who has not read for so long reads everything. */
+/** A process that has not polled for this long reads every row. */
 const FRESH_MS = 5_000;
 const ENDED_KEPT_MS = 60_000;
 
 const ms = (milliseconds: number) => sql.raw(`interval '${milliseconds} milliseconds'`);
 
 /**
- * A row for each vault whose webhook is offline (migrations/501), by the database's clock, since those of the processes differ.
- * An end is kept for a minute, so that every process reads it.
+ * A row for each vault whose webhook is offline (`migrations/008-webhooks.ts`), by the database's clock, since those of the
+ * processes differ. An end is kept for a minute, so that every process reads it.
  *
  * @param monotonic milliseconds of this process
  */

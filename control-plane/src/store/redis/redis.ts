@@ -2,22 +2,22 @@ import { Redis } from 'ioredis';
 import type { Secret } from '@svault/shared';
 import type { RunScript } from '../../limits/redis-counters.ts';
 import type { ConnectRedis, RedisConnection } from '../../limits/start-limiter.ts';
-import { withinDeadline } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
-/** For one question; a round trip takes a millisecond or less. Every answer is to be there within 250 ms. */
+/** Of one command; a round trip takes a millisecond or less, and a request has 250 ms. */
 const DEADLINE_MS = 150;
 const CONNECT_TIMEOUT_MS = 1_000;
-/** A connection on which nothing has come for so long, though something was asked, is taken for dead. */
+/** A connection without a reply for this long, while commands wait, counts as dead. */
 const SILENCE_MS = 1_000;
-/** Before connecting anew, and before asking a Redis that failed whether it is back. */
+/** Before a new connection, and before a probe of a Redis that failed. */
 const RETRY_MS = 500;
 const PROBE_LIFETIME_MS = 1_000;
-/** For the first answer of all. */
-const FIRST_ANSWER_MS = 1_000;
+/** For the first reply. */
+const FIRST_REPLY_MS = 1_000;
 
 const ignore = (): void => undefined;
 
-/** Connects, and waits until that has worked or failed once. */
+/** Connects, and waits until the first attempt has succeeded or failed. */
 export async function connectRedis(
   url: Secret,
   { keyPrefix, onChange }: Parameters<ConnectRedis>[0],
@@ -30,14 +30,14 @@ export async function connectRedis(
     protocol: 2,
     lazyConnect: true,
     disableClientInfo: true,
-    // Nothing waits for a connection, and nothing is sent twice.
+    // No command waits for a connection, and none is sent twice.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: Math.max(SILENCE_MS, deadlineMs),
     retryStrategy: () => RETRY_MS,
-    // After a failover the address may lead to the new primary, and this connection to what is a replica now.
+    // After a failover the address may lead to the new primary, while this connection leads to a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
 
@@ -47,36 +47,36 @@ export async function connectRedis(
     onChange(now, reason);
   };
   const failed = (error: unknown): void => {
-    // Of an error of ioredis only the message is told: it carries the command, which may be AUTH.
+    // Only the message: an error of ioredis carries the command, which may be AUTH.
     set(false, error instanceof Error ? error.message : 'unknown');
     if (closed || retry !== undefined || redis.status !== 'ready') return;
     retry = setTimeout(() => void probe(), RETRY_MS);
     retry.unref();
   };
   /**
-   * A write: a Redis that is full, or a replica, answers a PING all the same. In the database that was asked for: where there
-   * is none such, the client would go on in the first one, which may be another service's.
+   * A write, because a full Redis and a replica answer PING as well. It selects the database first: where that does not
+   * exist, the client would go on in database 0, which may be another service's.
    */
   const write = async (): Promise<unknown> => {
     const { db = 0 } = redis.options;
     if (db !== 0) await redis.select(db);
     return redis.set(`${keyPrefix}probe`, '1', 'PX', PROBE_LIFETIME_MS);
   };
-  const probe = async (patienceMs = deadlineMs): Promise<void> => {
+  const probe = async (timeoutMs = deadlineMs): Promise<void> => {
     clearTimeout(retry);
     retry = undefined;
     try {
-      await withinDeadline(write(), patienceMs);
+      await withTimeout(write(), timeoutMs);
       set(true);
     } catch (error) {
       failed(error);
     }
   };
-  const cameLate =
+  const passOnLate =
     (onLate: ((reply: unknown) => void) | undefined) =>
     (reply: unknown): void => {
       onLate?.(reply);
-      // It answers again: no need to wait for the next time that it is asked whether it does.
+      // It replies again: probe now, not at the next retry.
       if (retry !== undefined) void probe();
     };
   const runScript: RunScript = async (script, keys, args) => {
@@ -91,18 +91,18 @@ export async function connectRedis(
 
   redis.on('error', failed);
   redis.on('close', () => failed(new Error('the connection is closed')));
-  // A process that has just started knows of nothing that was counted, and should not go on alone for a short wait.
-  await redis.connect().then(() => probe(Math.max(FIRST_ANSWER_MS, deadlineMs)), failed);
+  // A process that has just started has no counts, so it waits a little rather than start without the shared ones.
+  await redis.connect().then(() => probe(Math.max(FIRST_REPLY_MS, deadlineMs)), failed);
   redis.on('ready', () => void probe());
   return {
     usable: () => usable === true,
     run: async (script, keys, args, onLate) => {
       const answer = runScript(script, keys, args);
       try {
-        return await withinDeadline(answer, deadlineMs);
+        return await withTimeout(answer, deadlineMs);
       } catch (error) {
         failed(error);
-        void answer.then(cameLate(onLate)).catch(ignore);
+        void answer.then(passOnLate(onLate)).catch(ignore);
         throw error;
       }
     },

@@ -1,22 +1,22 @@
-/** What was asked is not there in time. It may come later, and nobody waits for it any more. */
-class DeadlinePassed extends Error {
+/** No answer came in time. One that comes later is ignored. */
+class TimeoutPassed extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms} ms`);
-    this.name = 'DeadlinePassed';
+    this.name = 'TimeoutPassed';
   }
 }
 
 /**
- * Waits for an answer no longer than a deadline.
+ * Waits for an answer up to a time limit.
  *
- * An answer that has arrived counts, however late this process gets to reading it: where the process itself was busy, its
- * timers are due before it reads what has come, so that is given its turn first.
+ * An answer that has arrived counts, however late this process reads it: in a busy process timers run before the sockets
+ * are read, so the timer lets the sockets be read first.
  *
- * @throws Error when the deadline has passed
+ * @throws Error after the time limit
  */
-export function withinDeadline<T>(answer: Promise<T>, ms: number): Promise<T> {
+export function withTimeout<T>(answer: Promise<T>, ms: number): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => setImmediate(() => reject(new DeadlinePassed(ms))), ms);
+    const timer = setTimeout(() => setImmediate(() => reject(new TimeoutPassed(ms))), ms);
     answer.then(
       (value) => {
         clearTimeout(timer);
@@ -24,7 +24,7 @@ export function withinDeadline<T>(answer: Promise<T>, ms: number): Promise<T> {
       },
       (error: unknown) => {
         clearTimeout(timer);
-        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- handed on as it came
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the answer's error, unchanged
         reject(error);
       },
     );

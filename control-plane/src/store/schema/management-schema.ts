@@ -54,7 +54,7 @@ interface SessionRow {
   vault_id: Id<'vlt'>;
   user_id: Id<'usr'>;
   kind: SessionKind;
-  /** Null for one from before there was more than one way. */
+  /** Null means `link`. */
   method: SignInMethod | null;
   token_hash: string;
   client: string;
@@ -74,7 +74,7 @@ interface AgentRow {
   sealing_key_thumbprint: string | null;
   key_hash: string;
   key_prefix: string;
-  /** base64url of the agent's own key under the master key; null once the agent is deleted. */
+  /** base64url of the agent's key under the data encryption key; null once the agent is deleted. */
   key_wrapped: string | null;
   created_at: TimeText;
   last_used_at: TimeText | null;

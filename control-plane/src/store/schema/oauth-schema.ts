@@ -20,7 +20,7 @@ interface OauthCodeRow {
   vault_id: Id<'vlt'>;
   user_id: Id<'usr'>;
   agent_id: Id<'agt'>;
-  /** An id of ours, or the address of the client's metadata document. */
+  /** A registered client's id, or the URL of its metadata document. */
   client_id: string;
   client_name: string;
   redirect_uri: string;
@@ -35,7 +35,7 @@ interface OauthSessionRow {
   client_id: string;
   audience: string;
   code_hash: string | null;
-  /** Null where nobody may refresh it. */
+  /** Null where the session cannot be refreshed. */
   refresh_hash: string | null;
   former_refresh_hash: string | null;
   rotated_at: TimeText | null;

@@ -44,13 +44,13 @@ interface ProxyRow {
   status: ProxyStatus;
   key_hash: string;
   key_prefix: string;
-  /** base64url of the proxy's own key under the master key. */
+  /** base64url of the proxy's key under the data encryption key. */
   key_wrapped: string | null;
   created_at: TimeText;
   revoked_at: TimeText | null;
   last_used_at: TimeText | null;
   revision: number;
-  /** Which webhook has which revision. */
+  /** The webhook that has the settings, and their revision. */
   delivered_as: string | null;
 }
 

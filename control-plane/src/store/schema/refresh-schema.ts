@@ -8,12 +8,12 @@ interface ProviderRow {
   name: string;
   token_url: string;
   client_id: string;
-  /** SHA-256 of both, in hex: as long as they may be, no index takes them. */
+  /** SHA-256 of both, in hex, because they may be longer than an index takes. */
   target_hash: string;
   auth_method: ClientAuthMethod;
   algorithm: AssertionAlgorithm | null;
   key_id: string | null;
-  /** base64url of the client secret or private key under the master key. */
+  /** base64url of the client secret or private key under the data encryption key. */
   secret_wrapped: string;
   created_at: TimeText;
   updated_at: TimeText;

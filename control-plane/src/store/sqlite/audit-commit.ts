@@ -8,7 +8,7 @@ import type { LifetimeUse } from '../../core/policy.ts';
 import type { AuditEventRow } from '../schema/decision-schema.ts';
 import { AUDIT_COLUMNS, toAuditRow } from '../kysely/audit-rows.ts';
 
-/** The hot path's log: prepared statements, one read and one write of a chain's head per vault and transaction. */
+/** The log on the hot path: prepared statements, one read and one write of a chain's head per vault and transaction. */
 export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, clock: Clock): AuditCommit {
   const head = db.prepare<[string], { seq: number; hash: string }>(
     'SELECT head_seq AS seq, head_hash AS hash FROM audit_chains WHERE vault_id = (SELECT ?)',
@@ -66,7 +66,7 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     return leftOut;
   };
 
-  /** What is recorded within one turn of the event loop shares one transaction and one promise. */
+  /** Entries of one turn of the event loop share one transaction and one promise. */
   let open:
     { readonly entries: AuditEntry[]; readonly leftOut: Promise<ReadonlySet<AuditEntry>> } | undefined;
 
@@ -80,7 +80,7 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
         close();
         return write(entries);
       })
-      // A transaction that never began took nothing: its entries fail with it, and are not left for a later one.
+      // The entries of a transaction that never began fail with it, and are not left for a later one.
       .finally(close);
     return { entries, leftOut };
   };
@@ -97,7 +97,7 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
 /**
  * Counts uses of `max_usage` rules: all of them, or none where one has no room left.
  *
- * Exact only within a write transaction, which no other one overlaps: what is read is still true when it is counted.
+ * Exact only within a write transaction, which no other one overlaps.
  */
 function createUseCount(db: SqliteDatabase): (vaultId: Id<'vlt'>, uses: readonly LifetimeUse[]) => boolean {
   const used = db

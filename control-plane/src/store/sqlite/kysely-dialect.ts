@@ -13,14 +13,14 @@ import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 
 type Statement = BetterSqlite3.Statement<unknown[]>;
 
-/** Distinct query texts are few; the bound holds where lists of different lengths make new ones. */
+/** Query texts are few; the bound is for lists of many lengths. */
 const MAX_STATEMENTS = 500;
 
 /**
- * Kysely over a better-sqlite3 connection that others use too (the credential path reads it directly).
+ * Kysely over a better-sqlite3 connection that the credential path uses directly too.
  *
- * Kysely's own driver prepares each query anew and lets a query of one request slip into another request's open
- * transaction. This one keeps prepared statements, and hands the connection to one user at a time.
+ * Kysely's own driver prepares each query anew and lets a query of one request run in another request's open
+ * transaction. This one keeps prepared statements, and lends the connection to one user at a time.
  */
 export function sqliteDialect(db: SqliteDatabase): Dialect {
   return {
@@ -48,7 +48,7 @@ function createDriver(db: SqliteDatabase): Driver {
     releaseConnection: () => Promise.resolve(handBack()),
     beginTransaction: () => run(() => db.exec('BEGIN IMMEDIATE')),
     commitTransaction: () => run(() => db.exec('COMMIT')),
-    // SQLite has rolled back by itself after some failures, such as a full disk.
+    // After some failures, such as a full disk, SQLite has rolled back already.
     rollbackTransaction: () => run(() => void (db.inTransaction && db.exec('ROLLBACK'))),
     destroy: () => Promise.resolve(),
   };

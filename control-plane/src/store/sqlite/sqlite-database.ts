@@ -15,7 +15,7 @@ import { sqliteDialect } from './kysely-dialect.ts';
 import { createSqliteUnitOfWork, sqliteEngine } from './unit-of-work.ts';
 import { migrate } from '../migrations/migrate.ts';
 import type { Schema } from '../schema/schema.ts';
-import { type OperatorKeys, makeSealingKey, openSealingKey } from '../sealing-key.ts';
+import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
 import { createStores } from '../kysely/stores.ts';
 
 export interface OpenSqlite extends Database {
@@ -31,7 +31,7 @@ export interface OpenSqlite extends Database {
  */
 export async function openSqliteDatabase(
   path: string,
-  operatorKeys: OperatorKeys,
+  rootKeys: RootKeys,
   { clock, opener }: OpenOptions,
 ): Promise<OpenSqlite> {
   const undo: (() => Promise<void> | void)[] = [];
@@ -51,7 +51,7 @@ export async function openSqliteDatabase(
     undo.push(() => void sqlite.close());
     const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite) });
     undo.push(() => kysely.destroy());
-    const masterKeys = await prepare(kysely, operatorKeys);
+    const masterKeys = await prepare(kysely, rootKeys);
     if (opener === 'server') {
       const checkpoints = startCheckpoints(path);
       undo.push(() => checkpoints.stop());
@@ -77,10 +77,10 @@ export async function openSqliteDatabase(
   }
 }
 
-async function prepare(kysely: Kysely<Schema>, operatorKeys: OperatorKeys): Promise<MasterKeys> {
+async function prepare(kysely: Kysely<Schema>, rootKeys: RootKeys): Promise<MasterKeys> {
   const tables = await kysely.introspection.getTables();
   const hasKey = tables.some(({ name }) => name === 'sealing_keys');
-  const known = hasKey ? await openSealingKey(kysely, operatorKeys) : undefined;
+  const known = hasKey ? await openDataKey(kysely, rootKeys) : undefined;
   await migrate(kysely, 'sqlite');
-  return known ?? makeSealingKey(kysely, operatorKeys);
+  return known ?? createDataKey(kysely, rootKeys);
 }

@@ -5,7 +5,7 @@ import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-key
 import { type Secret, fromBase64url, toBase64url } from '@svault/shared';
 import type { Schema } from './schema/schema.ts';
 
-/** The master key of the settings is not the one this database was made with. Nothing was changed. */
+/** The root key of the settings does not open this database. Nothing was changed. */
 class WrongMasterKey extends Error {
   constructor() {
     super('SV_MASTER_KEY does not open this database: it was made with another key');
@@ -13,60 +13,54 @@ class WrongMasterKey extends Error {
   }
 }
 
-/** Secrets were wrapped in this database, and what they were wrapped under is gone. Nothing was changed. */
-class SealingKeyLost extends Error {
+/** The database has secrets and no data encryption key that opens them. Nothing was changed. */
+class DataKeyLost extends Error {
   constructor() {
     super('the database has lost the key that its secrets are under: restore a backup');
-    this.name = 'SealingKeyLost';
+    this.name = 'DataKeyLost';
   }
 }
 
-/** 32 bytes each, the one to come first. */
-export type OperatorKeys = readonly [Secret<Uint8Array>, ...Secret<Uint8Array>[]];
+/** 32 bytes each; during a rotation the next key comes first. */
+export type RootKeys = readonly [Secret<Uint8Array>, ...Secret<Uint8Array>[]];
 
 const ROW = 1;
 const PURPOSE = 'sealing-key';
 const KEY_BYTES = 32;
 
 /*
- * The database's secrets are wrapped under a key of its own, which is wrapped under the operator's master key. So a
- * wrong master key shows before anything is touched, and a rotation is one row in one transaction: a running
- * server, which holds the inner key, is not disturbed, and there is no half-rotated state.
+ * A data encryption key (DEK) wraps the database's secrets, and the operator's root key wraps the DEK. So a wrong root key
+ * shows before anything is changed, and a rotation is one row in one transaction: a running server has the DEK and goes
+ * on, and there is no half-rotated state.
  */
 
 /**
- * Opens the database's own key.
+ * Opens the data encryption key.
  *
  * @returns undefined for a database that has none yet
- * @throws WrongMasterKey when none of the keys opens it; SealingKeyLost where there are accounts without it, since a
- *   new key in its place would hide the loss and let any master key in
+ * @throws WrongMasterKey where none of the keys opens it; DataKeyLost where there are accounts without it, since a new key
+ *   would hide the loss and accept any root key
  */
-export async function openSealingKey(
-  db: Kysely<Schema>,
-  operatorKeys: OperatorKeys,
-): Promise<MasterKeys | undefined> {
+export async function openDataKey(db: Kysely<Schema>, rootKeys: RootKeys): Promise<MasterKeys | undefined> {
   const row = await db.selectFrom('sealing_keys').select('wrapped').where('id', '=', ROW).executeTakeFirst();
-  if (row !== undefined) return createMasterKeys([unwrap(row.wrapped, operatorKeys)]);
+  if (row !== undefined) return createMasterKeys([unwrap(row.wrapped, rootKeys)]);
   const account = await db.selectFrom('vaults').select('id').limit(1).executeTakeFirst();
-  if (account !== undefined) throw new SealingKeyLost();
+  if (account !== undefined) throw new DataKeyLost();
   return undefined;
 }
 
 /**
- * The key among the operator's that opens this database: what a copy of it is authenticated under.
+ * The root key that opens this database; a backup of it is authenticated under the same key.
  *
- * @throws WrongMasterKey when none does
+ * @throws WrongMasterKey where none does
  */
-export async function operatorKeyOf(
-  db: Kysely<Schema>,
-  operatorKeys: OperatorKeys,
-): Promise<Secret<Uint8Array>> {
+export async function rootKeyOf(db: Kysely<Schema>, rootKeys: RootKeys): Promise<Secret<Uint8Array>> {
   const { wrapped } = await db
     .selectFrom('sealing_keys')
     .select('wrapped')
     .where('id', '=', ROW)
     .executeTakeFirstOrThrow();
-  const opening = operatorKeys.find((key) => {
+  const opening = rootKeys.find((key) => {
     try {
       return unwrap(wrapped, [key]).length === KEY_BYTES;
     } catch (error) {
@@ -78,21 +72,20 @@ export async function operatorKeyOf(
   return opening;
 }
 
-/** Makes the database's own key, at first start. */
-export async function makeSealingKey(db: Kysely<Schema>, operatorKeys: OperatorKeys): Promise<MasterKeys> {
+/** Creates the data encryption key, at the first start. */
+export async function createDataKey(db: Kysely<Schema>, rootKeys: RootKeys): Promise<MasterKeys> {
   const key = randomBytes(KEY_BYTES);
-  const wrapped = wrap(key, operatorKeys[0]);
+  const wrapped = wrap(key, rootKeys[0]);
   await db.insertInto('sealing_keys').values({ id: ROW, wrapped }).execute();
   return createMasterKeys([key]);
 }
 
 /**
- * Puts the database's own key under a new master key. Once it is there, running it again changes nothing of
- * meaning, so that it can be repeated after a kill.
+ * Wraps the data encryption key under the next root key. It may be repeated after a kill: the next key opens it too.
  *
- * @throws WrongMasterKey when neither key opens it
+ * @throws WrongMasterKey where neither key opens it
  */
-export async function rewrapSealingKey(
+export async function rewrapDataKey(
   db: Kysely<Schema>,
   keys: { readonly current: Secret<Uint8Array>; readonly next: Secret<Uint8Array> },
 ): Promise<void> {
@@ -114,7 +107,7 @@ export async function rewrapSealingKey(
 const wrap = (key: Uint8Array, under: Secret<Uint8Array>): string =>
   toBase64url(createMasterKeys([under.reveal()]).wrap(key, PURPOSE));
 
-function unwrap(wrapped: string, [first, ...others]: OperatorKeys): Uint8Array {
+function unwrap(wrapped: string, [first, ...others]: RootKeys): Uint8Array {
   try {
     const keys = createMasterKeys([first.reveal(), ...others.map((key) => key.reveal())]);
     return keys.unwrap(fromBase64url(wrapped) ?? new Uint8Array(), PURPOSE);
