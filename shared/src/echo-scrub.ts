@@ -19,12 +19,12 @@ const FIELDS_BESIDE_A_SHORT_SECRET: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Takes out of an answer's head every field that holds the secret (protocol PRX-26, PRX-34): as it is, percent-encoded in
- * any way, or in base64 or base64url, alone or in the middle of something longer, as `Bearer …` is.
+ * Takes out of an answer's head every field that holds the secret (protocol PRX-26, PRX-34): as it is, percent-encoded
+ * in any way, or in base64 or base64url, alone or in the middle of something longer, as `Bearer …` is.
  *
- * That a field is missing confirms a guess to who has the upstream repeat one, so it takes the whole secret, but for up to
- * 8 bits that base64 shares with its surroundings. A short secret could be guessed: beside it the fields that come back are
- * the same ones, whatever they hold.
+ * That a field is missing confirms a guess to who has the upstream repeat one, so it takes the whole secret, but for up
+ * to 8 bits that base64 shares with its surroundings. A short secret could be guessed: beside it the fields that come
+ * back are the same ones, whatever they hold.
  *
  * @param secret what was sent in a header, ASCII: an `accessToken`, a session's token
  */
@@ -48,7 +48,9 @@ function holderOf(secret: string): (field: Field) => boolean {
   return ([name, value]) => name.includes(lowerCase) || holdsSecret(value);
 }
 
-/** What base64 of any text around the secret is sure to have in it: one piece for each place in a group of three bytes. */
+/**
+ * What base64 of any text around the secret is sure to have in it: one piece for each place in a group of three bytes.
+ */
 function base64Traces(secret: string): string[] {
   const bytes = utf8(secret);
   const traces = [0, 1, 2].map((before) => {

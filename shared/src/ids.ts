@@ -23,8 +23,9 @@ export type IdPrefix =
 export type Id<P extends IdPrefix> = `${P}_${string}` & { readonly __brand: P };
 
 /**
- * Kinds of keys a caller shows (specification, "Neutral prefixes"; `svadmin` is the contract's). `svcli` and `svclir` are the
- * access and the refresh token of a signed-in command-line client, `svsessr` is the refresh token beside an `svsess`.
+ * Kinds of keys a caller shows (specification, "Neutral prefixes"; `svadmin` is the contract's). `svcli` and `svclir`
+ * are the access and the refresh token of a signed-in command-line client, `svsessr` is the refresh token beside an
+ * `svsess`.
  */
 export type KeyPrefix = 'svagent' | 'svsess' | 'svsessr' | 'mcp' | 'svadmin' | 'svcli' | 'svclir';
 

@@ -10,7 +10,7 @@ export {
   toHex,
   utf8,
 } from './bytes.ts';
-export { ManualClock, systemClock } from './clock.ts';
+export { ManualClock, formatTime, parseTime, systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';
 export { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from './errors.ts';
 export type { WebhookErrorCode } from './errors.ts';
@@ -23,14 +23,14 @@ export { createScrub } from './echo-scrub.ts';
 export { isShortSecret } from './short-secret.ts';
 export {
   answerFieldsThatTravel,
+  fillMarkers,
   isFieldValue,
+  markersIn,
   requestFieldsThatTravel,
   withInjectedFields,
 } from './proxy-headers.ts';
-export { fillMarkers, markersIn } from './token-marker.ts';
 export { Secret } from './secret.ts';
 export { isServiceName } from './service-name.ts';
-export { formatTime, parseTime } from './times.ts';
 
 export { contentDigest, verifyContentDigest } from './signing/content-digest.ts';
 export { headerPairs } from './signing/message.ts';

@@ -1,4 +1,4 @@
-/** Why a text is not the JSON that protocol section 2 asks for. Closed. */
+/** Why a text is not the JSON that PROTOCOL.md section 2 asks for. Closed. */
 export type JsonRefusalReason =
   | 'bom'
   | 'utf8'
@@ -11,7 +11,7 @@ export type JsonRefusalReason =
   | 'lone_surrogate'
   | 'not_an_object';
 
-/** A text is not the JSON that protocol section 2 asks for. Holds nothing of the text. */
+/** A text is not the JSON that PROTOCOL.md section 2 asks for. Holds nothing of the text. */
 export class JsonRefused extends Error {
   override readonly name = 'JsonRefused';
   readonly reason: JsonRefusalReason;
@@ -22,7 +22,7 @@ export class JsonRefused extends Error {
   }
 }
 
-/** Protocol section 2. An outermost object or array has depth 1. */
+/** PROTOCOL.md section 2. An outermost object or array has depth 1. */
 const MAX_DEPTH = 32;
 
 const QUOTE = 0x22;
@@ -71,7 +71,7 @@ interface JsonNotation {
 }
 
 /**
- * Protocol section 2: UTF-8 without a byte order mark, one object, at most 32 deep, no name twice in an object;
+ * PROTOCOL.md section 2: UTF-8 without a byte order mark, one object, at most 32 deep, no name twice in an object;
  * integers without fraction or exponent and below 2^53. Also refused: text that UTF-8 cannot carry (lone
  * surrogates), and the name `__proto__`, which no message has and which some code takes for a prototype.
  * @throws JsonRefused
@@ -82,7 +82,7 @@ export function parseJsonObject(bytes: Uint8Array, options?: JsonNotation): Reco
 
 /**
  * As {@link parseJsonObject}, with members that are null left out, at any depth: readers of the webhook protocol take
- * null as absent (protocol section 2). What the wire schemas read.
+ * null as absent (PROTOCOL.md section 2). What the wire schemas read.
  * @throws JsonRefused
  */
 export function parseWireObject(bytes: Uint8Array, options?: JsonNotation): Record<string, unknown> {
@@ -108,8 +108,8 @@ function objectOf(value: unknown): Record<string, unknown> {
 }
 
 /**
- * One pass over the bytes, `JSON.parse`, one pass over its values: linear, and at most a few times what `JSON.parse` takes
- * alone, so that what a stranger sends costs no more than its bytes.
+ * One pass over the bytes, `JSON.parse`, one pass over its values: linear, and at most a few times what `JSON.parse`
+ * takes alone, so that what a stranger sends costs no more than its bytes.
  */
 function parseStrictly(bytes: Uint8Array, notation: JsonNotation = {}, dropNulls = false): unknown {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');

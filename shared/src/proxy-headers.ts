@@ -1,6 +1,6 @@
 import type { HeaderPairs } from './signing/message.ts';
 
-/** Protocol section 5.6: what travels of an agent's request; nothing else does. */
+/** PROTOCOL.md section 5.6: what travels of an agent's request; nothing else does. */
 const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'accept',
   'accept-language',
@@ -16,7 +16,7 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const REQUEST_PREFIX = 'mcp-param-';
 
-/** Protocol section 5.6: what never comes back from an upstream. */
+/** PROTOCOL.md section 5.6: what never comes back from an upstream. */
 const WITHHELD_FIELDS: ReadonlySet<string> = new Set([
   // Of one connection alone (RFC 9110 section 7.6.1), and trailers.
   'connection',
@@ -52,12 +52,12 @@ const WITHHELD_PREFIXES: readonly string[] = ['content-security-policy', 'access
 /** RFC 9213: `CDN-Cache-Control` and its like count before the `Cache-Control` of the service. */
 const WITHHELD_SUFFIX = '-cache-control';
 
-/** What a field's value may be (protocol section 5.6): nothing outside ASCII, no control but tab. */
+/** What a field's value may be (PROTOCOL.md section 5.6): nothing outside ASCII, no control but tab. */
 export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
- * The fields of an agent's request that an upstream is sent (protocol section 5.6, headers that travel), in their order,
- * names in lower case. Fields that `Connection` names stay behind (RFC 9110 section 7.6.1).
+ * The fields of an agent's request that an upstream is sent (PROTOCOL.md section 5.6, headers that travel), in their
+ * order, names in lower case. Fields that `Connection` names stay behind (RFC 9110 section 7.6.1).
  *
  * @param pairs name and value, as received
  */
@@ -66,8 +66,8 @@ export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, valu
 }
 
 /**
- * The fields of an upstream's answer that an agent is sent (protocol section 5.6, "Back travels everything except"), in
- * their order, names in lower case. Fields that `Connection` names stay behind.
+ * The fields of an upstream's answer that an agent is sent (PROTOCOL.md section 5.6, "Back travels everything except"),
+ * in their order, names in lower case. Fields that `Connection` names stay behind.
  *
  * @param pairs name and value, as received
  */
@@ -82,7 +82,8 @@ export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value
 
 /**
  * A caller's fields with those of the templates in the place of theirs (PROTOCOL.md PRX-21), also where names differ in
- * `_` and `-` alone: CGI and WSGI make one variable of both, so that the caller's could count (RFC 3875 section 4.1.18).
+ * `_` and `-` alone: CGI and WSGI make one variable of both, so that the caller's could count (RFC 3875 section
+ * 4.1.18).
  *
  * @param fields of the caller, those that travel, names in lower case
  * @param injected values by names in any case
@@ -99,8 +100,8 @@ export function withInjectedFields(
 const foldedName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
 /**
- * Whether a text may be sent as a field's value (protocol section 5.6): tab and printable ASCII, so that no reader takes
- * it for a second field.
+ * Whether a text may be sent as a field's value (PROTOCOL.md section 5.6): tab and printable ASCII, so that no reader
+ * takes it for a second field.
  */
 export function isFieldValue(text: string): boolean {
   return FIELD_VALUE.test(text);
@@ -115,4 +116,18 @@ function endToEnd(pairs: HeaderPairs): [name: string, value: string][] {
       .map((option) => option.trim().toLowerCase()),
   );
   return fields.filter(([name]) => !named.has(name));
+}
+
+/** PROTOCOL.md section 5.6: where the credential goes in a template's value, in either spelling. */
+const MARKER = /\$\{TOKEN\}|\$<TOKEN>/g;
+
+/** How often a template's value asks for the credential. */
+export function markersIn(value: string): number {
+  return value.match(MARKER)?.length ?? 0;
+}
+
+/** The value with the credential in the place of each marker, in one pass: what was put in is not looked at again. */
+export function fillMarkers(value: string, token: string): string {
+  // By a function, since `$&` in a replacement text would mean the marker itself.
+  return value.replaceAll(MARKER, () => token);
 }

@@ -1,4 +1,4 @@
-/** Protocol section 5: a service name is 1 to 128 characters and at most 255 bytes of UTF-8. */
+/** PROTOCOL.md section 5: a service name is 1 to 128 characters and at most 255 bytes of UTF-8. */
 const MAX_CHARACTERS = 128;
 const MAX_BYTES = 255;
 
@@ -8,7 +8,7 @@ const CONTROL = /\p{Cc}/u;
 const OUTER_WHITE_SPACE = /^\p{White_Space}|\p{White_Space}$/u;
 
 /**
- * Protocol section 5: NFC, 1 to 128 characters (code points), at most 255 bytes, no `/`, no control characters, no
+ * PROTOCOL.md section 5: NFC, 1 to 128 characters (code points), at most 255 bytes, no `/`, no control characters, no
  * white space at either end, not `.` or `..`. Names are compared byte for byte, so nothing is normalised here: a
  * name that is not in NFC is refused.
  */

@@ -15,8 +15,9 @@ const BASE64 = /^[A-Za-z0-9+/]{2,}={0,2}$/;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
 /**
- * Whether a text can hold less than 80 bits, so that guesses find it out (protocol section 5.5, "Short secrets"): codes,
- * PINs, most passwords. An upper bound by length and alphabet, not an estimate: what passes may still be guessable.
+ * Whether a text can hold less than 80 bits, so that guesses find it out (PROTOCOL.md section 5.5, "Short secrets"):
+ * codes, PINs, most passwords. An upper bound by length and alphabet, not an estimate: what passes may still be
+ * guessable.
  *
  * @param text what stands in the place of a marker; nothing at all is not short, since it is not injected
  */
@@ -26,8 +27,8 @@ export function isShortSecret(text: string): boolean {
 }
 
 /**
- * The part of HTTP Basic credentials in base64 (RFC 7617) that is secret: the password, or the user name where the password
- * is at most one character, as with API keys.
+ * The part of HTTP Basic credentials in base64 (RFC 7617) that is secret: the password, or the user name where the
+ * password is at most one character, as with API keys.
  *
  * @returns undefined where the text is no such credentials
  */

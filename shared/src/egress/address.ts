@@ -16,7 +16,8 @@ export function parseAddress(text: string): Address | undefined {
   const version = isIP(text);
   if (version === 0 || text.includes('%')) return undefined;
   if (version === 4) return ipaddr.parse(text);
-  // ipaddr.js takes `::1.2.3.4`, which is IPv4-compatible, for an IPv4-mapped address; the URL parser writes it without dots.
+  // ipaddr.js takes `::1.2.3.4`, which is IPv4-compatible, for an IPv4-mapped address; the URL parser writes it without
+  // dots.
   const dotless = text.includes('.') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text;
   const address = ipaddr.IPv6.parse(dotless);
   return isMapped(address) ? address.toIPv4Address() : address;

@@ -32,8 +32,8 @@ export function parseAllowList(entries: readonly string[]): AllowList {
 }
 
 /**
- * Whether a text in lower case names a host as a URL has it. A name whose last label is a number would be an address to a
- * URL parser, so it names none.
+ * Whether a text in lower case names a host as a URL has it. A name whose last label is a number would be an address to
+ * a URL parser, so it names none.
  */
 export function isHostName(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text;

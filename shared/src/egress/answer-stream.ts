@@ -14,7 +14,10 @@ const MAX_POOLS = 1_000;
  */
 const REUSABLE_BODY_BYTES = 14_600;
 
-/** Connections by partition and origin, and the calls on them. The caller has admitted the URL; the connector checks again. */
+/**
+ * Connections by partition and origin, and the calls on them. The caller has admitted the URL; the connector checks
+ * again.
+ */
 export interface AnswerStreams {
   /** Resolves once the taker has everything and is finished. Rejects, with the taker destroyed where there is one. */
   stream(url: URL, call: EgressStream, take: TakeAnswer): Promise<void>;
@@ -24,10 +27,11 @@ export interface AnswerStreams {
 
 /**
  * An answer reaches the call that it belongs to and no other (HTTP/1.1 has no name for the request that an answer is
- * to): one call at a time per connection; a connection is used again only after a complete answer to a short request, and
- * after a rest in which the upstream wrote nothing; and none is where it ever wrote what nobody asked for. What is left: an
- * upstream that for the first time writes a second answer, later than that, while the next call is waiting on the same
- * connection, answers that call wrongly, as it could anyway; partitions keep it to calls of the same partition.
+ * to): one call at a time per connection; a connection is used again only after a complete answer to a short request,
+ * and after a rest in which the upstream wrote nothing; and none is where it ever wrote what nobody asked for. What is
+ * left: an upstream that for the first time writes a second answer, later than that, while the next call is waiting on
+ * the same connection, answers that call wrongly, as it could anyway; partitions keep it to calls of the same
+ * partition.
  */
 export function createAnswerStreams(connect: buildConnector.connector, bounds: HeadBounds): AnswerStreams {
   const pools = new LRUCache<string, Connections>({ max: MAX_POOLS, dispose: (pool) => pool.retire() });

@@ -24,8 +24,9 @@ const ENTRY = /^([^\s=/@]+:\d{1,5})=([^\s=/@]+:\d{1,5})$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 
 /**
- * Reads the entries `HOST:PORT=HOST:PORT`: a call to the first is connected to the second, as with curl's `--connect-to`,
- * and that is looked up no further here. What is sent stays as it was, with the `Host` and the name for TLS of the URL.
+ * Reads the entries `HOST:PORT=HOST:PORT`: a call to the first is connected to the second, as with curl's
+ * `--connect-to`, and that is looked up no further here. What is sent stays as it was, with the `Host` and the name for
+ * TLS of the URL.
  *
  * @throws RangeError that names the entry which has another form, or says where a second time
  */

@@ -14,7 +14,10 @@ const REST_MS = 60;
 
 /** The connections of one partition to one origin: one call at a time on each. */
 export interface Connections {
-  /** One that is open and rested, a new one, or, where there are too many, the next that is free. Rejects with the signal's reason. */
+  /**
+   * One that is open and rested, a new one, or, where there are too many, the next that is free. Rejects with the
+   * signal's reason.
+   */
   take(signal: AbortSignal): Promise<Client>;
   /** After a complete answer; it rests then, unless this upstream has ever written anything beside its answers. */
   giveBack(client: Client): void;
@@ -50,8 +53,8 @@ export function createConnections(
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
     });
-    // It would connect again by itself: a connection is one connection here. But a call that waits on it is not written yet
-    // (undici looks for what came first), so nobody can have acted on it: that one is made on a new connection.
+    // It would connect again by itself: a connection is one connection here. But a call that waits on it is not written
+    // yet (undici looks for what came first), so nobody can have acted on it: that one is made on a new connection.
     client.on('disconnect', (_origin, _targets, why) => {
       distrusted ||= isUnasked(why);
       if (client.stats.pending === 0) drop(client);
@@ -75,8 +78,8 @@ export function createConnections(
 
   return {
     take: (signal) => {
-      // The one used last: of all, the upstream is the least likely to be closing it just now. The timers that close idle
-      // ones come late where this program was held up, and its upstream was not.
+      // The one used last: of all, the upstream is the least likely to be closing it just now. The timers that close
+      // idle ones come late where this program was held up, and its upstream was not.
       const last = rested.pop();
       if (last !== undefined && performance.now() - last.sinceMs < KEEP_ALIVE_MS)
         return Promise.resolve(last.client);

@@ -28,8 +28,8 @@ export interface EgressRequest {
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
   /**
-   * On a connection of its own, for a call that must not be repeated: one that is used again may be closed by the other side
-   * in the moment in which the call is written. False unless given.
+   * On a connection of its own, for a call that must not be repeated: one that is used again may be closed by the other
+   * side in the moment in which the call is written. False unless given.
    */
   readonly alone?: boolean;
 }
@@ -51,7 +51,8 @@ export interface Egress {
    */
   request(call: EgressRequest): Promise<EgressResponse>;
   /**
-   * Hands an answer on as it comes, at the pace of who takes it. Resolves once all of it is taken and the taker finished.
+   * Hands an answer on as it comes, at the pace of who takes it. Resolves once all of it is taken and the taker
+   * finished.
    *
    * @param take is told the head, once; the body goes into what it returns. Destroying that ends the call
    * @throws as `request`; where `take` was called by then, what it returned is destroyed

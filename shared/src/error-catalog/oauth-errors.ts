@@ -1,8 +1,8 @@
 import type { ErrorDescription, RedirectError } from './error-description.ts';
 
 /**
- * Codes of the OAuth endpoints (`error`): RFC 6749 sections 4.1.2.1 and 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2, OpenID
- * Connect Core section 3.1.2.6. Those without a status are part of a redirect.
+ * Codes of the OAuth endpoints (`error`): RFC 6749 sections 4.1.2.1 and 5.2, RFC 7591 section 3.2.2, RFC 8707 section
+ * 2, OpenID Connect Core section 3.1.2.6. Those without a status are part of a redirect.
  */
 export const OAUTH_ERRORS = {
   access_denied: {

@@ -9,16 +9,17 @@ const ANY = '*';
 type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
 /**
- * Whether a text is an entry of `allowedHosts` (protocol SAV-11, SAV-12): `host`, `host:port`, the same behind `http://`,
- * or `*`. Hosts are lower-case A-labels without trailing dot, or addresses in their one spelling, IPv6 in brackets.
+ * Whether a text is an entry of `allowedHosts` (protocol SAV-11, SAV-12): `host`, `host:port`, the same behind
+ * `http://`, or `*`. Hosts are lower-case A-labels without trailing dot, or addresses in their one spelling, IPv6 in
+ * brackets.
  */
 export function isAllowedHost(entry: string): boolean {
   return entry === ANY || originOf(entry) !== undefined;
 }
 
 /**
- * Whether a URL goes where an owner allowed it (protocol SAV-13, SAV-14, SAV-34, SAV-35): scheme, host and port all decide,
- * and only an entry that says so means plain http.
+ * Whether a URL goes where an owner allowed it (protocol SAV-13, SAV-14, SAV-34, SAV-35): scheme, host and port all
+ * decide, and only an entry that says so means plain http.
  *
  * @param allowedHosts entries as they were stored; what is no entry allows nothing
  */

@@ -17,6 +17,7 @@ export type { AuthMethod, Capability, Delivery, Outcome, TokenType } from './voc
 export { SECRET_FIELD_NAMES, secretFieldIn } from './secret-fields.ts';
 export {
   cursorSchema,
+  errorBodySchema,
   idSchema,
   ifVersionSchema,
   serviceNameSchema,
@@ -34,8 +35,7 @@ export {
   isHeaderName,
   outgoingUrlSchema,
 } from './destinations.ts';
-export { errorBodySchema } from './error-body.ts';
-export type { ErrorBody } from './error-body.ts';
+export type { ErrorBody } from './members.ts';
 export {
   bindCodeSchema,
   exchangeAnswerSchema,
@@ -47,26 +47,38 @@ export {
 export type { ExchangeAnswer, ExchangeRequest, RotateAnswer, RotateRequest } from './exchange.ts';
 export { healthSchema, signedHealthSchema } from './health.ts';
 export type { Health, SignedHealth } from './health.ts';
-export { tokenMetadataSchema } from './token-metadata.ts';
-export type { TokenMetadata } from './token-metadata.ts';
-export { proxyConfigSchema } from './proxy-config.ts';
-export type { ProxyConfig } from './proxy-config.ts';
-export { auditEventSchema, auditHeadSchema, auditItemSchema } from './audit-event.ts';
-export type { AuditEvent, AuditHead, AuditItem } from './audit-event.ts';
-export { storageBatchSchema, storageOperationSchema } from './storage-operation.ts';
-export type { StorageBatch, StorageOperation, StorageOperationName } from './storage-operation.ts';
-export { storageAnswerSchemas, storageBatchAnswerSchema } from './storage-answer.ts';
-export type { StorageAnswer, StorageAnswers, StorageBatchAnswer } from './storage-answer.ts';
+export {
+  auditEventSchema,
+  auditHeadSchema,
+  auditItemSchema,
+  proxyConfigSchema,
+  storageAnswerSchemas,
+  storageBatchAnswerSchema,
+  storageBatchSchema,
+  storageOperationSchema,
+  tokenMetadataSchema,
+} from './storage.ts';
+export type {
+  AuditEvent,
+  AuditHead,
+  AuditItem,
+  ProxyConfig,
+  StorageAnswer,
+  StorageAnswers,
+  StorageBatch,
+  StorageBatchAnswer,
+  StorageOperation,
+  StorageOperationName,
+  TokenMetadata,
+} from './storage.ts';
 export { credentialEnvelopeSchema } from './credential-envelope.ts';
 export type { CredentialEnvelope } from './credential-envelope.ts';
 export { minterSchema } from './minter.ts';
 export type { Minter } from './minter.ts';
-export { providerSchema } from './provider.ts';
-export type { Provider } from './provider.ts';
+export { providerSchema, storeAnswerSchema, storeBodySchema, warningsOf } from './store.ts';
+export type { Provider, StoreAnswer, StoreBody } from './store.ts';
 export { recipientSchema } from './recipient.ts';
 export type { Recipient } from './recipient.ts';
-export { storeAnswerSchema, storeBodySchema, warningsOf } from './store.ts';
-export type { StoreAnswer, StoreBody } from './store.ts';
 export { totpSeedOf } from './totp-seed.ts';
 export type { TotpSeed } from './totp-seed.ts';
 export {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isServiceName } from '../service-name.ts';
-import { parseTime } from '../times.ts';
+import { parseTime } from '../clock.ts';
+import { MAX_SECRET_BYTES } from './vocabulary.ts';
 
 /** PROTOCOL.md section 5: a service name. */
 export const serviceNameSchema = z
@@ -27,3 +28,15 @@ export const cursorSchema = z.string().min(1).max(512);
 
 /** PROTOCOL.md section 4: `cnf.jkt`, an RFC 7638 SHA-256 thumbprint. */
 export const thumbprintSchema = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'not a SHA-256 thumbprint');
+
+/** PROTOCOL.md section 5.5: a secret field, at most 64 KiB of UTF-8; `""` is allowed and makes a record empty. */
+export const secretSchema = z
+  .string()
+  .refine((text) => Buffer.byteLength(text, 'utf8') <= MAX_SECRET_BYTES, 'a secret field has at most 64 KiB');
+
+/** A setting beside a secret: a client id, a region, a scope. */
+export const settingSchema = z.string().min(1).max(2048);
+
+/** PROTOCOL.md section 2: every refusal. `code` is one of `WEBHOOK_ERROR_STATUS` where a webhook wrote it. */
+export const errorBodySchema = z.looseObject({ error: z.string(), code: z.string() });
+export type ErrorBody = z.infer<typeof errorBodySchema>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { outgoingUrlSchema } from './destinations.ts';
-import { secretSchema } from './secret-member.ts';
+import { secretSchema } from './members.ts';
 
 /** A region stands in the name of a host, so nothing else than a region may stand there. */
 const regionSchema = z.string().regex(/^[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}$/, 'not a region');

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { idSchema, serviceNameSchema, timeSchema } from './members.ts';
-import { secretSchema } from './secret-member.ts';
+import { idSchema, secretSchema, serviceNameSchema, timeSchema } from './members.ts';
 import { AUTH_METHODS } from './vocabulary.ts';
 
 /** PROTOCOL.md section 7: `POST /v1/refresh-notify`. Hints are for logs only. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { storageAnswerSchemas } from './storage-answer.ts';
-import { storageBatchSchema, storageOperationSchema } from './storage-operation.ts';
+import { storageAnswerSchemas, storageBatchSchema, storageOperationSchema } from './storage.ts';
 import { SECRET_FIELD_NAMES, secretFieldIn } from './secret-fields.ts';
 
 const accepts = (operation: unknown): boolean => storageOperationSchema.safeParse(operation).success;

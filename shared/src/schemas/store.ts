@@ -1,15 +1,30 @@
 import { z } from 'zod';
-import { allowedHeadersSchema, allowedHostsSchema } from './destinations.ts';
-import { serviceNameSchema, timeSchema, versionSchema } from './members.ts';
-import { minterSchema } from './minter.ts';
-import { providerSchema } from './provider.ts';
-import { recipientSchema } from './recipient.ts';
-import { secretSchema } from './secret-member.ts';
-import { isShortSecret } from '../short-secret.ts';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
-import { seedWarning } from '../otpauth/seed-warning.ts';
-import { totpSeedOf } from './totp-seed.ts';
-import { DELIVERY } from './vocabulary.ts';
+import { isShortSecret } from '../short-secret.ts';
+import { allowedHeadersSchema, allowedHostsSchema, outgoingUrlSchema } from './destinations.ts';
+import { secretSchema, serviceNameSchema, settingSchema, timeSchema, versionSchema } from './members.ts';
+import { minterSchema } from './minter.ts';
+import { recipientSchema } from './recipient.ts';
+import { seedWarning, totpSeedOf } from './totp-seed.ts';
+import { AUTH_METHODS, DELIVERY } from './vocabulary.ts';
+
+/** PROTOCOL.md section 5.5: where and as whom a `JWT` record is refreshed; sealed with the secret. */
+export const providerSchema = z
+  .strictObject({
+    tokenUrl: outgoingUrlSchema,
+    clientId: settingSchema,
+    clientSecret: secretSchema.optional(),
+    /** Default: `client_secret_basic` with a secret or `mediated`, else `none` (PROTOCOL.md section 5.4). */
+    authMethod: z.enum(AUTH_METHODS).optional(),
+    scope: settingSchema.optional(),
+    /** Only the service can authenticate the client (PROTOCOL.md section 7). */
+    mediated: z.boolean().optional(),
+  })
+  .refine((provider) => provider.authMethod !== 'private_key_jwt' || provider.mediated === true, {
+    message: 'private_key_jwt is for mediated providers',
+    path: ['authMethod'],
+  });
+export type Provider = z.infer<typeof providerSchema>;
 
 /** Sealed with every secret. */
 const restrictions = {
@@ -68,8 +83,8 @@ const byTokenType = z.discriminatedUnion('tokenType', [
 ]);
 
 /**
- * PROTOCOL.md section 5.5: the body of `POST /v1/store`. Unknown members are refused, since a misspelt restriction would
- * be none.
+ * PROTOCOL.md section 5.5: the body of `POST /v1/store`. Unknown members are refused, since a misspelt restriction
+ * would be none.
  */
 export const storeBodySchema = byTokenType
   .refine(hasOneSecretForm, 'exactly one of the secret fields of this type')

@@ -2,7 +2,9 @@
 export const TOKEN_TYPES = ['JWT', 'PlainText', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'] as const;
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
-/** PROTOCOL.md section 5.5: how a record may leave by `/v1/credential`; sealed with the secret. `any` is the default. */
+/**
+ * PROTOCOL.md section 5.5: how a record may leave by `/v1/credential`; sealed with the secret. `any` is the default.
+ */
 export const DELIVERY = ['any', 'sealed', 'proxy-only'] as const;
 export type Delivery = (typeof DELIVERY)[number];
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { credentialEnvelopeSchema } from './credential-envelope.ts';
-import { errorBodySchema } from './error-body.ts';
+import { errorBodySchema } from './members.ts';
 import { exchangeAnswerSchema, exchangeRequestSchema, rotateRequestSchema } from './exchange.ts';
 import { healthSchema, signedHealthSchema } from './health.ts';
 import { refreshNotifySchema, refreshRequestSchema } from './refresh.ts';
-import { storageOperationSchema } from './storage-operation.ts';
+import { storageOperationSchema } from './storage.ts';
 
 const CODE = '6fbbd7e8-6a4c-4f5e-9d0e-2a6f1c1b7a11';
 const SERVICE = { baseUrl: 'https://service.example', vaultId: 'vlt_1' };

@@ -4,10 +4,14 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../bytes.ts';
 import { type Recipient, recipientSchema } from '../schemas/recipient.ts';
-import { openSealed } from './open-sealed.ts';
-import { SEALED_REFUSAL_REASONS, SealedRefused } from './sealed-refused.ts';
-import { SEALING_CURVES, type SealingPublicJwk, createSealingKey, readSealingKey } from './sealing-key.ts';
-import { isUsableRecipient } from './usable-recipient.ts';
+import { SEALED_REFUSAL_REASONS, SealedRefused, openSealed } from './open-sealed.ts';
+import {
+  SEALING_CURVES,
+  type SealingPublicJwk,
+  createSealingKey,
+  isUsableRecipient,
+  readSealingKey,
+} from './sealing-key.ts';
 
 const ENVELOPE = {
   token: {
@@ -254,7 +258,10 @@ function badPoint(jwk: SealingPublicJwk): object {
   return jwk.kty === 'EC' ? { ...jwk, y: jwk.x } : { ...jwk, x: SMALL_ORDER[1] };
 }
 
-/** X25519 points with which every secret is zero (RFC 7748 section 6.1): 0, 1 and the points of order 8, p - 1, p and p + 1. */
+/**
+ * X25519 points with which every secret is zero (RFC 7748 section 6.1): 0, 1 and the points of order 8, p - 1, p and p
+ * + 1.
+ */
 const SMALL_ORDER = [
   '00'.repeat(32),
   `01${'00'.repeat(31)}`,

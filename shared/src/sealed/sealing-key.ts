@@ -1,10 +1,50 @@
-import { createECDH, createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import {
+  type KeyObject,
+  createECDH,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+} from 'node:crypto';
 import { z } from 'zod';
-import { toBase64url } from '../bytes.ts';
-import { base64urlOf, recipientSchemas } from '../schemas/recipient.ts';
+import { fromBase64url, sha256, toBase64url, utf8 } from '../bytes.ts';
+import { type Recipient, base64urlOf, recipientSchemas } from '../schemas/recipient.ts';
 import { Secret } from '../secret.ts';
-import { type KeyMembers, jwkThumbprint, keyMembers } from './thumbprint.ts';
+
+/** What makes a recipient's key, in lexicographic order: RFC 7638 section 3.2, for `OKP` RFC 8037 section 2. */
+export type KeyMembers =
+  | { readonly crv: 'P-256' | 'P-384'; readonly kty: 'EC'; readonly x: string; readonly y: string }
+  | { readonly crv: 'X25519'; readonly kty: 'OKP'; readonly x: string };
+
+/** A key without what may stand beside it: `kid`, `use` and `alg`. */
+export function keyMembers(jwk: KeyMembers | Recipient): KeyMembers {
+  return jwk.kty === 'OKP'
+    ? { crv: 'X25519', kty: 'OKP', x: jwk.x }
+    : { crv: jwk.crv, kty: 'EC', x: jwk.x, y: jwk.y };
+}
+
+/** RFC 7638 section 3: SHA-256 over the required members; base64url, 43 characters. */
+export function jwkThumbprint(jwk: KeyMembers | Recipient): string {
+  return toBase64url(sha256(utf8(JSON.stringify(keyMembers(jwk)))));
+}
+
+/**
+ * Whether something can be sealed to a key. Its coordinates are a point of its curve, spelt as its thumbprint has them:
+ * without bits that count for nothing. With X25519 the shared secret is not zero, as it is with the points of small
+ * order (RFC 7748 section 6.1), whatever the other key is.
+ */
+export function isUsableRecipient(recipient: Recipient): boolean {
+  try {
+    const publicKey = createPublicKey({ key: { ...keyMembers(recipient) }, format: 'jwk' });
+    // OpenSSL refuses a secret of zeros.
+    if (recipient.kty === 'OKP')
+      diffieHellman({ privateKey: generateKeyPairSync('x25519').privateKey, publicKey });
+    const { x, y } = { y: '', ...keyMembers(recipient) };
+    return [x, y].every((text) => fromBase64url(text) !== undefined);
+  } catch {
+    return false;
+  }
+}
 
 /** Of PROTOCOL.md section 5.5. */
 export const SEALING_CURVES = ['P-256', 'P-384', 'X25519'] as const;
@@ -43,7 +83,8 @@ export function createSealingKey(curve: SealingCurve = 'P-256'): SealingKey {
 /**
  * A pair from its private JWK, as it was kept.
  *
- * @throws RangeError for anything else, a public part that is not the private one's included; it says nothing of the key
+ * @throws RangeError for anything else, a public part that is not the private one's included; it says nothing of the
+ *   key
  */
 export function readSealingKey(jwk: unknown): SealingKey {
   const { data } = privateJwkSchema.safeParse(jwk);

@@ -31,7 +31,8 @@ export interface SignaturePolicy {
 }
 
 /**
- * First half of PROTOCOL.md section 3's order of work: the two headers, label, tag, alg, parameters, covered list. Uses no key.
+ * First half of PROTOCOL.md section 3's order of work: the two headers, label, tag, alg, parameters, covered list. Uses
+ * no key.
  * @throws SignatureRefused, and nothing else, whatever was sent
  */
 export function parseSignature(message: SignedMessage): ParsedSignature {
@@ -65,8 +66,8 @@ export function verifySignature(
 }
 
 /**
- * MAC and times, from the head alone: the MAC covers the digest and not the body, so a stranger is refused before a byte of
- * the body is read. The body is proven by {@link verifySignatureBody}.
+ * MAC and times, from the head alone: the MAC covers the digest and not the body, so a stranger is refused before a
+ * byte of the body is read. The body is proven by {@link verifySignatureBody}.
  *
  * @param parsed of the same message, whose body may still be on its way and empty here
  * @throws SignatureRefused, and nothing else, whatever was sent

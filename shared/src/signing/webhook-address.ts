@@ -24,8 +24,9 @@ const SHAPE = /^(https?):\/\/([^/?#\s\\]+)((?:\/[^?#\s\\]*)?)$/i;
 const PATH = /^[A-Za-z0-9._~/-]*$/;
 
 /**
- * PROTOCOL.md section 3: a webhook's address has no userinfo, query, fragment or trailing slash, and its path, if any, is
- * unreserved characters and `/`. Both `https` and `http` are read; whether `http` may be called is the egress's affair.
+ * PROTOCOL.md section 3: a webhook's address has no userinfo, query, fragment or trailing slash, and its path, if any,
+ * is unreserved characters and `/`. Both `https` and `http` are read; whether `http` may be called is the egress's
+ * affair.
  */
 export function parseWebhookUrl(text: string): WebhookAddress | WebhookAddressRefused {
   if (text.length > MAX_CHARACTERS) return refused('malformed');

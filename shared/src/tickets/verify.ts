@@ -22,8 +22,8 @@ export interface TicketPolicy<Op extends TicketOp> {
 }
 
 /**
- * Verifies a ticket as PROTOCOL.md section 4 asks: form, header, key, MAC in constant time, and only then the claims and
- * times. What is left to the caller is to claim `jti` (until `ticketClaimUntil`), atomically and durably, once.
+ * Verifies a ticket as PROTOCOL.md section 4 asks: form, header, key, MAC in constant time, and only then the claims
+ * and times. What is left to the caller is to claim `jti` (until `ticketClaimUntil`), atomically and durably, once.
  *
  * @returns the claims that the protocol knows; others are dropped
  * @throws TicketRefused, and nothing else, whatever was sent
