@@ -12,7 +12,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/** A clock for tests: stands still until it is told to move. */
+/** A clock for tests: it moves only when a test advances it. */
 export class ManualClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;
@@ -37,7 +37,7 @@ export class ManualClock implements Clock {
     this.#monotonicMs += ms;
   }
 
-  /** Somebody sets the wall clock, forwards or back; the monotonic clock does not notice. */
+  /** Sets the wall clock forwards or back; the monotonic clock does not change. */
   jump(ms: number): void {
     this.#wallMs += ms;
   }
@@ -63,6 +63,6 @@ export function parseTime(text: string): number | undefined {
   if (seconds === undefined) return undefined;
   const written = `${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const ms = Date.parse(written);
-  // Date.parse rolls 30 February over into March; what comes back must be what was written.
+  // Date.parse turns 30 February into March; formatting the result must give the same text.
   return Number.isNaN(ms) || formatTime(ms) !== written ? undefined : ms;
 }

@@ -3,7 +3,10 @@ import { basicSecret, isShortSecret } from './short-secret.ts';
 
 type Field = readonly [name: string, value: string];
 
-/** Protocol PRX-48: what an answer needs to be understood. None of it is for an upstream to repeat a request in. */
+/**
+ * Protocol PRX-48: the fields that a client needs to read an answer; an upstream has no reason to repeat a request in
+ * them.
+ */
 const FIELDS_BESIDE_A_SHORT_SECRET: ReadonlySet<string> = new Set([
   'allow',
   'content-encoding',
@@ -57,7 +60,7 @@ function base64Traces(secret: string): string[] {
     const shifted = new Uint8Array(before + bytes.byteLength);
     shifted.set(bytes, before);
     const text = toBase64url(shifted);
-    // Characters at the ends that also hold bits of what stands around.
+    // Characters at the ends also hold bits of the surrounding text.
     const start = before === 0 ? 0 : before + 1;
     return text.slice(start, shifted.byteLength % 3 === 0 ? undefined : -1);
   });

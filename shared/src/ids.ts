@@ -40,7 +40,7 @@ export function newId<P extends IdPrefix>(prefix: P): Id<P> {
   return `${prefix}_${randomToken(ID_BYTES)}` as Id<P>;
 }
 
-/** A fresh id for what is written often: the prefix, the time, and 80 random bits. */
+/** A new id for frequent rows: the prefix, the time, and 80 random bits. */
 export function newTimeOrderedId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   return `${prefix}_${timeOrderedToken(nowMs)}` as Id<P>;
 }
@@ -61,7 +61,7 @@ export function isWellFormedKey(prefix: KeyPrefix, text: string): boolean {
 }
 
 /**
- * How a key is kept and looked up: lower-case hex of its SHA-256. A plain hash suffices because a key is 256 random
+ * How a key is stored and looked up: lower-case hex of its SHA-256. A plain hash suffices because a key is 256 random
  * bits; there is nothing to guess.
  */
 export function hashKey(key: string): string {

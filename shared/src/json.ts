@@ -1,4 +1,4 @@
-/** Why a text is not the JSON that PROTOCOL.md section 2 asks for. Closed. */
+/** Why a text is not the JSON that PROTOCOL.md section 2 requires. */
 export type JsonRefusalReason =
   | 'bom'
   | 'utf8'
@@ -11,7 +11,7 @@ export type JsonRefusalReason =
   | 'lone_surrogate'
   | 'not_an_object';
 
-/** A text is not the JSON that PROTOCOL.md section 2 asks for. Holds nothing of the text. */
+/** A text is not the JSON that PROTOCOL.md section 2 requires. The error does not quote it. */
 export class JsonRefused extends Error {
   override readonly name = 'JsonRefused';
   readonly reason: JsonRefusalReason;
@@ -54,7 +54,9 @@ for (const [kind, characters] of [
   for (const character of characters) KIND_OF_BYTE[character.charCodeAt(0)] = kind;
 }
 
-/** A decimal of so many digits survives the way into a double and back: what is no integer does not become one. */
+/**
+ * A decimal of this many digits survives the conversion to a double and back: a fraction does not become an integer.
+ */
 const MAX_EXACT_DIGITS = 15;
 /** Far from where a double loses a small number (1e-324). */
 const MAX_EXPONENT_DIGITS = 2;
@@ -109,7 +111,7 @@ function objectOf(value: unknown): Record<string, unknown> {
 
 /**
  * One pass over the bytes, `JSON.parse`, one pass over its values: linear, and at most a few times what `JSON.parse`
- * takes alone, so that what a stranger sends costs no more than its bytes.
+ * takes alone, so that an unauthenticated body costs no more than its bytes.
  */
 function parseStrictly(bytes: Uint8Array, notation: JsonNotation = {}, dropNulls = false): unknown {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');

@@ -16,7 +16,7 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const REQUEST_PREFIX = 'mcp-param-';
 
-/** PROTOCOL.md section 5.6: what never comes back from an upstream. */
+/** PROTOCOL.md section 5.6: fields of an upstream's answer that the agent never gets. */
 const WITHHELD_FIELDS: ReadonlySet<string> = new Set([
   // Of one connection alone (RFC 9110 section 7.6.1), and trailers.
   'connection',
@@ -26,7 +26,7 @@ const WITHHELD_FIELDS: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  // Of the upstream's own dealings with whoever calls it, and orders to browsers about the origin they see.
+  // Authentication of and state for the caller, and instructions to browsers about the origin.
   'set-cookie',
   'set-cookie2',
   'www-authenticate',
@@ -38,7 +38,7 @@ const WITHHELD_FIELDS: ReadonlySet<string> = new Set([
   'report-to',
   'nel',
   'service-worker-allowed',
-  // Orders to what stands in front of either program: to send a file of its own, or to keep what is not to be kept.
+  // Instructions to a reverse proxy: to send a local file, or to cache what must not be cached.
   'x-accel-charset',
   'x-accel-expires',
   'x-accel-limit-rate',
@@ -52,7 +52,7 @@ const WITHHELD_PREFIXES: readonly string[] = ['content-security-policy', 'access
 /** RFC 9213: `CDN-Cache-Control` and its like count before the `Cache-Control` of the service. */
 const WITHHELD_SUFFIX = '-cache-control';
 
-/** What a field's value may be (PROTOCOL.md section 5.6): nothing outside ASCII, no control but tab. */
+/** A legal field value (PROTOCOL.md section 5.6): nothing outside ASCII, no control but tab. */
 export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
@@ -118,15 +118,15 @@ function endToEnd(pairs: HeaderPairs): [name: string, value: string][] {
   return fields.filter(([name]) => !named.has(name));
 }
 
-/** PROTOCOL.md section 5.6: where the credential goes in a template's value, in either spelling. */
+/** PROTOCOL.md section 5.6: the marker for the credential in a template's value, in either spelling. */
 const MARKER = /\$\{TOKEN\}|\$<TOKEN>/g;
 
-/** How often a template's value asks for the credential. */
+/** The number of markers in a template's value. */
 export function markersIn(value: string): number {
   return value.match(MARKER)?.length ?? 0;
 }
 
-/** The value with the credential in the place of each marker, in one pass: what was put in is not looked at again. */
+/** Replaces each marker by the credential, in one pass: markers inside the credential stay. */
 export function fillMarkers(value: string, token: string): string {
   // By a function, since `$&` in a replacement text would mean the marker itself.
   return value.replaceAll(MARKER, () => token);

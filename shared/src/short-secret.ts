@@ -19,7 +19,7 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
  * codes, PINs, most passwords. An upper bound by length and alphabet, not an estimate: what passes may still be
  * guessable.
  *
- * @param text what stands in the place of a marker; nothing at all is not short, since it is not injected
+ * @param text the replacement of a marker; an empty text is not short, since it is not injected
  */
 export function isShortSecret(text: string): boolean {
   const counted = basicSecret(text) ?? text;
@@ -30,7 +30,7 @@ export function isShortSecret(text: string): boolean {
  * The part of HTTP Basic credentials in base64 (RFC 7617) that is secret: the password, or the user name where the
  * password is at most one character, as with API keys.
  *
- * @returns undefined where the text is no such credentials
+ * @returns undefined if the text is no such credential
  */
 export function basicSecret(text: string): string | undefined {
   if (!BASE64.test(text) || text.replace(/=+$/, '').length % 4 === 1) return undefined;

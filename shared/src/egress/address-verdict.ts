@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { isWithin, parseAddress } from './address.ts';
 
-/** What an address is for. Everything but `public` is refused unless the operator named it. */
+/** The kind of an address. All but `public` are rejected unless the operator permits them. */
 export type AddressVerdict =
   | 'public'
   | 'unspecified'
@@ -61,7 +61,7 @@ const RANGES: ReadonlyArray<readonly [range: string, verdict: AddressVerdict]> =
 const PARSED_RANGES = RANGES.map(([range, verdict]) => ({ cidr: ipaddr.parseCIDR(range), verdict }));
 
 /**
- * PROTOCOL.md section 6: what an address is for, IPv4-mapped forms included. Pure.
+ * PROTOCOL.md section 6: the kind of an address, IPv4-mapped forms included.
  * @param ip an address in its usual notation, without brackets
  */
 export function addressVerdict(ip: string): AddressVerdict {

@@ -8,7 +8,7 @@ export type Cidr = [Address, number];
 const CIDR = /^([0-9a-fA-F:.]+)\/(0|[1-9][0-9]{0,2})$/;
 
 /**
- * Reads an address in its usual notation, and takes an IPv4-mapped one for the IPv4 address it stands for.
+ * Reads an address in its usual notation, and an IPv4-mapped one as that IPv4 address.
  * @returns undefined for anything else: a zone id, `127.1`, `0x7f000001`, a name
  */
 export function parseAddress(text: string): Address | undefined {

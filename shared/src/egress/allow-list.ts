@@ -1,7 +1,7 @@
 import { isWithin, parseAddress, parseCidr } from './address.ts';
 import type { Cidr } from './address.ts';
 
-/** What the operator named in `SV_EGRESS_ALLOW` (PROTOCOL.md section 6). */
+/** The addresses and hosts of the operator's `SV_EGRESS_ALLOW` (PROTOCOL.md section 6). */
 export interface AllowList {
   /** @param host as in a URL: lower case, IPv6 without brackets */
   namesHost(host: string): boolean;

@@ -5,7 +5,7 @@ import { type Connections, createConnections } from './connections.ts';
 import { startDeadline } from './deadline.ts';
 import { EgressFailed } from './egress-errors.ts';
 
-/** Partitions whose idle connections are kept. */
+/** Partitions whose idle connections stay open. */
 const MAX_POOLS = 1_000;
 /**
  * The largest body after which a connection is used again. What is larger than the first flight of TCP (RFC 6928) may

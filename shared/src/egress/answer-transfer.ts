@@ -4,17 +4,17 @@ import { runInNewContext } from 'node:vm';
 import type { Client, Dispatcher } from 'undici';
 import { EgressFailed } from './egress-errors.ts';
 
-/** Handed on since the last collection; V8 by itself waits for 32 MB and more. */
+/** Passed on since the last collection; V8 alone waits for 32 MB and more. */
 const COLLECT_EACH_BYTES = 4 * 1024 * 1024;
 
 let collect: ((options: { type: 'minor' }) => void) | undefined;
 let passed = 0;
 
 /**
- * Frees the pieces of answers that were handed on. They lie outside V8's heap, where little tells it of them: a large
- * answer that passes would leave tens of megabytes of them behind, in each program on its way.
+ * Frees the pieces of answers that were passed on. They are outside V8's heap, which hardly counts them: a large answer
+ * would leave tens of megabytes of them behind, in each program that streams it.
  *
- * @param bytes that were handed on
+ * @param bytes that were passed on
  */
 export function notePassed(bytes: number): void {
   passed += bytes;
@@ -29,17 +29,17 @@ function exposedCollector(): (options: { type: 'minor' }) => void {
   return runInNewContext('gc') as (options: { type: 'minor' }) => void;
 }
 
-/** A call whose answer is handed on as it comes. */
+/** A call whose answer is streamed. */
 export interface EgressStream {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
-  /** Absolute, `https` (or `http` to what the operator named), without userinfo. */
+  /** Absolute, `https` (or `http` to addresses that the operator permits), without userinfo. */
   readonly url: string;
   /** Without `host`, which comes from the URL, and without framing, which comes from the body. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   /** Until the head of the final answer is there; interim ones (1xx) do not count. */
   readonly headTimeoutMs: number;
-  /** Between two pieces of the answer's body, while somebody takes them. */
+  /** Between two pieces of the answer's body, while the taker accepts them. */
   readonly idleTimeoutMs: number;
   /** Calls of different partitions never share a connection: an account, a proxy. */
   readonly partition: string;
@@ -54,7 +54,7 @@ export interface AnswerHead {
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
-/** What takes the body of an answer; told once, when its head is there. */
+/** Gets the head of an answer, once, and returns the stream for its body. */
 export type TakeAnswer = (head: AnswerHead) => Writable;
 
 /** How much of an answer's head is read; more is no HTTP that anybody wants. */
@@ -63,23 +63,23 @@ export interface HeadBounds {
   readonly fields: number;
 }
 
-/** RFC 9110 section 15.2: nobody needs more; a flood of them would hold a call open for ever. */
+/** RFC 9110 section 15.2: an unbounded number of them would keep a call open for ever. */
 export const MAX_INTERIM_ANSWERS = 8;
 
-/** What one call on a connection needs beside the call itself. */
+/** What a call on a connection needs. */
 export interface Transfer {
   readonly bounds: HeadBounds;
   readonly take: TakeAnswer;
   /** The connection is not used again after this call. */
   readonly last: boolean;
-  /** Ends the call at once, whatever it is waiting for; its reason is what the call fails with. */
+  /** Ends the call at once; the call fails with its reason. */
   readonly signal: AbortSignal;
   /** Told when the head of the final answer is there. */
   onHead(): void;
 }
 
 /**
- * Sends one call on a client that has no other, and hands the answer on at the pace of who takes it.
+ * Sends one call on a client that has no other, and streams the answer at the pace of the taker.
  *
  * @returns once the taker is finished. Rejects with the taker destroyed where there is one; the caller then has to
  *   destroy the client, which may still be connecting or reading
@@ -113,7 +113,7 @@ export function transferAnswer(
     const taking = take(head);
     taker = taking;
     idle = setTimeout(() => {
-      // Who takes nothing is waited for; the time starts anew when it goes on.
+      // No time limit while the taker accepts nothing; the timer restarts when it continues.
       if (!held) settle(new EgressFailed('timeout'));
     }, call.idleTimeoutMs);
     const goOn = (): void => {

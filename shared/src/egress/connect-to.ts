@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /**
- * What the operator named in `SV_CONNECT_TO`: another place for the connections of one host and port.
+ * The operator's `SV_CONNECT_TO`: another address for the connections of one host and port.
  *
  * @param from as undici hands it to a connector, or a URL
  */
@@ -28,7 +28,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http
  * `--connect-to`, and that is looked up no further here. What is sent stays as it was, with the `Host` and the name for
  * TLS of the URL.
  *
- * @throws RangeError that names the entry which has another form, or says where a second time
+ * @throws RangeError that names an invalid or repeated entry
  */
 export function parseConnectTo(entries: readonly string[]): ConnectTo {
   const places = new Map<string, Place>();
@@ -47,7 +47,7 @@ export function parseConnectTo(entries: readonly string[]): ConnectTo {
 
 const keyOf = ({ hostname, port }: Place): string => `${hostname} ${port}`;
 
-/** Host and port in a URL's own spelling, where they are that and nothing more. */
+/** Host and port in a URL's spelling; undefined for any other text. */
 function placeOf(text = ''): Place | undefined {
   if (!URL.canParse(`http://${text}`)) return undefined;
   const url = new URL(`http://${text}`);

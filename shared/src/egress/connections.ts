@@ -19,11 +19,11 @@ export interface Connections {
    * signal's reason.
    */
   take(signal: AbortSignal): Promise<Client>;
-  /** After a complete answer; it rests then, unless this upstream has ever written anything beside its answers. */
+  /** After a complete answer; it rests then, unless this upstream has ever written unsolicited bytes. */
   giveBack(client: Client): void;
   /** After anything else: closes it. */
   drop(client: Client): void;
-  /** Closes those without a call; the others follow when they come back. */
+  /** Closes idle connections now, and the others after their calls. */
   retire(): void;
 }
 
@@ -41,7 +41,7 @@ export function createConnections(
   const resting = new Set<Client>();
   const waiting = new Set<(client: Client) => void>();
   let retired = false;
-  /** It wrote what nobody asked for, and may do so again at a moment at which that passes for an answer. */
+  /** It wrote unsolicited bytes, and may do so again at a moment at which they pass for an answer. */
   let distrusted = false;
 
   const create = (): Client => {

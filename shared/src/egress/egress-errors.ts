@@ -5,7 +5,7 @@ export type EgressRefusalReason = 'malformed_url' | 'scheme' | 'userinfo' | 'add
 export class EgressRefused extends Error {
   override readonly name = 'EgressRefused';
   readonly reason: EgressRefusalReason;
-  /** For the log: the host and what its address is for. Holds no path, query or userinfo. */
+  /** For the log: the host and what its address is for. It contains no path, query or userinfo. */
   readonly detail: string | undefined;
 
   constructor(reason: EgressRefusalReason, detail?: string) {
@@ -45,7 +45,7 @@ const TLS_CODES =
 const PROTOCOL_CODES = /^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_RESPONSE)$/;
 const TIMEOUT_CODES = /^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 
-/** The failure that an error of the HTTP client stands for. */
+/** The failure for an error of the HTTP client. */
 export function failureOf(error: unknown): EgressFailed {
   if (error instanceof EgressFailed) return error;
   const code = codeOf(error);

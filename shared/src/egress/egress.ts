@@ -17,7 +17,7 @@ import { type Resolve, guardedConnector, systemResolve } from './guarded-connect
 /** A call to make. */
 export interface EgressRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Absolute, `https` (or `http` to what the operator named), without userinfo. */
+  /** Absolute, `https` (or `http` to addresses that the operator permits), without userinfo. */
   readonly url: string;
   /** Without `host`, which comes from the URL. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export interface EgressResponse {
   readonly body: Buffer;
 }
 
-/** The one way out. */
+/** The egress client: the only outgoing HTTP. */
 export interface Egress {
   /**
    * @throws EgressRefused before any connection; EgressFailed where no complete answer came; another error for a call
@@ -51,14 +51,14 @@ export interface Egress {
    */
   request(call: EgressRequest): Promise<EgressResponse>;
   /**
-   * Hands an answer on as it comes, at the pace of who takes it. Resolves once all of it is taken and the taker
+   * Streams an answer at the pace of the taker. Resolves once all of it is taken and the taker
    * finished.
    *
-   * @param take is told the head, once; the body goes into what it returns. Destroying that ends the call
-   * @throws as `request`; where `take` was called by then, what it returned is destroyed
+   * @param take gets the head, once, and returns the stream for the body; destroying that ends the call
+   * @throws as `request`; if `take` was called by then, its stream is destroyed
    */
   stream(call: EgressStream, take: TakeAnswer): Promise<void>;
-  /** Breaks what is under way and closes idle connections. */
+  /** Ends calls under way and closes idle connections. */
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ const KEEP_ALIVE_MS = 30_000;
 const MAX_CONNECTIONS = 64;
 
 /**
- * The guarded way out of both programs (PROTOCOL.md section 6): addresses are checked, and the one that was checked is
+ * The egress client of both programs (PROTOCOL.md section 6): addresses are checked, and the one that was checked is
  * connected to; no redirect is followed; proxy variables of the environment are ignored; time and size are capped.
  *
  * @param options.allow entries of `SV_EGRESS_ALLOW`: CIDR ranges, addresses, host names
@@ -138,7 +138,7 @@ async function send(agent: Agent, url: URL, call: EgressRequest): Promise<Egress
       method: call.method,
       headers: { ...call.headers },
       body: call.body ?? null,
-      // Nobody uses it afterwards, so that none is ever there to be used again.
+      // Closed after the call, so no later call can reuse it.
       ...(call.alone === true && { reset: true }),
       onInfo: () => {
         interim += 1;
@@ -161,7 +161,7 @@ async function readWithin(
   maxBytes: number,
 ): Promise<Buffer> {
   if (Number(headers['content-length']) > maxBytes) {
-    // What is announced is not waited for.
+    // Rejects by the announced length, before the body arrives.
     body.on('error', () => undefined).destroy();
     throw new EgressFailed('too_large');
   }

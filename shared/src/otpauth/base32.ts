@@ -7,7 +7,7 @@ const GROUP = 8;
 /**
  * A seed as people copy it, in its one spelling: upper case, without the spaces, dashes and padding.
  *
- * @returns undefined where it is no base32 of at least one byte (RFC 4648 section 6)
+ * @returns undefined if it is no base32 of at least one byte (RFC 4648 section 6)
  */
 export function normalBase32(text: string): string | undefined {
   const seed = text.replace(/[\s-]/g, '').replace(/=+$/, '');
@@ -16,7 +16,7 @@ export function normalBase32(text: string): string | undefined {
 }
 
 /**
- * The bytes of a seed. Bits that are left over at the end are dropped, whatever they are: many seeds were drawn as
+ * The bytes of a seed. Surplus bits at the end are dropped: many seeds were drawn as
  * characters and not as bytes.
  *
  * @throws RangeError for what {@link normalBase32} does not give

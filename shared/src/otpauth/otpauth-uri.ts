@@ -11,7 +11,7 @@ export const totpMembers = {
 const totpSchema = z.object(totpMembers);
 export type TotpMembers = z.infer<typeof totpSchema>;
 
-/** What a key URI says; what it leaves open is undefined. */
+/** The parameters of a key URI; absent ones are undefined. */
 export interface OtpauthKey extends TotpMembers {
   /** base32 in its one spelling. */
   readonly seed: string;

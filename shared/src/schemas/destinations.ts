@@ -46,7 +46,7 @@ export const allowedHostsSchema = z
   .max(100);
 export const allowedHeadersSchema = z.array(headerNameSchema).max(MAX_TEMPLATES);
 
-/** PROTOCOL.md section 5.6: what a proxy sends along; `${TOKEN}` in a value is replaced by the credential. */
+/** PROTOCOL.md section 5.6: the headers that a proxy adds; the credential replaces `${TOKEN}` in a value. */
 export const headerTemplatesSchema = z
   .record(
     z

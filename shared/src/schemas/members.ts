@@ -14,13 +14,13 @@ export const serviceNameSchema = z
 /** PROTOCOL.md section 2: an instant, as text. `parseTime` gives milliseconds. */
 export const timeSchema = z.string().refine((text) => parseTime(text) !== undefined, 'not a time in UTC');
 
-/** An id that somebody else made: agents, proxies, owners, vaults, events. */
+/** An id that another program made: of agents, proxies, owners, vaults, events. */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_.:-]{1,128}$/, 'not an id');
 
 /** PROTOCOL.md section 5.3: starts at 1. */
 export const versionSchema = z.int().min(1);
 
-/** PROTOCOL.md section 5.3: a version to be replaced; 0 stands for none. */
+/** PROTOCOL.md section 5.3: a version to replace; 0 means none. */
 export const ifVersionSchema = z.int().min(0);
 
 /** Opaque; from a former page's `nextCursor`. */
@@ -34,9 +34,9 @@ export const secretSchema = z
   .string()
   .refine((text) => Buffer.byteLength(text, 'utf8') <= MAX_SECRET_BYTES, 'a secret field has at most 64 KiB');
 
-/** A setting beside a secret: a client id, a region, a scope. */
+/** A setting stored with a secret: a client id, a region, a scope. */
 export const settingSchema = z.string().min(1).max(2048);
 
-/** PROTOCOL.md section 2: every refusal. `code` is one of `WEBHOOK_ERROR_STATUS` where a webhook wrote it. */
+/** PROTOCOL.md section 2: every rejection. `code` is one of `WEBHOOK_ERROR_STATUS` if a webhook wrote it. */
 export const errorBodySchema = z.looseObject({ error: z.string(), code: z.string() });
 export type ErrorBody = z.infer<typeof errorBodySchema>;

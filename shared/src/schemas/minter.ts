@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { outgoingUrlSchema } from './destinations.ts';
 import { secretSchema } from './members.ts';
 
-/** A region stands in the name of a host, so nothing else than a region may stand there. */
+/** A region becomes part of a host name, so it must not contain anything else. */
 const regionSchema = z.string().regex(/^[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}$/, 'not a region');
 const roleArnSchema = z
   .string()
@@ -10,7 +10,7 @@ const roleArnSchema = z
     /^arn:aws(-[a-z]{1,8}){0,3}:iam::[0-9]{12}:role\/[A-Za-z0-9_+=,.@/-]{1,512}$/,
     'not the ARN of a role',
   );
-/** STS takes no longer policies; one that is cut or misspelt must not become none. */
+/** STS accepts no longer policies; an invalid policy must not become none. */
 const sessionPolicySchema = z.string().max(2048).refine(isJsonObject, 'not a JSON object');
 /** GetSessionToken: 36 hours; with a role 12 hours. */
 const MAX_SECONDS = 129_600;

@@ -20,7 +20,7 @@ export const SECRET_FIELD_NAMES: readonly string[] = [
 const LOWER_CASE_NAMES = new Set(SECRET_FIELD_NAMES.map((name) => name.toLowerCase()));
 
 /**
- * The first member of a storage operation that has a secret's name, at any depth; undefined where there is none.
+ * The first member of a storage operation that has a secret's name, at any depth; undefined if there is none.
  * Header names in the operation's own `headerTemplates` are exempt: there a name is data.
  *
  * @param operation one operation, not a batch

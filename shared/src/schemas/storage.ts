@@ -10,7 +10,7 @@ import {
 } from './members.ts';
 import { AUTH_METHODS, DELIVERY, STORAGE_LIMITS, TOKEN_TYPES } from './vocabulary.ts';
 
-/** PROTOCOL.md section 5.3: what a webhook tells the service about a record. Never a secret. */
+/** PROTOCOL.md section 5.3: the metadata of a record that a webhook gives the control plane. Never a secret. */
 export const tokenMetadataSchema = z.object({
   serviceName: serviceNameSchema,
   tokenType: z.enum(TOKEN_TYPES),
@@ -24,7 +24,7 @@ export const tokenMetadataSchema = z.object({
   allowedHeaders: z.array(z.string()),
   /** The record holds no secret. */
   empty: z.boolean(),
-  /** The stored refresh token is spent; the owner has to authorise anew. */
+  /** The stored refresh token is invalid; the owner must authorise again. */
   reauthNeeded: z.literal(true).optional(),
   provider: z
     .object({
@@ -52,7 +52,7 @@ const eventMembers = {
   id: idSchema,
   eventType: z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'not an event type'),
   timestamp: timeSchema,
-  /** One of `OUTCOMES` where this project's service wrote it. */
+  /** One of `OUTCOMES` if this project's control plane wrote it. */
   outcome: z.string().regex(/^[a-z_]{1,32}$/, 'not an outcome'),
   agentId: idSchema.optional(),
   proxyId: idSchema.optional(),
@@ -62,7 +62,7 @@ const eventMembers = {
   detail: z.record(z.string(), z.unknown()).optional(),
 };
 
-/** PROTOCOL.md section 5.3: an event that the service writes by `audit.append`; at most 8 KiB of JSON. */
+/** PROTOCOL.md section 5.3: an event that the control plane writes by `audit.append`; at most 8 KiB of JSON. */
 export const auditEventSchema = z
   .object(eventMembers)
   .refine((event) => jsonBytes(event) <= STORAGE_LIMITS.auditEventBytes, 'an event has at most 8 KiB');
@@ -78,7 +78,7 @@ export const auditItemSchema = z.object({
 });
 export type AuditItem = z.infer<typeof auditItemSchema>;
 
-/** Where a webhook's log stands: within an epoch equal `seq` means equal `hash`. */
+/** The last entry of a webhook's log: within an epoch equal `seq` means equal `hash`. */
 export const auditHeadSchema = z.object({
   epoch: z.string().max(128),
   seq: z.int().min(0),

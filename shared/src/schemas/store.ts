@@ -8,7 +8,7 @@ import { recipientSchema } from './recipient.ts';
 import { seedWarning, totpSeedOf } from './totp-seed.ts';
 import { AUTH_METHODS, DELIVERY } from './vocabulary.ts';
 
-/** PROTOCOL.md section 5.5: where and as whom a `JWT` record is refreshed; sealed with the secret. */
+/** PROTOCOL.md section 5.5: the provider and the client of a `JWT` record's refresh; sealed with the secret. */
 export const providerSchema = z
   .strictObject({
     tokenUrl: outgoingUrlSchema,
@@ -17,7 +17,7 @@ export const providerSchema = z
     /** Default: `client_secret_basic` with a secret or `mediated`, else `none` (PROTOCOL.md section 5.4). */
     authMethod: z.enum(AUTH_METHODS).optional(),
     scope: settingSchema.optional(),
-    /** Only the service can authenticate the client (PROTOCOL.md section 7). */
+    /** Only the control plane can authenticate the client (PROTOCOL.md section 7). */
     mediated: z.boolean().optional(),
   })
   .refine((provider) => provider.authMethod !== 'private_key_jwt' || provider.mediated === true, {
@@ -75,7 +75,7 @@ const byTokenType = z.discriminatedUnion('tokenType', [
     tokenType: z.literal('TOTP'),
     /** base32; spaces, dashes, padding and letter case do not matter. */
     secret: secretSchema.optional(),
-    /** What it says need not be said beside it; what is said beside it must be the same. */
+    /** Members that repeat a part of it must agree with it. */
     otpauthUri: secretSchema.optional(),
     ...totpMembers,
     ...restrictions,
@@ -117,7 +117,7 @@ export const storeAnswerSchema = z.object({
 });
 export type StoreAnswer = z.infer<typeof storeAnswerSchema>;
 
-/** What a webhook, and a client before it stores, tell a person of a body that is taken all the same. */
+/** Warnings about a body that is stored nevertheless; for the webhook's answer, and for a client before it stores. */
 export function warningsOf(body: StoreBody): readonly string[] {
   const seed = body.tokenType === 'TOTP' ? totpSeedOf(body)?.seed : undefined;
   return [seedWarning(seed ?? '')].filter((each) => each !== undefined);
@@ -138,7 +138,7 @@ function isAnywhere(body: { readonly allowedHosts?: readonly string[] | undefine
   return body.allowedHosts?.includes('*') ?? false;
 }
 
-/** Protocol SAV-36. What is minted, or comes of a refresh, is looked at when it is injected. */
+/** Protocol SAV-36. A minted or refreshed token is checked when it is injected. */
 function isShortAndInjectable(body: z.infer<typeof byTokenType>): boolean {
   if (body.allowedHosts === undefined || body.allowedHosts.length === 0) return false;
   if (body.tokenType === 'TOTP') return (body.secret ?? body.otpauthUri) !== '';
@@ -146,7 +146,7 @@ function isShortAndInjectable(body: z.infer<typeof byTokenType>): boolean {
   return injected !== undefined && isShortSecret(injected);
 }
 
-/** @returns undefined where it is made on demand */
+/** @returns undefined if it is made on demand */
 function injectedBy(body: Exclude<z.infer<typeof byTokenType>, { tokenType: 'TOTP' }>): string | undefined {
   switch (body.tokenType) {
     case 'PlainText':

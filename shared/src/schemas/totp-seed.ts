@@ -9,14 +9,14 @@ export interface TotpBody extends TotpMembers {
 
 const DEFAULTS = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
 
-/** What codes are made of; every member is told. */
+/** The parameters of a code, all given. */
 export type TotpSeed = Required<{ readonly [Name in keyof OtpauthKey]: NonNullable<OtpauthKey[Name]> }>;
 
 /**
  * The seed of a `TOTP` body and how codes are made of it: as the body says, else as its key URI says, else as RFC 6238
  * recommends. An empty secret field gives an empty seed.
  *
- * @returns undefined where there is no base32 in the secret field, or the URI and the members beside it say different
+ * @returns undefined if the secret field has no base32, or the URI and the other members give different
  *   things
  */
 export function totpSeedOf(body: TotpBody): TotpSeed | undefined {
@@ -42,11 +42,11 @@ const MIN_BITS = 128;
 const RECOMMENDED_BITS = 160;
 
 /**
- * What to tell a person who stores a seed that is shorter than RFC 4226 asks for. Such seeds are issued all the same,
+ * A warning for a seed that is shorter than RFC 4226 requires. Providers issue such seeds nevertheless,
  * so they are stored and work.
  *
  * @param seed base32 in its one spelling, or empty
- * @returns undefined where there is nothing to say
+ * @returns undefined for a seed of sufficient length
  */
 export function seedWarning(seed: string): string | undefined {
   const bits = base32Bytes(seed).length * 8;

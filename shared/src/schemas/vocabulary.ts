@@ -28,11 +28,11 @@ export type Capability = (typeof CAPABILITIES)[number];
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-/** Contract, "Events": the outcomes of an audited event. */
+/** The outcomes of an audited event. */
 export const OUTCOMES = ['success', 'denied', 'rate_limited', 'error'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** PROTOCOL.md section 5.5: where the marker may stand when a record names no headers. */
+/** PROTOCOL.md section 5.5: the headers that may have the marker if a record names none. */
 export const DEFAULT_ALLOWED_HEADERS: readonly string[] = ['authorization', 'x-api-key'];
 
 /** PROTOCOL.md section 5.5: the most a secret field may hold, in bytes of UTF-8. */

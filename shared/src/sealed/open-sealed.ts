@@ -15,7 +15,7 @@ import type { SealingKey } from './sealing-key.ts';
  * - `algorithm`: not ECDH-ES with A256GCM, or compressed
  * - `other_key`: sealed to another key
  * - `not_decryptable`: sealed to this key and changed since, or not really
- * - `not_a_credential`: what was inside is no credential envelope
+ * - `not_a_credential`: the content is no credential envelope
  */
 export const SEALED_REFUSAL_REASONS = [
   'too_large',

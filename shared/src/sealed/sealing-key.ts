@@ -16,7 +16,7 @@ export type KeyMembers =
   | { readonly crv: 'P-256' | 'P-384'; readonly kty: 'EC'; readonly x: string; readonly y: string }
   | { readonly crv: 'X25519'; readonly kty: 'OKP'; readonly x: string };
 
-/** A key without what may stand beside it: `kid`, `use` and `alg`. */
+/** A key without the optional `kid`, `use` and `alg`. */
 export function keyMembers(jwk: KeyMembers | Recipient): KeyMembers {
   return jwk.kty === 'OKP'
     ? { crv: 'X25519', kty: 'OKP', x: jwk.x }
@@ -50,13 +50,13 @@ export function isUsableRecipient(recipient: Recipient): boolean {
 export const SEALING_CURVES = ['P-256', 'P-384', 'X25519'] as const;
 export type SealingCurve = (typeof SEALING_CURVES)[number];
 
-/** A public key as it stands in `recipients` of `POST /v1/store` (RFC 7518 section 6.2.1, RFC 8037 section 2). */
+/** A public key, as in `recipients` of `POST /v1/store` (RFC 7518 section 6.2.1, RFC 8037 section 2). */
 export type SealingPublicJwk = KeyMembers;
 
 /** RFC 7518 section 6.2.2, RFC 8037 section 2. */
 export type SealingPrivateJwk = SealingPublicJwk & { readonly d: string };
 
-/** Unknown members are refused; a kid and what it is used for may stand there. */
+/** Unknown members are rejected; `kid`, `use` and `alg` are permitted. */
 const privateJwkSchema = z.discriminatedUnion('crv', [
   recipientSchemas['P-256'].extend({ d: base64urlOf(32) }),
   recipientSchemas['P-384'].extend({ d: base64urlOf(48) }),
@@ -67,9 +67,9 @@ type PrivateJwk = z.infer<typeof privateJwkSchema>;
 /** A pair of keys that credentials are sealed to. */
 export interface SealingKey {
   readonly publicJwk: SealingPublicJwk;
-  /** RFC 7638: the agent's `sealingKeyThumbprint`, a ticket's `cnf.jkt`, and the `kid` of what is sealed. */
+  /** RFC 7638: the agent's `sealingKeyThumbprint`, a ticket's `cnf.jkt`, and the `kid` of a sealed credential. */
   readonly thumbprint: string;
-  /** For the caller to keep where secrets are kept; {@link readSealingKey} reads it again. */
+  /** The caller stores it as a secret; {@link readSealingKey} reads it. */
   readonly privateJwk: Secret<SealingPrivateJwk>;
 }
 
@@ -81,7 +81,7 @@ export function createSealingKey(curve: SealingCurve = 'P-256'): SealingKey {
 }
 
 /**
- * A pair from its private JWK, as it was kept.
+ * A pair from its stored private JWK.
  *
  * @throws RangeError for anything else, a public part that is not the private one's included; it says nothing of the
  *   key

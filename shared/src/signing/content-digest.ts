@@ -24,7 +24,7 @@ function readDigest(value: string): Uint8Array | undefined {
   } catch {
     return undefined;
   }
-  // RFC 9530 section 2: each member is a byte sequence, so no comma stands inside one. The parser keeps the last of
+  // RFC 9530 section 2: each member is a byte sequence, so no comma is inside one. The parser keeps the last of
   // two members with one name; counting commas finds the first.
   for (const [content, parameters] of members.values()) {
     if (!(content instanceof ArrayBuffer) || parameters.size > 0) return undefined;

@@ -20,7 +20,7 @@ export interface SignedMessage {
   /** Empty, or `?…` as sent. */
   readonly query: string;
   readonly headers: HeaderPairs;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly body: Uint8Array;
 }
 
@@ -42,7 +42,7 @@ export function fieldValues(headers: HeaderPairs, lowerCaseName: string): string
   return values;
 }
 
-/** A loop rather than a regular expression, which would go back over runs of inner spaces. */
+/** A loop, since a regular expression would backtrack over runs of inner spaces. */
 function trimField(value: string): string {
   let start = 0;
   let end = value.length;

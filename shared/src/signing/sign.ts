@@ -18,7 +18,7 @@ export interface RequestToSign {
   readonly path: string;
   /** Further fields to send and to cover, say `sv-ticket`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the body; `application/json` unless given. Sent and covered where there is a body. */
+  /** Of the body; `application/json` unless given. Sent and covered if there is a body. */
   readonly contentType?: string;
   readonly body?: Uint8Array;
   readonly key: HmacKey;
@@ -36,7 +36,7 @@ export interface RequestToSign {
  * @returns the header fields to send, names in lower case: the given ones, `content-type` and `content-digest` where
  *   there is a body, `signature-input` and `signature`
  * @throws RangeError for a key of another length than 32 bytes (`bind`: 36), a malformed key id, or a lifetime outside
- *   1 to 60; SignatureRefused where a value cannot stand in a signature base
+ *   1 to 60; SignatureRefused if a value cannot be part of a signature base
  */
 export function signRequest(request: RequestToSign): Record<string, string> {
   const { key, body = NO_BODY, ttlSeconds = MAX_LIFETIME_SECONDS, nonce = randomToken() } = request;

@@ -7,7 +7,7 @@ export const REQUIRED_COMPONENTS = ['@method', '@authority', '@path', '@query'] 
 
 /** A field name of RFC 9110 in lower case. */
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
-/** RFC 9421 section 2.5: a base is ASCII, one component a line. Tabs may stand inside a field's value. */
+/** RFC 9421 section 2.5: a base is ASCII, one component a line. A field's value may contain tabs. */
 const LINE_SAFE = /^[\t\x20-\x7e]*$/;
 const TARGET_SAFE = /^[\x21-\x7e]+$/;
 
@@ -17,13 +17,13 @@ export function isKnownComponent(component: string): boolean {
 }
 
 /**
- * The signature base of RFC 9421 section 2.5: the text that the MAC is made over, and the first thing to compare when
+ * The signature base of RFC 9421 section 2.5: the input of the MAC, and the first thing to compare when
  * two sides disagree. Lines end with LF, the last one without.
  *
  * @param components names in the order of `Signature-Input`, lower case, without quotes
  * @param signatureParams the value of `"@signature-params"`: the bytes after `sv=` in `Signature-Input`
- * @throws SignatureRefused where a component is unknown, or a covered field is absent, stands twice, or holds
- *   something that cannot stand in a line
+ * @throws SignatureRefused if a component is unknown, or a covered field is absent, repeated, or holds
+ *   a character that cannot be in a line
  */
 export function signatureBase(
   message: SignedMessage,

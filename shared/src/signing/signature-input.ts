@@ -34,7 +34,7 @@ export interface SignatureInput {
  * section 3 and no others.
  *
  * The text must be the strict serialisation (RFC 9651 section 4.1) that senders have to write. A reader that takes
- * the received bytes and one that serialises anew then see the same base, and a parameter that stands twice, of which
+ * the received bytes and one that serialises anew then see the same base, and a repeated parameter, of which
  * the parser keeps the last, is found out.
  * @throws SignatureRefused
  */
@@ -74,7 +74,7 @@ function afterLabel(value: string): string {
 function parseOnlyInnerList(text: string): InnerList {
   try {
     const [member] = parseList(text);
-    // A second member shows here as well: it is in the text, and not in what the first one is written as.
+    // Detects a second member as well: the text has it, the serialisation of the first one does not.
     if (member !== undefined && isInnerList(member) && serializeInnerList(member) === text) return member;
   } catch {
     // Not to be read; or, like a date without end, not to be written.

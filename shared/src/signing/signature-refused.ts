@@ -1,5 +1,5 @@
 /**
- * Every reason why a signature is refused, in the order in which they are looked for. Closed: a new reason is a new
+ * Every reason why a signature is rejected, in the order of the checks. Closed: a new reason is a new
  * version of this list. Outside they are all the same 401 `SIGNATURE_INVALID`; the log has the reason.
  */
 export const SIGNATURE_REFUSAL_REASONS = [

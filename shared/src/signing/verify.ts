@@ -18,7 +18,7 @@ export interface ParsedSignature extends SignatureInput {
   readonly mac: Uint8Array;
 }
 
-/** What a verifier insists on. */
+/** The requirements of a verifier. */
 export interface SignaturePolicy {
   /** The key that `keyId` names: 32 bytes; for `keyId` `bind` the code's 36. */
   readonly key: Uint8Array;
@@ -50,7 +50,7 @@ export function parseSignature(message: SignedMessage): ParsedSignature {
 }
 
 /**
- * Second half: MAC in constant time, times, digest over the raw bytes. What is left to the caller is to claim the
+ * Second half: MAC in constant time, times, digest over the raw bytes. The caller must still claim the
  * nonce (until {@link nonceClaimUntil}), atomically and durably per key id, and only then to read the body.
  *
  * @param parsed of the same message

@@ -1,8 +1,8 @@
-/** What a ticket is for (PROTOCOL.md section 4, `op`). */
+/** The operation of a ticket (PROTOCOL.md section 4, `op`). */
 export type TicketOp = 'credential' | 'store' | 'proxy';
 
 interface CommonClaims {
-  /** The service's base URL without trailing slash, byte for byte. */
+  /** The control plane's base URL without trailing slash, byte for byte. */
   readonly iss: string;
   /** The webhook's id. */
   readonly aud: string;
@@ -62,7 +62,7 @@ export const MAX_LIFETIME_SECONDS: Readonly<Record<TicketOp, number>> = {
 /** PROTOCOL.md section 4: at most this many characters, header and MAC included. */
 export const MAX_TICKET_CHARACTERS = 4096;
 
-/** PROTOCOL.md section 4: how far the clocks may differ; a `jti` is kept this long after `exp`. */
+/** PROTOCOL.md section 4: how far the clocks may differ; a `jti` is remembered this long after `exp`. */
 export const TICKET_SKEW_SECONDS = 30;
 
 /** Until when a `jti` has to be remembered, seconds since 1970: the moment after which its ticket is too old. */

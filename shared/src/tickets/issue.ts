@@ -4,7 +4,7 @@ import { KEY_ID } from '../signing/signature-input.ts';
 import { MAX_TICKET_CHARACTERS } from './claims.ts';
 import type { TicketClaims } from './claims.ts';
 
-/** A service has a key id per account; this many encoded headers are kept before starting over. */
+/** A control plane has a key id per account; the cache of encoded headers is cleared at this size. */
 const MAX_HEADERS = 10_000;
 const headerByKeyId = new Map<string, string>();
 

@@ -8,7 +8,7 @@ import type { TicketRefusalReason } from './ticket-refused.ts';
 type Claims = Readonly<Record<string, unknown>>;
 type Common = Omit<StoreTicket, 'op' | 'ifv'>;
 
-/** What the claims of one ticket are held against. */
+/** The expectations for the claims of a ticket. */
 export interface ClaimsPolicy<Op extends TicketOp> {
   readonly op: Op;
   readonly issuer: string;

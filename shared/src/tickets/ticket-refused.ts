@@ -1,5 +1,5 @@
 /**
- * Every reason why a ticket is refused, in the order in which they are looked for. Closed. Outside they are all the
+ * Every reason why a ticket is rejected, in the order of the checks. Callers see the
  * same 401 `TICKET_INVALID`; the log has the reason.
  */
 export const TICKET_REFUSAL_REASONS = [

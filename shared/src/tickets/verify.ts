@@ -8,10 +8,10 @@ import { readClaims } from './read-claims.ts';
 import { TicketRefused } from './ticket-refused.ts';
 import type { TicketRefusalReason } from './ticket-refused.ts';
 
-/** What a verifier insists on. */
+/** The requirements of a verifier. */
 export interface TicketPolicy<Op extends TicketOp> {
   readonly op: Op;
-  /** The service's base URL as configured; compared byte for byte. */
+  /** The control plane's base URL as configured; compared byte for byte. */
   readonly issuer: string;
   /** The webhook's own id. */
   readonly audience: string;
@@ -23,7 +23,7 @@ export interface TicketPolicy<Op extends TicketOp> {
 
 /**
  * Verifies a ticket as PROTOCOL.md section 4 asks: form, header, key, MAC in constant time, and only then the claims
- * and times. What is left to the caller is to claim `jti` (until `ticketClaimUntil`), atomically and durably, once.
+ * and times. The caller must still claim `jti` (until `ticketClaimUntil`), atomically and durably, once.
  *
  * @returns the claims that the protocol knows; others are dropped
  * @throws TicketRefused, and nothing else, whatever was sent
