@@ -29,7 +29,7 @@ async function vaultWith(rows: readonly Row[]) {
     serviceName: row === 'another service' ? 'gitlab' : 'github',
   });
   const write = async (more: readonly Row[]): Promise<void> => {
-    // Each row has a time of its own, by which it is recognised.
+    // The time of each row identifies it.
     for (const row of more) {
       clock.advance(1);
       await database.unitOfWork.run(vaultId, ({ audit }) => audit.append(eventOf(row)));
@@ -60,7 +60,7 @@ async function walk(subject: HistorySubject, limit: number, between: () => Promi
   return seen;
 }
 
-it('walking the cursor gives exactly the filtered log, also while rows are written', async () => {
+it('the pages of a history hold exactly the filtered log, also while events are written', async () => {
   const row = fc.constantFrom<Row>('own', 'own', 'another service', 'another agent', 'of nobody');
   await fc.assert(
     fc.asyncProperty(
@@ -77,7 +77,7 @@ it('walking the cursor gives exactly the filtered log, also while rows are writt
   );
 });
 
-it('reads 100 rows of the agent a call, whatever lies between them', async () => {
+it('a page reads at most 100 rows of the agent', async () => {
   const busy = Array.from(
     { length: 150 },
     () => ['another service', 'another agent', 'of nobody'] as const,
@@ -96,7 +96,7 @@ it('reads 100 rows of the agent a call, whatever lies between them', async () =>
   });
 });
 
-it('ends where retention has removed the rest', async () => {
+it('a history ends where retention has removed the rest', async () => {
   const { subject } = await vaultWith(Array.from({ length: 60 }, () => 'own'));
   const first = await call(subject, { limit: 50 });
   clock.advance(2 * 24 * 60 * 60_000);
@@ -106,7 +106,7 @@ it('ends where retention has removed the rest', async () => {
   expect(second).toEqual({ valid: true, history: [] });
 });
 
-it('takes no cursor of another service, nor of another database', async () => {
+it('a cursor of another control plane or another database is rejected', async () => {
   const { subject } = await vaultWith(Array.from({ length: 60 }, () => 'own'));
   const first = await call(subject, { limit: 50 });
   const cursor = first.valid ? first.nextCursor : undefined;

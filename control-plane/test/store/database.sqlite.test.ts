@@ -8,7 +8,7 @@ import { keyOf } from './open-store.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
 
-test('the unit of work goes on after a failed commit', async () => {
+test('a transaction after a failed commit succeeds', async () => {
   const dir = tempDir();
   const options = { clock: new ManualClock(), logger: silentLogger, opener: 'server' } as const;
   const { unitOfWork, sqlite, close } = await openSqliteDatabase(

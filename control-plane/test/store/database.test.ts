@@ -21,8 +21,8 @@ afterEach(async () => {
 const countVaults = async (): Promise<number> =>
   (await database.kysely.selectFrom('vaults').select('id').execute()).length;
 
-describe('unit of work', () => {
-  test('undoes everything when the work throws', async () => {
+describe('a unit of work', () => {
+  test('rolls everything back when the work throws', async () => {
     const failed = database.unitOfWork.runAcross(async ({ vaults }) => {
       await vaults.add({ id: newId('vlt'), createdAt: NOW });
       throw new Error('no');
@@ -31,7 +31,7 @@ describe('unit of work', () => {
     expect(await countVaults()).toBe(0);
   });
 
-  test('works on one account that overlap follow one another, and no reader sees what may be undone', async () => {
+  test('runs the transactions of one account one after another, and readers see only committed rows', async () => {
     const { stores, unitOfWork } = database;
     const id = newId('vlt');
     const steps: string[] = [];
@@ -50,7 +50,7 @@ describe('unit of work', () => {
     expect(await reader).toBe('nothing');
   });
 
-  test('an account that shows only inside is held from then on', async () => {
+  test('lockForUpdate serializes a transaction whose account only reading shows', async () => {
     const { unitOfWork } = database;
     const id = newId('vlt');
     await unitOfWork.run(id, ({ vaults }) => vaults.add({ id, createdAt: NOW }));
@@ -69,7 +69,7 @@ describe('unit of work', () => {
     expect((await Promise.all([lockOnce, lockTwice])).toSorted()).toEqual(['locked', 'locked already']);
   });
 
-  test('works of two accounts that take the same address: the later one sees it taken', async () => {
+  test('of two accounts that take the same address at once, the later one finds it taken', async () => {
     const makeAccount = () =>
       database.unitOfWork.runAcross(async ({ users, vaults }) => {
         const known = await users.findByEmail('same@example.org');
@@ -92,7 +92,7 @@ describe('unit of work', () => {
     expect(await countVaults()).toBe(1);
   });
 
-  test('a mistake of ours is not tried for ever', async () => {
+  test('repeats work that keeps conflicting only a few times', async () => {
     let runs = 0;
     const id = newId('vlt');
     const failed = database.unitOfWork.runAcross(async ({ vaults }) => {
@@ -105,8 +105,8 @@ describe('unit of work', () => {
   });
 });
 
-describe('the database key', () => {
-  test('opens again under its master key, under either of two, and under no other', async () => {
+describe('the data encryption key', () => {
+  test('opens under its root key, alone or as one of two, and under no other', async () => {
     const wrapped = database.masterKeys.wrap(Uint8Array.of(7), 'purpose');
     await database.close();
     database = await place.open(clock, [keyOf(1)]);
@@ -119,7 +119,7 @@ describe('the database key', () => {
     database = await place.open(clock, [keyOf(1)]);
   });
 
-  test('after a rotation only the new master key opens it, and what was wrapped stays readable', async () => {
+  test('opens only under the new root key after a rotation, and wrapped secrets stay readable', async () => {
     const wrapped = database.masterKeys.wrap(Uint8Array.of(7), 'purpose');
     await rewrapDataKey(database.kysely, { current: keyOf(1), next: keyOf(2) });
     await database.close();

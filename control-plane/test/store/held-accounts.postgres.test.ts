@@ -6,7 +6,7 @@ import type { Database } from '../../src/store/database.ts';
 import { type StorePlace, useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
 
-/* R24: whoever holds an account, for as long as it likes, keeps no other account waiting, and nobody who only reads. */
+/* A lock on one account delays no other account and no read, however long it is held. */
 
 let place: StorePlace;
 let database: Database;
@@ -34,7 +34,7 @@ const write = ({ event, onlyIf }: StoredAccess): Promise<boolean> =>
   database.auditCommit.write({ event: event('github'), touchCaller: true, onlyIf });
 const change = ({ vaultId }: StoredAccess): Promise<void> =>
   database.unitOfWork.run(vaultId, ({ vaults }) => vaults.setLockedAt(vaultId, undefined));
-/** Of a promise that nobody has to wait for. */
+/** Counts settled promises without waiting for them. */
 const outcomesOf = (pending: readonly Promise<unknown>[]): { readonly settled: () => number } => {
   let settled = 0;
   for (const each of pending)
@@ -45,7 +45,7 @@ const outcomesOf = (pending: readonly Promise<unknown>[]): { readonly settled: (
   return { settled: () => settled };
 };
 
-it('others are written to and changed meanwhile, and it goes on as soon as it is let go', async () => {
+it('a locked account delays no other account, and continues when its lock is released', async () => {
   const [held, other] = accounts.slice(MANY) as [StoredAccess, StoredAccess];
   await hold([held]);
   const waiting = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? write(held) : change(held)));
@@ -59,7 +59,7 @@ it('others are written to and changed meanwhile, and it goes on as soon as it is
   await Promise.all(waiting);
 });
 
-it('as many as there are connections to write with: what only reads is read, and each is refused in its time', async () => {
+it('as many locked accounts as there are connections for writes delay no read, and each write fails in time', async () => {
   const [held, free] = [accounts.slice(0, MANY), accounts[MANY] as StoredAccess];
   await hold(held);
   const waiting = held.flatMap((account) => [write(account), write(account)]);
@@ -74,7 +74,7 @@ it('as many as there are connections to write with: what only reads is read, and
   for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: expect.any(StorageFailure) });
   await holder.query('COMMIT');
   expect(await Promise.all(held.map(write))).toEqual(held.map(() => true));
-  // What was refused is not written after all.
+  // Rejected writes are not written later.
   for (const { vaultId } of held)
     expect(
       (await database.stores.audit.after(vaultId, 0, 10)).filter(({ outcome }) => outcome === 'success'),

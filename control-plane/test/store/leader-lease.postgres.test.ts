@@ -9,7 +9,7 @@ let database: Database;
 useStore((opened) => (database = opened));
 beforeEach(() => heldUntil('-infinity'));
 
-/** As each process has one. */
+/** The lease of each of several processes. */
 const processes = (count: number) => Array.from({ length: count }, () => createLeaderLease(database.kysely));
 const heldUntil = async (end: string): Promise<void> =>
   void (await sql`UPDATE background_claims SET held_until = ${sql.raw(`${end === '-infinity' ? `'${end}'` : end}`)}`.execute(
@@ -24,7 +24,7 @@ const left = async (): Promise<number> => {
   return rows[0]?.seconds ?? 0;
 };
 
-it('is held by one of many that ask at once, and stays with it', async () => {
+it('one of many processes that ask at once gets the lease, and keeps it', async () => {
   const all = processes(12);
   const first = await Promise.all(all.map((claim) => claim.hold()));
   expect(first.filter(Boolean)).toHaveLength(1);
@@ -32,7 +32,7 @@ it('is held by one of many that ask at once, and stays with it', async () => {
     expect(await Promise.all(all.map((claim) => claim.hold()))).toEqual(first);
 });
 
-it('goes to another as soon as it is given up, and to nobody by those who do not have it', async () => {
+it('a released lease goes to another process, and a release without the lease changes nothing', async () => {
   const [one, other] = processes(2);
   expect([await one?.hold(), await other?.hold()]).toEqual([true, false]);
   await other?.release();
@@ -41,7 +41,7 @@ it('goes to another as soon as it is given up, and to nobody by those who do not
   expect([await other?.hold(), await one?.hold()]).toEqual([true, false]);
 });
 
-it('is followed after its time where its process was killed', async () => {
+it('the lease of a killed process goes to another one after its end', async () => {
   const [killed, other] = processes(2);
   await killed?.hold();
   await heldUntil("now() + interval '1 s'");
@@ -51,7 +51,7 @@ it('is followed after its time where its process was killed', async () => {
   expect(await killed?.hold()).toBe(false);
 });
 
-it('has half of its time left whenever it is given', async () => {
+it('a granted lease has at least half of its time left', async () => {
   const [one] = processes(1);
   await one?.hold();
   await heldUntil("now() + interval '14 s'");
@@ -59,7 +59,7 @@ it('has half of its time left whenever it is given', async () => {
   expect(await left()).toBeGreaterThan(15);
 });
 
-it('is held off by no end that only a clock set back can explain', async () => {
+it('a lease whose end is far in the future, after the clock was set back, is granted anew', async () => {
   const [killed, other] = processes(2);
   await killed?.hold();
   await heldUntil("now() + interval '1 hour'");
@@ -67,10 +67,10 @@ it('is held off by no end that only a clock set back can explain', async () => {
   expect(await left()).toBeLessThanOrEqual(30);
 });
 
-it('is not given to who began to ask a moment before another took it', async () => {
+it('a statement that began before another process took the lease does not get it', async () => {
   const [one] = processes(1);
   await database.kysely.transaction().execute(async (earlier) => {
-    // Its time of day is that of its beginning.
+    // `now()` is the time at which the transaction began.
     await sql`SELECT now()`.execute(earlier);
     expect(await one?.hold()).toBe(true);
     expect(await createLeaderLease(earlier).hold()).toBe(false);
@@ -78,7 +78,7 @@ it('is not given to who began to ask a moment before another took it', async () 
   expect(await one?.hold()).toBe(true);
 });
 
-it('waits for nobody who is taking it', async () => {
+it('asking does not wait for a process that is taking the lease', async () => {
   const [one, other] = processes(2);
   await database.kysely.transaction().execute(async (transaction) => {
     await sql`SELECT FROM background_claims FOR UPDATE`.execute(transaction);
@@ -87,7 +87,7 @@ it('waits for nobody who is taking it', async () => {
   expect(await one?.hold()).toBe(true);
 });
 
-it('comes back where somebody emptied its table', async () => {
+it('the lease is granted again after its table was emptied', async () => {
   const [one] = processes(1);
   await sql`DELETE FROM background_claims`.execute(database.kysely);
   await one?.hold();

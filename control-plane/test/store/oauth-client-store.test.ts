@@ -12,7 +12,7 @@ let database: Database;
 let clock: ManualClock;
 let years = 2030;
 useStore((opened) => (database = opened));
-// Each test has years of its own, so that none sees clients of another.
+// Each test uses different years, so that none sees the clients of another.
 beforeEach(() => {
   clock = new ManualClock(Date.UTC((years += 10), 0, 1));
 });
@@ -31,12 +31,12 @@ const has = async ({ id }: RegisteredClient): Promise<boolean> =>
   (await database.stores.oauthClients.find(id)) !== undefined;
 const forget = () => evictUnusedClients(database.stores, clock);
 const use = ({ id }: RegisteredClient) => noteClientUse(database.stores, id, clock);
-/** Forgets what was used last at a time, or before. */
+/** Deletes clients whose last use is at a time or earlier. */
 const forgetUsedUntil = (ms: number) =>
   database.stores.oauthClients.removeUnused({ lastUsedAt: formatTime(ms), neverUsedSince: '' });
 
-describe('the store of clients', () => {
-  test('keeps what was registered', async () => {
+describe('oauthClients', () => {
+  test('stores every member of a registration', async () => {
     const client: RegisteredClient = {
       id: newId('ocl'),
       name: '名前 "quoted"',
@@ -52,7 +52,7 @@ describe('the store of clients', () => {
     expect(await database.stores.oauthClients.find(newId('ocl'))).toBeUndefined();
   });
 
-  test('notes the first use, and then one a day', async () => {
+  test('records the first use, and then one use a day', async () => {
     const [daily, oftener] = [await registered(), await registered()];
     clock.advance(1_000);
     const first = clock.now();
@@ -70,7 +70,7 @@ describe('the store of clients', () => {
     expect(await has(daily)).toBe(false);
   });
 
-  test('forgets a client that nobody used for 30 days, and one that is not used any more after 180', async () => {
+  test('deletes a client that was never used after 30 days, and a used one 180 days after its last use', async () => {
     const [never, once] = [await registered(), await registered()];
     clock.advance(1_000);
     await use(once);
@@ -88,7 +88,7 @@ describe('the store of clients', () => {
     expect(await has(once)).toBe(false);
   });
 
-  test('knows nothing of clients that describe themselves elsewhere', async () => {
+  test('has no row for a client with a metadata document', async () => {
     await noteClientUse(database.stores, 'https://app.example/client.json', clock);
     await noteClientUse(database.stores, newId('ocl'), clock);
   });

@@ -8,8 +8,6 @@ import type { AccessToken, OauthCode, OauthSession } from '../../src/core/oauth-
 import type { Database } from '../../src/store/database.ts';
 import { useStore } from './open-store.ts';
 
-/* What the stores of codes and of MCP clients' sessions promise, in whichever database the project has. */
-
 const clock = new ManualClock();
 let database: Database;
 let owner: User;
@@ -27,7 +25,7 @@ beforeAll(async () => {
 const hash = (): string => randomToken(32);
 const at = (ms: number): string => formatTime(clock.now() + ms);
 
-describe('the store of codes', () => {
+describe('oauthCodes', () => {
   const codes = () => database.stores.oauthCodes;
   const newCode = (): OauthCode => ({
     codeHash: hash(),
@@ -42,7 +40,7 @@ describe('the store of codes', () => {
     expiresAt: at(60_000),
   });
 
-  test('gives back what was put in, and uses nothing up by looking', async () => {
+  test('find returns a stored code and does not consume it', async () => {
     const code = newCode();
     await codes().add(code);
     expect(await codes().find(code.codeHash)).toEqual(code);
@@ -50,7 +48,7 @@ describe('the store of codes', () => {
     expect(await codes().find(hash())).toBeUndefined();
   });
 
-  test('gives what is taken out once, whatever runs beside it', async () => {
+  test('take returns a code once, for any number of concurrent calls', async () => {
     const code = newCode();
     await codes().add(code);
     const taken = await Promise.all(Array.from({ length: 10 }, () => codes().take(code.codeHash)));
@@ -58,7 +56,7 @@ describe('the store of codes', () => {
     expect(await codes().find(code.codeHash)).toBeUndefined();
   });
 
-  test('forgets those of a person, and those whose time is over', async () => {
+  test('deletes the codes of a user, and expired ones', async () => {
     const [late, timely] = [{ ...newCode(), expiresAt: at(0) }, newCode()];
     await codes().add(late);
     await codes().add(timely);
@@ -74,7 +72,7 @@ describe('the store of codes', () => {
   });
 });
 
-describe("the store of MCP clients' sessions", () => {
+describe('oauthSessions', () => {
   const sessions = () => database.stores.oauthSessions;
   const newAccess = (): AccessToken => ({ tokenHash: hash(), issuedAt: at(0), expiresAt: at(60_000) });
 
@@ -91,7 +89,7 @@ describe("the store of MCP clients' sessions", () => {
     return { familyHash, codeHash, access, kept };
   }
 
-  test('finds one by what its tokens have in common, and by its code', async () => {
+  test('finds a session by its token family and by its code', async () => {
     const { familyHash, codeHash, kept } = await opened();
     expect(await sessions().find(familyHash)).toEqual(kept);
     expect(await sessions().findByCode(codeHash)).toEqual(kept);
@@ -101,12 +99,12 @@ describe("the store of MCP clients' sessions", () => {
     ]);
   });
 
-  test('keeps one that nobody may refresh', async () => {
+  test('stores a session without a refresh token', async () => {
     const { familyHash } = await opened({ refreshHash: undefined });
     expect((await sessions().find(familyHash))?.refreshHash).toBeUndefined();
   });
 
-  test('opens one with a code: a second with the same is refused', async () => {
+  test('rejects a second session with the same code', async () => {
     const { codeHash } = await opened();
     const opening = { kind: 'oauth', method: 'oauth', client: 'c', tokenHash: hash(), agentId } as const;
     const { id } = await addSession(database.stores, owner, opening, clock);
@@ -118,7 +116,7 @@ describe("the store of MCP clients' sessions", () => {
     ).rejects.toThrow();
   });
 
-  test('puts the next pair in the place of the present one, and keeps both access tokens', async () => {
+  test('rotate replaces the refresh token and keeps both access tokens', async () => {
     const { familyHash, access, kept } = await opened();
     const next = { refreshHash: hash(), access: newAccess() };
     const previous = { refreshHash: kept.refreshHash ?? '', rotatedAt: at(0), wrappedSeed: 'w' };
@@ -135,7 +133,7 @@ describe("the store of MCP clients' sessions", () => {
       });
   });
 
-  test('forgets access tokens whose time is over, and leaves the session', async () => {
+  test('deletes expired access tokens and keeps their session', async () => {
     const { familyHash, access, kept } = await opened();
     await sessions().evictExpiredAccess(at(59_999));
     expect(await sessions().introspect(access.tokenHash)).toBeDefined();
@@ -146,7 +144,7 @@ describe("the store of MCP clients' sessions", () => {
     ]);
   });
 
-  test('has nothing of a session that was ended, whichever way', async () => {
+  test('has no row of a session that has ended, in each way that it may end', async () => {
     const endings = [
       ({ session }: OauthSession) => database.stores.sessions.remove(owner.vaultId, session.id, undefined),
       () => database.stores.sessions.removeOfUser(owner.id, { kinds: ['oauth'], but: undefined }),
@@ -164,7 +162,7 @@ describe("the store of MCP clients' sessions", () => {
     }
   });
 
-  test('lists it among the sessions of its account with its agent, and leaves other kinds alone', async () => {
+  test('lists a session with its agent among the sessions of the account, and ends no other kind with it', async () => {
     const { kept } = await opened();
     const tokenHash = hash();
     const opening = { kind: 'console', method: 'link', client: 'b', tokenHash } as const;

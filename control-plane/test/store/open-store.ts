@@ -11,10 +11,10 @@ import type { DatabaseAddress } from '../../src/core/database-address.ts';
 
 export const keyOf = (fill: number): Secret<Uint8Array> => new Secret(new Uint8Array(32).fill(fill));
 
-/** A place for one store of the project's kind. */
+/** An address for one store on the database of the test project. */
 export interface StorePlace {
   readonly address: DatabaseAddress;
-  /** Opens it as a server does. */
+  /** Opens it as the control plane does. */
   open(clock?: Clock, rootKeys?: RootKeys): Promise<Database>;
   remove(): Promise<void>;
 }

@@ -7,8 +7,8 @@ import { BY_INDEX } from '../../src/store/postgres/postgres-database.ts';
 import { type StorePlace, makeStorePlace } from './open-store.ts';
 
 /*
- * What a credential request reads costs the same however much there is: each table is looked up by a whole index. Planned
- * as it is for a connection that lives long, before anything is known of the tables and after.
+ * The reads of a credential request cost the same for any size of the database: each table is looked up by a whole index.
+ * Planned as on a long-lived connection, with empty and with full tables.
  */
 
 const KEY: AgentCredential = { kind: 'key', hash: 'a' };
@@ -34,7 +34,7 @@ interface Statement {
   readonly parameters: number;
 }
 
-/** The statements of the credential path, as they are sent. */
+/** The statements of the credential path, as the access store sends them. */
 async function statements(): Promise<readonly Statement[]> {
   const sent: Statement[] = [];
   const run = async (
@@ -64,7 +64,7 @@ async function expectWholeIndexes(): Promise<void> {
   for (const statement of await statements()) {
     const plan = await planOf(statement);
     expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/);
-    // What is scanned by an index is looked up in it.
+    // An index scan must have a condition on the index.
     expect(plan).not.toMatch(/Scan using .*\n *(?! |Index Cond)/);
     const credential = statement.text.includes('oauth_access_tokens') ? 'token_hash = ' : 'key_hash = ';
     for (const columns of ['agent_id = caller.id) AND (service_name =', 'target_type = ', credential])
@@ -72,9 +72,9 @@ async function expectWholeIndexes(): Promise<void> {
   }
 }
 
-it('in an empty database', expectWholeIndexes);
+it('every read of the credential path uses whole indexes in an empty database', expectWholeIndexes);
 
-it('in one that is full of one account', async () => {
+it('every read of the credential path uses whole indexes in a database that one account fills', async () => {
   await client.query(`
     INSERT INTO vaults (id, created_at) VALUES ('v', 'x');
     INSERT INTO users (id, vault_id, email, role, is_owner, created_at) VALUES ('u', 'v', 'e', 'admin', 1, 'x');

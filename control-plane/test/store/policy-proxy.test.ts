@@ -15,7 +15,7 @@ import type { Stores } from '../../src/core/stores.ts';
 import { useStore } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
 
-// What a policy on a proxy comes to, below the routes.
+// Policies on proxies, below the routes.
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 let database: Database;
@@ -78,7 +78,7 @@ const simulated = (proxyId: string, by = actor): Promise<Simulation> =>
     },
   );
 
-it('is attached to a proxy, simulated for it and taken off it, each with its event', async () => {
+it('a policy can be attached to a proxy, simulated and detached, each change with its event', async () => {
   const [proxyId, policyId] = [await storedProxy(), await made()];
   const target = { type: 'proxy', id: proxyId } as const;
   expect((await simulated(proxyId)).verdict.allowed).toBe(true);
@@ -97,7 +97,7 @@ it('is attached to a proxy, simulated for it and taken off it, each with its eve
   ]);
 });
 
-it('is attached to no proxy that is revoked', async () => {
+it('a policy cannot be attached to a revoked proxy', async () => {
   const [id, policyId] = [await storedProxy('revoked'), await made()];
   await expect(
     change((stores) => attachPolicy(stores, actor, policyId, { type: 'proxy', id })),
@@ -105,7 +105,7 @@ it('is attached to no proxy that is revoked', async () => {
   await expect(simulated(id)).rejects.toMatchObject({ code: 'CONFLICT' });
 });
 
-it("knows nothing of another account's proxy", async () => {
+it("a policy cannot be attached to another account's proxy", async () => {
   const proxyId = await storedProxy();
   await expect(simulated(proxyId, stranger)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

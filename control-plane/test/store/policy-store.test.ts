@@ -69,12 +69,12 @@ const readable = ({ policies, policyUsage }: Pick<AgentSubject, 'policies' | 'po
   usage: policyUsage === null ? null : (JSON.parse(policyUsage) as unknown),
 });
 
-describe('what is read with an agent', () => {
-  it('is nothing where nothing is attached', async () => {
+describe('the policies that are read with an agent', () => {
+  it('are null where none is attached', async () => {
     expect(await subject()).toMatchObject({ policies: null, policyUsage: null });
   });
 
-  it("holds the enabled policies of agent and token with their counts, and not another token's", async () => {
+  it("are the enabled policies of agent and token with their counts, without another token's", async () => {
     const name = `"quoted" \\ back, 'single' und Größe \u2028 {}`;
     const ofAgent = await attached(agent(), { name });
     const ofToken = await attached(token);
@@ -99,7 +99,7 @@ describe('what is read with an agent', () => {
     expect(readable(await subject(stored, '')).policies).toEqual([shown('agent', ofAgent)]);
   });
 
-  it('is the same that a simulation asks', async () => {
+  it('are the same that a simulation reads', async () => {
     await use(await attached(agent()), agent());
     await use(await attached(token, { name: 'ü "' }), token);
     await attached(token, { enabled: false });
@@ -115,13 +115,13 @@ describe('what is read with an agent', () => {
     expect(imagined.policies).toEqual(expect.arrayContaining(real.policies ?? []));
   });
 
-  it('is nothing of a token that the agent may not ask for, and whose policies its answer must not tell of', async () => {
+  it('are null for a token that the agent has no grant for', async () => {
     const elsewhere: PolicyTarget = { type: 'token', id: 'gitlab' };
     await use(await attached(elsewhere), elsewhere);
     expect(await subject(stored, 'gitlab')).toMatchObject({ policies: null, policyUsage: null });
   });
 
-  it("has nothing of another account's token of the same name", async () => {
+  it("are without those of another account's token of the same name", async () => {
     const other = await storeAccess(database, clock);
     const policy = await attached(token, {}, other);
     await use(policy, token, other);
@@ -129,7 +129,7 @@ describe('what is read with an agent', () => {
     expect(readable(await subject(other)).policies).toHaveLength(1);
   });
 
-  it('counts active agents and proxies as far as they matter for the ceiling', async () => {
+  it('come with the counts of active agents and proxies, up to the maximum of the aggregate limit', async () => {
     const proxy = (status: Proxy['status']): Parameters<Stores['proxies']['add']>[0] => ({
       id: newId('prx'),
       vaultId: stored.vaultId,
@@ -164,7 +164,7 @@ describe('what is read with an agent', () => {
   });
 });
 
-describe('counts', () => {
+describe('usage counts', () => {
   const counts = async (policy: Policy): Promise<string[]> => {
     const rows = await database.kysely
       .selectFrom('policy_usage')
@@ -192,12 +192,12 @@ describe('counts', () => {
 
   const cases: readonly [string, (stores: Stores) => Promise<unknown>, string[]][] = [
     [
-      'of a rule that goes',
+      'when their rule is removed',
       ({ policies }) => policies.update(policy, { ...policy, rules: policy.rules.slice(1) }),
       ['1 agent', '1 token'],
     ],
     [
-      'of no rule that stays, whatever its settings',
+      'for no rule that stays, whatever its settings',
       ({ policies }) =>
         policies.update(policy, {
           ...policy,
@@ -206,24 +206,24 @@ describe('counts', () => {
       ['0 agent', '0 token', '1 agent', '1 token'],
     ],
     [
-      'of a target that it is detached from',
+      'when the policy is detached from their target',
       ({ policies }) => policies.detach(policy, token),
       ['0 agent', '1 agent'],
     ],
     [
-      'of a target that goes',
+      'when their target is deleted',
       ({ policies }) => policies.detachAll(stored.vaultId, agent()),
       ['0 token', '1 token'],
     ],
-    ['of a policy that goes', ({ policies }) => policies.remove(policy), []],
+    ['when their policy is deleted', ({ policies }) => policies.remove(policy), []],
   ];
-  it.each(cases)('are forgotten %s', async (_what, work, left) => {
+  it.each(cases)('are deleted %s', async (_what, work, left) => {
     await change(work);
     expect(await counts(policy)).toEqual(left);
   });
 });
 
-it('names what a policy is attached to, and the policies of a target, a page at a time', async () => {
+it('lists the attachments of a policy and the policies of a target in pages', async () => {
   const policy = await attached(agent());
   await change(({ policies }) => policies.attach(policy, token));
   const { policies } = database.stores;
@@ -240,7 +240,7 @@ it('names what a policy is attached to, and the policies of a target, a page at 
   expect(await policies.list(stored.vaultId, token, { limit: 1, after })).toEqual({ items: [second] });
 });
 
-it("finds nothing of one account in another's", async () => {
+it('finds no policy of another account', async () => {
   const other = await storeAccess(database, clock);
   const policy = await attached(agent());
   const { policies } = database.stores;

@@ -38,7 +38,7 @@ beforeEach(async () => {
 
 const stored = () => database.stores.proxies.get(vaultId, proxy.id);
 
-it('notes a delivery of the present revision of an active proxy, and of nothing else', async () => {
+it('records a delivery only for the current revision of an active proxy', async () => {
   const { proxies } = database.stores;
   expect(await stored()).toEqual(proxy);
   expect(await proxies.noteDelivered(proxy, 'w 1')).toBe(true);
@@ -57,7 +57,7 @@ it('notes a delivery of the present revision of an active proxy, and of nothing 
   expect(await stored()).toBeUndefined();
 });
 
-it('reads and changes nothing by another account', async () => {
+it('reads and changes no proxy of another account', async () => {
   const { proxies } = database.stores;
   const { vaultId: other } = await storeAccess(database, clock);
   await proxies.noteDelivered(proxy, 'w 1');
@@ -75,7 +75,7 @@ it('reads and changes nothing by another account', async () => {
   expect(await stored()).toEqual(before);
 });
 
-it('owes a removal once, from its time on, until it is settled', async () => {
+it('lists a removal once it is due, until it is settled', async () => {
   const { proxyRemovals } = database.stores;
   const removal = { vaultId, webhookId: 'w', proxyId: proxy.id };
   const due = async (now: string) =>

@@ -8,7 +8,7 @@ import { type Wire, startWire } from '../database-wire.ts';
 import { type Place, makePlace, serveOn } from '../management-service.ts';
 import { keyOf } from './open-store.ts';
 
-/* Processes that start on an empty database at the same moment, and starts that end in their middle. */
+/* Processes that start on an empty database at the same time, and interrupted starts. */
 
 const PROCESSES = 5;
 
@@ -25,8 +25,8 @@ const all = { length: PROCESSES };
 const migrated = () => place.state.rows('SELECT id, name FROM schema_migrations ORDER BY id');
 const EVERY_STEP = MIGRATIONS.map(({ id, name }) => ({ id, name })).toSorted((a, b) => a.id - b.id);
 
-describe('at the same moment', () => {
-  it('each step is taken once, and all have the same key', async () => {
+describe('processes that start at the same time', () => {
+  it('apply each migration once, and have the same data encryption key', async () => {
     const opened = await Promise.all(Array.from(all, () => open()));
     expect(await migrated()).toEqual(EVERY_STEP);
     const wrapped = opened[0]?.masterKeys.wrap(Uint8Array.of(7), 'purpose') ?? new Uint8Array();
@@ -34,7 +34,7 @@ describe('at the same moment', () => {
     for (const database of opened) await database.close();
   });
 
-  it('there is one owner, who is signed in by one link', async () => {
+  it('create one owner with one login link', async () => {
     const services = await Promise.all(Array.from(all, () => serveOn(place)));
     const accounts = await Promise.all(services.map(({ admin }) => admin('GET', '/api/me')));
     expect(new Set(accounts.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -45,7 +45,7 @@ describe('at the same moment', () => {
   });
 });
 
-describe('in its middle', () => {
+describe('an interrupted start', () => {
   let wire: Wire;
   beforeEach(async () => {
     wire = await startWire(place.env['SV_DATABASE_URL'] ?? '', 'postgres');
@@ -63,7 +63,7 @@ describe('in its middle', () => {
       wire.fault = undefined;
       const database = await open();
       expect(await migrated()).toEqual(EVERY_STEP);
-      // What the steps of a former start made is what those of one start make.
+      // The steps of several starts make the same schema as those of one start.
       const tables = await place.state.columns();
       await database.close();
       await place.state.run('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
@@ -72,7 +72,7 @@ describe('in its middle', () => {
     },
   );
 
-  it('a start that waits for another one gives up no lock of it', async () => {
+  it('a start that ends while it waits for another one releases none of its locks', async () => {
     const first = await open();
     await sql`SELECT 1`.execute(first.kysely);
     wire.fault = (text) => (text.includes('pg_advisory_lock') ? 'cut after' : undefined);

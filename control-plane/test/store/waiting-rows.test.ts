@@ -29,7 +29,7 @@ async function register(address: string, metadata: Record<string, unknown> = SMA
   if ('error' in client) throw new Error(client.error_description);
   return client.id;
 }
-/** Registers and makes room, as each registration does, at a smaller size than a service has. */
+/** Registers and evicts, as each registration does, with a smaller limit than in production. */
 async function flood(addressOf: (n: number) => string, count: number, metadata?: Record<string, unknown>) {
   const ids = [];
   for (let n = 0; n < count; n += 1) {
@@ -47,8 +47,8 @@ const heldBytes = async (): Promise<number> => {
   return rows.reduce((sum, { bytes }) => sum + bytes, 0);
 };
 
-describe('clients that nobody used', () => {
-  test('are pushed out of the address group that holds most, whatever came first', async () => {
+describe('OAuth clients without a use', () => {
+  test('are evicted from the largest address group first, whatever their age', async () => {
     const pending = await register('198.51.100.7');
     const pendingIpv6 = await register('2001:db8:1:2::3');
     await flood((n) => `203.0.113.${n % 256}`, 150, LARGE);
@@ -57,7 +57,7 @@ describe('clients that nobody used', () => {
     expect(await heldBytes()).toBeLessThanOrEqual(MAX_BYTES);
   });
 
-  test('stay when their neighbours flood, while a person is asked about them or once one said yes', async () => {
+  test('survive a flood from their address group while a person is asked about them, and once approved', async () => {
     const [asked, used] = [await register('203.0.113.1'), await register('203.0.113.2')];
     await noteClientAsked(database.stores, asked, clock);
     clock.advance(1);
@@ -66,7 +66,7 @@ describe('clients that nobody used', () => {
     expect(await known([asked, used])).toBe(2);
   });
 
-  test('stay while a person is asked about them, though each of a flood comes from a group of its own', async () => {
+  test('survive a flood from many address groups while a person is asked about them', async () => {
     const asked = await register('198.51.100.7');
     await noteClientAsked(database.stores, asked, clock);
     const others = await flood((n) => `10.${n >> 8}.${n % 256}.1`, 400);
@@ -76,7 +76,7 @@ describe('clients that nobody used', () => {
     expect(await heldBytes()).toBeLessThanOrEqual(MAX_BYTES);
   });
 
-  test('go an hour after the person was asked, when there is no room', async () => {
+  test('are evicted an hour after a person was asked, where there is no room', async () => {
     const asked = await register('203.0.113.1');
     await noteClientAsked(database.stores, asked, clock);
     clock.advance(3_600_001);
@@ -85,14 +85,14 @@ describe('clients that nobody used', () => {
   });
 });
 
-describe('sign-ins of command lines that wait for a person', () => {
+describe('command-line sign-ins that wait for approval', () => {
   const begin = async (address: string) => {
     clock.advance(1);
     const request = { codeChallenge: 'c'.repeat(43), redirectUri: undefined, client: 'cli', address };
     return (await beginCliLogin(database.stores, request, { baseUrl: 'http://127.0.0.1', clock })).requestId;
   };
 
-  test('are pushed out of the address group that holds most, and never while a person is asked', async () => {
+  test('are evicted from the largest address group first, and never while a person is asked', async () => {
     const [waiting, asked] = [await begin('198.51.100.7'), await begin('203.0.113.9')];
     expect(await pendingCliLogin(database.stores, asked, clock)).toBeDefined();
     const flooding = [];

@@ -15,12 +15,12 @@ beforeEach(async () => {
 });
 
 const [ONE, OTHER] = ['vlt_1' as Id<'vlt'>, 'vlt_2' as Id<'vlt'>];
-/** As each process has one. */
+/** The outages of one process. */
 const process = () => createPostgresOutages(database.kysely, () => nowMs);
 const processes = (count: number) => Array.from({ length: count }, process);
 const began = (vaultId: Id<'vlt'>) => ({ vaultId, isOffline: true });
 const ended = (vaultId: Id<'vlt'>) => ({ vaultId, isOffline: false });
-/** Times of all rows, so many seconds ago. */
+/** Moves the times of all rows into the past. */
 const backdate = async (seconds: number): Promise<void> => {
   const by = sql.raw(`interval '${seconds} s'`);
   await sql`UPDATE webhook_outages SET since = since - ${by}, changed_at = changed_at - ${by}, ended_at = ended_at - ${by},
@@ -35,7 +35,7 @@ const secondsToNext = async (): Promise<number> => {
   return Math.round(rows[0]?.seconds ?? 0);
 };
 
-it('a probe is given to one of many processes that ask at once, and to none while it is under way', async () => {
+it('one of many processes that ask at once gets a probe, and none does while it runs', async () => {
   const all = processes(8);
   await all[0]?.publish([began(ONE), began(OTHER)]);
   const given = await Promise.all(all.map((outages) => outages.takeProbes(32, [ONE])));
@@ -63,7 +63,7 @@ it('probes are a second apart in the first minutes of an outage, then a sixtieth
   }
 });
 
-it('somebody who asks in a long outage has it probed a second after the last time', async () => {
+it('a request in a long outage leads to a probe a second after the last one', async () => {
   const outages = process();
   await outages.publish([began(ONE)]);
   await backdate(86_400);
@@ -75,7 +75,7 @@ it('somebody who asks in a long outage has it probed a second after the last tim
   expect(await outages.takeProbes(1, [ONE])).toEqual([ONE]);
 });
 
-it('every process hears of each beginning and end, once it was read, and of all that is after a silence', async () => {
+it('every process reads each beginning and end, and every outage after it has not polled for a while', async () => {
   const [one, other] = [process(), process()];
   expect(await other.poll()).toEqual({ offline: new Set() });
   await one.publish([began(ONE), began(OTHER)]);
@@ -87,7 +87,7 @@ it('every process hears of each beginning and end, once it was read, and of all 
   expect(await other.poll()).toEqual({ offline: new Set([OTHER]) });
 });
 
-it('keeps an end for a minute and no longer', async () => {
+it('an ended outage is kept for a minute', async () => {
   const outages = process();
   await outages.publish([began(ONE), began(OTHER)]);
   await outages.publish([ended(ONE)]);
@@ -97,7 +97,7 @@ it('keeps an end for a minute and no longer', async () => {
   expect(rows).toEqual([{ vault_id: OTHER }]);
 });
 
-it('a clock that was set back holds no probe off', async () => {
+it('a clock that was set back delays no probe', async () => {
   const outages = process();
   await outages.publish([began(ONE)]);
   await backdate(-3_600);
