@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isWellFormedKey } from '@svault/shared';
-import { type ManagementService, startService } from './management-service.ts';
+import { startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 const create = async (body: object = { name: 'builder' }) => {
   const answer = await service.admin('POST', '/api/agents', { body });

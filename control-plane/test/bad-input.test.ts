@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { describe, expect, test } from 'vitest';
+import { useService } from './support/use-service.ts';
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const post = (rawBody: string | Uint8Array, headers: Record<string, string> = JSON_TYPE) =>

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ManagementService, signInBy, startService } from './management-service.ts';
+import { expect, test } from 'vitest';
+import { signInBy, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 interface Event {
   readonly eventType: string;

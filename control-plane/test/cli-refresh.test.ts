@@ -1,22 +1,19 @@
 import { hashKey } from '@svault/shared';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cliTokens } from '../src/sign-in/cli/sessions.ts';
 import { type CliGrant, bearer, cliSession, refresh } from './support/cli-client.ts';
-import { type ManagementService, clientOf, startService } from './management-service.ts';
+import { clientOf } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService({
-    SV_LIMIT_CLI_LOGIN_BEGIN: '1000',
-    SV_LIMIT_CLI_LOGIN_EXCHANGE: '1000',
-    SV_LIMIT_CLI_LOGIN_REFRESH: '10000',
-  });
+const service = useService({
+  SV_LIMIT_CLI_LOGIN_BEGIN: '1000',
+  SV_LIMIT_CLI_LOGIN_EXCHANGE: '1000',
+  SV_LIMIT_CLI_LOGIN_REFRESH: '10000',
 });
-afterAll(() => service.stop());
 
 const grantOf = async (refreshToken: string): Promise<CliGrant> => {
   const { status, json, text } = await refresh(service, refreshToken);

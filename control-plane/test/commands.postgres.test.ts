@@ -1,15 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { newKey } from '@svault/shared';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ManagementService, makePlace, startService } from './management-service.ts';
+import { expect, test } from 'vitest';
+import { makePlace } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { command, program } from './run-program.ts';
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 test.each([['backup'], ['restore-backup']])('%s names the tools to use, and does nothing', async (words) => {
   const file = join(service.place.folder, 'backup');

@@ -1,15 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { rawRequest } from '@svault/test-kit/raw-http';
 import { type Operation, operationsOf } from './api-operations.ts';
-import {
-  type Answer,
-  BASE_URL,
-  type Call,
-  type ManagementService,
-  clientOf,
-  startService,
-} from './management-service.ts';
+import { type Answer, BASE_URL, type Call, clientOf } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
 /*
  * R10 and cross-site request forgery: an owner is signed in, and a page of another site, or a name of another site
@@ -17,14 +11,13 @@ import {
  * service's own OpenAPI document.
  */
 
-let service: ManagementService;
+const service = useService();
 let cookie: string;
 let operations: readonly Operation[];
 /** With the owner's cookie, as a browser sends it along; the page is the caller's choice. */
 let browser: Call;
 
 beforeAll(async () => {
-  service = await startService();
   operations = await operationsOf(service.anyone);
   const token = new URL(service.running.ownerLink ?? '').searchParams.get('token');
   const signIn = await service.anyone('POST', '/api/login/link', { body: { token } });
@@ -32,7 +25,6 @@ beforeAll(async () => {
   browser = clientOf(service.running.url, { cookie });
   expect((await browser('GET', '/api/me')).status).toBe(200);
 });
-afterAll(() => service.stop());
 
 const changing = () => operations.filter(({ method, isPublic }) => method !== 'GET' && !isPublic);
 

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { formatTime } from '@svault/shared';
-import { type ManagementService, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
 
-let service: ManagementService;
+const service = useService();
 let agentId: string;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
 beforeEach(async () => {
   agentId = (await service.admin('POST', '/api/agents', { body: { name: 'builder' } })).json.agent.id;
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   bearer,
   beginLogin,
@@ -10,7 +10,8 @@ import {
   exchange,
   signedInBrowser,
 } from './support/cli-client.ts';
-import { BASE_URL, type Call, type ManagementService, clientOf, startService } from './management-service.ts';
+import { BASE_URL, type Call, clientOf } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { addMember } from './support/members.ts';
 
 /*
@@ -18,11 +19,7 @@ import { addMember } from './support/members.ts';
  * too.
  */
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 type Headers = Readonly<Record<string, string>>;
 

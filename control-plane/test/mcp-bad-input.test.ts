@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { byHand } from './http-by-hand.ts';
-import { type ManagementService, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { ERAS, MCP, type McpClient, inEra, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
 
 // What comes in is anybody's: each kind of it has its documented error, with the id it was asked under, and no stack.
 
 const MIB = 1024 * 1024;
-let service: ManagementService;
+const service = useService({ SV_LIMIT_MCP_HANDSHAKE: '10000', SV_LIMIT_USER_AGGREGATE: '10000' });
 let client: McpClient;
 let apiKey: string;
 beforeAll(async () => {
-  service = await startService({ SV_LIMIT_MCP_HANDSHAKE: '10000', SV_LIMIT_USER_AGGREGATE: '10000' });
   ({ apiKey } = await mcpAgentOn(service));
   client = mcpClientOf(service, apiKey);
 });
-afterAll(() => service.stop());
 
 interface Refused {
   readonly status: number;

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useService } from './support/use-service.ts';
 import { ENVELOPE, type McpClient, inEra, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
 
 // One endpoint for the revisions with a handshake and for the one without: which of them a message is in is told by its
@@ -8,13 +8,11 @@ import { ENVELOPE, type McpClient, inEra, mcpAgentOn, mcpClientOf } from './mcp-
 const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 const INFO = { name: 'svault', title: 'svault', version: expect.any(String) };
 
-let service: ManagementService;
+const service = useService({ SV_LIMIT_MCP_HANDSHAKE: '10000', SV_LIMIT_USER_AGGREGATE: '10000' });
 let client: McpClient;
 beforeAll(async () => {
-  service = await startService({ SV_LIMIT_MCP_HANDSHAKE: '10000', SV_LIMIT_USER_AGGREGATE: '10000' });
   client = mcpClientOf(service, (await mcpAgentOn(service)).apiKey);
 });
-afterAll(() => service.stop());
 
 const initialize = (protocolVersion: string, headers = {}) =>
   client.raw(

@@ -1,22 +1,21 @@
 import { newKey } from '@svault/shared';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { byHand } from './http-by-hand.ts';
-import { BASE_URL, type ManagementService, startService } from './management-service.ts';
+import { BASE_URL, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { ERAS, MCP, inEra, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
 
 // What stands before the protocol: method, Host, Origin, credential, and what each of them is answered.
 
 const FRIEND = 'https://app.example.com';
-let service: ManagementService;
+const service = useService({ SV_MCP_ALLOWED_ORIGINS: FRIEND });
 let apiKey: string;
 let url: string;
 
 beforeAll(async () => {
-  service = await startService({ SV_MCP_ALLOWED_ORIGINS: FRIEND });
   url = service.running.url + MCP;
   ({ apiKey } = await mcpAgentOn(service));
 });
-afterAll(() => service.stop());
 
 const METADATA = `${BASE_URL}/.well-known/oauth-protected-resource/api/agents/mcp`;
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, type ManagementService, startService } from './management-service.ts';
+import { describe, expect, it } from 'vitest';
+import type { Answer } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { ERAS, type McpClient, inEra, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
 
 // Which limit a message counts against is told by its body alone. At their real numbers: specification/mcp-limits.sqlite.test.ts.
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService({
-    SV_LIMIT_AGENT_CREDENTIALS: '3',
-    SV_LIMIT_MCP_HANDSHAKE: '4',
-  });
+const service = useService({
+  SV_LIMIT_AGENT_CREDENTIALS: '3',
+  SV_LIMIT_MCP_HANDSHAKE: '4',
 });
-afterAll(() => service.stop());
 
 interface Agent extends McpClient {
   readonly id: string;

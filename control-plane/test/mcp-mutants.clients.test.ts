@@ -1,16 +1,12 @@
 import { RAISED_LIMITS } from '@svault/compose/raised-limits';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { expect, it } from 'vitest';
+import { useService } from './support/use-service.ts';
 import { mcpAgentOn } from './mcp-steps.ts';
 import { sendMutants } from './mcp-mutants.ts';
 
 // Two thousand of R8's million; `npm run test:hard` sends them all.
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService(RAISED_LIMITS);
-});
-afterAll(() => service.stop());
+const service = useService(RAISED_LIMITS);
 
 it('answers mutants with documented errors under their own ids, and is there afterwards', async () => {
   const { apiKey } = await mcpAgentOn(service, 'github');

@@ -1,6 +1,6 @@
 import { RAISED_LIMITS } from '@svault/compose/raised-limits';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { useService } from './support/use-service.ts';
 import { mcpAgentOn } from './mcp-steps.ts';
 import { sendMutants } from './mcp-mutants.ts';
 
@@ -9,13 +9,11 @@ import { sendMutants } from './mcp-mutants.ts';
 const MILLION = 1_000_000;
 const PARTS = 20;
 
-let service: ManagementService;
+const service = useService(RAISED_LIMITS);
 let apiKey: string;
 beforeAll(async () => {
-  service = await startService(RAISED_LIMITS);
   ({ apiKey } = await mcpAgentOn(service, 'github'));
 });
-afterAll(() => service.stop());
 
 it.each(Array.from({ length: PARTS }, (_, part) => part))(
   'never a 5xx or a crash, and id and its type come back (part %i)',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestBrowser, browserOn, fieldsOf, textOf } from './browser.ts';
 import { newProof } from './support/cli-client.ts';
 import {
@@ -11,13 +11,8 @@ import {
   postForm,
   registerClient,
 } from './support/consent-page.ts';
-import {
-  BASE_URL,
-  type Answer,
-  type ManagementService,
-  clientOf,
-  startService,
-} from './management-service.ts';
+import { BASE_URL, type Answer, clientOf } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { addMember } from './support/members.ts';
 
 const REDIRECT = 'https://app.example/callback?tenant=7';
@@ -26,18 +21,16 @@ const IPV6 = 'http://[::1]/callback?a=%5B';
 const PRIVATE = 'com.example.app:/callback';
 const RESOURCE = `${BASE_URL}/api/agents/mcp`;
 
-let service: ManagementService;
+const service = useService({ SV_LIMIT_OAUTH_AUTHORIZE: '100000', SV_LIMIT_OAUTH_REGISTER: '1000' });
 let cookie: string;
 let clientId: string;
 let agentId: string;
 
 beforeAll(async () => {
-  service = await startService({ SV_LIMIT_OAUTH_AUTHORIZE: '100000', SV_LIMIT_OAUTH_REGISTER: '1000' });
   cookie = await cookieBy(service, service.running.ownerLink ?? '');
   clientId = await registerClient(service, [REDIRECT, LOOPBACK, IPV6, PRIVATE], 'Test "Client" <b>');
   agentId = await makeAgent('builder');
 });
-afterAll(() => service.stop());
 
 async function makeAgent(name: string, mcpEnabled = true, description = ''): Promise<string> {
   const { json } = await service.admin('POST', '/api/agents', { body: { name, mcpEnabled, description } });

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BASE_URL, type ManagementService, startService } from './management-service.ts';
+import { describe, expect, test } from 'vitest';
+import { BASE_URL } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 const RESOURCE = '/.well-known/oauth-protected-resource';
 const SERVER = '/.well-known/oauth-authorization-server';

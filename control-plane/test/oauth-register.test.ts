@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { describe, expect, test } from 'vitest';
+import { useService } from './support/use-service.ts';
 
 const PATH = '/api/mcp-oauth/register';
 const REDIRECT = 'http://127.0.0.1:3000/callback';
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService({ SV_LIMIT_OAUTH_REGISTER: '1000' });
-});
-afterAll(() => service.stop());
+const service = useService({ SV_LIMIT_OAUTH_REGISTER: '1000' });
 
 const register = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
   service.anyone('POST', PATH, { body, headers });

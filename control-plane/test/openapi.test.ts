@@ -1,13 +1,9 @@
 import { validate } from '@readme/openapi-parser';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { expect, test } from 'vitest';
+import { useService } from './support/use-service.ts';
 import { mountedRoutes } from './mounted-routes.ts';
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 /** Doors that are no part of the management API and have documents of their own. */
 const OUTSIDE = [

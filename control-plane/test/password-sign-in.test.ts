@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { signInBy } from './management-service.ts';
-import { BASE_URL, type ManagementService, clientOf, startService } from './management-service.ts';
+import { BASE_URL, clientOf, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from './support/members.ts';
 
 const MINUTE_MS = 60_000;
 const PASSWORD = 'correct horse battery staple';
 const OTHER = 'another horse, another staple';
 
-let service: ManagementService;
-beforeAll(async () => {
-  // The limit per address has tests of its own.
-  service = await startService({ SV_LIMIT_PASSWORD_LOGIN: '1000' });
-});
-afterAll(() => service.stop());
+// The limit per address has tests of its own.
+const service = useService({ SV_LIMIT_PASSWORD_LOGIN: '1000' });
 
 const signIn = (email: string, password: string) => signInWithPassword(service, email, password);
 const sessionOf = (cookie: string) => clientOf(service.running.url, { cookie, origin: BASE_URL });

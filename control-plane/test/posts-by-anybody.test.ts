@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { byHand } from './http-by-hand.ts';
-import { BASE_URL, type ManagementService, startService } from './management-service.ts';
+import { BASE_URL, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { mountedRoutes } from './mounted-routes.ts';
 
 /*
@@ -21,15 +22,13 @@ const ONCE = Object.fromEntries(
   ].map((scope) => [`SV_LIMIT_${scope}`, '1']),
 );
 
-let service: ManagementService;
+const service = useService();
 let posts: readonly string[];
 beforeAll(async () => {
-  service = await startService();
   const routes = await mountedRoutes();
   posts = routes.flatMap((route) => (route.startsWith('POST ') ? route.slice('POST '.length) : []));
   expect(posts.length).toBeGreaterThan(40);
 });
-afterAll(() => service.stop());
 
 /** The answer to a head alone: a body is announced and never comes. */
 const headOf = (url: string, type: string, length: number) =>

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type ManagementService, startService } from './management-service.ts';
+import { describe, expect, test } from 'vitest';
+import type { Answer } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { stepsOn } from './service-steps.ts';
 
 const SECRET = 'canary-client-secret-that-is-long-enough';
@@ -11,12 +12,8 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ed = generateKeyPairSync('ed25519');
 const pem = (key: typeof rsa.privateKey): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-let service: ManagementService;
+const service = useService({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
 let made = 0;
-beforeAll(async () => {
-  service = await startService({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
-});
-afterAll(() => service.stop());
 
 const settings = (changes: object = {}): Record<string, unknown> => ({
   name: 'mail',

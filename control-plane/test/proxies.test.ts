@@ -1,19 +1,18 @@
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { hashKey } from '@svault/shared';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type ManagementService, startService } from './management-service.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Answer } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { addMember } from './support/members.ts';
 import { type LoggedEvent, stepsOn } from './service-steps.ts';
 
 // The management of proxies: contract.md, "Management routes" and "Proxy".
 
-let service: ManagementService;
+const service = useService();
 let agentId: string;
 beforeAll(async () => {
-  service = await startService();
   agentId = await newAgent();
 });
-afterAll(() => service.stop());
 
 const UPSTREAM = 'https://mcp.example.com/mcp';
 const TOKEN_PROXY = { name: 'github', upstreamUrl: UPSTREAM, serviceName: 'github' };

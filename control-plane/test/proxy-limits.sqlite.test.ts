@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Answer, type ManagementService, startService } from './management-service.ts';
+import { expect, it } from 'vitest';
+import type { Answer } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { type TestProxy, codeOf, message, proxyOn } from './proxy-steps.ts';
 
 // Which requests of the proxy count against what, apart from messages: rate-limit-class.test.ts, specification/proxy-limits.
@@ -8,14 +9,10 @@ import { type TestProxy, codeOf, message, proxyOn } from './proxy-steps.ts';
 const [FLOOR, HANDSHAKE] = [7, 4];
 /** Admitted requests: there is no webhook to forward to. */
 const ADMITTED = 502;
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService({
-    SV_LIMIT_PROXY_MCP: String(FLOOR),
-    SV_LIMIT_MCP_HANDSHAKE: String(HANDSHAKE),
-  });
+const service = useService({
+  SV_LIMIT_PROXY_MCP: String(FLOOR),
+  SV_LIMIT_MCP_HANDSHAKE: String(HANDSHAKE),
 });
-afterAll(() => service.stop());
 
 const newProxy = async (): Promise<TestProxy> => {
   // In a new window of the account's aggregate.

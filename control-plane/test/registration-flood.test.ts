@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { expect, test } from 'vitest';
+import { useService } from './support/use-service.ts';
 
 /* A stranger with 2,600 addresses, each within its limit. */
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService({ SV_TRUSTED_PROXIES: '127.0.0.0/8' });
-});
-afterAll(() => service.stop());
+const service = useService({ SV_TRUSTED_PROXIES: '127.0.0.0/8' });
 
 const NETWORKS = 13;
 const ADDRESSES = 200;

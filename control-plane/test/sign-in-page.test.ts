@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestBrowser, browserOn, fieldsOf } from './browser.ts';
-import { BASE_URL, type ManagementService, clientOf, startService } from './management-service.ts';
+import { BASE_URL, clientOf } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { type TestMember, addMember, addMemberWithPassword } from './support/members.ts';
 
 const PASSWORD = 'correct horse battery staple';
 
-let service: ManagementService;
+const service = useService({ SV_LIMIT_PASSWORD_LOGIN: '1000' });
 let person: TestMember;
 let browser: TestBrowser;
 
 beforeAll(async () => {
-  service = await startService({ SV_LIMIT_PASSWORD_LOGIN: '1000' });
   person = await addMemberWithPassword(service, 'member', PASSWORD);
 });
 beforeEach(() => {
   browser = browserOn(service.running.url);
 });
-afterAll(() => service.stop());
 
 const submit = (fields: Record<string, string> = {}) =>
   browser.submit('/login', { email: person.email, password: PASSWORD, ...fields });

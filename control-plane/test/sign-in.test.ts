@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ownerLinkToken } from './owner-link.ts';
-import {
-  BASE_URL,
-  type ManagementService,
-  clientOf,
-  makePlace,
-  serveOn,
-  signInBy,
-  startService,
-} from './management-service.ts';
+import { BASE_URL, clientOf, makePlace, serveOn, signInBy, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-let service: ManagementService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = useService();
 
 /** As the subcommand makes one: a first start prints one, and only that. */
 const freshToken = async (): Promise<string> =>

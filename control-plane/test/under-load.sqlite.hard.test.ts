@@ -3,7 +3,7 @@ import { type Socket, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startMachineLoad } from '@svault/test-kit/machine-load';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 
 /*
  * Promises that hold however slow the machine is: the tests of each, once more, while the machine has six times as much to
@@ -27,11 +27,7 @@ describe('a stop on a loaded machine', async () => {
 });
 
 describe('clients on a loaded machine', () => {
-  let service: ManagementService;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const service = useService();
 
   const AT_ONCE = 100;
   const PIECES = ['GET /healthz HT', 'TP/1.1\r\nHost: 127.', '0.0.1:8080\r\nConnection: close\r\n', '\r\n'];

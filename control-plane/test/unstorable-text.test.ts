@@ -1,13 +1,7 @@
 import { toBase64url, utf8 } from '@svault/shared';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  BASE_URL,
-  type Call,
-  type ManagementService,
-  clientOf,
-  signInBy,
-  startService,
-} from './management-service.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { BASE_URL, type Call, clientOf, signInBy } from './management-service.ts';
+import { useService } from './support/use-service.ts';
 import { ERAS, type ToolAnswer, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
 import { WIDE_LIMITS, postOauth } from './support/oauth-client.ts';
 
@@ -16,17 +10,15 @@ import { WIDE_LIMITS, postOauth } from './support/oauth-client.ts';
  * Walked on every route, so that a new one is walked too.
  */
 
-let service: ManagementService;
+const service = useService({
+  SV_LIMIT_CLI_LOGIN_BEGIN: '1000000',
+  SV_LIMIT_CLI_LOGIN_EXCHANGE: '1000000',
+  ...WIDE_LIMITS,
+});
 let browser: Call;
 beforeAll(async () => {
-  service = await startService({
-    SV_LIMIT_CLI_LOGIN_BEGIN: '1000000',
-    SV_LIMIT_CLI_LOGIN_EXCHANGE: '1000000',
-    ...WIDE_LIMITS,
-  });
   browser = await signInBy(service, service.running.ownerLink ?? '');
 });
-afterAll(() => service.stop());
 
 interface Schema {
   readonly $ref?: string;

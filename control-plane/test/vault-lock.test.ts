@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useService } from './support/use-service.ts';
 
-let service: ManagementService;
+const service = useService();
 let agentId: string;
 beforeAll(async () => {
-  service = await startService();
   agentId = (await service.admin('POST', '/api/agents', { body: { name: 'builder' } })).json.agent.id;
 });
-afterAll(() => service.stop());
 
 /** Contract, "Lock": everything but these is refused while the vault is locked. */
 const ANSWER_WHEN_LOCKED = [
