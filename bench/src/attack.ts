@@ -25,7 +25,7 @@ const open = async (): Promise<Socket> => {
   return socket;
 };
 
-/** An exchange that nobody made, rightly signed with the code that it says. */
+/** A forged exchange, correctly signed with the code that it names. */
 function exchange(body: Uint8Array, code: string): Buffer {
   const path = '/v1/exchange';
   const headers = signRequest({

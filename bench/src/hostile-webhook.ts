@@ -1,6 +1,6 @@
 /**
- * A webhook that can be bound and is then honest or hostile, by `POST /mode/honest` and `POST /mode/hostile`. It verifies nothing:
- * what is measured is what its answers cost the control plane. Argument: its port.
+ * A webhook that can be bound and is then honest or hostile, by `POST /mode/honest` and `POST /mode/hostile`. It verifies
+ * nothing: measured is the cost of its answers to the control plane. Argument: its port.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -22,7 +22,7 @@ export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** CPU time of this process over wall time: near 1 the load, not the server, would be what is measured. */
+  /** CPU time of this process over wall time: near 1 it measures the load and not the server. */
   readonly loaderBusy: number;
 }
 

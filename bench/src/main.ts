@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- --only rates|proxy|idle|hostile|attack|starts|cli --rounds N --seconds N --connections N]`: measures what performance targets
- * exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the run under
- * `bench/results/`. `--only` may stand several times.
+ * `npm run bench [-- --only rates|proxy|idle|hostile|attack|starts|cli --rounds N --seconds N --connections N]`: measures what
+ * performance targets exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the
+ * run under `bench/results/`. `--only` may be repeated.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

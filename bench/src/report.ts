@@ -8,7 +8,7 @@ export interface Row {
   readonly name: string;
   readonly value: number;
   readonly target: Target;
-  /** What else is worth reading beside it. */
+  /** A further remark. */
   readonly note?: string;
 }
 

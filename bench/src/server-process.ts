@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuSeconds, pinnedTo } from './machine.ts';
 
-/** A server in a process of its own, pinned to one core. */
+/** A server in a separate process, pinned to one core. */
 export interface ServerProcess {
   readonly pid: number;
   /** From the spawn to the first 200 of the readiness path. */

@@ -1,4 +1,4 @@
-/** `node cli/scripts/build-package.ts FOLDER`: makes what the npm package has beside its manifest, the README and the license. */
+/** `node cli/scripts/build-package.ts FOLDER`: builds the files of the npm package. */
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { bundlePackage } from './bundle.ts';

@@ -12,7 +12,7 @@ const COMMON = {
   platform: 'node',
   metafile: true,
   logLevel: 'warning',
-  // Whoever audits what is installed can read it.
+  // Readable for an audit of the installed package.
   minify: false,
   legalComments: 'none',
   plugins: [englishOnly()],
@@ -24,7 +24,7 @@ const COMMON = {
  * these read every member of each module of Node that they import. The keychain's native addon stays outside.
  *
  * @param into folder for both
- * @returns the licenses of what is in them
+ * @returns the licenses of the bundled packages
  */
 export async function bundlePackage(into: string): Promise<string> {
   const target = 'node22.18';
@@ -51,7 +51,7 @@ export async function bundlePackage(into: string): Promise<string> {
  * The same in one CommonJS file, which is what Node's single executables start with.
  *
  * @param into the file
- * @returns the licenses of what is in it
+ * @returns the licenses of the bundled packages
  */
 export async function bundleSingleFile(into: string): Promise<string> {
   const { metafile } = await build({
@@ -65,10 +65,10 @@ export async function bundleSingleFile(into: string): Promise<string> {
   return noticesOf(metafile, CLI);
 }
 
-/** What `bin.ts` loads later stays a file of its own. */
+/** The module that `bin.ts` loads later stays a separate file. */
 function mainBesideIt(): Plugin {
   return {
-    name: 'main-beside-it',
+    name: 'main-as-file',
     setup: ({ onResolve }) => {
       onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './main.cjs', external: true }));
     },

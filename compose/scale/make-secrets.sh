@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. What is there stays.
+# Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. Existing files stay.
 set -eu
 umask 077
 CDPATH= cd -- "$(dirname -- "$0")"
@@ -21,7 +21,7 @@ case $uid:$gid in
 esac
 me=$(id -u)
 [ "$me" = 0 ] || [ "$uid" = 0 ] || [ "$uid" = "$me" ] ||
-  stop "set SVAULT_UID=$me and SVAULT_GID=$(id -g) in .env: they own what is made here"
+  stop "set SVAULT_UID=$me and SVAULT_GID=$(id -g) in .env: they own these files"
 
 folder() {
   mkdir -p "$1"
@@ -55,7 +55,7 @@ keep master.key "$value"
 value=$(random)
 keep admin.key "svadmin_$value"
 
-# Each password stands in a file of its own, and in those that are made of it.
+# Each password is in one file, and in the files that are made from it.
 value=$(random)
 keep postgres.password "$value"
 keep database.url "postgres://svault:$(cat secrets/postgres.password)@postgres:5432/svault"
@@ -63,7 +63,7 @@ value=$(random)
 keep valkey.password "$value"
 password=$(cat secrets/valkey.password)
 keep redis.url "redis://:$password@valkey:6379"
-# Valkey reads it as a user of its own; the folder keeps all others out.
+# Valkey reads it as another user; the mode of the folder denies all others.
 keep valkey.conf "requirepass $password
 dir /data
 save \"\"

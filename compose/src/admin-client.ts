@@ -1,7 +1,7 @@
 interface RefusalBody {
   readonly error?: string;
   readonly code?: string;
-  /** What is wrong with which member of the request. */
+  /** The problem of each invalid member of the request. */
   readonly issues?: readonly { readonly path: string; readonly message: string }[];
 }
 
@@ -46,7 +46,7 @@ export function createAdminClient(baseUrl: string, adminKey: string, send: Send 
   };
 }
 
-/** What `POST /api/tokens` answers beside the token: where its secret goes, and the ticket that lets it in. */
+/** The part of the response of `POST /api/tokens` that says where the secret goes, and with which ticket. */
 export interface StoreTicket {
   readonly url: string;
   readonly ticket: string;

@@ -62,9 +62,9 @@ export function demoAgent({ admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'cont
     },
     refused: async (serviceName, status, code) => {
       const answer = await ask(serviceName);
-      const told = `${answer.status} ${((await answer.json()) as { code: string }).code}`;
-      expectEqual('the answer', told, `${status} ${code}`);
-      return told;
+      const answered = `${answer.status} ${((await answer.json()) as { code: string }).code}`;
+      expectEqual('the answer', answered, `${status} ${code}`);
+      return answered;
     },
     countGrants: async () =>
       ((await (await get(PATH, 'follow')).json()) as { grants: readonly unknown[] }).grants.length,

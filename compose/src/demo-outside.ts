@@ -81,7 +81,7 @@ export async function startOutside(
       const answer = { access_token: issued.oauthToken, refresh_token: refreshToken, expires_in: 3_600 };
       return sendJson(res, answer);
     },
-    // AWS STS, AssumeRole; what of SigV4 can be told without the key.
+    // AWS STS, AssumeRole; the part of SigV4 that can be checked without the key.
     '/sts': ({ headers }, body, res) => {
       const isSigned = /^AWS4-HMAC-SHA256 Credential=AKIADEMO\/.*Signature=/.test(
         headers.authorization ?? '',

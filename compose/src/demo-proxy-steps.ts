@@ -40,10 +40,10 @@ export async function demoProxySteps(
     expectEqual('the answer', text, '{"jsonrpc":"2.0","id":7,"result":{"said":"tools/list"}}');
     const { authorization, headers } = await outside.lastCall();
     expectEqual('what the server was sent', authorization, `Bearer ${credential.delivered}`);
-    const told = [text, headers].some(
+    const leaked = [text, headers].some(
       (said) => said.includes(credential.delivered) || said.includes(made.key),
     );
-    expectEqual('whether either side saw more than its own', told, false);
+    expectEqual('whether either side saw more than its own', leaked, false);
     return `${made.proxy.id}: the server saw the credential and not the proxy's key, the client the answer alone`;
   });
 
@@ -82,9 +82,9 @@ export async function demoProxySteps(
   await step("Revoke the first proxy's key", async () => {
     await admin.call('POST', `/api/proxies/${made.proxy.id}/revoke`);
     const answer = await call(made.key, 'tools/list');
-    const told = `${answer.status} ${((await answer.json()) as { code: string }).code}`;
-    expectEqual('the answer', told, '403 INVALID_KEY');
-    return told;
+    const answered = `${answer.status} ${((await answer.json()) as { code: string }).code}`;
+    expectEqual('the answer', answered, '403 INVALID_KEY');
+    return answered;
   });
 }
 

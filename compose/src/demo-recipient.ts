@@ -14,7 +14,7 @@ export interface Recipient {
   readonly publicJwk: { readonly kty: 'EC'; readonly crv: 'P-256'; readonly x: string; readonly y: string };
   /** RFC 7638, as the agent's `sealingKeyThumbprint` at the control plane. */
   readonly thumbprint: string;
-  /** @throws Error for what is not encrypted to this key */
+  /** @throws Error for a credential that is not encrypted to this key */
   open(jwe: string): string;
 }
 

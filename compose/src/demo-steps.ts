@@ -137,7 +137,7 @@ export async function demoSteps(pair: DemoPair, outside: DemoOutside, step: Narr
     return items.map(auditLine).join('\n');
   });
 
-  await step('Check both logs, each a chain of hashes of its own', async () => {
+  await step('Check both logs, each a separate chain of hashes', async () => {
     const controlPlane = await pair.run('control-plane', 'audit', 'verify');
     const webhook = await pair.run('webhook', 'audit', 'verify');
     return `control plane  ${shortHash(controlPlane)}

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below what systems give to those who ask for any port, or who call others: nobody else gets one of these by chance. */
+/** Below the ports that systems assign by themselves, so no other program gets one of these by chance. */
 const [FIRST, BEHIND_LAST] = [10_000, 32_000];
 
 /**

@@ -31,7 +31,7 @@ export interface Pair {
   readonly admin: AdminClient;
   /** The process that runs a program now; another one after a restart. */
   readonly process: (program: ProgramName) => ProgramProcess;
-  /** Runs another subcommand beside the pair, with its settings. */
+  /** Runs another subcommand with the pair's settings, while the pair runs. */
   run(program: ProgramName, ...words: string[]): Promise<string>;
   /** Starts a program anew on the same address and files, after it was stopped or killed. */
   restart(program: ProgramName): Promise<void>;

@@ -71,7 +71,7 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   while (Date.now() < deadline) {
     const answer = await fetch(`${url}/readyz`).catch(() => undefined);
     await answer?.body?.cancel();
-    // Looked at after the answer: it may have come from somebody else who has the port.
+    // Checked after the answer, which may be of another program on that port.
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
     if (answer?.status === 200) return;
@@ -90,7 +90,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 }
 
 /**
- * Runs another subcommand of a program to its end, beside a running `serve`.
+ * Runs another subcommand of a program to its end, while `serve` runs.
  *
  * @returns what it wrote to stdout
  * @throws Error with what it wrote to stderr when it exits with another code than 0

@@ -1,6 +1,6 @@
 const HIGH = '1000000000';
 
-/** Settings that let through what load is made with: for benchmarks and drills, where a limit is not what is looked at. */
+/** Settings with raised limits, for benchmarks and drills that do not test limits. */
 export const RAISED_LIMITS: Readonly<Record<string, string>> = {
   SV_LIMIT_AGENT_CREDENTIALS: HIGH,
   SV_LIMIT_AGENT_NO_GRANT: HIGH,

@@ -13,7 +13,7 @@ const DEFAULT_PORTS: StartPorts = { controlPlane: 8080, webhook: 8090 };
 /** What keeps the pair from starting, in one line for the terminal. */
 class CannotStart extends Error {}
 
-/** @throws CannotStart for what is no port */
+/** @throws CannotStart for a text that is no port */
 export function startPorts(env: NodeJS.ProcessEnv): StartPorts {
   const port = (name: string, fallback: number): number => {
     const text = env[name] ?? '';

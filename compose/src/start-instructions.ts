@@ -15,7 +15,7 @@ export const pairInFolder = (dir: string): PairPlace => ({
   stopping: 'Ctrl-C stops both; the next start goes on with the same files.',
 });
 
-/** What is printed once both programs run: where they are, and lines to copy for the first credential. */
+/** The output once both programs run: their addresses, and lines to copy for the first credential. */
 export function startInstructions(
   place: PairPlace,
   running: { readonly controlPlaneUrl: string; readonly webhookUrl: string; readonly ownerLink: string },

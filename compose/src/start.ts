@@ -22,7 +22,7 @@ const stop = (): void => {
 // Not `once`: a further Ctrl-C reaches the programs and ends them at once, and this process is to see them gone.
 process.on('SIGINT', stop).on('SIGTERM', stop);
 
-// While they start, a failure is told with their last lines; from then on each line is passed on.
+// While they start, a failure shows their last lines; from then on each line is printed.
 const early: string[] = [];
 let pass = (line: string): void => void early.push(line);
 try {

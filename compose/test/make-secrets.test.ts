@@ -156,7 +156,7 @@ describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretF
     place(folder, { uid: 4_321, gid: 4_321 });
     expect(run({ name })).toMatchObject({
       status: 1,
-      stderr: `make-secrets: set SVAULT_UID=${me.uid} and SVAULT_GID=${me.gid} in .env: they own what is made here\n`,
+      stderr: `make-secrets: set SVAULT_UID=${me.uid} and SVAULT_GID=${me.gid} in .env: they own these files\n`,
     });
     rmSync(inside('.env'));
     expect(run({ name }).stderr).toContain('first: cp .env.example .env');

@@ -37,7 +37,7 @@ export interface Arrow {
   readonly from: RegExp;
   /** Targets that these files may not import. */
   readonly to: RegExp;
-  /** With names, only these are refused (and whatever brings them along: default and namespace imports). */
+  /** With names, only these are refused, and default and namespace imports, which include them. */
   readonly names?: readonly string[];
   readonly why: string;
 }
@@ -160,7 +160,7 @@ export const ARROWS: readonly Arrow[] = [
   {
     from: /^shared\/src\/(?!egress\/)/,
     to: /^\.\/shared\/src\/egress\//,
-    why: 'whoever signs or verifies must not load the HTTP client with it',
+    why: 'code that signs or verifies must not load the HTTP client',
   },
   {
     from: /^shared\/src\//,

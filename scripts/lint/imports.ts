@@ -9,7 +9,7 @@ export interface Import {
   readonly names: readonly string[] | undefined;
 }
 
-/** Files that test others: beside the source, in `test/`, and suites that run on several implementations. */
+/** Test files: next to the source, in `test/`, and suites that run on several implementations. */
 const TEST = /\.(test|contract)\.ts$|^[^/]+\/test\//;
 const INTEGRATION_TEST = /^[^/]+\/test\//;
 /** What brings the real other side to an integration test, in this process or as processes. */

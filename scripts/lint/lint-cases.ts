@@ -167,7 +167,7 @@ const LAYERS: readonly ImportCase[] = (
   },
 ]);
 
-/** Only the webhook has a folder beside its routes that reads and answers requests. */
+/** Only the webhook has a second folder that reads and answers requests. */
 const WEBHOOK: readonly ImportCase[] = [
   {
     file: 'webhook/src/http/authenticate.ts',

@@ -77,7 +77,7 @@ const publicSurface = {
       ExportAllDeclaration(node: Node): void {
         context.report({
           node,
-          message: 'Name what is exported; `export *` makes a public surface nobody chose.',
+          message: 'Name what is exported; `export *` makes a public surface that no one chose.',
         });
       },
       ExportNamedDeclaration(node: Node): void {

@@ -12,7 +12,7 @@ export interface Manifest {
   readonly scripts?: unknown;
 }
 
-/** What is published instead: the same package with every entry pointing at compiled code. */
+/** The published manifest: the same package with every entry pointing at compiled code. */
 export interface PublishedManifest extends Omit<Manifest, 'exports' | 'devDependencies' | 'scripts'> {
   readonly exports?: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
 }

@@ -9,7 +9,7 @@ export interface Answered {
   readonly closes: boolean;
 }
 
-/** `refused`: nobody listens. `new`, `kept`: a connection of that kind ended without an answer. `cut`: within one. */
+/** `refused`: no process listens. `new`, `kept`: a connection of that kind ended without an answer. `cut`: within one. */
 type Failure = 'refused' | 'new' | 'kept' | 'cut';
 
 export interface Asked {

@@ -1,6 +1,6 @@
 import type { ServeOptions } from '@svault/control-plane/serve';
 
-/** For tests that are not about these waits: beside others a machine may be so busy that half a second is too short. */
+/** For tests that are not about these waits: a busy machine may need longer than half a second. */
 export const ON_BUSY_MACHINE = {
   recordsMs: 20_000,
   redisMs: 10_000,

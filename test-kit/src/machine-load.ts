@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { tempDir } from './temp-dir.ts';
 
-/** Busy processes for each core, and those that write beside them. */
+/** Busy processes for each core, and further ones that write. */
 const PER_CORE = 6;
 const WRITERS = 2;
 
-/** Keeps a core busy; over after a time, or when nobody waits for it any more. */
+/** Keeps a core busy; ends after a time, or when its parent has ended. */
 const PROGRAM = `
   const { writeFileSync } = require('node:fs');
   const [ms, file] = process.argv.slice(1);
@@ -22,8 +22,8 @@ const PROGRAM = `
 /**
  * Loads the machine, six times over, with processes that compute and some that write to the disk.
  *
- * @param maxMs after which all of it is over by itself
- * @returns ends it, and resolves once it is over
+ * @param maxMs after which all of it ends by itself
+ * @returns ends it, and resolves once it has ended
  */
 export function startMachineLoad(maxMs: number): () => Promise<void> {
   const dir = tempDir();

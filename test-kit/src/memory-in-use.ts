@@ -4,10 +4,10 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes that are really held in this process's heap and buffers: what nobody needs any more is collected first. */
+/** Bytes in use in this process's heap and buffers, after garbage collection. */
 export function memoryInUse(): number {
   collectGarbage();
-  // V8 frees buffers beside the program, and a collection waits for what the one before it left to be freed.
+  // V8 frees buffers concurrently, and a collection waits until those of the one before are freed.
   collectGarbage();
   const { heapUsed, arrayBuffers, external } = process.memoryUsage();
   return heapUsed + arrayBuffers + external;

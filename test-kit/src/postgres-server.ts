@@ -12,11 +12,11 @@ export interface PostgresServer {
   /** Of a superuser, who needs no other database to be there. */
   readonly url: string;
   readonly port: number;
-  /** As an operator would: whoever is connected is thrown out. */
+  /** As an operator does it: all clients are disconnected. */
   stop(): Promise<void>;
   /** Without a word to anybody, as after a crash; the next start recovers what was committed. */
   crash(): Promise<void>;
-  /** All of it stands still, its connections with it, until `thaw`. */
+  /** Stops all of its processes until `thaw`; its connections stay open. */
   freeze(): void;
   thaw(): void;
   /** Again on the same port, with what it holds. */
@@ -30,7 +30,7 @@ const PASSWORD = 'test-database-password';
 const BOUND_MS = 60_000;
 const GONE_POLL_MS = 20;
 
-/** Nothing is synced to the disk, which a test machine does not lose, and nobody tidies up what is soon gone. */
+/** Without syncing to disk and without vacuum, which short tests do not need. */
 const IN_A_HURRY = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -42,13 +42,13 @@ const IN_A_HURRY = {
 /**
  * Its databases sort text by the rules of a language unless a column says otherwise, as those of most operators do.
  *
- * @param options.durable what is committed is synced to the disk, as an operator's is
+ * @param options.durable commits are synced to the disk, as in production
  * @throws Error with what PostgreSQL said, where it does not start
  */
 export async function startPostgres(options: { readonly durable?: boolean } = {}): Promise<PostgresServer> {
   keepExitCode();
   const dir = tempDir();
-  // Started by root it runs as somebody else, who has to get through to its folder.
+  // Started by root it runs as another user, who needs access to its folder.
   chmodSync(dir.path, 0o711);
   const port = await freePort();
   const said: string[] = [];

@@ -24,7 +24,7 @@ export function namesAskedFor(readSettings: (env: NodeJS.ProcessEnv) => unknown)
   try {
     readSettings(env);
   } catch {
-    // Nothing is set there, so what is required is missing; the names have been asked for all the same.
+    // Required settings are missing there, but their names have been read.
   }
   return [...names];
 }

@@ -16,7 +16,7 @@ const ROOM_BYTES = 6 * 1024 ** 3;
 export function quickFolder(): string {
   if (basename(tmpdir()).startsWith(PREFIX)) return tmpdir();
   const path = mkdtempSync(join(hasRoom() ? MEMORY : tmpdir(), PREFIX));
-  // The databases of root's tests are somebody else's, who has to get through.
+  // The databases of root's tests belong to another user, who needs access.
   chmodSync(path, 0o711);
   process.on('exit', () => rmSync(path, { recursive: true, force: true }));
   return path;

@@ -14,7 +14,7 @@ type Target = () => { readonly port: number };
 /**
  * Forwards TCP to another address on this machine and keeps a copy of all that passes: what a wiretap would see.
  *
- * @param target asked at each connection, so that the other side may move; where it throws, nobody is there
+ * @param target asked at each connection, so that the other side may move; where it throws, there is none
  */
 export async function startRecordingProxy(target: Target): Promise<RecordingProxy> {
   const chunks: Buffer[] = [];

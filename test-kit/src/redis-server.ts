@@ -25,7 +25,7 @@ export const REDIS_PROGRAM: string | undefined = PROGRAMS.find(
 /** What a test says that does not run here. */
 export const NO_REDIS = `needs ${PROGRAMS.join(' or ')} on the path`;
 
-/** Enough for each place of a whole run to have one of its own (test-database.ts). */
+/** Enough for a separate one in each worker of a whole run (test-database.ts). */
 const DATABASES = 16_384;
 
 /** @throws Error where there is no Redis on the machine, or where it does not start */

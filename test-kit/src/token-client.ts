@@ -21,7 +21,7 @@ export interface TokenClients {
 
 /**
  * The client that a call authenticates as (RFC 6749 section 2.3.1, RFC 7523 section 2.2), strictly: by the method that it
- * is registered with, and with nothing of another method beside.
+ * is registered with, and with nothing of another method.
  */
 export async function authenticates(
   call: { readonly headers: IncomingHttpHeaders; readonly form: URLSearchParams },

@@ -20,13 +20,13 @@ export interface TokenCall {
 }
 
 /**
- * How calls go wrong, until told otherwise:
+ * How calls fail, until the test says otherwise:
  *
  * - `break_before`: the connection ends, nothing was rotated
  * - `break_after`: it rotated, and the connection ends without an answer
  * - `never`: it rotated, and no answer comes
  * - `endless`: it rotated, and the answer's body never ends
- * - an answer: it is sent as it stands; nothing was rotated
+ * - an answer: it is sent unchanged; nothing is rotated
  */
 export type Misbehaviour = 'break_before' | 'break_after' | 'never' | 'endless' | CannedAnswer;
 
@@ -69,7 +69,7 @@ interface Family {
   good: string | undefined;
 }
 
-/** Starts the endpoint on a free port of this machine. It knows nobody at first. */
+/** Starts the endpoint on a free port of this machine. It has no clients at first. */
 export async function startTokenEndpoint(): Promise<TokenEndpoint> {
   const calls: TokenCall[] = [];
   const clients = new Map<string, TokenClient>();
@@ -104,7 +104,7 @@ export async function startTokenEndpoint(): Promise<TokenEndpoint> {
     const family = families.get(shown);
     if (family?.clientId !== client.id || family.good === undefined) return fail('invalid_grant');
     if (family.good !== shown) {
-      // Somebody shows a spent one: thief or owner, nobody can tell, so that the whole family ends.
+      // Reuse of a rotated token: by a thief or the owner, so the whole family ends (RFC 9700 section 4.14.2).
       family.good = undefined;
       return fail('invalid_grant');
     }

@@ -69,7 +69,7 @@ export async function mcpContenders(pair: Pair): Promise<McpContenders> {
   };
 }
 
-/** A tool's error is a 200 too: what is measured must be the success. */
+/** A tool's error is a 200 too, and only successes may count. */
 async function expectAddress(url: string, headers: Record<string, string>, body: object): Promise<void> {
   const answer = await fetch(url + PATH, {
     method: 'POST',

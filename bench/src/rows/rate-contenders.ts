@@ -34,7 +34,7 @@ export async function startContenders(
     const launcher = { 'control-plane': pinnedTo(SERVER_CORE), webhook: pinnedTo(LOAD_CORE) };
     const pair = await startPair({ dir: join(dir, 'pair'), env: RAISED_LIMITS, launcher });
     stops.push(() => pair.stop());
-    // One of its own, so that each face's memory is told apart.
+    // A separate process, so that the memory of each API is measured apart.
     const mcpPair = await startPair({ dir: join(dir, 'mcp'), env: RAISED_LIMITS, launcher });
     stops.push(() => mcpPair.stop());
     const postgresPair = await startPostgresPair({

@@ -19,7 +19,7 @@ import type { Contender } from '../rounds.ts';
 import { startServer } from '../server-process.ts';
 
 const WEBHOOK_MAIN = fileURLToPath(new URL('../../../webhook/src/main.ts', import.meta.url));
-/** The bench plays the service; nobody listens here. */
+/** The bench acts as the control plane; no process listens here. */
 const SERVICE_URL = 'http://127.0.0.1:9';
 const SERVICE_NAME = 'bench-service';
 /** More than one core can answer, so that no run ends for want of tickets. */
@@ -32,7 +32,7 @@ interface Bound {
   readonly key: HmacKey;
 }
 
-/** A webhook of its own that the bench has bound itself to, since each request needs a ticket signed for it. */
+/** A separate webhook that the bench has bound, since each request needs a ticket signed for it. */
 export async function startWebhookContender(
   dir: string,
   port: number,

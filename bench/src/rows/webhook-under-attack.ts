@@ -89,7 +89,7 @@ export async function webhookUnderAttackRows(
   }
 }
 
-/** In a process that gives way to the load, which shares its core: what is measured is the server. */
+/** In a process of low priority, since the load shares its core and the server is measured. */
 async function startAttack(url: string, bytes: number, until: 'ready' | 'open'): Promise<ChildProcess> {
   const [command, ...pin] = pinnedTo(LOAD_CORE);
   const attack = spawn('nice', ['-n', '15', command, ...pin, process.execPath, ATTACK, url, String(bytes)], {

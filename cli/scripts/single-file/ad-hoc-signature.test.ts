@@ -55,13 +55,13 @@ test('every page up to the signature has its hash in it, the header’s new one 
   });
 });
 
-test('nothing but the header changes in what is signed', () => {
+test('signing changes only the header of the code', () => {
   const plain = executable();
   const signed = signAdHoc(plain, 'svault');
   expect(signed.subarray(4096, plain.length)).toEqual(plain.subarray(4096));
 });
 
-test('what is signed, has no room for a signature in its header, or is no executable is refused', () => {
+test('a signed file, one without room in its header, and one that is no executable are rejected', () => {
   expect(() => signAdHoc(signAdHoc(executable(), 'a'), 'a')).toThrow('has a signature');
   expect(() => signAdHoc(executable(32 + 2 * SEGMENT + SECTION), 'a')).toThrow('no room');
   expect(() => signAdHoc(Buffer.alloc(64), 'a')).toThrow('no Mach-O');

@@ -3,8 +3,8 @@ import { announceSignature, readMachO, segmentOf } from './mach-o.ts';
 
 /**
  * Apple's <kern/cs_blobs.h>; numbers in a signature are big endian. The signature is the one that Apple's linker makes: a
- * directory of the hashes of all pages and nothing else, signed by nobody ("ad hoc"). macOS on Apple's processors runs no code
- * without at least that; on Intel it does, and checks it where it is there.
+ * directory of the hashes of all pages and nothing else, without a certificate ("ad hoc"). macOS on Apple's processors runs no
+ * code without at least that; on Intel it does, and checks it where it is there.
  */
 const MAGIC = { embedded: 0xfade0cc0, directory: 0xfade0c02 } as const;
 const DIRECTORY_SLOT = 0;
@@ -49,7 +49,7 @@ export function signAdHoc(file: Buffer, identifier: string): Buffer {
     FLAGS.adHoc | FLAGS.linkerSigned,
     hashesAt,
     DIRECTORY_BYTES, // where the name is
-    0, // hashes of what is no page
+    0, // special slots
     Math.ceil(codeBytes / PAGE_BYTES),
     codeBytes,
   ]);

@@ -11,7 +11,7 @@ import { preparerOf, TARGETS, type TargetName } from './targets.ts';
 const KEYRING_ASSET = 'keyring.node';
 
 /**
- * Builds the single file of a platform, and beside it the licenses of all that is in it.
+ * Builds the single file of a platform, and the file of the licenses of its parts.
  *
  * @param into folder for `svault-PLATFORM-ARCH` and `svault-PLATFORM-ARCH.licenses.txt`; made where it is missing
  * @returns the executable's path

@@ -22,7 +22,7 @@ const BUILD: Readonly<Record<ProjectKind, string>> = {
 /**
  * compose.yaml. Of the webhook's image it expects that its entry point is the program, that `node` is on its path, and that
  * its folder /var/lib/svault can be written to by everybody (mode 1777): a new volume takes that over, and the program runs as
- * the user who owns the secrets, whoever that is.
+ * the user who owns the secrets.
  */
 export function composeFile(method: TunnelMethod, kind: ProjectKind = 'init'): string {
   const { title, services, webhookExtras = '', secret } = TUNNELS[method];
@@ -35,7 +35,7 @@ x-hardened: &hardened
   cap_drop: [ALL]
   security_opt: ['no-new-privileges:true']
   tmpfs: ['/tmp:rw,noexec,nosuid,nodev,size=64m,mode=1777']
-  # Who owns secrets/: files of mode 0600 are readable for nobody else.
+  # The owner of secrets/: files of mode 0600 are readable for them alone.
   user: \${SVAULT_UID:?set SVAULT_UID in .env to the user who owns secrets}:\${SVAULT_GID:?set SVAULT_GID in .env to that user's group}
   restart: unless-stopped
   logging:

@@ -3,7 +3,7 @@ import type { ProjectKind } from './project-kind.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
-/** What a project is told; none of it is a secret. */
+/** The settings of a project; none is a secret. */
 export interface ProjectValues {
   /** Public address of the webhook, in its one spelling. */
   readonly webhookUrl: string;
@@ -49,15 +49,15 @@ export const moreSettings = (method: TunnelMethod): readonly string[] =>
 /** Settings that take a file which compose.yaml does not mount. */
 const KEYS = `# Only for rotate-master-key.
 #SV_WEBHOOK_MASTER_KEY_NEXT_FILE=/run/secrets/webhook_master_key_next
-# In place of the master key: the first line as it stands here, and a file that compose.override.yaml mounts.
+# Instead of the master key: the first line unchanged, and a file that compose.override.yaml mounts.
 #SV_WEBHOOK_MASTER_KEY_FILE=
 #SV_WEBHOOK_PASSPHRASE_FILE=/run/secrets/webhook_passphrase`;
 
 const HEAD: Readonly<Record<ProjectKind, string>> = {
   init: `# Settings of the webhook in compose.yaml. No secret is here: those are in secrets/.
-# Behind a # stands what holds by default, or an example.`,
+# A line with # shows the default, or an example.`,
   repository: `# Settings of the webhook in compose.yaml: cp .env.example .env
-# A line without # is needed. Behind a # stands what holds by default, or an example. No secret is here: make-secrets.sh
+# A line without # is required; one with # shows the default, or an example. No secret is here: make-secrets.sh
 # puts those into secrets/.`,
 };
 

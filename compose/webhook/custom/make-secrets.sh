@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. What is there stays.
+# Makes the secrets of compose.yaml that are missing in secrets/, each readable by its owner alone. Existing files stay.
 set -eu
 umask 077
 CDPATH= cd -- "$(dirname -- "$0")"
@@ -21,7 +21,7 @@ case $uid:$gid in
 esac
 me=$(id -u)
 [ "$me" = 0 ] || [ "$uid" = 0 ] || [ "$uid" = "$me" ] ||
-  stop "set SVAULT_UID=$me and SVAULT_GID=$(id -g) in .env: they own what is made here"
+  stop "set SVAULT_UID=$me and SVAULT_GID=$(id -g) in .env: they own these files"
 
 folder() {
   mkdir -p "$1"

@@ -1,10 +1,10 @@
 import type { Tunnel } from './tunnel.ts';
 
-/** What stands in front is the owner's own: the webhook listens on this machine alone. */
+/** The owner runs a proxy in front: the webhook listens on this machine alone. */
 export const custom: Tunnel = {
   title: 'a proxy of your own',
   services: '',
-  webhookExtras: `    # On this machine alone: what stands in front of it ends TLS.
+  webhookExtras: `    # On this machine alone: the proxy in front of it ends TLS.
     ports:
       - '127.0.0.1:\${SVAULT_WEBHOOK_PORT:-8090}:8090'
 `,

@@ -1,8 +1,8 @@
 import { type Tunnel, isOneWord } from './tunnel.ts';
 
 /**
- * Its agent takes the token from a configuration file alone where it shall not stand in the environment, so the secret is
- * that file. Requests are kept nowhere (`inspect_db_size`), and nobody steers the agent from outside.
+ * Outside of the environment its agent takes the token only from a configuration file, so the secret is
+ * that file. It stores no requests (`inspect_db_size`), and takes no remote commands.
  */
 const configuration = (authtoken: string): string => `version: "3"
 agent:

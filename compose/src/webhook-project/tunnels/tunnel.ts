@@ -1,11 +1,11 @@
 import type { ProjectFile } from '../project-file.ts';
 
-/** How the world reaches a webhook that is not published on its machine: one container, and who stands behind it. */
+/** How the internet reaches a webhook whose port is not published: one container, and the company that runs the tunnel. */
 export interface Tunnel {
   /** What people call it. */
   readonly title: string;
   readonly secret?: TunnelSecret;
-  /** Services of compose.yaml beside the webhook, two spaces in. */
+  /** Further services of compose.yaml, indented by two spaces. */
   readonly services: string;
   /** What the webhook's own service has besides, four spaces in. */
   readonly webhookExtras?: string;
@@ -30,7 +30,7 @@ export interface TunnelSecret {
   /** What each of its kind begins with. */
   readonly begins: string;
   readonly path: string;
-  /** What is wrong with it, as the end of a sentence; never with the secret in it. */
+  /** The problem of a value, as the end of a sentence; never contains the secret. */
   readonly problem: (secret: string) => string | undefined;
   /** What its file says. */
   readonly fileText: (secret: string) => string;
