@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import type { Registry } from 'prom-client';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, parseWebhookUrl } from '@svault/shared';
+import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import { createCountedLog } from '@svault/server-kit/counted-log';
 import { type RefusalCodes, createRefusalReader, errorHandler } from '@svault/server-kit/error-handler';
 import { apiHeaders } from '@svault/server-kit/security-headers';
@@ -12,7 +13,6 @@ import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
 import { refusal } from './errors.ts';
 import { stripPrefix } from './http/signed-message.ts';
 import { createForward } from './proxy/forward.ts';
-import { createOpenStreams } from './proxy/open-streams.ts';
 import { createCallThroughProxy } from './proxy/proxied-call.ts';
 import { createBindRoutes } from './routes/bind.ts';
 import { createCredentialRoute } from './routes/credential.ts';
@@ -71,7 +71,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(createStorageRoute({ receiveRequest, runOperation, refusalOf, logger }));
 
   const forward = createForward(context);
-  const openStreams = createOpenStreams(MAX_OPEN_STREAMS);
+  const openStreams = createConcurrencyLimit(MAX_OPEN_STREAMS);
   const call = createCallThroughProxy({ ...context, forward, openStreams });
   app.use(createProxyRoute({ requests, tickets, call }));
 

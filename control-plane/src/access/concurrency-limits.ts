@@ -1,3 +1,4 @@
+import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import type { Id } from '@svault/shared';
 
 /** PROTOCOL.md section 2: exchanges of one proxy at once. */
@@ -20,19 +21,20 @@ export function createOpenStreams({
   maxPerProxy = MAX_STREAMS,
   maxPerAccount = MAX_STREAMS_PER_ACCOUNT,
 } = {}): OpenStreams {
-  const counts = createCounts();
+  const ofProxy = createConcurrencyLimit(maxPerProxy);
+  const ofAccount = createConcurrencyLimit(maxPerAccount);
   return {
     open: ({ vaultId, proxyId }) => {
-      if (counts.of(proxyId) >= maxPerProxy || counts.of(vaultId) >= maxPerAccount) return undefined;
-      counts.add(proxyId, 1);
-      counts.add(vaultId, 1);
-      let isOpen = true;
+      const leaveProxy = ofProxy.take(proxyId);
+      const leaveAccount = leaveProxy && ofAccount.take(vaultId);
+      if (leaveAccount === undefined) {
+        leaveProxy?.();
+        return undefined;
+      }
       return {
         close: () => {
-          if (!isOpen) return;
-          isOpen = false;
-          counts.add(proxyId, -1);
-          counts.add(vaultId, -1);
+          leaveProxy?.();
+          leaveAccount();
         },
       };
     },
@@ -63,16 +65,19 @@ export function createBodyMemory({
   maxBytes = MAX_BYTES,
   maxBytesPerAccount = MAX_BYTES_PER_ACCOUNT,
 } = {}): BodyMemory {
-  const counts = createCounts();
+  const bytesOf = new Map<Id<'vlt'>, number>();
   let total = 0;
   const add = (vaultId: Id<'vlt'>, bytes: number): void => {
-    counts.add(vaultId, bytes);
+    const sum = (bytesOf.get(vaultId) ?? 0) + bytes;
+    if (sum === 0) bytesOf.delete(vaultId);
+    else bytesOf.set(vaultId, sum);
     total += bytes;
   };
 
   return {
     reserve: (vaultId, bytes) => {
-      if (counts.of(vaultId) + bytes > maxBytesPerAccount || total + bytes > maxBytes) return undefined;
+      const mine = bytesOf.get(vaultId) ?? 0;
+      if (mine + bytes > maxBytesPerAccount || total + bytes > maxBytes) return undefined;
       add(vaultId, bytes);
       let reserved = bytes;
       const keep = (kept: number): void => {
@@ -81,20 +86,6 @@ export function createBodyMemory({
         reserved = kept;
       };
       return { keep, close: () => keep(0) };
-    },
-  };
-}
-
-/** Counts by id; an id at 0 takes no memory. */
-function createCounts() {
-  const counts = new Map<string, number>();
-  const of = (id: string): number => counts.get(id) ?? 0;
-  return {
-    of,
-    add: (id: string, change: number): void => {
-      const count = of(id) + change;
-      if (count === 0) counts.delete(id);
-      else counts.set(id, count);
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { ConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import {
   AppError,
@@ -15,7 +16,6 @@ import { refusal } from '../errors.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { Forward } from './forward.ts';
 import { type PreparedCall, mustAllowDestination, prepareInjection, upstreamCall } from './inject.ts';
-import type { OpenStreams } from './open-streams.ts';
 import type { ProxyConfigs } from './proxy-configs.ts';
 
 /** A verified call of an agent, as the control plane sent it. */
@@ -55,7 +55,7 @@ export function createCallThroughProxy(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly credentials: CurrentCredentials;
   readonly forward: Forward;
-  readonly openStreams: OpenStreams;
+  readonly openStreams: ConcurrencyLimit;
   readonly audit: Pick<AuditLog, 'append' | 'appendNow'>;
   readonly commit: GroupCommit;
   readonly clock: Pick<Clock, 'monotonic'>;

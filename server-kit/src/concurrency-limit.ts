@@ -1,0 +1,25 @@
+/** Limits concurrent work by key in this process, so that no key takes all connections and memory. */
+export interface ConcurrencyLimit {
+  /** @returns a function that releases the place, idempotent; undefined if the key has the maximum */
+  take(key: string): (() => void) | undefined;
+}
+
+/** @param max at the same time, of one key */
+export function createConcurrencyLimit(max: number): ConcurrencyLimit {
+  const counts = new Map<string, number>();
+  return {
+    take: (key) => {
+      const count = counts.get(key) ?? 0;
+      if (count >= max) return undefined;
+      counts.set(key, count + 1);
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        const left = (counts.get(key) ?? 1) - 1;
+        if (left === 0) counts.delete(key);
+        else counts.set(key, left);
+      };
+    },
+  };
+}
