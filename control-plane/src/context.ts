@@ -38,10 +38,10 @@ import { createSignedClient } from './webhook/client.ts';
 import { createStoreTickets, createTickets } from './webhook/tickets.ts';
 import { createWebhookKeys } from './webhook/webhook-keys.ts';
 
-/** Everything the program is made of, built once. Features and routes take what they need of it, never the whole. */
+/** The parts of the program, built once. Features and routes name what they take of them. */
 export type Context = Awaited<ReturnType<typeof createContext>>;
 
-/** More than a webhook takes of an upstream's head, which it hands on with some fields of its own (protocol.md 5.6). */
+/** More than a webhook takes of an upstream's head, to which it adds some fields (PROTOCOL.md section 5.6). */
 const ANSWER_HEAD = { bytes: 32 * 1024, fields: 250 };
 
 /**
@@ -67,7 +67,7 @@ export async function createContext(
     connectTo: config.connectTo,
     answerHead: ANSWER_HEAD,
   });
-  // Its address is the operator's choice, so no rule for addresses keeps from it; what else it names keeps to them.
+  // The operator chooses the issuer, so its address is always allowed; the addresses that it names are checked.
   const providerEgress =
     config.oidc && createEgress({ allow: [...config.egressAllow, hostOf(config.oidc.issuer)] });
   const opening = { clock, logger, opener: 'server' } as const;
@@ -203,7 +203,7 @@ export async function createContext(
   };
 }
 
-/** As the way out names it: IPv6 without brackets. */
+/** As an egress allow list names it: IPv6 without brackets. */
 const hostOf = (url: string): string => new URL(url).hostname.replaceAll(/^\[|\]$/g, '');
 
 /** During a rotation either key may be the one that opens the database. */

@@ -11,11 +11,11 @@ import { createAuditShipper } from './webhook/audit-shipper.ts';
 import { createRotationCompletion } from './webhook/key-rotation.ts';
 import { createOutageProber } from './webhook/outage-prober.ts';
 
-/** How often each is looked after. */
+/** The pause between two runs of each. */
 const SHIPPING_PAUSE_MS = 250;
 const PROBES_PAUSE_MS = 200;
 const ENDED_LIMITS_PAUSE_MS = 1_000;
-/** By its own clock it works once a minute. */
+/** The scheduler itself works once a minute. */
 const TOKEN_REFRESH_PAUSE_MS = 500;
 const WITHDRAWN_USES_PAUSE_MS = 1_000;
 const DENIALS_PAUSE_MS = 5_000;
@@ -24,14 +24,14 @@ const PROXY_REMOVALS_PAUSE_MS = 1_000;
 const ENDED_SIGN_INS_PAUSE_MS = 60_000;
 const UNUSED_CLIENTS_PAUSE_MS = 60_000;
 const RETENTION_PAUSE_MS = 5 * 60_000;
-/** A run that waits for a webhook that does not answer is not waited for: the next process takes its work up again. */
+/** A run that still waits for an unresponsive webhook is abandoned: the next process takes up its work. */
 const STOP_WITHIN_MS = 3_000;
 
-/** All that goes on beside the requests. */
+/** The background jobs. */
 export interface Jobs {
-  /** Begins nothing new, while what is in hand goes on. */
+  /** Starts no new runs; those that run go on. */
   leave(): void;
-  /** Ends all of it, and writes what is still counted; to be called once no request comes any more. */
+  /** Ends them and writes the pending counts. Call it after the last request. */
   stop(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
     leave: () => void (ending ??= end()),
     stop: async () => {
       await (ending ??= end());
-      // A process that cannot say so is followed all the same, only later.
+      // Without the release another process takes over all the same, only later.
       await leaderLease.release().catch(() => undefined);
       await denials
         .flush(true)

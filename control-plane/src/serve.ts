@@ -15,7 +15,7 @@ import type { Wait } from './webhook/retrying-client.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 import type { Timeouts } from './timeouts.ts';
 
-/** Who reads figures can read them again. */
+/** An interrupted read of the metrics can be repeated. */
 const METRICS_GRACE_MS = 500;
 
 export interface RunningControlPlane {
@@ -26,29 +26,28 @@ export interface RunningControlPlane {
   /** A one-time link that signs the owner in; only from the start that made the account. */
   readonly ownerLink: string | undefined;
   /**
-   * Says that it is not ready any more and goes on for `SV_DRAIN_SECONDS`, lets requests in hand finish, then gives everything
-   * back.
+   * Reports itself as not ready and goes on for `SV_DRAIN_SECONDS`, lets open requests finish, then releases everything.
    */
   close(): Promise<void>;
 }
 
-/** What tests bring along; without it the system's clock and timers, and a logger as the settings say. */
+/** Replacements for tests; by default the system's clock and timers, and the logger of the settings. */
 export interface ServeOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
   /** Between two tries of a call to a webhook. */
   readonly waitToRepeat?: Wait | undefined;
-  /** Where it is not to be as short as it is by itself. */
+  /** In place of the defaults. */
   readonly timeouts?: Timeouts | undefined;
-  /** Waits so many milliseconds between being told to stop and taking no more requests. */
+  /** Waits so many milliseconds between the signal to stop and the end of taking requests. */
   readonly drain?: (ms: number) => Promise<unknown>;
-  /** Has a background job run again and again. */
+  /** Runs a background job repeatedly. */
   readonly startJob?: StartJob | undefined;
 }
 
 /**
- * Starts the service: the database with the right to serve on it, the owner account, then the listener. What
- * was taken is given back when a later step fails.
+ * Starts the service: the database with the right to serve on it, the owner account, then the listener.
+ * A failed step releases the results of those before it.
  *
  * @throws SettingsError for another issuer than the provider's, UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
  */
@@ -110,8 +109,8 @@ async function startMetrics(
 }
 
 /**
- * An issuer that is written otherwise than the provider writes it lets nobody in, and stops the start. A provider that does not answer
- * does not: agents need none, and each sign-in compares again.
+ * Fails the start where the configured issuer differs from the provider's own, since no sign-in could succeed. An unreachable
+ * provider does not: agents need none, and each sign-in compares again.
  *
  * @throws SettingsError
  */

@@ -1,7 +1,7 @@
-/** How long the control plane waits for what it can do without. */
+/** How long the control plane waits for calls that it can do without. */
 export interface Timeouts {
-  /** Of a list, for the webhook's metadata of credentials. */
+  /** A list waits for the webhook's metadata of credentials. */
   readonly recordsMs?: number | undefined;
-  /** Of a decision, for Redis. */
+  /** A decision waits for Redis. */
   readonly redisMs?: number | undefined;
 }

@@ -10,7 +10,7 @@ import type { Stores } from '../core/stores.ts';
 export const AS_TOOL: OpenOptions = { clock: systemClock, logger: silentLogger, opener: 'tool' };
 
 /**
- * Runs one piece of work on the database of the settings, beside a running `serve`.
+ * Runs one piece of work on the database of the settings, while `serve` may be running.
  *
  * @throws NoDatabase: a subcommand does not make one
  */

@@ -48,7 +48,7 @@ export interface ControlPlaneConfig {
   readonly limitOverrides: ReturnType<typeof limitOverrides>;
   /** Undefined: the log is kept whole. */
   readonly auditRetentionDays: number | undefined;
-  /** For so long it goes on taking requests once it is told to stop. */
+  /** How long it goes on taking requests after the signal to stop. */
   readonly drainSeconds: number;
   readonly metricsListen: ListenAddress | undefined;
   readonly logLevel: LogLevel;
@@ -146,7 +146,7 @@ function problemOfBaseUrl(baseUrl: string): string | undefined {
   return 'must start with https:// unless its host is a loopback address';
 }
 
-/** What stands behind the database's number would be options of the client, and some of them would undo ours. */
+/** Anything after the database's number would be options of the client, some of which would override ours. */
 function problemOfRedis(address: Secret): string | undefined {
   const url = URL.canParse(address.reveal()) ? new URL(address.reveal()) : undefined;
   const isRedis = url?.protocol === 'redis:' || url?.protocol === 'rediss:';
@@ -188,7 +188,7 @@ function problemOfEmail(email: string | undefined): string | undefined {
 const bootstrapEmail = (email: string | undefined): string | undefined =>
   email === undefined ? undefined : normalizeEmail(email);
 
-/** At least 192 bits, should somebody make one by hand. */
+/** At least 192 bits, for a key that is made by hand. */
 function problemOfAdminKey(key: Secret): string | undefined {
   return /^svadmin_[A-Za-z0-9_-]{32,128}$/.test(key.reveal())
     ? undefined

@@ -5,7 +5,7 @@ import type { DatabaseAddress } from '../core/database-address.ts';
 const SQLITE = 'sqlite:';
 const POSTGRES = /^postgres(?:ql)?:\/\//;
 
-/** `SV_DATABASE_URL`. What is wrong with a value is said without repeating it. */
+/** `SV_DATABASE_URL`. Errors do not repeat the value. */
 export const databaseSetting: Setting<DatabaseAddress> = {
   parse: (text) => {
     if (POSTGRES.test(text)) return { kind: 'postgres', url: postgresUrl(text) };

@@ -55,7 +55,7 @@ interface CredentialResponses {
   sendGrants(res: ServerResponse, grants: readonly ListedGrant[]): void;
 }
 
-/** @param headers of every answer, flat: name, value, name, value, … */
+/** @param headers of every response, flat: name, value, name, value, … */
 function createCredentialResponses(headers: readonly string[]): CredentialResponses {
   const json = [...headers, ...JSON_CONTENT];
   const negotiated = [...json, 'Vary', 'Accept'];
@@ -85,8 +85,8 @@ export function createCredentialHandler(options: {
   readonly https: boolean;
 }): RequestHandler {
   const { access, clientAddress } = options;
-  const standing = apiHeaderList(options);
-  const headers = standing.flat();
+  const staticHeaders = apiHeaderList(options);
+  const headers = staticHeaders.flat();
   const sendDenial = createDenialWriter(headers);
   const { sendTicket, sendGrants } = createCredentialResponses(headers);
   const rejectMethod = methodNotAllowed(['GET']);
@@ -105,8 +105,8 @@ export function createCredentialHandler(options: {
     if (decision.outcome === 'ticket') sendTicket(res, decision, redirect);
     else if (decision.outcome === 'denied') sendDenial(res, decision.denial);
     else if (decision.outcome === 'grants') sendGrants(res, decision.grants);
-    else throw new Error(`nobody asked for ${decision.outcome} here`);
+    else throw new Error(`an agent's request was decided as ${decision.outcome}`);
   };
 
-  return withStaticHeaders(standing, handle);
+  return withStaticHeaders(staticHeaders, handle);
 }

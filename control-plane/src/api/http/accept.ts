@@ -8,7 +8,7 @@ const JSON_TYPE = 'application/json';
 /** From the most specific on (RFC 9110 section 12.5.1). */
 const RANGES_OF_JSON = [JSON_TYPE, 'application/*', '*/*'];
 
-/** Whether an answer may be JSON. A client that sends no `Accept` takes anything. */
+/** Whether a response may be JSON. A client that sends no `Accept` takes anything. */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined) return true;
   const ranges = mediaRanges(accept);

@@ -3,8 +3,8 @@ import proxyAddress from 'proxy-addr';
 import { canonicalAddress, isWithin, parseAddress, parseCidr } from '@svault/shared/egress';
 
 /**
- * The address that a request comes from, in its one notation (IPv4-mapped addresses as IPv4); undefined where it cannot
- * be told. Every limit per address, every `ip_allowlist` and `geo_restrict` looks at this one.
+ * The address that a request comes from, in its one notation (IPv4-mapped addresses as IPv4); undefined where it is
+ * unknown. Every limit per address, every `ip_allowlist` and `geo_restrict` looks at this one.
  */
 export type ClientAddress = (req: IncomingMessage) => string | undefined;
 
@@ -12,7 +12,7 @@ export type ClientAddress = (req: IncomingMessage) => string | undefined;
  * Without trusted proxies it is the connection's other end, and no header is looked at. Where that end is a trusted
  * proxy, `X-Forwarded-For` is read from its end, past further trusted proxies, to the first address that is none of
  * them: only what a trusted proxy wrote counts. What such a proxy wrote that is no address (`unknown`, a host name, an
- * address with a port) leaves the client unknown: the proxy's own address would let anybody through a list that holds it.
+ * address with a port) leaves the client unknown: the proxy's own address would let every client through a list that holds it.
  *
  * @param trustedProxies ranges and addresses (`SV_TRUSTED_PROXIES`)
  * @throws RangeError for an entry that is neither

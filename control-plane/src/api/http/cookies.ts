@@ -22,7 +22,7 @@ export interface SessionCookie {
 }
 
 /**
- * The session cookie of a service at this address (contract, "sign-in").
+ * The session cookie of a service at this address.
  *
  * Over https the `__Host-` prefix makes browsers insist on Secure, on Path=/ and on no Domain. Over http, which is
  * loopback only, browsers would drop such a cookie, so it goes without prefix and Secure. SameSite is Lax, since

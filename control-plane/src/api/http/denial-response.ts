@@ -11,7 +11,7 @@ const MESSAGES = Object.fromEntries(
 
 type DenialMessages = Readonly<Record<PlainDenialCode, string>>;
 
-/** The messages of a door whose callers are told some things in other words. */
+/** {@link MESSAGES} with those that a channel words otherwise. */
 export const denialMessages = (own: Partial<DenialMessages>): DenialMessages => ({ ...MESSAGES, ...own });
 
 /**
@@ -20,7 +20,7 @@ export const denialMessages = (own: Partial<DenialMessages>): DenialMessages => 
  *
  * Those without particulars are built once.
  *
- * @param headers the headers of every answer, flat: name, value, name, value, …
+ * @param headers the headers of every response, flat: name, value, name, value, …
  * @param options.webhookUnavailable the status of that code, 503 unless given
  */
 export function createDenialWriter(

@@ -7,7 +7,7 @@ export type HostCheck = (req: IncomingMessage) => boolean;
 
 /**
  * The guard against DNS rebinding: a page of a site whose name leads to this service's address sends that name. So a name
- * must be the base URL's or `localhost`; an IP address is no name that somebody else could have pointed here. A trusted
+ * must be the base URL's or `localhost`; an attacker cannot point an IP address here. A trusted
  * proxy may call the service what it likes.
  *
  * @param baseUrl the service's public address

@@ -1,7 +1,7 @@
 /** An id as JSON-RPC 2.0 has them; null where a message has none, or none that could be read. */
 export type JsonRpcId = string | number | null;
 
-/** A refusal that no tool and no SDK has a part in: its HTTP status, and the error that its body carries. */
+/** An error of the endpoint itself, without a tool or the SDK: its HTTP status, and the error that its body carries. */
 export interface JsonRpcError {
   readonly status: number;
   readonly code: number;
@@ -13,12 +13,12 @@ export interface JsonRpcError {
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
 export const INVALID_PARAMS = -32_602;
-/** What the SDK answers with where HTTP refuses (413, 415, 406) and JSON-RPC has no code for it. */
+/** The SDK's code where HTTP rejects (413, 415, 406) and JSON-RPC has no code for it. */
 export const HTTP_ERROR = -32_000;
 /** Specification, "MCP endpoint": limiter and penalty-box denials. */
 const RATE_LIMITED = -32_029;
 
-/** The id to answer with: the request's own, with its type, wherever it is one that JSON can carry back. */
+/** The id of the response: the request's, with its type, wherever JSON can carry it back. */
 export function idOf(message: unknown): JsonRpcId {
   if (typeof message !== 'object' || message === null || !('id' in message)) return null;
   const { id } = message;
@@ -44,7 +44,7 @@ export const isHandshakeMethod = (method: unknown): boolean =>
 export const errorBody = (id: JsonRpcId, { code, message, data }: Omit<JsonRpcError, 'status'>): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
 
-/** The body of `-32029`: what has no room now, and when to ask again. */
+/** The body of `-32029`, with the seconds after which to try again. */
 export const rateLimitedBody = (
   id: JsonRpcId,
   {

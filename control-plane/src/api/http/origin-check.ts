@@ -9,7 +9,7 @@ type HeaderReader = (name: string) => string | undefined;
  *
  * `Origin` must be ours. Pages that send no referrer make browsers write `Origin: null` for a form (Fetch, "append
  * a request Origin header"), so there `Sec-Fetch-Site: same-origin` counts, which no page's script can set.
- * A request without `Origin` is refused: every browser sends it with a POST.
+ * A request without `Origin` is rejected: every browser sends it with a POST.
  */
 export function isSameOrigin(header: HeaderReader, ownOrigin: string): boolean {
   const origin = header('origin');

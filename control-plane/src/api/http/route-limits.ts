@@ -24,7 +24,7 @@ export interface RouteLimits {
   countAccount(scope: AccountScope, vaultId: Id<'vlt'>): Promise<void>;
   /** @param target id of a thing of the account */
   countTarget(scope: TargetScope, vaultId: Id<'vlt'>, target: string): Promise<void>;
-  /** @param apart `form`: has a count of its own, beside that of the page which it is on */
+  /** @param apart `form`: counted separately from the page that it is on */
   countAddress(scope: AddressScope, req: IncomingMessage, apart?: 'form'): Promise<void>;
   /**
    * Per address and client.

@@ -96,7 +96,7 @@ export function toAuditView({
   return { ...event, ...(detail && { detail: Object.fromEntries(members) as Record<string, string> }) };
 }
 
-/** The account's log, newest first, and the proof that nobody changed it. */
+/** The account's log, newest first, and the proof that it was not changed. */
 export function createAuditRoutes({
   log,
 }: {

@@ -10,7 +10,7 @@ export const SECRET_CHARACTERS = 1_024;
 
 export const timeSchema = z.string().meta({ format: 'date-time', examples: ['2026-11-20T12:00:00.000Z'] });
 
-/** Protocol section 2: UTC, zero to nine digits of a second. */
+/** PROTOCOL.md section 2: UTC, zero to nine digits of a second. */
 export const isTime = (text: string): boolean => parseTime(text) !== undefined;
 
 /** One line of text that people read: no control characters, no white space around it. */
@@ -39,7 +39,7 @@ export const textSchema = (maxCharacters: number): z.ZodString =>
     .max(maxCharacters)
     .regex(/^[^\p{Cc}]*(?:[\n\r\t][^\p{Cc}]*)*$/u, 'must have no control characters but tabs and line ends');
 
-/** Protocol section 5. */
+/** PROTOCOL.md section 5. */
 export const serviceNameSchema = wireServiceName.meta({
   description: 'A service name: 1 to 128 characters, no slash, no control characters',
   examples: ['github'],

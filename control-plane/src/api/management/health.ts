@@ -2,9 +2,8 @@ import { Router } from 'express';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 
 /**
- * `/healthz`: the process is up. `/readyz`: it can do its job, which is to say that the database answers, and is not
- * about to stop; a status without details. `degraded` is still ready, and 200: agents are served, and taking the process out of service
- * would help nobody.
+ * `/healthz`: the process is up. `/readyz`: the database answers and the process is not about to stop; a status without
+ * details. `degraded` is still ready, and 200: agents are served.
  */
 export function createHealthRoutes({
   database,
@@ -15,7 +14,7 @@ export function createHealthRoutes({
   readonly database: { answers(): Promise<void> };
   /** Limits are kept, though not in Redis, which keeps them otherwise. */
   readonly redisIsDown: () => boolean;
-  /** The program is to stop: whoever shares requests out is to give it no more. */
+  /** The program is about to stop: a load balancer sends it no more requests. */
   readonly isLeaving: () => boolean;
 }): Router {
   const allow = methodNotAllowed(['GET', 'HEAD']);

@@ -50,7 +50,7 @@ const invitedMemberSchema = z.object({
     .meta({ description: 'Absent where people sign in at an identity provider' }),
 });
 
-/** The people of an account; for admins (contract.md, "Admin only"). */
+/** The people of an account; for admins. */
 export function createMemberRoutes({
   baseUrl,
   clock,

@@ -11,7 +11,7 @@ import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
 import { requireUnlocked } from '../../core/vault.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import { BODY_OF, parseInput, parsePath, readJsonBody } from './parse-input.ts';
+import { BODY_LIMITS, parseInput, parsePath, readJsonBody } from './parse-input.ts';
 import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
@@ -34,9 +34,9 @@ const NOTHING = z.strictObject({});
 /**
  * Mounts declared routes, and on each of their paths a 405 for every other method.
  *
- * The order of answers is the same on all of them: 405, 401, 403, 415, 413, 400, 423, 422, 429, then what the handler
- * finds, then 409 QUOTA_EXCEEDED; where anybody may call, 429 comes right after 403. A change looks once more at who asks and
- * at the lock, in its transaction: a slow body carries nothing past a lock, a removal or a sign-out.
+ * The order of errors is the same on all of them: 405, 401, 403, 415, 413, 400, 423, 422, 429, then the handler's, then 409
+ * QUOTA_EXCEEDED; on public routes 429 comes right after 403. A change checks its principal and the lock once more in its
+ * transaction: a slow body carries nothing past a lock, a removal or a sign-out.
  */
 export function mountRoutes(routes: readonly ManagementRoute[], dependencies: MountDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -63,20 +63,20 @@ async function response(
   { authenticate, stores, unitOfWork, limits, clientAddress, ownOrigin }: MountDependencies,
 ): Promise<void> {
   const exchange: Exchange = {
-    // Two keys are no key, as on the agent's endpoint: what they authorise would depend on who reads them.
+    // Two keys are no key, as on the agent's endpoint: which of them counts would depend on the reader.
     header: (name) => (name === 'authorization' && occursTwice(req.rawHeaders, name) ? '' : req.get(name)),
     setHeader: (name, value) => void res.setHeader(name, value),
     address: clientAddress(req),
   };
   if (route.role === 'public') {
-    refuseForeignPage(exchange, ownOrigin);
+    rejectCrossOrigin(exchange, ownOrigin);
     if (route.limit !== undefined) await limits.countAddress(route.limit, req);
-    const body = await readJsonBody(req, BODY_OF.anybody);
+    const body = await readJsonBody(req, BODY_LIMITS.unauthenticated);
     return await send(res, route, await route.handle({ ...parseParts(route, req, body), exchange }));
   }
   const actor = await authenticate(exchange, req.method);
   requireRole(actor.role, route.role);
-  const body = await readJsonBody(req, BODY_OF.signedIn);
+  const body = await readJsonBody(req, BODY_LIMITS.authenticated);
   const { whenLocked } = route;
   if (whenLocked === 'denied') await requireUnlocked(stores, actor.vaultId);
   const gone = (): never => unauthenticated(exchange);
@@ -108,11 +108,11 @@ function withinQuota(
     });
 }
 
-/** What gives back (a deletion, a sign-out, a lock) is never refused for its number. */
+/** A route that gives back (a deletion, a sign-out, a lock) is never limited. */
 export const isCountedWrite = (route: SignedInRoute): boolean =>
   (route.method === 'post' || route.method === 'patch') && route.whenLocked === 'denied';
 
-/** A management route's limit: of the account, of the address, or of the thing that the request names. */
+/** Counts against a route's limit: of the account, of the address, or of the thing that the request names. */
 async function countSignedIn(
   limit: NonNullable<SignedInRoute['limit']>,
   req: Request,
@@ -125,8 +125,8 @@ async function countSignedIn(
   return limits.countTarget(limit.scope, vaultId, await limit.target(input));
 }
 
-/** Nothing is signed in here, so programs need no Origin; but a page of another site has no business here. */
-function refuseForeignPage(exchange: Exchange, ownOrigin: string): void {
+/** No session counts on a public route, so programs need no Origin; a page of another site may not call it. */
+function rejectCrossOrigin(exchange: Exchange, ownOrigin: string): void {
   const foreign = exchange.header('origin') !== undefined && !isSameOrigin(exchange.header, ownOrigin);
   if (foreign) throw crossOriginError();
 }

@@ -19,7 +19,7 @@ const errorSchema = z
 const SECURITY = [{ adminKey: [] }, { session: [] }];
 
 /**
- * The OpenAPI 3.1 document of these routes, made of the schemas that parse their requests and shape their answers.
+ * The OpenAPI 3.1 document of these routes, made from the schemas that parse their requests and shape their responses.
  *
  * @param baseUrl public address of the service
  */
@@ -27,7 +27,7 @@ async function openApiDocument(
   routes: readonly ManagementRoute[],
   options: { readonly baseUrl: string; readonly cookieName: string },
 ): Promise<Record<string, unknown>> {
-  // Loaded when somebody asks: most services are never asked, and what makes the document is large.
+  // Loaded with the first request: most services never get one, and the package is large.
   const { createDocument } = await import('zod-openapi');
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes)
@@ -79,7 +79,7 @@ function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
-/** What a route's shape implies, and what it names itself, grouped by status. */
+/** The errors that a route's shape implies, and those that it names, grouped by status. */
 function errorsByStatus(route: ManagementRoute): Record<string, unknown> {
   const codes = new Set<ErrorCode>(route.errors);
   if (route.role !== 'public') codes.add('UNAUTHENTICATED').add('FORBIDDEN');
@@ -101,7 +101,7 @@ function errorsByStatus(route: ManagementRoute): Record<string, unknown> {
   );
 }
 
-/** `GET /api/openapi.json`, itself in the document, which is made once. */
+/** `GET /api/openapi.json`. The document includes this route, and is made once. */
 export function createOpenApiRoute(
   routes: readonly ManagementRoute[],
   options: { readonly baseUrl: string; readonly cookieName: string },

@@ -91,7 +91,7 @@ const setupMarkSchema = z.strictObject({
   state: z.enum(SETUP_STATES).optional().meta({ description: 'done unless it says otherwise' }),
 });
 
-/** What a console shows first: how the account is doing, and what is to be done next. */
+/** The first page of a console: how the account is doing, and the next steps of its set-up. */
 export function createOverviewRoutes(dependencies: {
   readonly clock: Clock;
   readonly limiter: Pick<Limiter, 'lockouts'>;

@@ -4,12 +4,12 @@ import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { type ArgumentIssue, invalidArgument, notFound, refusal } from '../../core/errors.ts';
 
-/** How much is read of a body, by what is known of its sender before. */
-export const BODY_OF = {
+/** How much of a body is read, by whether its sender is authenticated. */
+export const BODY_LIMITS = {
   /** Far above the longest notes a token may have; management requests carry nothing larger. */
-  signedIn: { maxBytes: 256 * 1024, sender: 'known' },
+  authenticated: { maxBytes: 256 * 1024, sender: 'known' },
   /** A secret of 1,024 characters has 6 KiB where each is written as an escape. */
-  anybody: { maxBytes: 8 * 1024, sender: 'stranger' },
+  unauthenticated: { maxBytes: 8 * 1024, sender: 'stranger' },
 } as const;
 
 /**
@@ -42,7 +42,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 export const isJson = ({ headers }: IncomingMessage): boolean =>
   headers['content-type']?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 
-/** More of them help nobody, and an answer must not be larger than what was sent. */
+/** A response must not be larger than its request. */
 const MAX_ISSUES = 100;
 
 /**
@@ -81,7 +81,7 @@ function toIssues(issue: z.core.$ZodIssue): ArgumentIssue[] {
   return [{ path: pathText(issue.path), message: issue.message }];
 }
 
-/** Zod's own words where they would be about JavaScript; a schema that says it itself is heard first. */
+/** Replaces messages of zod that are about JavaScript. A message of the schema takes precedence. */
 function plainWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   if (issue.input === undefined) return 'is missing';

@@ -7,11 +7,11 @@ import type { ErrorCode } from '../../core/errors.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
 
-/** What a handler may do with the HTTP exchange itself; bodies go through the schemas. */
+/** The part of the HTTP exchange that a handler may use itself; bodies go through the schemas. */
 export interface Exchange {
   readonly header: (name: string) => string | undefined;
   readonly setHeader: (name: string, value: string) => void;
-  /** Where the request comes from; undefined where that cannot be told. */
+  /** The client's address; undefined where it is unknown. */
   readonly address: string | undefined;
 }
 
@@ -33,26 +33,26 @@ interface RouteCommon<Params, Query, Body, Result> {
   readonly params?: z.ZodType<Params>;
   readonly query?: z.ZodType<Query>;
   readonly body?: z.ZodType<Body>;
-  /** 204 has no schema. The answer is what the schema lets through: members it does not name are dropped. */
+  /** 204 has no schema. Members that the schema does not name are dropped from the response. */
   readonly response:
     | { readonly status: 200 | 201; readonly schema: z.ZodType<Result> }
     | { readonly status: 204 }
-    /** The handler gives an `AsyncIterable<string>`, the parts of a JSON text of this shape, asked for as they are sent. */
+    /** The handler returns an `AsyncIterable<string>`: the parts of a JSON text of this shape, taken as they are sent. */
     | { readonly status: 200; readonly streams: z.ZodType };
-  /** Refusals of this route beyond those that follow from its shape. */
+  /** Errors of this route beyond those that follow from its shape. */
   readonly errors?: readonly ErrorCode[];
 }
 
 /**
- * A limit per thing that the request names. `target` answers its id, having seen that the account has it and that the
- * request may go on: what it throws is the answer, and counts nothing.
+ * A limit per thing that the request names. `target` resolves to its id once it has seen that the account
+ * has it and that the request may go on. A request for which it throws is not counted.
  */
 interface TargetLimit<Params, Query, Body> {
   readonly scope: TargetScope;
   target(input: Parsed<Params, Query, Body> & { readonly actor: Actor }): Promise<string>;
 }
 
-/** A management route of an authenticated caller: everything there is to know about it, in one place. */
+/** A management route of an authenticated principal: everything about it, in one place. */
 interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<Params, Query, Body, Result> {
   /** The weakest role that may call it. */
   readonly role: Role;
@@ -60,12 +60,12 @@ interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<Param
   readonly whenLocked: 'allowed' | 'denied';
   /** Events it can write, each in the transaction of its change. */
   readonly audit: readonly AuditEventType[];
-  /** What it counts against, right before the handler: nothing that is refused for its form is counted. */
+  /** The limit that it counts against, right before the handler: a malformed request is not counted. */
   readonly limit?: AccountScope | AddressScope | TargetLimit<Params, Query, Body>;
   handle(
     input: Parsed<Params, Query, Body> & {
       readonly actor: Actor;
-      /** Makes a change and its event one, by whoever may still make it (`transactionAs`). */
+      /** Writes a change and its event in one transaction, if the principal may still make it (`transactionAs`). */
       readonly transaction: Transaction;
     },
   ): Promise<Result>;
@@ -77,7 +77,7 @@ type PublicRouteDefinition<Params, Query, Body, Result> = RouteCommon<Params, Qu
   handle(input: Parsed<Params, Query, Body>): Promise<Result>;
 } & PublicLimit;
 
-/** What it counts against per address, before the body is read: a flood of bodies is one too. All but reads have one. */
+/** The limit per address, counted before the body is read. Only reads may have none. */
 type PublicLimit =
   | { readonly method: 'get'; readonly limit?: AddressScope }
   | { readonly method: Exclude<Method, 'get'>; readonly limit: AddressScope };
@@ -94,7 +94,7 @@ export function defineRoute<Params = undefined, Query = undefined, Body = undefi
   return definition;
 }
 
-/** Declares a route that answers without credentials. */
+/** Declares a route that needs no credentials. */
 export function definePublicRoute<Params = undefined, Query = undefined, Body = undefined, Result = void>(
   definition: PublicRouteDefinition<Params, Query, Body, Result>,
 ): ManagementRoute {

@@ -21,7 +21,7 @@ import { type Exchange, type ManagementRoute, definePublicRoute, defineRoute } f
 
 const loginLinkSchema = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'LoginLink' });
 
-/** Somebody who has just signed in. */
+/** The view of a user who has just signed in. */
 const toSignedInView = ({ user, method }: SignedIn): z.output<typeof meSchema> => ({
   ...user,
   via: 'session',
@@ -36,8 +36,8 @@ const passwordLoginSchema = z
   .meta({ id: 'PasswordLogin' });
 
 /**
- * Anybody may write it, and a person reads it while they decide: one line, whose every character shows, and with no
- * heap of marks that covers the lines below. So it turns no reading direction around either.
+ * An unauthenticated client chooses it, and a person reads it to decide: one line of visible characters, without stacked
+ * marks that cover the lines below and without a change of reading direction.
  */
 const CLIENT_FORM = /^(?!.*\p{M}{4})[^\p{C}\p{Zl}\p{Zp}\s](?:[^\p{C}\p{Zl}\p{Zp}]*[^\p{C}\p{Zl}\p{Zp}\s])?$/u;
 
@@ -176,7 +176,7 @@ export function createLoginRoutes(options: {
 
 const clientOf = (exchange: Exchange): string => exchange.header('user-agent') ?? '';
 
-/** What a client is called that does not say. */
+/** The name of a client that gives none. */
 const UNNAMED = 'a command-line client';
 
 /** Sign-in of the command-line client: RFC 8252 (loopback redirect, or a code to paste) with RFC 7636 (PKCE). */

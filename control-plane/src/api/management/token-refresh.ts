@@ -28,7 +28,7 @@ const tokenRefreshSchema = z
   })
   .meta({ id: 'TokenRefresh' });
 
-/** A token refreshed because its owner says so. */
+/** Refreshes a token on its owner's request. */
 export function createTokenRefreshRoutes({
   tokenRefresh,
 }: {
@@ -48,20 +48,20 @@ export function createTokenRefreshRoutes({
       response: { status: 200, schema: tokenRefreshSchema },
       errors: ['RATE_LIMITED', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       handle: async ({ actor, transaction, params: { serviceName } }) => {
-        // The event comes behind the webhook's answer; whether it may be asked at all is settled here.
+        // The event follows the webhook's response; this transaction decides whether it may be called.
         await transaction(async (inside) => {
           await tokenOf(inside, actor, serviceName);
           await boundWebhookOf(inside, actor.vaultId);
         });
         const why = { reason: 'manual', userId: actor.userId } as const;
-        return toAnswer(await tokenRefresh.refresh(actor.vaultId, serviceName, why));
+        return toResponse(await tokenRefresh.refresh(actor.vaultId, serviceName, why));
       },
     }),
   ];
 }
 
 /** @throws AppError RATE_LIMITED, WEBHOOK_REFUSED, WEBHOOK_UNAVAILABLE */
-function toAnswer(result: RefreshResult): z.output<typeof tokenRefreshSchema> {
+function toResponse(result: RefreshResult): z.output<typeof tokenRefreshSchema> {
   switch (result.outcome) {
     case 'limited':
     case 'busy':

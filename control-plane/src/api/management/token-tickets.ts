@@ -75,7 +75,7 @@ export function createTokenTicketRoutes({
 }
 
 /**
- * contract.md, "Admin only": a member's ticket never replaces a secret.
+ * Only an admin's ticket may replace a secret.
  *
  * @param asked undefined: any version
  * @throws AppError FORBIDDEN

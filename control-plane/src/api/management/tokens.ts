@@ -81,7 +81,7 @@ const tokenRemovalSchema = z
   })
   .meta({ id: 'TokenRemoval' });
 
-/** What is shown of a token beside its metadata. */
+/** The members of a token's view that are not its metadata. */
 interface TokenSurroundings {
   readonly folderIds?: readonly string[] | undefined;
   readonly webhook?: WebhookToken | undefined;
@@ -100,7 +100,7 @@ export function toTokenView(
   };
 }
 
-/** What was stored since then has not been shown to anybody. */
+/** A credential stored since the rejection has not been presented yet. */
 const isStillRejected = (at: string | undefined, webhook: WebhookToken | undefined): boolean =>
   at !== undefined && (webhook === undefined || Date.parse(webhook.updatedAt) <= Date.parse(at));
 
@@ -123,7 +123,7 @@ export function createTokenRoutes({
     path: '/api/tokens/{serviceName}',
     params: serviceNameParams,
   } as const;
-  /** Metadata with what stands around it: its folders, and what the webhook says. */
+  /** Adds each token's folders and the webhook's record of it. */
   const viewsOf = async ({ vaultId }: Actor, tokens: readonly TokenMetadata[]) => {
     const names = tokens.map(({ serviceName }) => serviceName);
     const folders = await stores.folders.ofTokens(vaultId, names);
@@ -153,7 +153,7 @@ export function createTokenRoutes({
       handle: ({ actor, body, transaction }) =>
         transaction(async (inside) => {
           const token = await createToken(inside, actor, body, clock);
-          // 0: it may fill the token, and not replace what is there (protocol 5.5).
+          // 0: it may fill the token, and not replace what is there (PROTOCOL.md section 5.5).
           const store = await storeTickets.issue(inside, actor, token.serviceName, 0);
           return { token: toTokenView(token), store };
         }),
@@ -229,8 +229,8 @@ export function createTokenRoutes({
       whenLocked: 'denied',
       audit: ['TOKEN_DELETED', 'GRANT_REVOKED', 'POLICY_DETACHED'],
       response: { status: 200, schema: tokenRemovalSchema },
-      // Access ends first and at once; then the record goes. When the webhook is away the owner sees that, and a
-      // repeat reaches the record although the token is gone here: only when neither side has it is it not found.
+      // Access ends first and at once, then the record is deleted. With the webhook unreachable, the response says so, and a
+      // repetition deletes the record although the token is deleted: 404 only where neither side has it.
       handle: async ({ actor, transaction, params: { serviceName } }) => {
         if (!isServiceName(serviceName)) throw notFound();
         const removed = await transaction((inside) => removeToken(inside, actor, serviceName));

@@ -5,16 +5,16 @@ import { TOO_MANY, createDenialWriter, denialMessages, policyDenied } from '../h
 import { type JsonRpcId, rateLimitedBody } from '../http/json-rpc.ts';
 import type { ForwardRefusal } from '../../forwarding/exchange.ts';
 
-/** How a caller is to be answered: by the id of its message, where it sent one. */
-interface Asked {
+/** The request to respond to: by the id of its message, where it has one. */
+interface RequestRef {
   readonly isPost: boolean;
   readonly id: JsonRpcId;
 }
 
-/** Writes what this door refuses (specification, "Proxy endpoint"). */
+/** Writes the errors of this channel (specification, "Proxy endpoint"). */
 interface ErrorResponses {
-  deny(res: ServerResponse, asked: Asked, denial: Denial): void;
-  refuse(res: ServerResponse, asked: Asked, refusal: ForwardRefusal): void;
+  deny(res: ServerResponse, ref: RequestRef, denial: Denial): void;
+  fail(res: ServerResponse, ref: RequestRef, failure: ForwardRefusal): void;
 }
 
 const MESSAGES = denialMessages({
@@ -27,10 +27,10 @@ const MESSAGES = denialMessages({
 });
 
 /**
- * On POST a limiter's denial, the penalty box's and that of a `rate_limit` rule are JSON-RPC's `-32029`; all others are
- * plain, and on the other methods every one is.
+ * On POST, denials of the limiter, the penalty box and a `rate_limit` rule are JSON-RPC's `-32029`. All others are plain
+ * JSON, as every denial of another method is.
  *
- * @param headers of every answer, flat: name, value, name, value, …
+ * @param headers of every response, flat: name, value, name, value, …
  */
 export function createErrorResponses(headers: readonly string[]): ErrorResponses {
   const denyPlainly = createDenialWriter(headers, { messages: MESSAGES, webhookUnavailable: 502 });
@@ -40,25 +40,25 @@ export function createErrorResponses(headers: readonly string[]): ErrorResponses
   };
   const limit = (
     res: ServerResponse,
-    { id }: Asked,
+    { id }: RequestRef,
     code: 'RATE_LIMITED' | 'POLICY_DENIED',
     { message, retryAfter }: { readonly message: string; readonly retryAfter: number },
   ): void => send(res, 429, rateLimitedBody(id, { message, code, retryAfter }), retryAfter);
 
   return {
-    deny: (res, asked, denial) => {
+    deny: (res, ref, denial) => {
       const { code } = denial;
-      if (asked.isPost && code === 'RATE_LIMITED')
-        return limit(res, asked, code, { message: TOO_MANY, retryAfter: denial.retryAfterSeconds });
-      if (asked.isPost && code === 'POLICY_DENIED' && denial.retryAfterSeconds !== undefined) {
+      if (ref.isPost && code === 'RATE_LIMITED')
+        return limit(res, ref, code, { message: TOO_MANY, retryAfter: denial.retryAfterSeconds });
+      if (ref.isPost && code === 'POLICY_DENIED' && denial.retryAfterSeconds !== undefined) {
         const message = policyDenied(denial.policy);
-        return limit(res, asked, code, { message, retryAfter: denial.retryAfterSeconds });
+        return limit(res, ref, code, { message, retryAfter: denial.retryAfterSeconds });
       }
       denyPlainly(res, denial);
     },
-    refuse: (res, asked, { status, code, error, retryAfterSeconds: retryAfter }) => {
-      if (asked.isPost && code === 'RATE_LIMITED')
-        return limit(res, asked, code, { message: TOO_MANY, retryAfter: retryAfter ?? 1 });
+    fail: (res, ref, { status, code, error, retryAfterSeconds: retryAfter }) => {
+      if (ref.isPost && code === 'RATE_LIMITED')
+        return limit(res, ref, code, { message: TOO_MANY, retryAfter: retryAfter ?? 1 });
       send(res, status, JSON.stringify({ error, code, retryAfter }), retryAfter);
     },
   };

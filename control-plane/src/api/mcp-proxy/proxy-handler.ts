@@ -26,8 +26,7 @@ const methodOf = (text: string | undefined): ProxyMethod | undefined =>
   METHODS.find((method) => method === text);
 
 /**
- * `/api/proxy/mcp` (specification, "MCP proxy"): who may call comes first, then what may be done, and the forwarding last,
- * behind it all.
+ * `/api/proxy/mcp` (specification, "MCP proxy"): authenticates, authorises, then forwards.
  *
  * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
  */
@@ -42,10 +41,10 @@ export function createProxyHandler(options: {
   readonly allowedOrigins: readonly string[];
 }): RequestHandler {
   const { proxyAccess: access, ongoingUses: ongoing, forward, clientAddress, isOwnHost, baseUrl } = options;
-  const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
-  const answers = createErrorResponses(standing.flat());
+  const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
+  const responses = createErrorResponses(staticHeaders.flat());
   const receiveBody = createReceiveBody({ access });
-  const takerOf = createStreamResponse();
+  const streamTo = createStreamResponse();
   const rejectMethod = methodNotAllowed(METHODS);
   const checkOrigin = createOriginCheck({
     ownOrigin: new URL(baseUrl).origin,
@@ -63,25 +62,25 @@ export function createProxyHandler(options: {
     const keyHash = key === undefined ? undefined : proxyKeyHash(key);
     if (keyHash === undefined) {
       const denial = plainDenial(key === undefined ? 'MISSING_KEY' : 'INVALID_KEY');
-      return answers.deny(res, { isPost, id: null }, denial);
+      return responses.deny(res, { isPost, id: null }, denial);
     }
 
     const gone = disconnectSignal(res);
     const received = await receiveBody(req, keyHash);
-    if (received.outcome === 'denied') return answers.deny(res, { isPost, id: null }, received.denial);
+    if (received.outcome === 'denied') return responses.deny(res, { isPost, id: null }, received.denial);
     const { body, release } = received;
     try {
       const fields = headerPairs(req.rawHeaders);
       const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
       const decision = await access.decide({ keyHash, traffic, fields, sourceAddress: clientAddress(req) });
-      if (decision.outcome === 'denied') return answers.deny(res, { isPost, id }, decision.denial);
+      if (decision.outcome === 'denied') return responses.deny(res, { isPost, id }, decision.denial);
       await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body, signal: gone }, id });
     } finally {
       release();
     }
   };
 
-  /** Forwards what was decided and written down. */
+  /** Forwards a call that is decided and recorded. */
   async function carry(
     res: ServerResponse,
     {
@@ -92,14 +91,14 @@ export function createProxyHandler(options: {
     { exchange, id }: { readonly exchange: ProxyExchange; readonly id: JsonRpcId },
   ): Promise<void> {
     const ongoingUse = ongoing.begin(keyHash, use);
-    const asked = { isPost: exchange.method === 'POST', id };
+    const ref = { isPost: exchange.method === 'POST', id };
     try {
       const signal = AbortSignal.any([exchange.signal, ongoingUse.withdrawn]);
-      const refused = await forward(use, { ...exchange, signal }, takerOf(res));
+      const failure = await forward(use, { ...exchange, signal }, streamTo(res));
       const withdrawn = ongoingUse.denial();
-      if (withdrawn !== undefined && !res.headersSent) answers.deny(res, asked, withdrawn);
-      else if (refused !== undefined) answers.refuse(res, asked, refused);
-      // An answer whose head could not be written: nobody may wait for it.
+      if (withdrawn !== undefined && !res.headersSent) responses.deny(res, ref, withdrawn);
+      else if (failure !== undefined) responses.fail(res, ref, failure);
+      // The head of the response could not be written: the client must not wait for it.
       else if (!res.headersSent) res.destroy();
     } finally {
       ongoingUse.end();
@@ -107,10 +106,10 @@ export function createProxyHandler(options: {
     }
   }
 
-  return withStaticHeaders(standing, handle);
+  return withStaticHeaders(staticHeaders, handle);
 }
 
-/** Of what travels: a field that stays behind tells the upstream nothing. */
+/** Of the fields that are forwarded: the upstream does not see the others. */
 function headerOf(pairs: HeaderPairs, body: Uint8Array): MessageHeader {
   const { contentType, fields } = outgoingFields(pairs, body);
   return { contentType, mcpMethod: fields['mcp-method'] };

@@ -1,22 +1,22 @@
 import { JsonRefused, parseJsonValue } from '@svault/shared';
 import { type JsonRpcId, idIn, idOf, isHandshakeMethod } from '../http/json-rpc.ts';
 
-/** Which limit a request counts against, and by which id its denial is answered. */
+/** Which limit a request counts against, and the id of the response to it. */
 export interface MessageClass {
   readonly traffic: 'proxy_mcp' | 'mcp_handshake';
-  /** Null for a batch, and for what has none. */
+  /** Null for a batch, and for a message without one. */
   readonly id: JsonRpcId;
 }
 
-/** What is no message: every GET, DELETE and OPTIONS, and what nobody can read. */
+/** For a request without a readable message: every GET, DELETE and OPTIONS, and an unreadable body. */
 export const NO_MESSAGE: MessageClass = { traffic: 'proxy_mcp', id: null };
 
-/** No handshake has a tenth of it; of larger messages not even the id is read. */
+/** No handshake has a tenth of it. Of a larger message not even the id is read. */
 const MAX_READ_BYTES = 256 * 1024;
 /** As large as a message may be there, at some tens of bytes for each value. */
 const BOUNDS = { numbers: 'any', maxCommas: 10_000 } as const;
 
-/** What an upstream is told of a message beside it. */
+/** The headers that tell an upstream about a message. */
 export interface MessageHeader {
   readonly contentType?: string | undefined;
   /** `Mcp-Method` of revision 2026-07-28. */
@@ -24,9 +24,9 @@ export interface MessageHeader {
 }
 
 /**
- * Tells from the body which class a POST is of (specification, "Handshake exemption"): one message, or a batch of them,
- * each `initialize`, `tools/list` or `notifications/*`. Strict: what two readers could take for two things is not exempt,
- * since the upstream is one of them, and what it is told by `Mcp-Method` must be exempt as well.
+ * Classifies a POST by its body (specification, "Handshake exemption"): one message, or a batch of them,
+ * each `initialize`, `tools/list` or `notifications/*`. Strict: a message that two readers could read differently is not
+ * exempt, since the upstream is one of them, and `Mcp-Method` must name an exempt method as well.
  *
  * @param header as it travels
  */
@@ -61,6 +61,6 @@ const isExemptMessage = (message: unknown): boolean =>
   // Go's encoding/json takes `Method` for `method`, and the last of them counts.
   !Object.keys(message).some((name) => name !== 'method' && /^method$/iu.test(name));
 
-/** Said or not. Told of another charset, an upstream reads other text: UTF-7 writes quotes in letters. */
+/** Stated or not. Under another charset an upstream reads other text: UTF-7 writes quotes in letters. */
 const isUtf8 = (contentType = ''): boolean =>
   !/charset/i.test(contentType) || /^[^;]*;[\t ]*charset="?utf-8"?[\t ]*$/i.test(contentType);

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Admittance, Denial, Denied, ProxyAccess } from '../../access/decision.ts';
 import { readAdmittedBody } from '../http/read-admitted-body.ts';
 
-/** protocol.md section 2. */
+/** PROTOCOL.md section 2. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** A body that is there, whole; `release` is to be called when the exchange is over. */
+/** A whole body. Call `release` once the exchange has ended. */
 interface ReceivedBody {
   readonly outcome: 'received';
   readonly body: Buffer;
@@ -15,8 +15,8 @@ interface ReceivedBody {
 export type ReceiveBody = (req: IncomingMessage, keyHash: string) => Promise<ReceivedBody | Denied>;
 
 /**
- * Reads the body of a proxy's request. Of a larger one the key is looked up before the rest is read; it has a place among
- * the proxy's streams while it is received, and room in memory until the exchange is over.
+ * Reads the body of a proxy's request. A large one counts among the proxy's streams while it is received, and takes its
+ * share of memory until the exchange has ended.
  */
 export const createReceiveBody =
   ({ access }: { readonly access: Pick<ProxyAccess, 'admit'> }): ReceiveBody =>
@@ -50,6 +50,6 @@ function giveBack(admittance: Admittance): void {
   admittance.room.close();
 }
 
-/** As many as there may be, where the request does not say. */
+/** The maximum, where the request does not say. */
 const declaredBytes = ({ headers }: IncomingMessage): number =>
   Math.min(Number(headers['content-length'] ?? MAX_BODY_BYTES), MAX_BODY_BYTES);

@@ -5,11 +5,10 @@ import { Writable } from 'node:stream';
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Hands an answer's body on to a client at the client's pace, and destroys its connection where the answer breaks off
- * (nothing else says that it is not whole) or where the client takes nothing of it for too long: who waits for it further
- * up holds an upstream.
+ * Passes a response's body on at the client's pace. Destroys the connection where the response breaks off (nothing else
+ * says that it is incomplete) or where the client takes nothing for too long, since it occupies an upstream meanwhile.
  *
- * @param stalledMs for how long a client may take nothing while something is there for it
+ * @param stalledMs how long a client may take nothing while data waits for it
  */
 export class ClientWriter extends Writable {
   readonly #res: ServerResponse;
@@ -21,16 +20,16 @@ export class ClientWriter extends Writable {
     super();
     this.#res = res;
     this.#stalledMs = stalledMs;
-    // A client that leaves is no error of anybody's; what feeds this is ended by it.
+    // A client that disconnects is no error; destroying this stream ends its source.
     res.once('close', () => {
-      // After a whole answer it closes as well, and what fed it was not broken off; unless a stop ended the answer.
+      // It also closes after a whole response, whose source has ended; unless a shutdown ended the response.
       if (!res.writableFinished || !this.writableEnded) this.destroy();
     });
     res.on('error', () => this.destroy());
     this.on('error', () => undefined);
   }
 
-  /** Sends the head where nothing has gone with it yet: the head of a stream does not wait for its first event. */
+  /** Sends the head unless a chunk has taken it along: the head of a stream does not wait for its first event. */
   begin(): void {
     // Not `flushHeaders`, which writes Latin-1 values as UTF-8.
     if (!this.#hasBegun && !this.destroyed) this.#res.write(NOTHING);
@@ -63,7 +62,7 @@ export class ClientWriter extends Writable {
   }
 }
 
-/** protocol.md 5.6: on every answer of an upstream, whatever it says itself; no page, no script, no cache. */
+/** PROTOCOL.md section 5.6: on every response of an upstream, in place of its own: no page, no script, no cache. */
 const OURS: ReadonlyArray<readonly [name: string, value: string]> = [
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', 'sandbox'],
@@ -71,28 +70,28 @@ const OURS: ReadonlyArray<readonly [name: string, value: string]> = [
 ];
 const OUR_NAMES: ReadonlySet<string> = new Set(OURS.map(([name]) => name));
 
-/** For how long a client may take nothing of what is there for it. */
+/** How long a client may take nothing while data waits for it. */
 const STALLED_MS = 5 * 60_000;
 
-/** The head of an answer, its fields as they travel. */
+/** The head of a response, with its fields as sent. */
 interface Head {
   readonly status: number;
   readonly fields: ReadonlyArray<readonly [name: string, value: string]>;
 }
 
-/** Writes the head of an upstream's answer to a client at once, and gives what takes the body. */
+/** Writes the head of an upstream's response to a client at once, and returns the stream that takes the body. */
 export const createStreamResponse =
   ({ stalledMs = STALLED_MS }: { readonly stalledMs?: number } = {}) =>
   (res: ServerResponse) =>
   ({ status, fields }: Head): Writable => {
     const theirs = fields.filter(
-      // RFC 9110 section 8.6: a 204 has no length, and who is told one may wait for it.
+      // RFC 9110 section 8.6: a 204 has no length, and a client that reads one may wait for a body.
       ([name]) => !OUR_NAMES.has(name) && !(status === 204 && name === 'content-length'),
     );
     res.writeHead(status, [...theirs, ...OURS].flat());
     markEventStream(res, theirs, res.req.method === 'GET' ? 'standing' : 'answering');
     const writer = new ClientWriter(res, stalledMs);
-    // In one piece with the first bytes, where those came with it.
+    // In one piece with the first bytes, where those arrived with it.
     setImmediate(() => writer.begin());
     return writer;
   };

@@ -27,28 +27,28 @@ import type { Arguments, Tool } from './tool.ts';
 /** The revisions with a handshake, and the one in which each request says all that it needs. */
 export const STATELESS_REVISION = '2026-07-28';
 
-/** A tool that is to be called. */
+/** A tool to call. */
 interface ToolCall {
   readonly tool: Tool;
   readonly given: Arguments;
 }
 
-/** A request that the SDK is to answer, in the protocol of its era. */
+/** A request for the SDK, in the protocol of its era. */
 export interface Served {
   readonly request: JSONRPCRequest;
   /** Undefined: of a revision with a handshake. */
   readonly classification: InboundModernRoute['classification'] | undefined;
-  /** Of a `tools/call` that the protocol allows, for a tool that there is. */
+  /** Of a `tools/call` that the protocol allows, for a tool that exists. */
   readonly call: ToolCall | undefined;
 }
 
-/** What a message comes to once its sender is let through, and what is asked for the sender meanwhile. */
+/** The operation that a message needs authorised, and the response to it once it is. */
 export interface Inbound {
   readonly id: JsonRpcId;
   readonly operation: Operation;
   readonly course:
     | ({ readonly kind: 'serve' } & Served)
-    /** Nothing to say: a notification, or an answer to something we never ask. */
+    /** 202: a notification, or a response to a request that we never send. */
     | { readonly kind: 'accept' }
     | { readonly kind: 'reject'; readonly error: JsonRpcError };
 }
@@ -62,8 +62,8 @@ const HEADER_MISMATCH = -32_020;
 type ClassifyMessage = (read: Read, headers: StandardHeaders) => Inbound;
 
 /**
- * Tells from the body alone what a message is and which limit it counts against; headers can only make it refused.
- * Pure: nothing is looked up, and nothing is answered yet, since a stranger is told nothing of it.
+ * Classifies a message by its body alone; headers can only get it rejected. Pure: nothing is looked up, and no response is
+ * sent before its sender is authenticated.
  *
  * @param tools by name
  */
@@ -100,8 +100,8 @@ type SpecRequest =
   'CallToolRequest' | 'DiscoverRequest' | 'InitializeRequest' | 'ListToolsRequest' | 'PingRequest';
 
 /**
- * The requests that the SDK's server answers here in each era, and their forms. It would look itself, and then tell in an
- * answer of many times the question's size what does not fit.
+ * The requests that the SDK's server handles in each era, and their types. The SDK would validate them itself, with an error
+ * of many times the request's size.
  */
 const OF_BOTH_ERAS: readonly Form[] = [
   ['tools/list', 'ListToolsRequest'],
@@ -117,14 +117,14 @@ const STATELESS_FORMS = new Map<string, SpecRequest>([
   ['server/discover', 'DiscoverRequest'],
 ]);
 
-/** In answers of the SDK's server too this is no failure of HTTP. */
+/** Status 200, as in the responses of the SDK's server. */
 const invalidParams = (message: JSONRPCRequest, type: SpecRequest): JsonRpcError => ({
   status: 200,
   code: INVALID_PARAMS,
   message: `Invalid params: \`${invalidMember(message, type)}\` is missing or has not the form that the protocol gives it`,
 });
 
-/** What the SDK would refuse must ask for nothing: no ticket is made for an answer that does not carry it. */
+/** Undefined for a call that the SDK would reject: no ticket is issued for a response that does not carry it. */
 function toolCallIn(message: JSONRPCRequest, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
   if (!isSpecType.CallToolRequest(message)) return undefined;
   const { name, arguments: given = {}, requestState = '' } = message.params;
@@ -147,7 +147,7 @@ const NO_BATCHES: JsonRpcError = {
   message: 'Batch requests are not supported',
 };
 
-/** What the protocol has against a message before anybody looks at what it asks for. */
+/** The protocol's error for a message, before its operation is looked at. */
 function protocolError(
   route: InboundClassificationOutcome,
   headers: StandardHeaders,
@@ -202,7 +202,7 @@ function operationOfBatch(messages: readonly unknown[]): Operation {
 
 /**
  * Which era of the protocol a message is in, as the SDK tells it. By far most messages are requests of a revision with a
- * handshake, which need no look at what else they could be: that costs as much as a third of the answer.
+ * handshake; classifying them by the SDK costs as much as a third of the response.
  */
 export function routeOf(message: unknown, headers: StandardHeaders): InboundClassificationOutcome {
   return (
@@ -216,7 +216,7 @@ export function routeOf(message: unknown, headers: StandardHeaders): InboundClas
   );
 }
 
-/** @returns undefined where the SDK has to tell */
+/** @returns undefined where the SDK has to classify it */
 function handshakeRoute(
   message: unknown,
   { version }: StandardHeaders,
@@ -232,7 +232,7 @@ function handshakeRoute(
   };
 }
 
-/** What a client of 2026-07-28 mirrors into headers, so that what stands in front of us need not read the body. */
+/** The headers in which a client of 2026-07-28 repeats its message, for intermediaries that do not read the body. */
 export interface StandardHeaders {
   readonly version: string | undefined;
   readonly method: string | undefined;
@@ -274,7 +274,7 @@ function decodeHeader(value: string): string | undefined {
   return bytes.toString('base64') === encoded ? bytes.toString() : undefined;
 }
 
-/** Enough to find it; what is deeper has names that its sender chose. */
+/** Enough to find it; deeper names are the sender's choice. */
 const MAX_NAMES = 4;
 const PLAIN_NAME = /^[\w.$/-]{1,40}$/;
 

@@ -3,10 +3,10 @@ import type { Denial } from '../../access/decision.ts';
 import { toolError } from './tool.ts';
 
 /**
- * A denial that a tool's caller reads as the result of its call (specification, "Tool errors"); each text says what to do
- * next, and is the same for every cause that must not be told apart.
+ * The tool error of a denial (specification, "Tool errors"). Each text says what to do next, and is the same for every cause
+ * that the caller must not tell apart.
  *
- * @returns undefined for the others, which HTTP answers
+ * @returns undefined for denials that have an HTTP status instead
  */
 export function denialResult(denial: Denial): CallToolResult | undefined {
   switch (denial.code) {

@@ -3,12 +3,12 @@ import type { ListedGrant } from '../../access/subject.ts';
 import type { TokenMetadata, TokenStore } from '../../core/token.ts';
 import type { WebhookRecords, WebhookToken } from '../../webhook/token-metadata.ts';
 
-/** A grant, with what its owner says of the token, and what the webhook tells of the record. */
+/** A grant with its token's metadata and the webhook's record. */
 export interface DescribedGrant {
   readonly grant: ListedGrant;
   /** Undefined where the account has no token of that name. */
   readonly token: TokenMetadata | undefined;
-  /** Undefined where the webhook holds none, or did not say so in time. */
+  /** Undefined where the webhook holds none, or did not respond in time. */
   readonly record: WebhookToken | undefined;
 }
 
@@ -18,10 +18,10 @@ export type DescribeGrants = (
   grants: readonly ListedGrant[],
 ) => Promise<readonly DescribedGrant[]>;
 
-/** The longest batch the webhook takes (protocol section 5.3); of a longer list only these are asked for. */
+/** The longest batch that the webhook takes (PROTOCOL.md section 5.3); of a longer list only these are looked up. */
 const MAX_RECORDS = 100;
 
-/** Specification, "Grant list entry enriched by MCP tools": the webhook is asked once for all, and may stay silent. */
+/** Specification, "Grant list entry enriched by MCP tools": one call to the webhook for all, which may fail. */
 export function createDescribeGrants(options: {
   readonly tokens: Pick<TokenStore, 'ofServices'>;
   readonly records: Pick<WebhookRecords, 'lookUp'>;

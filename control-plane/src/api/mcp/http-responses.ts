@@ -5,18 +5,18 @@ import { ERROR_STATUS } from '../http/errors.ts';
 import { type JsonRpcId, type JsonRpcError, errorBody, rateLimitedBody } from '../http/json-rpc.ts';
 import { metadataPathOf } from '../oauth/oauth-paths.ts';
 
-/** Refusals that HTTP answers, whatever the message was: in the shape of every other refusal of this service. */
+/** Denials with an HTTP status, whatever the message is, in the shape of every other error of this service. */
 type HttpDenial =
   'METHOD_NOT_ALLOWED' | 'FORBIDDEN' | 'MISSING_KEY' | 'INVALID_KEY' | 'AGENT_INACTIVE' | 'MCP_DISABLED';
 
-/** Writes the answers of this endpoint. `cors` are further headers, flat. */
+/** Writes the responses of this endpoint. `cors` are further headers, flat. */
 interface McpResponses {
   send(res: ServerResponse, cors: readonly string[], status: number, body: string): void;
-  /** 202 without a body: to what wants no answer. */
+  /** 202 without a body, to a message that needs no response. */
   accept(res: ServerResponse, cors: readonly string[]): void;
   preflight(res: ServerResponse, cors: readonly string[]): void;
-  refuse(res: ServerResponse, cors: readonly string[], code: HttpDenial, error?: string): void;
-  rejectMessage(res: ServerResponse, cors: readonly string[], id: JsonRpcId, refusal: JsonRpcError): void;
+  deny(res: ServerResponse, cors: readonly string[], code: HttpDenial, error?: string): void;
+  rejectMessage(res: ServerResponse, cors: readonly string[], id: JsonRpcId, error: JsonRpcError): void;
   limited(res: ServerResponse, cors: readonly string[], id: JsonRpcId, retryAfterSeconds: number): void;
 }
 
@@ -27,11 +27,11 @@ const SENDABLE =
   'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id';
 
 /**
- * @param standing headers of every answer, flat: name, value, name, value, …
+ * @param staticHeaders headers of every response, flat: name, value, name, value, …
  * @param baseUrl where a client that has no token finds the metadata that tell how to get one (RFC 9728 section 5.1)
  */
-export function createMcpResponses(standing: readonly string[], baseUrl: string): McpResponses {
-  const json = [...standing, ...JSON_CONTENT];
+export function createMcpResponses(staticHeaders: readonly string[], baseUrl: string): McpResponses {
+  const json = [...staticHeaders, ...JSON_CONTENT];
   const further = (slash: '' | '/'): Partial<Record<HttpDenial, readonly string[]>> => {
     const challenge = `Bearer resource_metadata="${baseUrl}${metadataPathOf(slash)}"`;
     return {
@@ -46,19 +46,19 @@ export function createMcpResponses(standing: readonly string[], baseUrl: string)
 
   return {
     send: (res, cors, status, body) => respond(res, { status, headers: [...json, ...cors], body }),
-    accept: (res, cors) => respond(res, { status: 202, headers: [...standing, ...cors], body: '' }),
+    accept: (res, cors) => respond(res, { status: 202, headers: [...staticHeaders, ...cors], body: '' }),
     preflight: (res, cors) => {
       const allowed = ['Access-Control-Allow-Methods', METHODS, 'Access-Control-Allow-Headers', SENDABLE];
-      res.writeHead(204, [...standing, ...cors, ...allowed, 'Access-Control-Max-Age', '600']).end();
+      res.writeHead(204, [...staticHeaders, ...cors, ...allowed, 'Access-Control-Max-Age', '600']).end();
     },
-    refuse: (res, cors, code, error = MESSAGES[code]) => {
+    deny: (res, cors, code, error = MESSAGES[code]) => {
       const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
       respond(res, { status: STATUS[code], headers, body: JSON.stringify({ error, code }) });
     },
-    rejectMessage: (res, cors, id, refusal) => {
-      const { status } = refusal;
-      const body = errorBody(id, refusal);
-      // What is left of the body is never read, so the connection closes.
+    rejectMessage: (res, cors, id, error) => {
+      const { status } = error;
+      const body = errorBody(id, error);
+      // The rest of the body is never read, so the connection closes.
       respond(res, { status, headers: [...json, ...cors], body, closes: !res.req.complete });
     },
     limited: (res, cors, id, retryAfterSeconds) => {

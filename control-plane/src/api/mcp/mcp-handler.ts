@@ -17,12 +17,12 @@ import type { Granted, Tool } from './tool.ts';
 
 export const MCP_PATH = '/api/agents/mcp';
 
-/** What scripts of allowed origins may read of an answer (contract, "MCP"). */
+/** Response headers that scripts of allowed origins may read. */
 const EXPOSED = ['WWW-Authenticate', 'Mcp-Session-Id'];
 
 /**
- * A message so large that its sender is looked up before the rest of it is read, since strangers with many of them would fill
- * the memory. It counts once more for it.
+ * Stands for a message so large that its sender is looked up before the rest is read ({@link readMessage}). It counts once
+ * more for that.
  */
 const UNREAD: Inbound = {
   id: null,
@@ -31,8 +31,8 @@ const UNREAD: Inbound = {
 };
 
 /**
- * `POST /api/agents/mcp` (specification, "Endpoints"): MCP over Streamable HTTP, every answer one JSON document. Who may
- * speak comes first, then what may be asked, and the SDK last, behind it all.
+ * `POST /api/agents/mcp` (specification, "Endpoints"): MCP over Streamable HTTP, every response one JSON document.
+ * Authenticates, then authorises, then calls the SDK.
  *
  * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
  */
@@ -47,8 +47,8 @@ export function createMcpHandler(options: {
 }): RequestHandler {
   const { access, clientAddress, isOwnHost, baseUrl } = options;
   const audience = resourceOf(baseUrl);
-  const standing = apiHeaderList({ https: baseUrl.startsWith('https:') });
-  const answers = createMcpResponses(standing.flat(), baseUrl);
+  const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
+  const responses = createMcpResponses(staticHeaders.flat(), baseUrl);
   const checkOrigin = createOriginCheck({
     ownOrigin: new URL(baseUrl).origin,
     allowed: options.allowedOrigins,
@@ -59,13 +59,13 @@ export function createMcpHandler(options: {
   const handle: RequestHandler = async (req, res) => {
     const origin = checkOrigin(req.headers.origin);
     const cors = origin.allowed ? origin.cors : [];
-    if (req.method === 'OPTIONS' && cors.length > 0) return answers.preflight(res, cors);
-    if (req.method !== 'POST') return answers.refuse(res, cors, 'METHOD_NOT_ALLOWED');
-    if (!isOwnHost(req)) return answers.refuse(res, cors, 'FORBIDDEN', FOREIGN_HOST);
-    if (!origin.allowed) return answers.refuse(res, cors, 'FORBIDDEN', FOREIGN_ORIGIN);
+    if (req.method === 'OPTIONS' && cors.length > 0) return responses.preflight(res, cors);
+    if (req.method !== 'POST') return responses.deny(res, cors, 'METHOD_NOT_ALLOWED');
+    if (!isOwnHost(req)) return responses.deny(res, cors, 'FORBIDDEN', FOREIGN_HOST);
+    if (!origin.allowed) return responses.deny(res, cors, 'FORBIDDEN', FOREIGN_ORIGIN);
     const presented = presentedToken(req, audience);
-    if (presented.kind === 'missing') return answers.refuse(res, cors, 'MISSING_KEY');
-    if (presented.kind === 'malformed') return answers.refuse(res, cors, 'INVALID_KEY');
+    if (presented.kind === 'missing') return responses.deny(res, cors, 'MISSING_KEY');
+    if (presented.kind === 'malformed') return responses.deny(res, cors, 'INVALID_KEY');
 
     const who = {
       credential: presented.credential,
@@ -80,20 +80,20 @@ export function createMcpHandler(options: {
     if ('denial' in read) return deny(UNREAD, read.denial, res, cors);
     const inbound = classify(read, req);
     const decision = await access.decide({ ...who, operation: inbound.operation });
-    if (decision.outcome !== 'denied') return answer(inbound, decision, res, cors);
+    if (decision.outcome !== 'denied') return respond(inbound, decision, res, cors);
     return deny(inbound, decision.denial, res, cors);
   };
 
   type Writing = readonly [res: Parameters<RequestHandler>[1], cors: readonly string[]];
 
-  async function answer({ id, course }: Inbound, granted: Granted, ...[res, cors]: Writing): Promise<void> {
-    if (course.kind === 'accept') return answers.accept(res, cors);
-    if (course.kind === 'reject') return answers.rejectMessage(res, cors, id, course.error);
+  async function respond({ id, course }: Inbound, granted: Granted, ...[res, cors]: Writing): Promise<void> {
+    if (course.kind === 'accept') return responses.accept(res, cors);
+    if (course.kind === 'reject') return responses.rejectMessage(res, cors, id, course.error);
     const { call } = course;
-    const result = call && (await call.tool.answer(granted, call.given));
+    const result = call && (await call.tool.respond(granted, call.given));
     const { respondInProtocol } = await protocol();
     const { status, body } = await respondInProtocol(course, result);
-    return answers.send(res, cors, status, body);
+    return responses.send(res, cors, status, body);
   }
 
   async function deny({ id, course }: Inbound, denial: Denial, ...[res, cors]: Writing): Promise<void> {
@@ -104,18 +104,18 @@ export function createMcpHandler(options: {
       code === 'AGENT_INACTIVE' ||
       code === 'MCP_DISABLED'
     )
-      return answers.refuse(res, cors, code);
+      return responses.deny(res, cors, code);
     const result = denialResult(denial);
     if (result !== undefined && course.kind === 'serve') {
       const { respondInProtocol } = await protocol();
       const { status, body } = await respondInProtocol(course, result);
-      return answers.send(res, cors, status, body);
+      return responses.send(res, cors, status, body);
     }
-    if (code === 'RATE_LIMITED') return answers.limited(res, cors, id, denial.retryAfterSeconds);
+    if (code === 'RATE_LIMITED') return responses.limited(res, cors, id, denial.retryAfterSeconds);
     throw new Error(`the pipeline denied a request of MCP with ${code}`);
   }
 
-  return withStaticHeaders(standing, handle);
+  return withStaticHeaders(staticHeaders, handle);
 }
 
 /**

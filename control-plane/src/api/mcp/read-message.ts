@@ -18,7 +18,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** No message of ours has a tenth as many; each costs a place in an object, and may cost a line of an error. */
 const BOUNDS = { numbers: 'any', maxCommas: 1_000 } as const;
 
-/** What a request's body says; why it says nothing is told only to who may know it. */
+/** The message in a request's body; an error is sent only to an authenticated caller. */
 export type Read =
   | { readonly readable: true; readonly message: unknown }
   | { readonly readable: false; readonly error: JsonRpcError; readonly id: JsonRpcId };
@@ -28,7 +28,7 @@ export type Read =
  * other people's programs write them.
  *
  * @param admit looks up the sender of a large message ({@link readAdmittedBody})
- * @throws AppError INVALID_REQUEST where the body ended early, so that nobody is there to be answered
+ * @throws AppError INVALID_REQUEST where the body ends early: the client is gone
  */
 export async function readMessage(
   req: IncomingMessage,
@@ -78,10 +78,10 @@ const UNFIT: JsonRpcError = {
     'Invalid request: more than 32 levels or 1000 values, a name twice in an object, or a name or text that no message has.',
 };
 
-/** Here nothing can be told of the message, not even its id. */
+/** In these cases not even the message's id can be read. */
 const UNREADABLE: ReadonlySet<JsonRefusalReason> = new Set(['bom', 'utf8', 'syntax']);
 
-/** A batch is refused whatever is in it. */
+/** A batch is rejected whatever it contains. */
 const SOME_BATCH: Read = { readable: true, message: [] };
 
 /** Whether JSON text is that of a list: its first byte that is no white space says so (RFC 8259 section 2). */
@@ -101,7 +101,7 @@ const isJson = (contentType: string | undefined): boolean =>
   contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 
 /**
- * Leaves out what is null in the parameters of a message, at any depth: programs write null for what they do not have (Go for
+ * Drops null members in the parameters of a message, at any depth: programs write null for an absent member (Go for
  * a nil map, models for an optional argument), and no member of MCP's requests means anything by it.
  *
  * @param message as it was parsed; changed in place

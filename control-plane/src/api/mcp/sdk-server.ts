@@ -13,14 +13,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { STATELESS_REVISION, type Served } from './classify-message.ts';
 
-/** What the SDK answers, and the HTTP status that the revision of the request wants for it. */
+/** The SDK's response, and the HTTP status that the revision of the request wants for it. */
 interface SdkResponse {
   readonly status: number;
   readonly body: string;
 }
 
 /**
- * Answers a request in the protocol.
+ * Responds to a request in the protocol.
  *
  * @param result of the tool that the request calls; undefined for every other request
  */
@@ -37,15 +37,15 @@ const LIST_CACHE = { ttlMs: 3_600_000, cacheScope: 'private' } as const;
 
 /**
  * The SDK's low-level server behind the front: it knows the revisions, and nothing of agents. One server and one transport
- * for each request, so that no answer can reach another caller; what can be shared between them is made here, once.
+ * for each request, so that no response can reach another caller; the shared parts are made here, once.
  */
 export function createSdkServer(definitions: readonly ToolDefinition[]): RespondInProtocol {
   const shared: ServerOptions = {
     capabilities: { tools: {} },
     instructions: INSTRUCTIONS,
     cacheHints: { 'tools/list': LIST_CACHE, 'server/discover': LIST_CACHE },
-    // Of what users fill in, which is never asked for; a validator of its own would be most of a server's cost.
-    jsonSchemaValidator: { getValidator: refuseValidator },
+    // For elicitation, which is never used here; building the default validator would be most of a server's cost.
+    jsonSchemaValidator: { getValidator: rejectValidator },
   };
   const stateless: ServerOptions = { ...shared, supportedProtocolVersions: [STATELESS_REVISION] };
   const listing = { tools: [...definitions] };
@@ -60,28 +60,31 @@ export function createSdkServer(definitions: readonly ToolDefinition[]): Respond
     });
     const exchange = new Exchange({ classification: classification ?? { era: 'legacy' } });
     await server.connect(exchange);
-    const answer = await exchange.ask(request, classification && { classification });
-    return { status: statusOf(answer, classification !== undefined), body: JSON.stringify(answer) };
+    const response = await exchange.ask(request, classification && { classification });
+    return { status: statusOf(response, classification !== undefined), body: JSON.stringify(response) };
   };
 }
 
-type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
+type SdkMessage = JSONRPCResultResponse | JSONRPCErrorResponse;
 
 /**
- * The SDK's transport of one request, up to the point where it would make a web `Response` of the answer and have it taken
- * apart again: that costs as much as all the rest.
+ * The SDK's transport of one request, without the web `Response` that it would build and take apart
+ * again: that costs as much as all the rest.
  */
 class Exchange extends PerRequestHTTPServerTransport {
-  #settle: ((answer: Answer) => void) | undefined;
+  #settle: ((response: SdkMessage) => void) | undefined;
 
-  ask(request: JSONRPCRequest, extra: Parameters<NonNullable<Exchange['onmessage']>>[1]): Promise<Answer> {
+  ask(
+    request: JSONRPCRequest,
+    extra: Parameters<NonNullable<Exchange['onmessage']>>[1],
+  ): Promise<SdkMessage> {
     return new Promise((resolve) => {
       this.#settle = resolve;
       this.onmessage?.(request, extra);
     });
   }
 
-  /** What a server says on its way to the answer has no place in one JSON answer; ours says nothing. */
+  /** Messages before the response have no place in one JSON document; our server sends none. */
   override send(message: JSONRPCMessage): Promise<void> {
     if (!('method' in message)) this.#settle?.(message);
     return Promise.resolve();
@@ -89,14 +92,15 @@ class Exchange extends PerRequestHTTPServerTransport {
 }
 
 /** Revision 2026-07-28 wants 404 for a method that the server has not; the older ones know only the JSON-RPC error. */
-function statusOf(answer: Answer, isStateless: boolean): number {
-  const isUnknown = 'error' in answer && answer.error.code === (ProtocolErrorCode.MethodNotFound as number);
+function statusOf(response: SdkMessage, isStateless: boolean): number {
+  const isUnknown =
+    'error' in response && response.error.code === (ProtocolErrorCode.MethodNotFound as number);
   return isUnknown && isStateless ? 404 : 200;
 }
 
 const unknownTool = (): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown tool; tools/list gives those there are');
 
-function refuseValidator(): never {
+function rejectValidator(): never {
   throw new Error('nothing is asked of users here');
 }

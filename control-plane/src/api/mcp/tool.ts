@@ -10,11 +10,11 @@ export type Arguments = Readonly<Record<string, unknown>>;
 /** A decision that lets the caller have something. */
 export type Granted = Exclude<Decision, { readonly outcome: 'denied' }>;
 
-/** One tool: what a client is told of it, what it asks of the access pipeline, and how what it was given reads. */
+/** A tool: its definition, the operation that a call needs authorised, and the result of a call. */
 export interface Tool {
   readonly definition: ToolDefinition;
-  operation(given: Arguments): Operation;
-  answer(granted: Granted, given: Arguments): CallToolResult | Promise<CallToolResult>;
+  operation(args: Arguments): Operation;
+  respond(granted: Granted, args: Arguments): CallToolResult | Promise<CallToolResult>;
 }
 
 /** Specification, "MCP endpoint": the codes of tool errors. */
@@ -49,7 +49,7 @@ export function toolError(code: ToolErrorCode, message: string, retryAfter?: num
   };
 }
 
-/** What a tool says, to a model in words and to a program in members. */
+/** A tool's result: text for a model, and members for a program. */
 export const toolResult = (text: string, structuredContent: Record<string, unknown>): CallToolResult => ({
   content: [{ type: 'text', text }],
   structuredContent,
@@ -57,12 +57,12 @@ export const toolResult = (text: string, structuredContent: Record<string, unkno
 
 type ObjectSchema = ToolDefinition['inputSchema'];
 
-/** JSON Schema 2020-12 of what a tool takes. */
+/** JSON Schema 2020-12 of a tool's arguments. */
 export const inputSchema = (schema: z.ZodObject): ObjectSchema =>
   z.toJSONSchema(schema, { io: 'input' }) as ObjectSchema;
 
 /**
- * JSON Schema 2020-12 of what a tool gives: its result, or a tool error. Clients of the SDK's first generation hold error
+ * JSON Schema 2020-12 of a tool's output: its result, or a tool error. Clients of the SDK's first generation hold error
  * results against it too.
  */
 export function outputSchema(schema: z.ZodObject): NonNullable<ToolDefinition['outputSchema']> {
@@ -73,7 +73,7 @@ export function outputSchema(schema: z.ZodObject): NonNullable<ToolDefinition['o
 
 export const NO_ARGUMENTS = inputSchema(z.strictObject({}));
 
-/** Of tools that only tell what this service knows. */
+/** For tools that only read. */
 export const READ_ONLY = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -81,13 +81,13 @@ export const READ_ONLY = {
   openWorldHint: false,
 } as const;
 
-/** Text of others in one line of ours. */
+/** Text that others wrote, on one line. */
 export const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
 
 /** The pipeline never gives a tool another outcome than the one it asked for. */
 export const unexpectedOutcome = ({ outcome }: Granted): Error => new Error(`a tool was given: ${outcome}`);
 
-/** What every tool that tells of a grant says of it (specification, "Grant"). */
+/** The members that every tool shows of a grant (specification, "Grant"). */
 export const grantSchema = z.strictObject({
   serviceName: z.string(),
   grantExpiresAt: z.string().nullable().describe('ISO 8601; null: until revoked.'),

@@ -28,7 +28,7 @@ interface BindPageDependencies {
 }
 
 /**
- * The page that a webhook's link leads to (contract.md, "Binding page"). GET shows what would be bound and binds
+ * The page that a webhook's registration link leads to. GET shows the webhook that would be bound and binds
  * nothing; its form does, by an admin's session and from this page only.
  */
 export function createBindPage(dependencies: BindPageDependencies): Router {
@@ -58,7 +58,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     sendPage(res, 200, confirmPage(offer, user?.email ?? actor.userId, PATH));
   };
 
-  /** @returns undefined where the answer says by now why not */
+  /** @returns undefined where the response is sent already */
   const adminOf = async (req: Request, res: Response): Promise<Actor | undefined> => {
     const actor = await pageSession.actor(req);
     if (actor?.role === 'admin') return actor;
@@ -71,7 +71,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     pageSession.requireSameOrigin(req);
     if ((await adminOf(req, res)) === undefined) return;
     const { code, webhookUrl, hmacHash } = await readFormBody(req);
-    // Once more: a slow body carries nothing past a removal or a sign-out.
+    // Checked again: a slow body carries nothing past a removal or a sign-out.
     const actor = await adminOf(req, res);
     if (actor === undefined) return;
     const offer = readOffer({ code, webhookUrl, hmacHash });
@@ -99,7 +99,7 @@ function offerInQuery({ query }: Request): BindOffer | undefined {
   return readOffer({ code, webhookUrl: decodeWebhookUrl(encodedUrl), hmacHash });
 }
 
-/** What is to be compared and confirmed. The form carries what is shown, so that nothing else can be bound. */
+/** Shows the values to compare. The form carries the same values, so that nothing else can be bound. */
 function confirmPage(offer: BindOffer, account: string, action: string): PageContent {
   return {
     title: 'Bind this webhook?',

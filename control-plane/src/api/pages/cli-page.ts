@@ -16,7 +16,7 @@ import { signInPathFor } from './sign-in-page.ts';
  * decides, from this page only.
  */
 export function createCliPage(options: {
-  /** What the service calls itself in its answers. */
+  /** The issuer in its responses (RFC 9207). */
   readonly baseUrl: string;
   readonly stores: Pick<Stores, 'cliLogins' | 'users'>;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export function createCliPage(options: {
     const login = await pendingCliLogin(stores, request, clock);
     if (login === undefined) return sendPage(res, 404, gonePage);
     const user = await stores.users.get(actor.vaultId, actor.userId);
-    // `form-action` holds for what the form's answer redirects to as well.
+    // `form-action` also restricts where the response to the form redirects.
     pageHeaders({ https, formTargets: redirectTargets(login) })(req, res, () => undefined);
     sendPage(res, 200, askPage(login, user?.email ?? actor.userId));
   };
@@ -49,13 +49,18 @@ export function createCliPage(options: {
     if (decision !== 'allow') {
       const denied = await stores.cliLogins.deny(login.id);
       if (!denied) return sendPage(res, 404, gonePage);
-      return answer(res, login, { error: 'access_denied', state: login.id, iss: baseUrl }, deniedPage);
+      return redirectOrShow(
+        res,
+        login,
+        { error: 'access_denied', state: login.id, iss: baseUrl },
+        deniedPage,
+      );
     }
     const allow = pageSession.transactionAs(actor, 'allowed');
     const code = await allow((inside) => approveCliLogin(inside, actor, login.id, clock));
     if (code === undefined) return sendPage(res, 404, gonePage);
     // Whose code it is (RFC 9207): another service may have led the person here, and is not to get it.
-    answer(res, login, { code, state: login.id, iss: baseUrl }, pastePage(code));
+    redirectOrShow(res, login, { code, state: login.id, iss: baseUrl }, pastePage(code));
   };
 
   return Router({ caseSensitive: true, strict: true })
@@ -70,7 +75,7 @@ const addressOf = (request: string): string =>
   `${CLI_APPROVAL_PATH}?${new URLSearchParams({ request }).toString()}`;
 
 /** The decision, to where the client listens; or as a page, where it does not. */
-function answer(
+function redirectOrShow(
   res: Response,
   { redirectUri }: CliLogin,
   parameters: Readonly<Record<string, string>>,

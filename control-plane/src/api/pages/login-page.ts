@@ -55,7 +55,7 @@ export function createLoginPage(options: {
     .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
 }
 
-/** Says whom: a stranger's link must bring nobody into the stranger's account unseen. */
+/** Names the account: a link that a stranger sent must not sign a person into the stranger's account unnoticed. */
 const buttonPage = (token: string, { email }: User): PageContent => ({
   title: 'Sign in',
   body: safeHtml`<p>This link works once, and signs you in as <code>${email}</code>.</p>

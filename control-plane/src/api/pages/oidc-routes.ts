@@ -15,7 +15,7 @@ import { SIGN_IN_PATH } from './sign-in-page.ts';
 
 export const OIDC_PATH = '/api/login/oidc';
 
-/** As long as somebody may take at the provider; what is in the cookie says so itself. */
+/** How long a sign-in at the provider may take; the sealed value holds the same limit. */
 const COOKIE_SECONDS = 600;
 
 /** To the identity provider and back. A browser gets pages, anything else gets JSON. */
@@ -42,7 +42,7 @@ export function createOidcRoutes(options: {
   const callback = async (req: Request, res: Response): Promise<void> => {
     if (providerSignIn === undefined) throw notFound();
     const clear = `${name}=; ${attributes}; Max-Age=0`;
-    // Whatever comes of it, this was the one try.
+    // Each cookie allows one attempt.
     res.setHeader('Set-Cookie', clear);
     const { signedIn, returnTo } = await providerSignIn.finish({
       query: queryOf(req),
@@ -64,7 +64,7 @@ export function createOidcRoutes(options: {
         const { code, reason, cause } = error;
         if (status >= 500) logger.error({ code, err: cause }, 'the identity provider does not answer');
         else logger.debug({ code, reason }, 'sign-in refused');
-        sendPage(res, status, refusedPage(error));
+        sendPage(res, status, failedPage(error));
       }
     });
 
@@ -81,7 +81,7 @@ const queryOf = ({ url }: Request): URLSearchParams =>
 
 const wantsPage = (req: Request): boolean => (req.get('accept') ?? '').includes('text/html');
 
-const refusedPage = ({ code, message }: AppError<ErrorCode>): PageContent => ({
+const failedPage = ({ code, message }: AppError<ErrorCode>): PageContent => ({
   title: 'You are not signed in',
   body: safeHtml`<p>${message}</p>
 <p><a href="${SIGN_IN_PATH}">Back to the sign-in page</a></p>

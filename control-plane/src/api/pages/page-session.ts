@@ -8,13 +8,13 @@ import { SESSION_TIMES, type SignedIn, endSession, resolveSession } from '../../
 import { type SessionCookie, readCookie } from '../http/cookies.ts';
 import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 
-/** What our own pages ask of a request that a browser sent. */
+/** Checks of requests that a browser sends to our pages. */
 export interface PageSession {
-  /** Who is signed in; no key of any kind counts here. */
+  /** The signed-in user; keys of any kind are ignored. */
   actor(req: IncomingMessage): Promise<Actor | undefined>;
-  /** @throws AppError FORBIDDEN for a form that no page of ours sent */
+  /** @throws AppError FORBIDDEN for a form that another site's page sent */
   requireSameOrigin(req: IncomingMessage): void;
-  /** What a form changes, for whoever may still change it ({@link transactionAs}). */
+  /** A transaction for a form's change, if the actor may still make it ({@link transactionAs}). */
   transactionAs(actor: Actor, whenLocked: 'allowed' | 'denied'): Transaction;
 }
 
@@ -48,7 +48,7 @@ function signedOut(): never {
 
 /**
  * Hands a browser that has just signed in its new session, and ends the one that it had (OWASP ASVS 5, V7.2.4): its
- * cookie is replaced, and nobody could sign it out any more.
+ * cookie is replaced, and it could not be signed out any more.
  *
  * @param cookies the `Cookie` header as received
  * @returns the `Set-Cookie` line of the new session

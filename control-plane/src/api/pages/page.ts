@@ -6,7 +6,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 
-/** A page's heading and what is below it. */
+/** A page's heading and the HTML below it. */
 export interface PageContent {
   readonly title: string;
   readonly body: SafeHtml;
@@ -20,11 +20,11 @@ export function sendPage(res: Response, status: number, { title, body }: PageCon
 export const hiddenField = (name: string, value: string): SafeHtml =>
   safeHtml`<input type="hidden" name="${name}" value="${value}">`;
 
-/** What is said above a form that did not get through. */
+/** The message above a form that was rejected. */
 export const alertText = (message: string): SafeHtml =>
   safeHtml`<p class="alert" role="alert">${message}</p>`;
 
-/** What is wrong with a form, for its reader: the refusal's own words, or each thing that is wrong. */
+/** An error's message for the person who sent a form: one sentence per invalid field. */
 export function messageOf({ message, details }: AppError): string {
   const issues = details?.['issues'];
   if (!Array.isArray(issues)) return message;
@@ -40,29 +40,29 @@ const FIELDS: Readonly<Record<string, string>> = {
   webhookUrl: "The webhook's address",
 };
 
-/** Sets the status of a refusal, and when to come again. @returns the status */
+/** Sets `Retry-After` where an error has one. @returns its status */
 export function statusOf(res: Response, error: AppError): number {
   const retryAfter = error.details?.['retryAfter'];
   if (typeof retryAfter === 'number') res.setHeader('Retry-After', String(retryAfter));
   return ERROR_STATUS[error.code as ErrorCode];
 }
 
-/** A page's handler whose refusals become pages too. */
+/** Wraps a page's handler: an error of this server becomes a page too. */
 export function pageRoute(
   handler: (req: Request, res: Response) => Promise<void>,
-  whenRefused: PageOfError = pageOfError,
+  pageFor: PageOfError = pageOfError,
 ): RequestHandler {
   return route(async (req, res) => {
     try {
       await handler(req, res);
     } catch (error) {
       if (!isKnownError(error)) throw error;
-      sendPage(res, statusOf(res, error), whenRefused(error));
+      sendPage(res, statusOf(res, error), pageFor(error));
     }
   });
 }
 
-/** How a refusal looks as a page. */
+/** The page of an error. */
 export type PageOfError = (error: AppError<ErrorCode>) => PageContent;
 
 export const pageOfError: PageOfError = (error) => ({
@@ -70,7 +70,7 @@ export const pageOfError: PageOfError = (error) => ({
   body: safeHtml`<p>${messageOf(error)}</p>`,
 });
 
-/** Refusals of this server's own; whatever else is thrown is for the error handler. */
+/** Whether an error is one of {@link ERROR_STATUS}; the error handler takes all others. */
 export const isKnownError = (error: unknown): error is AppError<ErrorCode> =>
   error instanceof AppError && Object.hasOwn(ERROR_STATUS, (error as AppError).code);
 

@@ -23,7 +23,7 @@ const argumentsSchema = z.strictObject({
   limit: z.int().min(1).max(50).default(20).optional().describe('How many entries at most.'),
   cursor: z.string().optional().describe('The nextCursor of the previous call, for what is older.'),
 });
-/** What of them is judged here; the rest is the feature's. */
+/** Only the types are checked here; the rest is the feature's. */
 const typesSchema = z.object({ limit: z.number().optional(), cursor: z.string().optional() });
 
 const resultSchema = z.strictObject({
@@ -56,11 +56,11 @@ export const credentialHistory = (readHistory: ReadHistory): Tool => ({
     outputSchema: outputSchema(resultSchema),
     annotations: READ_ONLY,
   },
-  operation: (given) => ({ kind: 'history', serviceName: serviceOf(given) }),
-  answer: async (granted, given) => {
-    const serviceName = serviceOf(given);
+  operation: (args) => ({ kind: 'history', serviceName: serviceOf(args) }),
+  respond: async (granted, args) => {
+    const serviceName = serviceOf(args);
     if (granted.outcome !== 'admitted' || serviceName === undefined) throw unexpectedOutcome(granted);
-    const { data, error } = typesSchema.safeParse(given);
+    const { data, error } = typesSchema.safeParse(args);
     if (data === undefined) return toolError('INVALID_ARGUMENT', UNFIT[argumentOf(error)]);
     const read = await readHistory({ ...granted.caller, serviceName }, data);
     if (!read.valid) return toolError('INVALID_ARGUMENT', UNFIT[read.argument]);

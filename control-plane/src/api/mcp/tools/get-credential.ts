@@ -10,7 +10,6 @@ import {
   unexpectedOutcome,
 } from '../tool.ts';
 
-/** Contract, "MCP". */
 const resultSchema = z.strictObject({
   serviceName: z.string(),
   credentialUrl: z.url().describe('Signed address of the credential. It works once.'),
@@ -32,9 +31,9 @@ export const getCredential: Tool = {
     // Each call makes another address and counts against limits and policies.
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   },
-  operation: (given) => ({ kind: 'credential', serviceName: serviceOf(given) }),
-  answer: (granted, given) => {
-    const serviceName = serviceOf(given);
+  operation: (args) => ({ kind: 'credential', serviceName: serviceOf(args) }),
+  respond: (granted, args) => {
+    const serviceName = serviceOf(args);
     if (granted.outcome !== 'ticket' || serviceName === undefined) throw unexpectedOutcome(granted);
     const expiresAt = formatTime(granted.expiresAt);
     const result: z.infer<typeof resultSchema> = {

@@ -12,7 +12,7 @@ import {
   unexpectedOutcome,
 } from '../tool.ts';
 
-/** Specification, "Grant list entry enriched by MCP tools": members that nobody knows are absent. */
+/** Specification, "Grant list entry enriched by MCP tools": unknown members are absent. */
 const entrySchema = grantSchema.extend({
   description: z.string().optional(),
   displayName: z.string().optional(),
@@ -36,7 +36,7 @@ export const listCredentials = (describe: DescribeGrants): Tool => ({
     annotations: READ_ONLY,
   },
   operation: () => ({ kind: 'grants' }),
-  answer: async (granted) => {
+  respond: async (granted) => {
     if (granted.outcome !== 'grants') throw unexpectedOutcome(granted);
     const grants = await describe(granted.caller.vaultId, granted.grants);
     const result: z.infer<typeof resultSchema> = { grants: grants.map(toEntry) };

@@ -13,14 +13,14 @@ import {
   unexpectedOutcome,
 } from '../tool.ts';
 
-/** Specification, "show_credential": metadata only; members that nobody knows are absent. */
+/** Specification, "show_credential": metadata only; unknown members are absent. */
 const resultSchema = grantSchema.extend({
   displayName: z.string().optional(),
   tokenType: z.enum(TOKEN_TYPES).optional(),
   hasRefreshToken: z.boolean().optional(),
 });
 
-/** Tells of one grant what the list tells of all. */
+/** Shows of one grant what the list shows of all. */
 export const showCredential = (describe: DescribeGrants): Tool => ({
   definition: {
     name: 'show_credential',
@@ -31,8 +31,8 @@ export const showCredential = (describe: DescribeGrants): Tool => ({
     outputSchema: outputSchema(resultSchema),
     annotations: READ_ONLY,
   },
-  operation: (given) => ({ kind: 'grant', serviceName: serviceOf(given) }),
-  answer: async (granted) => {
+  operation: (args) => ({ kind: 'grant', serviceName: serviceOf(args) }),
+  respond: async (granted) => {
     if (granted.outcome !== 'grant') throw unexpectedOutcome(granted);
     const [described] = await describe(granted.caller.vaultId, [granted.grant]);
     const { serviceName, grantExpiresAt, refreshPolicy } = granted.grant;

@@ -13,7 +13,7 @@ import {
   unexpectedOutcome,
 } from '../tool.ts';
 
-/** What an agent may know of itself: neither who owns it by name, nor how its policies' rules are set. */
+/** What an agent may know of itself: neither its owner's name nor its policies' settings. */
 export interface AgentProfile {
   readonly id: string;
   readonly name: string;
@@ -73,7 +73,7 @@ export const whoami = (readProfile: ReadAgentProfile): Tool => ({
     annotations: READ_ONLY,
   },
   operation: () => ({ kind: 'grants' }),
-  answer: async (granted) => {
+  respond: async (granted) => {
     if (granted.outcome !== 'grants') throw unexpectedOutcome(granted);
     const { id, name, status, ownerId, policies } = await readProfile(granted.caller);
     const grants = granted.grants.map(({ serviceName, grantExpiresAt, refreshPolicy }) => ({
