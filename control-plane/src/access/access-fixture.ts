@@ -15,7 +15,7 @@ import type { AgentSubject, CallerSubject, ListedGrant, ProxySubject } from './s
 
 export const NOW = Date.parse('2026-11-20T12:00:00Z');
 
-export const KEY: AgentCredential = { kind: 'key', hash: 'hash of the key' };
+const KEY: AgentCredential = { kind: 'key', hash: 'hash of the key' };
 export const SESSION: AgentCredential = { kind: 'session', hash: 'hash of the token', audience: 'https://x' };
 
 export const GITHUB: Operation = { kind: 'credential', serviceName: 'github' };

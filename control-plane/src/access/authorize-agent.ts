@@ -15,7 +15,7 @@ import { type PipelineDependencies, runPipeline } from './pipeline.ts';
 import { agentDenialEvent, createDenialRecorder } from './record-denial.ts';
 import type { AccessStore, AgentSubject } from './subject.ts';
 
-export interface AccessDependencies extends PipelineDependencies, TicketDependencies {
+interface AccessDependencies extends PipelineDependencies, TicketDependencies {
   readonly store: AccessStore;
   readonly policies: PolicyEvaluator;
   readonly denials: DenialCounter;

@@ -18,7 +18,7 @@ import { createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-den
 import type { SessionIds } from './session-ids.ts';
 import { type ProxyAccessStore, type ProxySubject, isStale, mayAct, webhookOf } from './subject.ts';
 
-export interface ProxyAccessDependencies extends PipelineDependencies {
+interface ProxyAccessDependencies extends PipelineDependencies {
   readonly store: ProxyAccessStore;
   readonly policies: PolicyEvaluator;
   readonly audit: AuditWriter;

@@ -92,7 +92,7 @@ export type Decision =
 
 /** Decides for REST and MCP, so that both have the same grants, policies and limits. */
 export interface Access {
-  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing was given */
+  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing was issued */
   decide(request: AccessRequest): Promise<Decision>;
 }
 
@@ -158,7 +158,7 @@ export interface ProxyAccess {
   decide(request: ProxyRequest): Promise<ProxyDecision>;
   /**
    * Authenticates before a large body is read, and counts nothing. It takes one of the proxy's streams, which the caller
-   * closes when the body is there, and memory for the body, which the caller closes when it needs the body no more.
+   * closes once it has the body, and memory for the body, which the caller closes after its use.
    *
    * @param bytes the maximum size of the body
    */

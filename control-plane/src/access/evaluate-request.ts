@@ -14,7 +14,7 @@ import {
 import type { SessionIds } from './session-ids.ts';
 import type { AgentSubject, CallerSubject, ListedGrant, ProxySubject } from './subject.ts';
 
-// An evaluation is pure and precedes the limiter, since a missing grant, a look into the log and a policy's own rate are
+// An evaluation is pure and precedes the limiter, since a missing grant, a read of the log and a policy's own rate are
 // counted in the same step as the floor. Its result is answered only after the limiter has let the request through.
 
 export type Evaluation<Result> = {
@@ -24,7 +24,7 @@ export type Evaluation<Result> = {
   readonly rates: readonly RateUse[];
 } & ({ readonly denial: Denial } | { readonly denial?: undefined; readonly result: Result });
 
-export type AgentResult =
+type AgentResult =
   | { readonly kind: 'answer'; readonly answer: Decision }
   /** No grant, or an expired one. */
   | { readonly kind: 'missing-grant'; readonly serviceName: string }

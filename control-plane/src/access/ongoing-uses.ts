@@ -2,7 +2,7 @@ import { type ProxyAccessStore, type ProxySubject, mayAct, webhookOf } from './s
 import { type Denial, type ProxyUse, plainDenial } from './decision.ts';
 
 /** A use whose response is still in progress. */
-export interface OngoingUse {
+interface OngoingUse {
   /** Aborted when the use is no longer allowed. */
   readonly withdrawn: AbortSignal;
   /** The reason; undefined before that. */

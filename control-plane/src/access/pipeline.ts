@@ -23,7 +23,7 @@ export interface CallerSteps<Subject> {
 }
 
 /** What the pipelines of agents and proxies differ in. */
-export interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> {
+interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> {
   readonly traffic: Admission['traffic'];
   readonly callerId: (subject: Subject) => Admission['callerId'];
   readonly evaluate: (subject: Subject, nowMs: number) => Evaluation<Result>;

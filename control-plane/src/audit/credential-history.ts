@@ -11,7 +11,7 @@ const MAX_ENTRIES = 50;
 const DEFAULT_ENTRIES = 20;
 
 /** Specification, "credential_history". */
-export interface HistoryEntry {
+interface HistoryEntry {
   readonly eventType: AuditEventType;
   readonly timestamp: string;
   readonly outcome: Outcome;

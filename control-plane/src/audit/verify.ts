@@ -4,7 +4,7 @@ import type { AuditEvent, ChainHead } from '../core/audit-event.ts';
 import type { AuditStore } from '../core/audit-store.ts';
 import { type ChainBreak, followChain } from './chain.ts';
 
-export type LogVerdict =
+type LogVerdict =
   | { readonly intact: true; readonly events: number; readonly head: ChainHead }
   | ({ readonly intact: false } & ChainBreak);
 

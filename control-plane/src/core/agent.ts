@@ -31,7 +31,7 @@ export interface AgentChanges {
 }
 
 /** An agent's key as it is stored: found by its hash, revealed from the wrapped form. */
-export interface StoredAgentKey {
+interface StoredAgentKey {
   /** SHA-256, lower-case hex; unique over all accounts. */
   readonly keyHash: string;
   readonly keyPrefix: string;

@@ -23,7 +23,7 @@ export interface AuditChain {
 }
 
 /** A vault whose webhook has not acknowledged all events. */
-export interface ShippingBacklog {
+interface ShippingBacklog {
   readonly vaultId: Id<'vlt'>;
   /** The last event that the webhook acknowledged. */
   readonly shippedSeq: number;

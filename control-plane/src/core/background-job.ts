@@ -1,7 +1,7 @@
 import type { Logger } from '@svault/server-kit/logger';
 
 /** Background work. */
-export interface BackgroundJob {
+interface BackgroundJob {
   /** Waits for the present run. */
   stop(): Promise<void>;
 }

@@ -6,7 +6,7 @@ const id = (text: string): Id<'rul'> => text as Id<'rul'>;
 const use = (limit: number): RuleSettings => ({ type: 'max_usage', limit });
 const approval: RuleSettings = { type: 'manual_approval' };
 
-it('keeps the id of the n-th rule of a type, wherever it stands and whatever its settings', () => {
+it('withRuleIds keeps the id of the n-th rule of a type, whatever its position and settings', () => {
   const before: Rule[] = [
     { id: id('rul_a'), ...use(1) },
     { id: id('rul_b'), ...approval },

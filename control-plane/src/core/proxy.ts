@@ -38,7 +38,7 @@ export const templatesOf = ({
 export const PROXY_PATH = '/api/proxy/mcp';
 
 /** A proxy's key as it is stored: found by its hash, revealed from the wrapped form. */
-export interface StoredProxyKey {
+interface StoredProxyKey {
   /** SHA-256, lower-case hex; unique over all accounts. */
   readonly keyHash: string;
   /** base64url of the key under the root key. */
@@ -69,7 +69,7 @@ export interface ProxyStore {
 }
 
 /** Settings of a deleted proxy that a webhook may still have. */
-export interface ProxyRemoval {
+interface ProxyRemoval {
   readonly vaultId: Id<'vlt'>;
   readonly webhookId: string;
   readonly proxyId: Id<'prx'>;

@@ -77,7 +77,7 @@ export interface PreviousKeys extends PreviousRefreshToken {
   readonly accessExpiresAt: string | undefined;
 }
 
-export interface CliSession {
+interface CliSession {
   readonly session: Session;
   readonly role: Role;
   readonly keys: KeptKeys;

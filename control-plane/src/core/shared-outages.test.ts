@@ -31,7 +31,7 @@ describe('probes of a webhook that is offline', () => {
     expect(await probesWithin(4 * MINUTE_MS)).toBe(240);
   });
 
-  it('come ever more rarely afterwards, up to once a minute, and a second after the last one where somebody asks', async () => {
+  it('come less often afterwards, down to once a minute, and a second after the last one for a requested vault', async () => {
     const { outages, probesWithin } = outagesOf();
     await outages.publish([{ vaultId: ONE, isOffline: true }]);
     await probesWithin(6 * MINUTE_MS);
@@ -43,7 +43,7 @@ describe('probes of a webhook that is offline', () => {
     expect(await probesWithin(5_000, [ONE, OTHER])).toBe(5);
   });
 
-  it('are one at a time for each, and given anew where nothing was heard of one', async () => {
+  it('are one at a time for each vault, and leased again where no process reported one', async () => {
     const { clock, outages } = outagesOf();
     await outages.publish([ONE, OTHER].map((vaultId) => ({ vaultId, isOffline: true })));
     expect(await outages.takeProbes(1, [])).toEqual([ONE]);
@@ -54,7 +54,7 @@ describe('probes of a webhook that is offline', () => {
     expect(await outages.takeProbes(32, [])).toEqual([ONE, OTHER]);
   });
 
-  it('end with the outage, and a further outage begins anew', async () => {
+  it('end with the outage, and begin again with the next outage', async () => {
     const { outages, probesWithin } = outagesOf();
     await outages.publish([{ vaultId: ONE, isOffline: true }]);
     await probesWithin(60 * MINUTE_MS);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { EMAIL_FORM, normalizeEmail } from './user.ts';
 
 describe('an e-mail address', () => {
-  it('loses the case of its ASCII letters', () => {
+  it('is compared without the case of ASCII letters', () => {
     expect(normalizeEmail('Owner@Example.ORG')).toBe('owner@example.org');
   });
 

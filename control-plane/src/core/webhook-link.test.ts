@@ -10,6 +10,6 @@ it.each([
   ['another hash at the same place', known, { ...known, hash: 'bb' }, 'HASH_CHANGED'],
   ['a shorter log', known, { ...known, seq: 9 }, 'LOG_SHORTENED'],
   ['a new epoch', known, { ...known, epoch: 'e2', seq: 11 }, 'EPOCH_CHANGED'],
-] as const)('%s', (_name, before, seen, contradiction) => {
+] as const)('contradictionBetween compares %s', (_name, before, seen, contradiction) => {
   expect(contradictionBetween(before, seen)).toBe(contradiction);
 });

@@ -102,7 +102,7 @@ export interface LogHead {
   readonly hash: string;
 }
 
-export type LogContradiction = 'EPOCH_CHANGED' | 'LOG_SHORTENED' | 'HASH_CHANGED';
+type LogContradiction = 'EPOCH_CHANGED' | 'LOG_SHORTENED' | 'HASH_CHANGED';
 
 /**
  * Compares a reported head with the last known one: within an epoch `seq` never decreases, and an equal `seq` has an equal
