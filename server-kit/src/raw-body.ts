@@ -135,7 +135,7 @@ export function recordExpectation(req: IncomingMessage, res: ServerResponse): vo
 }
 
 /** Sends 100-continue before a body is read, where the client waits for it. */
-export function sendContinue(req: IncomingMessage): void {
+function sendContinue(req: IncomingMessage): void {
   waiting.get(req)?.writeContinue();
   waiting.delete(req);
 }

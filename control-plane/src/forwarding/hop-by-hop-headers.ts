@@ -6,7 +6,7 @@ const SINGLE: ReadonlySet<string> = new Set(['content-type', 'user-agent']);
 /** PROTOCOL.md section 2: the content type where the caller sent none. */
 const OCTETS = 'application/octet-stream';
 
-export interface OutgoingFields {
+interface OutgoingFields {
   /** Undefined where the caller sent none and no body. */
   readonly contentType: string | undefined;
   /** The other fields to forward, one value each. */

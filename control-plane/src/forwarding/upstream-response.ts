@@ -7,7 +7,7 @@ import type { ForwardRefusal, ProxyExchange } from './exchange.ts';
 /** How long the head of an event stream waits for the first event, which an HTTP+SSE server sends at once. */
 const FIRST_EVENT_MS = 1_000;
 
-export interface UpstreamResponse {
+interface UpstreamResponse {
   readonly take: TakeAnswer;
   /** The denial that replaces the response; undefined where the response was sent, or where none came. */
   refusal(): ForwardRefusal | undefined;

@@ -11,7 +11,7 @@ import {
 import type { AssertionAlgorithm, Provider, StoredProvider } from '../core/provider.ts';
 
 /** Authenticates a client at its provider (PROTOCOL.md section 7, `update`). */
-export type ClientAuthentication = { readonly clientSecret: Secret } | { readonly clientAssertion: Secret };
+type ClientAuthentication = { readonly clientSecret: Secret } | { readonly clientAssertion: Secret };
 
 /** @throws AeadFailed where the stored secret does not unwrap */
 export async function authenticateClient(

@@ -20,7 +20,7 @@ export interface CallBudget {
   ): Promise<CallPlace>;
 }
 
-export interface CallPlace {
+interface CallPlace {
   /** Frees the place; calling it again does nothing. @param answerBytes bytes that were read */
   leave(answerBytes: number): void;
 }

@@ -11,7 +11,7 @@ import { RETRY_AFTER_SECONDS } from './outages.ts';
  * - `garbage`: the answer does not follow the protocol, or is too large
  * - `held_back`: no call was made, since the account has spent its budget (`call-budget.ts`)
  */
-export type CallFailure = 'unreachable' | 'address' | 'refused' | 'garbage' | 'held_back';
+type CallFailure = 'unreachable' | 'address' | 'refused' | 'garbage' | 'held_back';
 
 export class WebhookCallFailed extends Error {
   readonly failure: CallFailure;

@@ -21,7 +21,7 @@ export interface OnlineStatus {
 }
 
 /** Reports how one call ended; calling it again is harmless. */
-export interface CallOutcome {
+interface CallOutcome {
   answered(): void;
   /**
    * No answer came. Ignored where a later call has been answered: a call that hung on a lost connection says nothing

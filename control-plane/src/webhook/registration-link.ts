@@ -29,7 +29,7 @@ export function problemOfWebhookUrl(text: string): string | undefined {
 }
 
 /** The unvalidated parts of an offer. */
-export interface OfferParts {
+interface OfferParts {
   readonly code: string | undefined;
   readonly webhookUrl: string | undefined;
   readonly hmacHash: string | undefined;

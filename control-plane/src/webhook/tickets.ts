@@ -17,7 +17,7 @@ import type { WebhookKeys } from './webhook-keys.ts';
 /** PROTOCOL.md section 4: the longest life of each kind. */
 const LIFETIME_SECONDS = { credential: 60, proxy: 60, store: 300 } as const;
 
-export interface StoreAddress {
+interface StoreAddress {
   /** Where the owner posts the secret; the control plane never sees it. */
   readonly url: string;
   /** For `Authorization: Bearer`. */

@@ -16,7 +16,7 @@ export type { WebhookToken };
 
 /** The state of the webhook's record after its token was deleted. */
 export const REMOVALS = ['deleted', 'absent', 'unreachable', 'not_bound'] as const;
-export type Removal = (typeof REMOVALS)[number];
+type Removal = (typeof REMOVALS)[number];
 
 /** The webhook's records of the tokens: metadata, never a credential. */
 export interface WebhookRecords {
