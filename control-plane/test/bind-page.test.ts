@@ -46,7 +46,7 @@ describe('the page /vault/webhook-bind', () => {
   const isBound = async (): Promise<boolean> =>
     (await service.admin('GET', '/api/webhook')).json.bound as boolean;
 
-  it('takes the query out of the address bar at once', async () => {
+  it('removes the query from the address bar at once', async () => {
     const answer = await browser(session)('GET', linkOf(service.webhook.offer()));
     expect(answer.status).toBe(303);
     expect(answer.headers.get('location')).toBe(PATH);
@@ -55,7 +55,7 @@ describe('the page /vault/webhook-bind', () => {
     expect(answer.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax; Max-Age=300$/);
   });
 
-  it('shows address, account and fingerprint and binds nothing', async () => {
+  it('shows address, account and fingerprint, and binds nothing', async () => {
     const offer = service.webhook.offer();
     service.webhook.served.length = 0;
     const { page } = await open(linkOf(offer));
@@ -68,7 +68,7 @@ describe('the page /vault/webhook-bind', () => {
     expect(await isBound()).toBe(false);
   });
 
-  it('keeps out of frames, and posts to itself only', async () => {
+  it('denies frames, and posts to itself only', async () => {
     const { page } = await open(linkOf(service.webhook.offer()));
     const policy = page.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("frame-ancestors 'none'");
@@ -90,7 +90,7 @@ describe('the page /vault/webhook-bind', () => {
     expect(page.text).toContain(offer.webhookUrl);
   });
 
-  it('binds by the form that it showed', async () => {
+  it('binds by its form', async () => {
     const offer = service.webhook.offer();
     const { page } = await open(linkOf(offer));
     const fields = [...page.text.matchAll(/name="(\w+)" value="([^"]*)"/g)];
@@ -109,17 +109,17 @@ describe('the page /vault/webhook-bind', () => {
     ['another Origin', { origin: 'https://evil.example' }],
     ['the Origin null of a foreign frame', { origin: 'null', 'sec-fetch-site': 'cross-site' }],
     ['the same host over another scheme', { origin: BASE_URL.replace('http:', 'https:') }],
-  ])('refuses a POST with %s', async (_name, headers) => {
+  ])('rejects a POST with %s', async (_name, headers) => {
     expect((await post(service.webhook.offer(), headers)).status).toBe(403);
     expect(await isBound()).toBe(false);
   });
 
-  it('takes the Origin null that a browser sends from a page without referrer', async () => {
+  it('accepts the Origin null that a browser sends from a page without referrer', async () => {
     const headers = { origin: 'null', 'sec-fetch-site': 'same-origin' };
     expect((await post(service.webhook.offer(), headers)).status).toBe(303);
   });
 
-  it('has people sign in first and come back, keeps the link meanwhile, and takes no admin key', async () => {
+  it('requires a signed-in user, keeps the link through the sign-in, and accepts no admin key', async () => {
     const signIn = `/login?returnTo=${encodeURIComponent(PATH)}`;
     const offer = service.webhook.offer();
     const first = await browser()('GET', linkOf(offer));
@@ -135,7 +135,7 @@ describe('the page /vault/webhook-bind', () => {
     expect(await isBound()).toBe(false);
   });
 
-  it('refuses while a webhook is bound', async () => {
+  it('denies a binding while a webhook is bound', async () => {
     await service.bind();
     const offer = service.webhook.offer();
     const { page } = await open(linkOf(offer));
@@ -145,13 +145,13 @@ describe('the page /vault/webhook-bind', () => {
     expect((await post(offer)).status).toBe(409);
   });
 
-  it('refuses while the vault is locked', async () => {
+  it('denies a binding while the vault is locked', async () => {
     await service.admin('POST', '/api/vault/lock');
     expect((await post(service.webhook.offer())).status).toBe(423);
     expect(await isBound()).toBe(false);
   });
 
-  it('says why a binding failed and what to do', async () => {
+  it('says why a binding failed, with the next step', async () => {
     const offer = service.webhook.offer();
     service.webhook.offer();
     const answer = await post(offer);
@@ -171,13 +171,13 @@ describe('the page /vault/webhook-bind', () => {
     expect(page.text).not.toContain('<script');
   });
 
-  it('shows what a planted cookie says only where it is a well-formed offer', async () => {
+  it('shows a planted cookie only where it is a well-formed offer', async () => {
     const planted = `svault-bind=${toBase64url(utf8('{"code":"<b>","webhookUrl":"javascript:0","hmacHash":1}'))}`;
     expect((await browser(session, planted)('GET', PATH)).status).toBe(400);
     expect((await browser(session, 'svault-bind=%%%')('GET', PATH)).status).toBe(400);
   });
 
-  it('405 for other methods', async () => {
+  it('answers 405 to other methods', async () => {
     const answer = await browser(session)('DELETE', PATH);
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');

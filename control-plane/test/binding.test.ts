@@ -5,7 +5,7 @@ import { tracesOf } from '@svault/test-kit/secret-forms';
 import type { Fault } from './faulty-webhook.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 
-describe('binding by the API', () => {
+describe('POST /api/webhook/bind', () => {
   let service: LinkedService;
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('binding by the API', () => {
   const expectNothingStored = async (): Promise<void> =>
     expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
 
-  it('exchanges the code, has the webhook answer under the new key, and stores it wrapped', async () => {
+  it('exchanges the code, calls the webhook under the new key, and stores the key wrapped', async () => {
     service.webhook.served.length = 0;
     const answer = await service.bind();
     expect(answer).toMatchObject({
@@ -44,7 +44,7 @@ describe('binding by the API', () => {
     expect(event).toMatchObject({ outcome: 'success', detail: { url: service.webhook.url } });
   });
 
-  it('stores nothing when the secret is not the one of the fingerprint', async () => {
+  it('stores nothing when the secret has another fingerprint', async () => {
     const answer = await bindWith({ hmacHash: toHex(sha256(randomBytes(32))) });
     expect(answer).toMatchObject({ status: 502, json: { code: 'WEBHOOK_REFUSED' } });
     expect(answer.json.error).toContain('another fingerprint');
@@ -62,7 +62,7 @@ describe('binding by the API', () => {
   });
 
   it.each(['CODE_USED', 'CODE_EXPIRED', 'INVALID_REQUEST', 'RATE_LIMITED'])(
-    'says what to do when the webhook answers %s',
+    'names the next step when the webhook answers %s',
     async (code) => {
       service.webhook.fault = () => ({ status: 410, body: JSON.stringify({ error: 'no', code }) });
       const answer = await service.bind();
@@ -113,7 +113,7 @@ describe('binding by the API', () => {
     },
   );
 
-  it('has stored the key before the webhook seals its side', async () => {
+  it('stores the key before the webhook completes the binding', async () => {
     let storedAtHealth: unknown;
     service.webhook.fault = async (path) => {
       if (path === '/v1/health')
@@ -124,14 +124,14 @@ describe('binding by the API', () => {
     expect(storedAtHealth).toBe(service.webhook.webhookId);
   });
 
-  it('never repeats an exchange', async () => {
+  it('never retries an exchange', async () => {
     let tries = 0;
     service.webhook.fault = () => (tries++, 'break');
     await service.bind();
     expect(tries).toBe(1);
   });
 
-  it('refuses while one is bound, and binds again after it was unbound', async () => {
+  it('answers 409 while a webhook is bound, and binds again after an unbinding', async () => {
     await service.bind();
     expect(await service.bind()).toMatchObject({ status: 409, json: { code: 'CONFLICT' } });
     expect((await service.admin('DELETE', '/api/webhook')).status).toBe(204);
@@ -139,14 +139,14 @@ describe('binding by the API', () => {
     expect((await service.bind()).status).toBe(201);
   });
 
-  it('lets one of two bindings at the same moment through', async () => {
+  it('completes one of two concurrent bindings', async () => {
     const offer = service.webhook.offer();
     const bind = () => service.admin('POST', '/api/webhook/bind', { body: offer });
     const statuses = (await Promise.all([bind(), bind()])).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
   });
 
-  it('refuses while the vault is locked', async () => {
+  it('answers 423 while the vault is locked', async () => {
     await service.admin('POST', '/api/vault/lock');
     expect(await service.bind()).toMatchObject({ status: 423, json: { code: 'VAULT_LOCKED' } });
     await service.admin('POST', '/api/vault/unlock');
@@ -166,14 +166,14 @@ describe('binding by the API', () => {
     ['webhookUrl', 'javascript:alert(1)'],
     ['webhookUrl', '//example.org'],
     ['surprise', 1],
-  ])('refuses %s = %j without a call', async (member, value) => {
+  ])('rejects %s = %j without a call', async (member, value) => {
     const answer = await bindWith({ [member]: value });
     expect(answer).toMatchObject({ status: 422, json: { code: 'INVALID_ARGUMENT' } });
     expect(answer.json.issues).toMatchObject([{ path: member }]);
   });
 });
 
-describe('addresses that a webhook must not have', () => {
+describe('POST /api/webhook/bind rejects an address inside the network', () => {
   let service: LinkedService;
   beforeAll(async () => {
     service = await startLinkedService();

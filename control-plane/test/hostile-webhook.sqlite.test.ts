@@ -12,7 +12,7 @@ const answering = (body: string, headers: Readonly<Record<string, string>> = {})
   headers: { 'content-type': 'application/json', ...headers },
 });
 
-describe('a webhook that says too much', () => {
+describe('a webhook whose answers are too large', () => {
   let service: LinkedService;
   beforeEach(async () => {
     service = await startLinkedService();
@@ -47,7 +47,7 @@ describe('a webhook that says too much', () => {
   };
   const view = async () => (await service.admin('GET', '/api/webhook')).json;
 
-  it('an answer beyond what its operation can need is not read: a list shows nothing of it', async () => {
+  it('has no effect on the list of tokens', async () => {
     await make(1);
     expect(await described()).toBe(1);
     const answer = JSON.stringify({ results: [record('name-0')] });
@@ -59,7 +59,7 @@ describe('a webhook that says too much', () => {
     expect(await described()).toBe(1);
   });
 
-  it('its owner is told what is too large', async () => {
+  it('is named to its owner with the operation', async () => {
     await make(1);
     service.webhook.fault = () => answering(' '.repeat(3 * MIB));
     const rotated = await service.admin('POST', '/api/webhook/rotate-secret');
@@ -70,7 +70,7 @@ describe('a webhook that says too much', () => {
     expect(refreshed.json.error).toContain('the answer to tokens.get is larger than 43008 bytes');
   });
 
-  it('an owner whose tokens are as large as they may be sees all of them, in smaller batches', async () => {
+  it('is read in smaller batches, so that an owner with the largest tokens sees all of them', async () => {
     await make(9);
     const allowedHosts = Array.from(
       { length: 100 },
@@ -81,7 +81,7 @@ describe('a webhook that says too much', () => {
     expect(await described()).toBe(9);
   });
 
-  it('answers of 8 MiB in a minute are all that its account has: nothing is asked any more, and the owner sees why', async () => {
+  it('gets no further call after 8 MiB in a minute, and the owner sees why', async () => {
     await make(1);
     let answers = 0;
     service.webhook.fault = (path) => {
@@ -118,7 +118,7 @@ describe('a webhook that says too much', () => {
     ['nonsense', answering('<html>')],
     ['a list of nothing', answering('[]')],
     ['brackets without an end', answering('['.repeat(4_000))],
-  ])('%s is no outage, and no answer either', async (_what, fault) => {
+  ])('that answers with %s is neither offline nor has an effect', async (_what, fault) => {
     const agent = await service.agent('github');
     service.webhook.fault = () => fault;
     expect(await view()).toMatchObject({ bound: true, reachable: false });
@@ -133,7 +133,7 @@ describe('a webhook that never answers', () => {
   });
   afterEach(() => accounts.stop());
 
-  it('keeps no other account’s interrupted rotation of its key waiting', async () => {
+  it('does not delay the interrupted key rotation of another account', async () => {
     const { owner, stranger } = accounts;
     const both = [owner, stranger];
     const unfinished: Fault = { status: 500, body: '{"error":"no","code":"INTERNAL"}' };

@@ -101,7 +101,7 @@ function gate(): { readonly reached: Promise<void>; arrive(): Promise<void>; ope
   return { reached: reached.promise, arrive, open: opened.resolve };
 }
 
-test('a new proxy is at the webhook when it is answered', async () => {
+test('a new proxy is delivered to the webhook before the response', async () => {
   const proxy = await create({ headerTemplates: { 'X-Api-Key': '$<TOKEN>' } });
   expect(proxy.webhook).toEqual({ delivered: true });
   expect(await atWebhook(proxy.id)).toEqual({
@@ -113,7 +113,7 @@ test('a new proxy is at the webhook when it is answered', async () => {
   });
 });
 
-test('what the webhook keeps is given anew when it changes, and nothing else is', async () => {
+test('settings are delivered again when they change, and only then', async () => {
   const { id } = await create();
   expect((await change(id, { name: 'other' })).json.webhook).toEqual({ delivered: true });
   expect(await atWebhook(id)).toMatchObject({ version: 1 });
@@ -128,14 +128,14 @@ test('what the webhook keeps is given anew when it changes, and nothing else is'
   }
 });
 
-test('a session’s proxy is none of the webhook’s business', async () => {
+test('an sv_session proxy is not delivered to the webhook', async () => {
   const agentId = (await service.agent()).id;
   const proxy = await create({ serviceName: undefined, upstreamAuthType: 'sv_session', agentId });
   expect(proxy).not.toHaveProperty('webhook');
   expect(await isAtWebhook(proxy.id)).toBe(false);
 });
 
-test('while the webhook is away a proxy can be made and changed; the next request brings the settings', async () => {
+test('a proxy can be created and changed while the webhook is offline; the next request delivers its settings', async () => {
   const { id: former } = await create();
   await service.pair.stop('webhook');
   const proxy = await create();
@@ -153,7 +153,7 @@ test('while the webhook is away a proxy can be made and changed; the next reques
   await service.admin('GET', '/api/webhook');
 });
 
-test('any number of requests with one proxy give its settings once, and none while they are there', async () => {
+test('concurrent requests of one proxy deliver its settings once, and later ones do not', async () => {
   const { id } = await create();
   await ensure(id);
   expect(beside.sent).toEqual([]);
@@ -168,7 +168,7 @@ test('any number of requests with one proxy give its settings once, and none whi
   ]);
 });
 
-test('a webhook that lost a proxy, or another one, is given it', async () => {
+test('a webhook that lost the settings, or a newly bound one, gets them', async () => {
   const { id } = await create();
   await beside.ask({ op: 'proxies.delete', proxyId: id });
   await forget(id);
@@ -184,7 +184,7 @@ test('a webhook that lost a proxy, or another one, is given it', async () => {
   expect(puts()).toHaveLength(2);
 });
 
-test('a call that was slow brings no earlier upstream back', async () => {
+test('a slow delivery does not restore an earlier upstream', async () => {
   const { id } = await create();
   await forget(id);
   const slow = gate();
@@ -202,7 +202,7 @@ test('a call that was slow brings no earlier upstream back', async () => {
   expect(await isDelivered(id)).toBe(true);
 });
 
-test('a change that comes while the former settings are on their way is given behind them', async () => {
+test('a change during a delivery is delivered after it', async () => {
   const { id } = await create();
   await forget(id);
   const slow = gate();
@@ -221,7 +221,7 @@ test('a change that comes while the former settings are on their way is given be
   expect(await isDelivered(id)).toBe(true);
 });
 
-test.each(['revoked', 'deleted'])('of a %s proxy nothing is left at the webhook', async (how) => {
+test.each(['revoked', 'deleted'])('the settings of a %s proxy are deleted at the webhook', async (how) => {
   const { id } = await create();
   await (how === 'deleted'
     ? service.admin('DELETE', `/api/proxies/${id}`)
@@ -231,7 +231,7 @@ test.each(['revoked', 'deleted'])('of a %s proxy nothing is left at the webhook'
   await soon(async () => expect(await isAtWebhook(id)).toBe(false), job);
 });
 
-test('a webhook that is away is asked again and again until it has taken the settings away', async () => {
+test('a removal is retried until the webhook answers', async () => {
   const proxies = [await create(), await create()];
   const owed = () => service.state.rows('SELECT proxy_id FROM proxy_removals').then((rows) => rows.length);
   await soon(async () => expect(await owed()).toBe(0));
@@ -252,7 +252,7 @@ test('a webhook that is away is asked again and again until it has taken the set
   for (const { id } of proxies) expect(await isAtWebhook(id)).toBe(false);
 });
 
-test('what only another webhook could take away waits for that one', async () => {
+test('a removal at another webhook waits until that one is bound', async () => {
   const { stores } = beside.database;
   const [webhookId, proxyId] = [newId('whk'), newId('prx')];
   const now = new Date(service.clock.now()).toISOString();
@@ -265,7 +265,7 @@ test('what only another webhook could take away waits for that one', async () =>
   await stores.proxyRemovals.settle({ vaultId: beside.vaultId, webhookId, proxyId });
 });
 
-test('a proxy that is revoked while its settings are on their way does not stay behind', async () => {
+test('the settings of a proxy that is revoked during the delivery are deleted', async () => {
   const { id } = await create();
   await forget(id);
   await beside.ask({ op: 'proxies.delete', proxyId: id });
@@ -282,7 +282,7 @@ test('a proxy that is revoked while its settings are on their way does not stay 
   await soon(async () => expect(await isAtWebhook(id)).toBe(false));
 });
 
-test('a proxy that is revoked before its settings go out is not given', async () => {
+test('the settings of a proxy that is revoked before the delivery are not delivered', async () => {
   const { id } = await create();
   await forget(id);
   const slow = gate();
@@ -295,7 +295,7 @@ test('a proxy that is revoked before its settings go out is not given', async ()
   expect(puts()).toEqual([]);
 });
 
-test('what keeps no proxies is told from a webhook that does', async () => {
+test('a server that stores no proxies is not taken for a webhook', async () => {
   const { id } = await create();
   await forget(id);
   const { stores, unitOfWork } = beside.database;

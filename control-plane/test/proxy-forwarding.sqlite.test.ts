@@ -50,8 +50,8 @@ const isOffline = async (): Promise<boolean> => {
   return status === 502;
 };
 
-describe('what goes there', () => {
-  it('is the body byte for byte, with a signed ticket of the method', async () => {
+describe('a request to the webhook', () => {
+  it('has the body byte for byte, with a signed ticket for its method', async () => {
     const batch = ` [ {"jsonrpc":"2.0","method":"x","id":1e0} ,\n{"a":1,"a":2}]\u0000é`;
     for (const method of ['POST', 'DELETE', 'OPTIONS'])
       await proxy.call(method, { rawBody: batch, headers: { 'content-type': 'application/json; a="b"' } });
@@ -70,7 +70,7 @@ describe('what goes there', () => {
     expect(new Set([...nonces, ...calls.map(({ ticket }) => ticket['jti'])]).size).toBe(8);
   });
 
-  it('is 8 MiB, and not a byte more', async () => {
+  it('has up to 8 MiB', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024, 'x');
     expect((await proxy.call('POST', { rawBody: body })).status).toBe(200);
     expect(calls[0]?.body.equals(body)).toBe(true);
@@ -79,7 +79,7 @@ describe('what goes there', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('are the headers that travel, and neither keys nor cookies nor what concerns one connection', async () => {
+  it('has the end-to-end headers, and neither keys nor cookies', async () => {
     const travelling = {
       accept: 'text/event-stream',
       'accept-language': 'de',
@@ -128,7 +128,7 @@ describe('what goes there', () => {
     expect(JSON.stringify(headers)).not.toContain(proxy.key);
   });
 
-  it('has a type where the caller gave none, one of two, and nothing that no field may hold', async () => {
+  it('has a content type where the caller gave none, one of two, and no malformed value', async () => {
     const headers = { authorization: `Bearer ${proxy.key}` };
     await proxyByHand(service.running.url, { headers, chunks: ['x'] });
     await proxyByHand(service.running.url, {
@@ -139,7 +139,7 @@ describe('what goes there', () => {
     expect(calls[1]?.headers['user-agent']).toBeUndefined();
   });
 
-  it('has no query: a key there is no key, and does not travel', async () => {
+  it('has no query: a key there authenticates nobody and is not forwarded', async () => {
     const headers = { 'content-type': 'application/json' };
     const url = `${service.running.url}${PROXY}?key=${proxy.key}&a=b`;
     const without = await fetch(url, { method: 'POST', body: '{}', headers });
@@ -149,7 +149,7 @@ describe('what goes there', () => {
   });
 });
 
-describe('what comes back', () => {
+describe('a response to the caller', () => {
   it.each([200, 201, 202, 204, 206, 300, 304, 308, 400, 403, 404, 405, 409, 418, 422, 429, 500])(
     'status %i of the upstream as it is',
     async (status) => {
@@ -160,7 +160,7 @@ describe('what comes back', () => {
     },
   );
 
-  it('also those of a gateway, which say nothing of the webhook then', async () => {
+  it('has the status of the upstream’s gateway, which does not make the webhook offline', async () => {
     for (const status of [502, 503, 504]) {
       answering = answer(status, 'no json');
       expect([(await ask()).status, (await ask()).text]).toEqual([status, 'no json']);
@@ -168,7 +168,7 @@ describe('what comes back', () => {
     expect(await isOffline()).toBe(false);
   });
 
-  it('are its headers, without those that stay behind, and with ours instead of its own', async () => {
+  it('has the upstream’s end-to-end headers, and the proxy’s in place of some', async () => {
     const travelling = {
       'content-type': 'text/html',
       'x-anything': 'a, b',
@@ -210,7 +210,7 @@ describe('what comes back', () => {
     expect(headers.has('sv-proxy-origin')).toBe(false);
   });
 
-  it('has no length where there is nothing: who waits for it would take the next answer for its rest', async () => {
+  it('has no content-length without a body', async () => {
     answering = ({ req }) =>
       void req.socket.end(
         'HTTP/1.1 204 Nothing\r\nsv-proxy-origin: upstream\r\ncontent-length: 5\r\netag: "x"\r\n\r\n',
@@ -219,7 +219,7 @@ describe('what comes back', () => {
     expect([status, headers.get('etag'), headers.get('content-length')]).toEqual([204, '"x"', null]);
   });
 
-  it('are its headers in the bytes that they had', async () => {
+  it('has headers byte for byte', async () => {
     answering = ({ req }) =>
       void req.socket.end(
         Buffer.from(
@@ -233,7 +233,7 @@ describe('what comes back', () => {
     expect([status, headers['x-name']]).toEqual([299, 'caf\u00e9']);
   });
 
-  it('a body of any bytes', async () => {
+  it('has a body of any bytes', async () => {
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, at) => (at * 31) % 256));
     answering = (_call, res) => {
       res.writeHead(200, { 'sv-proxy-origin': 'upstream', 'content-encoding': 'made-up' }).end(bytes);
@@ -263,7 +263,7 @@ describe("the webhook's own refusals", () => {
     [503, 'UNAVAILABLE', 502],
     [504, 'PROVIDER_TIMEOUT', 504],
     [504, 'UPSTREAM_TIMEOUT', 504],
-  ])('%i %s is answered %i with its code, in words of ours', async (status, code, expected) => {
+  ])('%i %s is answered %i with its code and the control plane’s text', async (status, code, expected) => {
     answering = refused(status, code);
     for (const asked of [await ask(), await proxy.call('GET')]) {
       expect([asked.status, asked.json]).toEqual([expected, { error: expect.any(String), code }]);
@@ -276,7 +276,7 @@ describe("the webhook's own refusals", () => {
     expect(await isOffline()).toBe(false);
   });
 
-  it('429 is a denial of a limiter, in both shapes, without a strike', async () => {
+  it('429 is a limiter denial in both forms, without a strike', async () => {
     answering = refused(429, 'RATE_LIMITED', { 'retry-after': '9' });
     const post = await ask();
     expect([post.status, post.headers.get('retry-after'), post.json]).toEqual([
@@ -299,13 +299,13 @@ describe("the webhook's own refusals", () => {
     expect((await service.admin('GET', '/api/limits/lockouts')).json.items).toEqual([]);
   });
 
-  it('401 is not the caller’s affair', async () => {
+  it('401 is not passed to the caller', async () => {
     answering = refused(401, 'TICKET_INVALID');
     expect(codeOf(await ask())).toEqual([502, 'WEBHOOK_UNAVAILABLE']);
     expect(await isOffline()).toBe(false);
   });
 
-  it('404 has the settings given once more with the next request', async () => {
+  it('404 delivers the settings again with the next request', async () => {
     const puts = () => service.webhook.served.filter(({ op }) => op === 'proxies.put').length;
     const before = puts();
     answering = refused(404, 'NOT_FOUND');
@@ -318,7 +318,7 @@ describe("the webhook's own refusals", () => {
   });
 });
 
-it('settings that the webhook does not have, and does not take, are said to be refused; nothing is forwarded', async () => {
+it('nothing is forwarded while the webhook refuses the proxy’s settings', async () => {
   answering = refused(404, 'NOT_FOUND');
   await ask();
   calls = [];
@@ -337,7 +337,7 @@ it('settings that the webhook does not have, and does not take, are said to be r
   expect([(await ask()).status, calls.length]).toEqual([200, 1]);
 });
 
-describe('an answer of neither side', () => {
+describe('an answer of neither webhook nor upstream', () => {
   const page = '<html>tunnel error</html>';
   it.each<readonly [string, (call: ProxiedCall, res: ServerResponse) => void, boolean]>([
     ['a tunnel’s page', (_call, res) => void res.writeHead(200).end(page), false],
@@ -352,8 +352,8 @@ describe('an answer of neither side', () => {
     ],
     ['another origin', answer(200, page, {}, 'me'), false],
     ['a refusal without a code', answer(403, page, {}, 'webhook'), false],
-    ['a refusal with a code that there is not', refused(403, 'MADE_UP'), false],
-    ['a refusal that is none', refused(200, 'NOT_FOUND'), false],
+    ['a refusal with an unknown code', refused(403, 'MADE_UP'), false],
+    ['a refusal with status 200', refused(200, 'NOT_FOUND'), false],
     [
       'a refusal without an end',
       (_call, res) => void res.writeHead(403, { 'sv-proxy-origin': 'webhook' }).end('x'.repeat(100_000)),
@@ -365,9 +365,9 @@ describe('an answer of neither side', () => {
       answer(200, '', Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`x-${n}`, 'x']))),
       false,
     ],
-    ['no HTTP', ({ req }) => void req.socket.end('nonsense\r\n\r\n'), false],
+    ['an answer that is not HTTP', ({ req }) => void req.socket.end('nonsense\r\n\r\n'), false],
     ['a broken connection', ({ req }) => void req.socket.destroy(), true],
-  ])('%s: 502 WEBHOOK_UNAVAILABLE, once', async (_what, how, offline) => {
+  ])('with %s is 502 WEBHOOK_UNAVAILABLE, without a retry', async (_what, how, offline) => {
     answering = how;
     const said = await ask();
     expect(codeOf(said)).toEqual([502, 'WEBHOOK_UNAVAILABLE']);
@@ -376,7 +376,7 @@ describe('an answer of neither side', () => {
     expect(await isOffline()).toBe(offline);
   });
 
-  it('is said to come back where the webhook is known to be away, in the log and without asking it', async () => {
+  it('while the webhook is offline is 502 with Retry-After, logged and without a call', async () => {
     service.webhook.fault = (path) => (path === '/v1/proxy' ? 'break' : undefined);
     expect(codeOf(await ask())).toEqual([502, 'WEBHOOK_UNAVAILABLE']);
     service.webhook.fault = undefined;
@@ -388,7 +388,7 @@ describe('an answer of neither side', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('a webhook that does not listen any more, until it does', async () => {
+  it('ends once the webhook listens again', async () => {
     await service.webhook.shut();
     expect(codeOf(await ask())).toEqual([502, 'WEBHOOK_UNAVAILABLE']);
     await service.webhook.open();
@@ -397,7 +397,7 @@ describe('an answer of neither side', () => {
   });
 });
 
-describe('streams', () => {
+describe('a stream through the proxy', () => {
   /** A request whose answer is read by hand. */
   const open = (method = 'GET') => {
     const sent = request(service.running.url + PROXY, {
@@ -417,7 +417,7 @@ describe('streams', () => {
       };
     });
 
-  it('the head comes before the first event, and each event before the next one is sent', async () => {
+  it('sends the head before the first event, and each event before the next one', async () => {
     const upstream = streaming();
     const sent = open();
     const [res] = (await once(sent, 'response')) as [AsyncIterable<Buffer> & { statusCode: number }];
@@ -432,7 +432,7 @@ describe('streams', () => {
     expect((await events.next()).done).toBe(true);
   });
 
-  it('a client that goes away ends the call, before the answer and in the middle of it', async () => {
+  it('ends the call when the client disconnects, before and during the answer', async () => {
     const began = new Promise<ProxiedCall>((resolve) => (answering = resolve));
     const waiting = open('POST');
     waiting.on('error', () => undefined);
@@ -449,7 +449,7 @@ describe('streams', () => {
     expect(await isOffline()).toBe(false);
   });
 
-  it('an answer that breaks off breaks off for the client, and is no whole one', async () => {
+  it('breaks off for the client when the upstream breaks off', async () => {
     for (const headers of [{}, { 'content-length': '100' }]) {
       answering = (_call, res) => {
         res.writeHead(200, { 'sv-proxy-origin': 'upstream', ...headers });
@@ -462,7 +462,7 @@ describe('streams', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('64 of a proxy at once, however long; the next is a limiter’s denial, without a strike or a line for each', async () => {
+  it('is one of 64 at once for a proxy; the next is a limiter denial, without a strike or a log line each', async () => {
     const held: ServerResponse[] = [];
     const all = new Promise<void>((resolve) => {
       answering = (_call, res) => {
@@ -493,7 +493,7 @@ describe('streams', () => {
   });
 });
 
-it('each use is one line of the log, there before anything is forwarded', async () => {
+it('each use is one audit event, written before anything is forwarded', async () => {
   const rows = () =>
     service.place.state.rows<{ outcome: string; service_name: string }>(
       "SELECT outcome, service_name FROM audit_events WHERE proxy_id = ? AND event_type = 'PROXY_CREDENTIAL_USE'",

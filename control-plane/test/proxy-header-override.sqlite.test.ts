@@ -82,7 +82,7 @@ const SPELLINGS: Readonly<Record<string, (name: string) => string>> = {
   'with its last hyphen an underscore': (name) => name.replace(/-(?=[^-]*$)/, '_'),
 };
 
-describe.each(['Token', 'sv_session'])('of a caller of a %s proxy', (kind) => {
+describe.each(['Token', 'sv_session'])('the headers of a caller of a %s proxy', (kind) => {
   it.each(Object.keys(SPELLINGS))(
     'no header %s reaches the upstream in the place of ours or beside it',
     async (how) => {
@@ -97,20 +97,20 @@ describe.each(['Token', 'sv_session'])('of a caller of a %s proxy', (kind) => {
     },
   );
 
-  it('its own Authorization is the proxy’s affair and never the upstream’s', async () => {
+  it('do not bring its Authorization to the upstream', async () => {
     await send(kind, ['authorization', `Basic ${EVIL}`]);
     const values = seen.raw.filter((_, at) => seen.raw[at - 1]?.toLowerCase() === 'authorization');
     expect(values).toEqual([expect.stringMatching(/^Bearer (?:canary|svsess_)/)]);
     expect(JSON.stringify(seen.raw)).not.toContain(EVIL);
   });
 
-  it('no Connection header takes ours away', async () => {
+  it('do not remove those of the proxy by Connection', async () => {
     await send(kind, ['connection', 'close, authorization, mcp-param-api-key, user-agent, cookie']);
     const names = seen.raw.map((each) => each.toLowerCase());
     for (const name of ['authorization', 'mcp-param-api-key', 'user-agent']) expect(names).toContain(name);
   });
 
-  it('no trailer becomes a header or a trailer', async () => {
+  it('have no trailer that becomes a header or a trailer', async () => {
     const { hostname, port, host } = new URL(url);
     const socket = connect(Number(port), hostname);
     socket.write(

@@ -115,7 +115,7 @@ const toUpstream = (): ProxyUse => ({
   headerTemplates: {},
 });
 
-it('a webhook that does not answer in time is offline the second time, and is not asked twice for one call', async () => {
+it('a webhook that times out is offline after the second call, and gets no call twice', async () => {
   answering = () => undefined;
   const { refused } = await exchange(toWebhook(), HEAD_LATE);
   expect(refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE' });
@@ -125,7 +125,7 @@ it('a webhook that does not answer in time is offline the second time, and is no
   expect([requests, status.offlineForSeconds(vaultId)]).toEqual([2, 2]);
 });
 
-it('an upstream that does not answer in time is the upstream’s affair', async () => {
+it('an upstream that times out does not make the webhook offline', async () => {
   answering = () => undefined;
   const { refused } = await exchange(toUpstream(), HEAD_LATE);
   expect(refused).toMatchObject({ status: 504, code: 'UPSTREAM_TIMEOUT' });
@@ -135,7 +135,7 @@ it('an upstream that does not answer in time is the upstream’s affair', async 
 it.each([
   ['by the webhook', () => toWebhook()],
   ['directly', () => toUpstream()],
-])('an answer that stops breaks off for whoever takes it, %s', async (_how, use) => {
+])('an answer that stops breaks off for the caller, %s', async (_how, use) => {
   answering = (res) => {
     res.writeHead(200, { 'sv-proxy-origin': 'upstream' });
     res.write('half');
@@ -145,7 +145,7 @@ it.each([
   expect(status.offlineForSeconds(vaultId)).toBe(0);
 });
 
-it('a webhook with a certificate that nobody vouches for is sent nothing', async () => {
+it('a webhook with an untrusted certificate gets no request', async () => {
   const { cert, private: key } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
   const tls = await listening(createTlsServer({ cert, key }));
   const { refused } = await exchange(toWebhook(`https://127.0.0.1:${(tls.address() as AddressInfo).port}`));
@@ -154,12 +154,12 @@ it('a webhook with a certificate that nobody vouches for is sent nothing', async
   tls.close();
 });
 
-it('a webhook at an address that must not be called is not called, and does not count as offline', async () => {
+it('a webhook at a denied address gets no request, and does not count as offline', async () => {
   const { refused } = await exchange(toWebhook('https://169.254.169.254'));
   expect([refused?.code, status.offlineForSeconds(vaultId)]).toEqual(['WEBHOOK_UNAVAILABLE', 0]);
 });
 
-describe('409 REFRESH_NEEDED', () => {
+describe('a webhook that answers 409 REFRESH_NEEDED', () => {
   const needsRefresh = (res: ServerResponse): void => {
     res.writeHead(409, {
       'sv-proxy-origin': 'webhook',
@@ -169,7 +169,7 @@ describe('409 REFRESH_NEEDED', () => {
     res.end('{"error":"only the service can","code":"REFRESH_NEEDED"}');
   };
 
-  it('is asked once more behind a refresh, and then never again', async () => {
+  it('is called once more after a refresh, and then not again', async () => {
     refreshing = () => ({ outcome: 'refreshed' });
     answering = (res) => {
       if (requests === 1) needsRefresh(res);
@@ -192,15 +192,18 @@ describe('409 REFRESH_NEEDED', () => {
     [{ outcome: 'reauth_needed' }, 502, 'REAUTH_NEEDED', undefined],
     [{ outcome: 'failed' }, 502, 'PROVIDER_ERROR', undefined],
     [{ outcome: 'webhook_unavailable' }, 502, 'WEBHOOK_UNAVAILABLE', 2],
-  ])('%o is answered %i %s, and nothing is sent again', async (result, expected, code, retryAfter) => {
-    refreshing = () => result;
-    answering = needsRefresh;
-    const { refused } = await exchange(toWebhook());
-    expect([refused?.status, refused?.code, refused?.retryAfterSeconds]).toEqual([
-      expected,
-      code,
-      retryAfter,
-    ]);
-    expect(requests).toBe(1);
-  });
+  ])(
+    'with the refresh result %o is answered %i %s without another call',
+    async (result, expected, code, retryAfter) => {
+      refreshing = () => result;
+      answering = needsRefresh;
+      const { refused } = await exchange(toWebhook());
+      expect([refused?.status, refused?.code, refused?.retryAfterSeconds]).toEqual([
+        expected,
+        code,
+        retryAfter,
+      ]);
+      expect(requests).toBe(1);
+    },
+  );
 });

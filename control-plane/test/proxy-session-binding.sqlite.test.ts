@@ -63,7 +63,7 @@ const inSession = (proxy: TestProxy, id: string, method = 'POST'): Promise<Answe
   });
 
 describe.each(['Token', 'sv_session'])('a session of a %s proxy', (kind) => {
-  it('goes on by every method, under one id, and the upstream sees its own', async () => {
+  it('goes on by every method under one id, and the upstream sees its own id', async () => {
     const proxy = await proxyOn(owner, settings[kind]);
     const id = await begin(proxy);
     for (const method of ['POST', 'GET', 'DELETE']) {
@@ -94,7 +94,7 @@ describe.each(['Token', 'sv_session'])('a session of a %s proxy', (kind) => {
     expect(used).toEqual([]);
   });
 
-  it('ends where the proxy gets another upstream: that one is never told of it', async () => {
+  it('ends when the proxy gets another upstream, which never sees its id', async () => {
     const proxy = await proxyOn(owner, settings[kind]);
     const id = await begin(proxy);
     await service.admin('PATCH', `/api/proxies/${proxy.id}`, { body: { upstreamUrl: moved.url } });
@@ -102,7 +102,7 @@ describe.each(['Token', 'sv_session'])('a session of a %s proxy', (kind) => {
     expect(used).toEqual([]);
   });
 
-  it('that is named twice is refused', async () => {
+  it('that is named twice is rejected', async () => {
     const proxy = await proxyOn(owner, settings[kind]);
     const id = await begin(proxy);
     const twice = [id, id].join(', ');
@@ -110,7 +110,7 @@ describe.each(['Token', 'sv_session'])('a session of a %s proxy', (kind) => {
   });
 });
 
-it('a refused session is in the log as a denial, and not as a use', async () => {
+it('a rejected session is logged as a denial and not as a use', async () => {
   const proxy = await proxyOn(owner, settings['Token']);
   await inSession(proxy, 'somebody-elses');
   const events = await service.state.rows<{ outcome: string; detail: string }>(

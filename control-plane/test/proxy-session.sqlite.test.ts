@@ -58,7 +58,7 @@ beforeEach(() => {
 const tokenSeen = (): string =>
   /^Bearer (svsess_.{43})$/.exec(seen.at(-1)?.headers.authorization ?? '')?.[1] ?? '';
 
-it('the upstream gets the request, by its own method, with a session token and nothing of the caller’s', async () => {
+it('the upstream gets the request and its method, with a session token and without the caller’s credentials', async () => {
   const session = (await proxy.call('GET')).headers.get('mcp-session-id') ?? '';
   seen = [];
   for (const method of ['POST', 'DELETE', 'OPTIONS'])
@@ -94,7 +94,7 @@ it('the upstream gets the request, by its own method, with a session token and n
   });
 });
 
-it('the token is the agent’s, for this upstream and nobody else (R33)', async () => {
+it('the token is for the agent and this upstream only', async () => {
   await proxy.send('tools/call');
   const token = tokenSeen();
   const replayed = await service.anyone('POST', MCP, {
@@ -105,7 +105,7 @@ it('the token is the agent’s, for this upstream and nobody else (R33)', async 
   expect((await proxy.call('GET', { headers: { authorization: `Bearer ${token}` } })).status).toBe(403);
 });
 
-it('the proxy’s templates are sent too, instead of what the caller says there', async () => {
+it('the proxy’s templates replace the caller’s headers', async () => {
   const headerTemplates = { 'X-Tenant': 'one', 'User-Agent': 'ours' };
   const tenants = await proxyOn(service, {
     ...sessionSettings(agent.id, urlOf(upstream)),
@@ -116,7 +116,7 @@ it('the proxy’s templates are sent too, instead of what the caller says there'
   expect(tokenSeen()).not.toBe('');
 });
 
-it('an echo of the token in a header is withheld, and so is what never travels', async () => {
+it('a header that echoes the token is withheld, and so are those that are never forwarded', async () => {
   answering = ({ headers }, res) => {
     const { authorization = '' } = headers;
     res.writeHead(403, {
@@ -136,14 +136,14 @@ it('an echo of the token in a header is withheld, and so is what never travels',
     expect(headers.has(name)).toBe(false);
 });
 
-it('a redirect to its own address leads to the proxy, and is not followed', async () => {
+it('a redirect to the upstream’s own URL becomes one to the proxy, and is not followed', async () => {
   answering = (_seen, res) => void res.writeHead(307, { location: urlOf(upstream) }).end();
   const { status, headers } = await proxy.send('tools/call');
   expect([status, headers.get('location'), seen.length]).toEqual([307, BASE_URL + PROXY, 1]);
 });
 
-describe('what goes wrong is said once, and nothing is repeated', () => {
-  it('a broken connection, and no HTTP', async () => {
+describe('a failed call to the upstream is answered once and never retried', () => {
+  it('after a broken connection, or an answer that is not HTTP', async () => {
     for (const spoil of [
       (res: ServerResponse) => res.socket?.destroy(),
       (res: ServerResponse) => res.socket?.end('nonsense\r\n\r\n'),
@@ -155,7 +155,7 @@ describe('what goes wrong is said once, and nothing is repeated', () => {
     expect(codeOf(await proxy.send('tools/list'))).toEqual([502, 'UPSTREAM_ERROR']);
   });
 
-  it('a certificate that nobody vouches for: the token is never sent', async () => {
+  it('without sending the token to an untrusted certificate', async () => {
     const { cert, private: key } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
     const requests: unknown[] = [];
     const tls = createTlsServer({ cert, key }, (req) => requests.push(req));
@@ -171,7 +171,7 @@ describe('what goes wrong is said once, and nothing is repeated', () => {
     tls.close();
   });
 
-  it('an address that must not be called', async () => {
+  it('at a denied address', async () => {
     for (const address of ['https://169.254.169.254/latest', 'https://[::1]/mcp', 'https://0xa9fea9fe/']) {
       const made = await proxyOn(service, sessionSettings(agent.id, address));
       expect(codeOf(await made.send('tools/call'))).toEqual([502, 'DESTINATION_NOT_ALLOWED']);
@@ -180,7 +180,7 @@ describe('what goes wrong is said once, and nothing is repeated', () => {
   });
 });
 
-it('is refused while the agent is not active, the vault is locked, or the proxy is revoked', async () => {
+it('an sv_session proxy is denied while the agent is not active, the vault is locked, or the proxy is revoked', async () => {
   const own = await stepsOn(service.running.url, service.admin).agent();
   const its = await proxyOn(service, sessionSettings(own.id, urlOf(upstream)));
   expect((await its.send('tools/call')).status).toBe(200);

@@ -95,15 +95,15 @@ describe.each(['Token', 'sv_session'])('a redirect of the upstream of a %s proxy
     ['with user information', () => `http://${hostOf(upstream)}@${hostOf(elsewhere)}/x`],
     ['of another scheme', () => `https://${hostOf(upstream)}/mcp`],
     ['of another port', () => 'http://127.0.0.1:9/mcp'],
-    ['of no web address', () => 'javascript:alert(1)'],
-    ['that is no address', () => 'http://[x'],
-  ])('to a Location %s is refused', async (_what, target) => {
+    ['of another scheme than http', () => 'javascript:alert(1)'],
+    ['that is malformed', () => 'http://[x'],
+  ])('to a Location %s is denied', async (_what, target) => {
     answer = redirecting(307, target());
     expect(codeOf(await through(kind).send('tools/call'))).toEqual([502, 'UPSTREAM_REDIRECT']);
     expect(asked).toEqual(['/mcp']);
   });
 
-  it('that names two places is refused', async () => {
+  it('with two Locations is denied', async () => {
     answer = (_req, res) => res.writeHead(307, ['location', '/mcp', 'location', elsewhere.url]).end();
     expect(codeOf(await through(kind).send('tools/call'))).toEqual([502, 'UPSTREAM_REDIRECT']);
   });
@@ -113,7 +113,7 @@ describe.each(['Token', 'sv_session'])('a redirect of the upstream of a %s proxy
     ['relative', () => '/mcp'],
     ['with a fragment', () => '/mcp#part'],
     ['by a detour', () => '/x/../%6dcp/../mcp'],
-  ])('to its own address, %s, leads to the proxy', async (_how, target) => {
+  ])('to its own URL, %s, leads to the proxy', async (_how, target) => {
     answer = redirecting(307, target());
     const { status, headers } = await through(kind).send('tools/call');
     expect([status, headers.get('location')]).toEqual([307, baseUrl + PROXY]);
@@ -122,7 +122,7 @@ describe.each(['Token', 'sv_session'])('a redirect of the upstream of a %s proxy
   it.each([
     ['/mcp/', /with a trailing slash/],
     ['/other?tenant=of-the-query', /another address on its host/],
-  ])('to %s on its own host is refused, since the proxy has one address', async (target, words) => {
+  ])('to %s on its own host is denied, since the proxy has one URL', async (target, words) => {
     answer = redirecting(307, target);
     const refused = await through(kind).send('tools/call');
     expect(codeOf(refused)).toEqual([502, 'UPSTREAM_REDIRECT']);
@@ -132,7 +132,7 @@ describe.each(['Token', 'sv_session'])('a redirect of the upstream of a %s proxy
     expect(asked).toEqual(['/mcp']);
   });
 
-  it('without a Location is handed on', async () => {
+  it('without a Location is forwarded', async () => {
     answer = (_req, res) => res.writeHead(304, { location: elsewhere.url, etag: '"x"' }).end();
     const { status, headers } = await through(kind).call('GET');
     expect([status, headers.get('etag'), headers.has('location')]).toEqual([304, '"x"', false]);
@@ -140,7 +140,7 @@ describe.each(['Token', 'sv_session'])('a redirect of the upstream of a %s proxy
     expect((await through(kind).call('GET')).text).toBe('choose');
   });
 
-  it('by another field than a redirect’s does not travel', async () => {
+  it('by another field is not forwarded', async () => {
     answer = (_req, res) => {
       const address = elsewhere.url;
       res.writeHead(201, { location: address, 'content-location': address, link: `<${address}>; rel=next` });
@@ -170,20 +170,20 @@ describe.each([
     expect(asked).toEqual(['/mcp', '/mcp']);
   });
 
-  it('with a body that does not end is answered all the same', async () => {
+  it('with an endless body is answered all the same', async () => {
     answer = (_req, res) => void res.writeHead(401).write('it goes on');
     expect(codeOf(await through(kind).send('tools/call'))).toEqual([502, 'UPSTREAM_UNAUTHORIZED']);
   });
 
   // A client of the Fetch standard makes a network error of a 407, and says nothing else.
-  it('is answered as a 407 is, which only a proxy may send', async () => {
+  it('is answered in the same way as a 407', async () => {
     answer = (_req, res) => res.writeHead(407, { 'proxy-authenticate': 'Basic' }).end('no');
     const refused = await through(kind).send('tools/call');
     expect(codeOf(refused)).toEqual([502, 'UPSTREAM_UNAUTHORIZED']);
     expect(refused.headers.has('proxy-authenticate')).toBe(false);
   });
 
-  it('stands apart from a 403, which travels without its challenge', async () => {
+  it('differs from a 403, which is forwarded without its challenge', async () => {
     const challenge = 'Bearer error="insufficient_scope"';
     answer = (_req, res) =>
       res.writeHead(403, { 'www-authenticate': challenge, 'proxy-authenticate': challenge }).end('no');
@@ -210,10 +210,13 @@ describe.each(['Token', 'sv_session'])('the event stream of the upstream of a %s
   it.each([
     ['at once', ['event: endpoint\ndata: /messages?sessionId=1\n\n']],
     ['with other line ends', ['event:endpoint\r\ndata: /messages\r\n\r\n']],
-    ['behind a mark, a comment and a retry time', ['\ufeff: hello\n\nretry: 5\n\n', 'event: endpoint\n']],
+    [
+      'after a byte order mark, a comment and a retry time',
+      ['\ufeff: hello\n\nretry: 5\n\n', 'event: endpoint\n'],
+    ],
     ['letter by letter', 'event: endpoint\rdata: /m\r\r'.split('')],
-    ['behind its data', ['data: /messages\nevent: endpoint\n\n']],
-  ])('is 502 UPSTREAM_UNSUPPORTED where it begins with an endpoint, %s', async (_how, pieces) => {
+    ['after its data', ['data: /messages\nevent: endpoint\n\n']],
+  ])('is 502 UPSTREAM_UNSUPPORTED where it begins with an endpoint event, %s', async (_how, pieces) => {
     answer = stream(...pieces);
     const refused = await through(kind).call('GET', { headers: { accept: 'text/event-stream' } });
     expect(codeOf(refused)).toEqual([502, 'UPSTREAM_UNSUPPORTED']);
@@ -223,8 +226,8 @@ describe.each(['Token', 'sv_session'])('the event stream of the upstream of a %s
   it.each([
     ['another event', 'event: message\ndata: 1\n\n'],
     ['data', 'data: endpoint\n\n'],
-    ['more than is looked at', `: ${'x'.repeat(5_000)}\n\nevent: endpoint\n\n`],
-  ])('travels whole where it begins with %s', async (_what, text) => {
+    ['more than is read', `: ${'x'.repeat(5_000)}\n\nevent: endpoint\n\n`],
+  ])('is forwarded whole where it begins with %s', async (_what, text) => {
     const later = 'event: endpoint\ndata: not the first\n\n';
     answer = (_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write(text);
@@ -233,7 +236,7 @@ describe.each(['Token', 'sv_session'])('the event stream of the upstream of a %s
     expect((await through(kind).call('GET')).text).toBe(text + later);
   });
 
-  it('has its head before its first event, and breaks off where that is an endpoint after all', async () => {
+  it('has its head before its first event, and breaks off where that is a late endpoint event', async () => {
     let began!: (res: ServerResponse) => void;
     const from = new Promise<ServerResponse>((resolve) => (began = resolve));
     answer = (_req, res) => {
@@ -246,20 +249,20 @@ describe.each(['Token', 'sv_session'])('the event stream of the upstream of a %s
     await expect(res.toArray()).rejects.toThrow('aborted');
   });
 
-  it('is not held back where the client has spoken with the upstream already', async () => {
+  it('is not delayed where the client has negotiated a revision', async () => {
     answer = (_req, res) => res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     const res = await opened({ 'mcp-protocol-version': '2025-11-25' });
     expect(res.statusCode).toBe(200);
     res.destroy();
   });
 
-  it('that ends before an event travels as it is', async () => {
+  it('that ends before an event is forwarded', async () => {
     answer = (_req, res) => res.writeHead(200, { 'content-type': 'text/event-stream' }).end(': bye\n\n');
     expect((await through(kind).call('GET')).text).toBe(': bye\n\n');
   });
 });
 
-it('a real server of the older transport is refused at once, and its client told so', async () => {
+it('a server of the HTTP+SSE transport is denied at once, and its client reads why', async () => {
   const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
   const port = await freePort();
   const home = tempDir();

@@ -63,7 +63,7 @@ const originOf = (): string => new URL(upstreamUrl).origin;
 const opened = (method = 'GET') =>
   request(owner.running.url + PROXY, { method, headers: { 'x-mcp-key': proxy.key }, agent: false }).end();
 
-it('the upstream gets the request with the credential, which the service never has', async () => {
+it('the upstream gets the request with the credential, which the control plane never has', async () => {
   const body = Buffer.from(Array.from({ length: 3 * 1024 * 1024 }, (_, at) => at % 251));
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {
     const answer = await proxy.call(method, {
@@ -82,7 +82,7 @@ it('the upstream gets the request with the credential, which the service never h
   expect(tracesOf(SECRET, service.pair.recorded())).toEqual([]);
 });
 
-it('an event goes through both hops before the next one is sent, and a caller that leaves is felt by the upstream', async () => {
+it('an event passes both hops before the next one is sent, and a disconnect reaches the upstream', async () => {
   const began = new Promise<ServerResponse>((resolve) => {
     answering = (res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -102,7 +102,7 @@ it('an event goes through both hops before the next one is sent, and a caller th
   expect(from.writableFinished).toBe(false);
 });
 
-it('200 events and their order, status and headers as the upstream has them', async () => {
+it('200 events, status and headers arrive as the upstream sends them', async () => {
   const events = Array.from({ length: 200 }, (_, n) => `id: ${n}\ndata: x\n\n`);
   answering = (res) => {
     res.writeHead(418, { 'x-said': 's9', 'set-cookie': 'a=b', 'x-echo': SECRET });
@@ -114,11 +114,11 @@ it('200 events and their order, status and headers as the upstream has them', as
   for (const name of ['set-cookie', 'x-echo']) expect(headers.has(name)).toBe(false);
 });
 
-describe('what the webhook refuses', () => {
+describe('a request that the webhook refuses', () => {
   it.each<readonly [string, object, () => string]>([
     ['DESTINATION_NOT_ALLOWED', { allowedHosts: ['elsewhere.example'] }, () => upstreamUrl],
     ['UPSTREAM_ERROR', { allowedHosts: ['http://127.0.0.1:1'] }, () => 'http://127.0.0.1:1/mcp'],
-  ])('%s is 502, and no credential goes anywhere', async (code, settings, url) => {
+  ])('with %s is answered 502, and no credential is sent', async (code, settings, url) => {
     const serviceName = code.toLowerCase();
     await storeOn(service.pair, serviceName, { tokenType: 'PlainText', value: SECRET, ...settings });
     const refused = await proxyOn(owner, { serviceName, upstreamUrl: url() });
@@ -126,13 +126,13 @@ describe('what the webhook refuses', () => {
     expect(seen).toEqual([]);
   });
 
-  it('NOT_FOUND of a token that is not stored', async () => {
+  it('for a token that is not stored is NOT_FOUND', async () => {
     const unknown = await proxyOn(owner, { serviceName: 'unknown', upstreamUrl });
     expect(codeOf(await unknown.send('tools/call'))).toEqual([502, 'NOT_FOUND']);
   });
 });
 
-it('settings that were changed are in force with the next request', async () => {
+it('changed settings apply to the next request', async () => {
   const moved = await proxyOn(owner, { upstreamUrl });
   await moved.send('tools/call');
   await service.admin('PATCH', `/api/proxies/${moved.id}`, {
@@ -145,7 +145,7 @@ it('settings that were changed are in force with the next request', async () => 
   ]);
 });
 
-it('a token that only the service can refresh is refreshed once, for all who wait, and the call made once more', async () => {
+it('a token that only the control plane can refresh is refreshed once for all waiting calls, which are made once more', async () => {
   provider.register({ id: 'ours', method: 'client_secret_basic', secret: 'of the client' });
   const settings = { name: 'p', tokenUrl: provider.url, clientId: 'ours', clientSecret: 'of the client' };
   const made = await service.admin('POST', '/api/providers', {
@@ -170,7 +170,7 @@ it('a token that only the service can refresh is refreshed once, for all who wai
   expect(seen).toHaveLength(10);
 });
 
-it('no key and no credential is in a log, one in the query neither', async () => {
+it('no key and no credential is in a log, not even from the query', async () => {
   await service.anyone('POST', `${PROXY}?key=${proxy.key}`, { body: {} });
   await proxy.send('tools/call');
   answering = (res) => void res.destroy();

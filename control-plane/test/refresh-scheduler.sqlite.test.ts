@@ -20,8 +20,8 @@ async function expectAfter(minutes: number, serviceName: string): Promise<void> 
   expect([minutes, await bench.pass(1)]).toEqual([minutes, [serviceName]]);
 }
 
-describe('every minute', () => {
-  test('what ends within the hour and can be refreshed is, and nothing else', async () => {
+describe('the refresh scheduler', () => {
+  test('refreshes the tokens that expire within the hour and can be refreshed, and no others', async () => {
     const { hold, inMinutes, pass, record, webhook } = bench;
     await hold('soon');
     await hold('ended', { expiryTime: inMinutes(-600) });
@@ -38,7 +38,7 @@ describe('every minute', () => {
     expect(await pass(1)).toEqual(['later']);
   });
 
-  test('page by page, and only what the account has: a webhook may name what it likes', async () => {
+  test('reads page by page, and refreshes only tokens of the account', async () => {
     const { attempts, hold, inMinutes, pass, record, webhook } = bench;
     const lists: Record<string, unknown>[] = [];
     const names = ['a', 'b', 'c'];
@@ -55,7 +55,7 @@ describe('every minute', () => {
     expect((await attempts()).map((row) => row.service_name)).toEqual(names);
   });
 
-  test('a list without an end, or that is none, keeps nobody', async () => {
+  test('is not blocked by an endless or malformed list', async () => {
     const { hold, pass, webhook } = bench;
     await hold('soon');
     let pages = 0;
@@ -67,7 +67,7 @@ describe('every minute', () => {
     expect(await pass(1)).toEqual(['soon']);
   });
 
-  test('a list whose pages take 9 s each has one turn of 10 s, and then comes at ever longer intervals', async () => {
+  test('serves a list whose pages take 9 s each for one slice of 10 s, and then at ever longer intervals', async () => {
     const { backstage, hold, pass, record, webhook } = bench;
     await hold('soon');
     let pages = 0;
@@ -94,7 +94,7 @@ describe('every minute', () => {
     expect(await bench.look()).not.toHaveProperty('setAside');
   });
 
-  test('tokens that take their time have their turns behind those of other accounts', async () => {
+  test('serves slow tokens after those of other accounts', async () => {
     const { backstage, hold, pass } = bench;
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((letter) => `patient-${letter}`);
     for (const name of names) await hold(name);
@@ -106,7 +106,7 @@ describe('every minute', () => {
     expect(await bench.look()).not.toHaveProperty('setAside');
   });
 
-  test('a page that is larger than an answer may be is asked for in smaller ones, however honest it is', async () => {
+  test('reads a page that is too large in smaller ones', async () => {
     const { hold, inMinutes, pass, record, webhook } = bench;
     const limits: unknown[] = [];
     const names = Array.from({ length: 5 }, (_, index) => `large-${index}`);
@@ -129,7 +129,7 @@ describe('every minute', () => {
     expect(limits).toEqual([100, 20, 3, 3]);
   });
 
-  test('an answer that never ends costs its cap, and the webhook is put aside', async () => {
+  test('reads an endless answer up to its limit, and sets the webhook aside', async () => {
     const { hold, pass, webhook } = bench;
     await hold('soon');
     webhook.list = () => ({ items: Array.from({ length: 100_000 }, () => 0) });
@@ -142,7 +142,7 @@ describe('every minute', () => {
     expect(lists()).toBe(6);
   });
 
-  test('a token of an hour is refreshed when a third of its life is left, again and again', async () => {
+  test('refreshes a token of an hour each time that a third of its life is left', async () => {
     await bench.hold('hourly');
     bench.outcome = (name) => bench.renew(name, 60);
     await expectAfter(1, 'hourly');
@@ -155,8 +155,8 @@ describe('every minute', () => {
   });
 });
 
-describe('after failures', () => {
-  test('the pause doubles from a minute to an hour, also over a restart', async () => {
+describe('the refresh scheduler after failures', () => {
+  test('doubles the pause from a minute to an hour, across a restart', async () => {
     await bench.hold('failing');
     bench.outcome = () => FAILED;
     await expectAfter(1, 'failing');
@@ -169,7 +169,7 @@ describe('after failures', () => {
     expect(await bench.attempts()).toMatchObject([{ failures: 0 }]);
   });
 
-  test('chance takes up to a quarter of a pause', async () => {
+  test('shortens a pause by up to a random quarter', async () => {
     await bench.hold('failing');
     bench.outcome = () => FAILED;
     bench.startScheduler(0.8);
@@ -178,7 +178,7 @@ describe('after failures', () => {
     expect(await bench.attempts()).toMatchObject([{ next_at: nextAt }]);
   });
 
-  test('what is stored anew meanwhile waits for nothing', async () => {
+  test('does not wait for a token that is stored anew', async () => {
     const { inMinutes, record, webhook } = bench;
     await bench.hold('failing');
     bench.outcome = () => FAILED;
@@ -188,7 +188,7 @@ describe('after failures', () => {
     expect(await bench.pass(1)).toEqual(['failing']);
   });
 
-  test('a clock that was a year ahead holds nobody off once it is set back', async () => {
+  test('ignores pauses from before the clock was set back a year', async () => {
     const { clock } = bench.backstage;
     const yearMs = 365 * 24 * 3_600_000;
     await bench.hold('failing');
@@ -199,7 +199,7 @@ describe('after failures', () => {
     expect(await bench.pass(1)).toEqual(['failing']);
   });
 
-  test('one that nobody asked for in a day is forgotten', async () => {
+  test('deletes attempts after a day', async () => {
     await bench.hold('gone');
     bench.outcome = () => FAILED;
     await bench.pass(1);
@@ -211,7 +211,7 @@ describe('after failures', () => {
 });
 
 describe('token_refresh', () => {
-  test('is shared with the owner: the scheduler waits for the next window, and that is no failure', async () => {
+  test('is shared with the owner: the scheduler waits for the next window and counts no failure', async () => {
     const { admin } = bench.backstage;
     await bench.hold('popular');
     bench.outcome = () => DONE;
@@ -226,7 +226,7 @@ describe('token_refresh', () => {
     expect(await bench.attempts()).toMatchObject([{ failures: 0 }]);
   });
 
-  test('of the webhook’s own is waited for as well', async () => {
+  test('of the webhook is waited for as well', async () => {
     await bench.hold('popular-there');
     const answer = { error: 'too often', code: 'RATE_LIMITED' };
     bench.outcome = () => ({ status: 429, headers: { 'retry-after': '600' }, answer });
@@ -236,8 +236,8 @@ describe('token_refresh', () => {
   });
 });
 
-describe('a vault', () => {
-  test('that is locked or unbound is left alone', async () => {
+describe('the refresh scheduler and a vault', () => {
+  test('that is locked or unbound makes no call', async () => {
     const { backstage, pass, webhook } = bench;
     await bench.hold('soon');
     const lists = () => webhook.served.filter(({ op }) => op === 'tokens.list').length;
@@ -253,7 +253,7 @@ describe('a vault', () => {
   test.each([
     ['locked', 'POST', '/api/vault/lock'],
     ['unbound', 'DELETE', '/api/webhook'],
-  ])('that is %s while its tokens are seen to: nothing more is asked', async (_what, method, path) => {
+  ])('that is %s during its slice makes no further call', async (_what, method, path) => {
     const { admin } = bench.backstage;
     for (const name of ['a', 'b', 'c']) await bench.hold(name);
     bench.outcome = async (name) => {
@@ -266,7 +266,7 @@ describe('a vault', () => {
     expect(asked).toEqual(['a']);
   });
 
-  test('whose webhook goes away is left alone for the rest of the minute, and nothing is lost', async () => {
+  test('whose webhook goes offline makes no further call in that minute, and loses nothing', async () => {
     const names = ['a', 'b', 'c'];
     for (const name of names) await bench.hold(name);
     let broken = 0;
@@ -279,7 +279,7 @@ describe('a vault', () => {
   });
 });
 
-test('a webhook that never answers keeps no other account’s tokens waiting', async () => {
+test('a webhook that never answers does not delay the tokens of other accounts', async () => {
   const { owner, stranger, service, stop } = await twoAccounts();
   const calls: string[] = [];
   const slow = Promise.withResolvers<undefined>();
@@ -303,7 +303,7 @@ test('a webhook that never answers keeps no other account’s tokens waiting', a
   await stop();
 });
 
-test('stopping begins nothing new, and waits for what is under way', async () => {
+test('stop starts nothing new, and waits for the refresh in flight', async () => {
   for (const name of ['a', 'b']) await bench.hold(name);
   const scheduler = bench.startScheduler();
   const gate = Promise.withResolvers<HandMade>();

@@ -7,7 +7,7 @@ import { type SchedulerBench, schedulerBench } from './scheduler-bench.ts';
 
 const MINUTE_MS = 60_000;
 
-describe('two processes', () => {
+describe('two refresh schedulers', () => {
   let bench: SchedulerBench;
   beforeAll(async () => {
     bench = await schedulerBench();
@@ -15,7 +15,7 @@ describe('two processes', () => {
   afterAll(() => bench.close());
   beforeEach(() => bench.clear());
 
-  test('refresh no token twice, whoever holds the claim', async () => {
+  test('refresh no token twice, whichever has the leader lease', async () => {
     const names = Array.from({ length: 15 }, (_, n) => `token-${n}`);
     for (const name of names) await bench.hold(name);
     const schedulers = [bench.startScheduler(), bench.startScheduler(), bench.startScheduler()];
@@ -26,7 +26,7 @@ describe('two processes', () => {
     expect(bench.asked.toSorted()).toEqual(names.toSorted());
   });
 
-  test('a process that was killed at it is followed after a minute', async () => {
+  test('take over the attempt of a killed process after a minute', async () => {
     const { backstage, inMinutes, pass, vaultId } = bench;
     await bench.hold('soon');
     const begun = { version: 1, failures: 0, nextAt: inMinutes(2) };
@@ -40,7 +40,7 @@ describe('two processes', () => {
   });
 });
 
-describe('with the real webhook and a provider that rotates', () => {
+describe('the refresh scheduler with the reference webhook and a provider that rotates', () => {
   let service: PairedService;
   let endpoint: TokenEndpoint;
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describe('with the real webhook and a provider that rotates', () => {
     await service.stop();
   });
 
-  test('the program refreshes within the hour, each once, in both ways, with an event of nobody', async () => {
+  test('refreshes each token once within the hour, in both ways, with an event without a user', async () => {
     const { admin, clock, log, pair } = service;
     const secret = 'a client secret';
     endpoint.register({ id: 'c', method: 'client_secret_basic', secret });

@@ -39,7 +39,7 @@ const events = () =>
      WHERE event_type = 'PROXY_CREDENTIAL_USE' AND outcome = 'error' AND service_name = '${serviceName}'`,
   );
 
-it('a 401 of the upstream marks the credential once, with one event, however many calls meet it', async () => {
+it('a 401 of the upstream marks the credential once, with one event, however many calls get it', async () => {
   expect(await rejectedAt()).toBeUndefined();
   const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => ask(401)));
   expect(first).toEqual([502, 'UPSTREAM_UNAUTHORIZED']);
@@ -59,7 +59,7 @@ it('a 401 of the upstream marks the credential once, with one event, however man
   });
 });
 
-it('the next success takes the mark away, and no other answer does', async () => {
+it('the next success clears the mark, and no other answer does', async () => {
   await ask(401);
   for (const other of [403, 404, 500, 407]) {
     await ask(other);
@@ -72,7 +72,7 @@ it('the next success takes the mark away, and no other answer does', async () =>
   expect(await events()).toHaveLength(2);
 });
 
-it('only a 401 marks it', async () => {
+it('only a 401 marks a credential', async () => {
   for (const other of [200, 204, 400, 403, 404, 407, 429, 500, 503]) await ask(other);
   expect([await rejectedAt(), await events()]).toEqual([undefined, []]);
 });
@@ -98,7 +98,7 @@ it('a credential that was stored since then is not shown as rejected', async () 
   expect(await rejectedAt()).toBeUndefined();
 });
 
-it('a credential that the account has not described is answered alike, and nothing is written of it', async () => {
+it('a 401 for a credential without a token is answered alike, and nothing is written', async () => {
   proxy = await proxyOn(service, { serviceName: 'never-described' });
   serviceName = 'never-described';
   expect(await ask(401)).toEqual([502, 'UPSTREAM_UNAUTHORIZED']);

@@ -93,7 +93,7 @@ const events = async () =>
     ({ outcome, detail }) => [outcome, detail?.['outcome']],
   );
 
-test('two phases, one secret, in the second', async () => {
+test('a mediated refresh has two phases and sends the secret in the second', async () => {
   answering(ok(LEASE));
   expect((await refresh()).json).toEqual({ outcome: 'refreshed', expiryTime: '2026-11-20T13:00:00.000Z' });
   expect(asked).toEqual([
@@ -103,7 +103,7 @@ test('two phases, one secret, in the second', async () => {
   expect(await events()).toEqual([['success', 'refreshed']]);
 });
 
-describe('a lease that names no provider of the account', () => {
+describe('a lease that matches no provider of the account', () => {
   test.each([
     ['another token URL', { tokenUrl: 'https://evil.example.org/token' }],
     ['a longer one', { tokenUrl: `${TOKEN_URL}/` }],
@@ -113,21 +113,21 @@ describe('a lease that names no provider of the account', () => {
     ['a client that is no text', { clientId: 'a client\0' }],
     ['another kind of proof', { authMethod: 'private_key_jwt' }],
     ['no proof', { authMethod: 'none' }],
-  ])('%s: nothing is sent', async (_what, other) => {
+  ])('with %s gets no client authentication', async (_what, other) => {
     answering(ok({ ...LEASE, ...other }));
     expect(gist(await refresh())).toEqual([200, 'provider_not_configured']);
     expect(phases()).toEqual(['get']);
     expect(await events()).toEqual([['denied', 'provider_not_configured']]);
   });
 
-  test('the provider of another account is none of one’s own', async () => {
+  test('a lease that matches the provider of another account gets no client authentication', async () => {
     const { stores } = backstage.context;
     const elsewhere = await stores.providers.find('vlt_other' as Id<'vlt'>, TOKEN_URL, 'a client');
     expect(elsewhere).toBeUndefined();
   });
 });
 
-describe('what is no answer of the protocol', () => {
+describe('an answer of /v1/refresh that does not follow the protocol', () => {
   const { leaseId: _gone, ...noLease } = LEASE;
   test.each<[string, HandMade, HandMade]>([
     ['a lease without an id', ok(noLease), DONE],
@@ -136,7 +136,7 @@ describe('what is no answer of the protocol', () => {
     ['half a surrogate pair', ok({ ...LEASE, tokenUrl: `${TOKEN_URL}\ud800` }), DONE],
     ['a page of a gateway', { status: 200, answer: ['hello'] }, DONE],
     ['a redirect', { status: 302, headers: { location: 'https://evil.example.org' }, answer: {} }, DONE],
-  ])('%s: nothing is sent', async (_what, get, update) => {
+  ])('with %s gets no client authentication', async (_what, get, update) => {
     answering(get, update);
     expect(gist(await refresh())).toEqual([502, 'WEBHOOK_REFUSED']);
     expect(phases()).toEqual(['get']);
@@ -147,14 +147,14 @@ describe('what is no answer of the protocol', () => {
     ['an unknown outcome', ok({ outcome: 'maybe' })],
     ['nothing', ok({})],
     ['an error without a code', { status: 500, answer: {} }],
-  ])('to the second phase: %s', async (_what, update) => {
+  ])('in the second phase (%s) is webhook_unavailable', async (_what, update) => {
     answering(ok(LEASE), update);
     expect(gist(await refresh())).toEqual([502, 'WEBHOOK_REFUSED']);
     expect(phases()).toEqual(['get', 'update']);
   });
 });
 
-describe('a webhook that is away', () => {
+describe('a webhook that is unreachable', () => {
   test.each([
     ['breaks off before it does anything', 'break'],
     ['does it, and its answer is lost', 'lose'],
@@ -172,14 +172,14 @@ describe('a webhook that is away', () => {
     expect(gist(await refresh())).toEqual([200, 'refreshed']);
   });
 
-  test('from the beginning: no event, for nothing was reached', async () => {
+  test('from the first call writes no event', async () => {
     answering(ok(LEASE));
     webhook.fault = () => 'break';
     expect(gist(await refresh())).toEqual([503, 'WEBHOOK_UNAVAILABLE']);
     expect([asked, await events()]).toEqual([[], []]);
   });
 
-  test('for a moment, upon a notice: that is repeated, signed anew', async () => {
+  test('for a moment gets the notice again, with a new signature', async () => {
     holdRecord(false);
     answering(DONE);
     let broken = 0;
@@ -198,7 +198,7 @@ describe('a webhook that is away', () => {
   });
 });
 
-describe('refusals of the webhook', () => {
+describe('a refresh that the webhook refuses', () => {
   const RETRY = { 'retry-after': '7' };
   test.each<[HandMade, readonly unknown[], string]>([
     [no(409, 'REFRESH_BUSY', RETRY), [429, 'RATE_LIMITED'], 'denied busy'],
@@ -229,12 +229,12 @@ describe('refusals of the webhook', () => {
     ['soon', 5],
     ['-1', 5],
     [undefined, 5],
-  ])('a webhook that says Retry-After: %s is asked again after %i s', async (field, seconds) => {
+  ])('a webhook with Retry-After: %s is called again after %i s', async (field, seconds) => {
     answering(no(409, 'REFRESH_BUSY', field === undefined ? {} : { 'retry-after': field }));
     expect((await refresh()).json.retryAfter).toBe(seconds);
   });
 
-  test('a lease that ended in between is a failure, and leaves nothing behind', async () => {
+  test('an expired lease is a failure', async () => {
     answering(ok(LEASE), no(409, 'LEASE_EXPIRED'));
     expect(gist(await refresh())).toEqual([200, 'failed']);
     answering(ok(LEASE));
@@ -244,13 +244,13 @@ describe('refusals of the webhook', () => {
   test.each([
     ['invalid_grant', 'reauth_needed'],
     ['provider_error', 'failed'],
-  ])('%s is told as %s', async (outcome, told) => {
+  ])('the outcome %s is reported as %s', async (outcome, told) => {
     answering(ok(LEASE), ok({ outcome }));
     expect(gist(await refresh())).toEqual([200, told]);
   });
 });
 
-describe('what comes between the two phases', () => {
+describe('between the two phases', () => {
   test.each([
     ['a lock', '/api/vault/lock', '/api/vault/unlock'],
     ['a lock that is gone again', '/api/vault/lock', undefined],
@@ -267,7 +267,7 @@ describe('what comes between the two phases', () => {
     expect(gist(answer)).toEqual([200, undo === undefined ? 'refreshed' : 'failed']);
   });
 
-  test('an unbinding', async () => {
+  test('an unbinding keeps the secret from being sent', async () => {
     webhook.refresh = async (_path, content) => {
       asked.push(content);
       await backstage.admin('DELETE', '/api/webhook');
@@ -278,7 +278,7 @@ describe('what comes between the two phases', () => {
     await backstage.admin('POST', '/api/webhook/bind', { body: webhook.offer() });
   });
 
-  test('a provider that is deleted', async () => {
+  test('a deletion of the provider keeps the secret from being sent', async () => {
     const { items } = (await backstage.admin('GET', '/api/providers')).json;
     webhook.refresh = async (_path, content) => {
       asked.push(content);
@@ -293,7 +293,7 @@ describe('what comes between the two phases', () => {
   });
 });
 
-describe('a webhook that says it cannot', () => {
+describe('a webhook without the capability', () => {
   test.each([
     ['mediate', true, 'sv-refresh'],
     ['be given notice', false, 'refresh-notify'],
@@ -314,7 +314,7 @@ describe('a webhook that says it cannot', () => {
   });
 });
 
-test('who asks while it is being refreshed waits for that: one call, one count, one event', async () => {
+test('concurrent requests for a token wait for one refresh: one call, one count, one event', async () => {
   const { tokenRefresh } = backstage.context;
   const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   const gate = Promise.withResolvers<HandMade>();
@@ -328,7 +328,7 @@ test('who asks while it is being refreshed waits for that: one call, one count, 
   expect([phases(), await events()]).toEqual([['get', 'update'], [['success', 'refreshed']]]);
 });
 
-test('an outage of a provider does not cost a busy token its refreshes of the hour', async () => {
+test('an outage of a provider does not use up the hourly refreshes of a busy token', async () => {
   const { tokenRefresh } = backstage.context;
   const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   const onUse = async (times: number): Promise<unknown[]> => {
@@ -351,7 +351,7 @@ test('an outage of a provider does not cost a busy token its refreshes of the ho
   expect(await onUse(2)).toEqual(['refreshed', 4]);
 });
 
-test('nor does a provider that is not configured yet: once it is, its owner is let through', async () => {
+test('a missing provider does not use up the hourly refreshes, and the owner can refresh once it is configured', async () => {
   const { tokenRefresh } = backstage.context;
   const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   answering(ok(LEASE));
@@ -365,7 +365,7 @@ test('nor does a provider that is not configured yet: once it is, its owner is l
   expect(gist(await refresh())).toEqual([200, 'refreshed']);
 });
 
-test('whose clock is ahead is believed that a token has expired', async () => {
+test('a webhook whose clock is ahead is believed that a token has expired', async () => {
   const { tokenRefresh } = backstage.context;
   const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   answering(ok(LEASE));
@@ -375,7 +375,7 @@ test('whose clock is ahead is believed that a token has expired', async () => {
   expect(phases()).toEqual(['get', 'update']);
 });
 
-test('an owner who asks while it is being refreshed stands in the log as one who asked', async () => {
+test('an owner who requests a token that is being refreshed has an event', async () => {
   const { tokenRefresh } = backstage.context;
   const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<HandMade>()];
@@ -394,7 +394,7 @@ test('an owner who asks while it is being refreshed stands in the log as one who
   ]);
 });
 
-test('what another process has refreshed meanwhile is not refreshed again, unless the owner says so', async () => {
+test('a token that another process has refreshed is refreshed again only for its owner', async () => {
   const { tokenRefresh } = backstage.context;
   const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   answering(ok(LEASE));
@@ -410,7 +410,7 @@ test('what another process has refreshed meanwhile is not refreshed again, unles
   expect(phases()).toEqual(['get', 'update']);
 });
 
-test('the secret is in no event and no row', async () => {
+test('the client secret is in no event and no row', async () => {
   const seen = await backstage.place.state.bytes();
   expect(tracesOf(CLIENT_SECRET, seen)).toEqual([]);
 });

@@ -100,7 +100,7 @@ describe.each([
   const serviceName = what.replaceAll(/[^a-z]+/g, '-');
   beforeAll(() => store(serviceName, provider));
 
-  test('a token is refreshed, again and again, and every agent gets the new one', async () => {
+  test('a token is refreshed several times, and every agent gets the newest', async () => {
     for (let version = 2; version <= 3; version++) {
       const before = endpoint.calls.length;
       const { status, json } = await refresh(serviceName);
@@ -111,7 +111,7 @@ describe.each([
     }
   });
 
-  test('each time is an event, with who asked for it', async () => {
+  test('each refresh is an event with the user who requested it', async () => {
     const { id: userId } = (await admin('GET', '/api/me')).json;
     const detail = { outcome: 'refreshed', reason: 'manual' };
     const event = { outcome: 'success', serviceName, userId, detail };
@@ -119,14 +119,14 @@ describe.each([
   });
 });
 
-describe('which client is authenticated', () => {
+describe('the authentication of a client', () => {
   test.each<[string, (url: string) => object]>([
     ['longer client id', () => ({ clientId: 'client_secret_basic ' })],
     ['client id in other letters', () => ({ clientId: 'Client_secret_basic' })],
     ['token URL with a slash', (url) => ({ tokenUrl: `${url}/` })],
     ['token URL with an empty query', (url) => ({ tokenUrl: `${url}?` })],
     ['kind of proof', () => ({ authMethod: 'private_key_jwt' })],
-  ])('none for another %s: nothing is sent, and the token stays as it is', async (what, other) => {
+  ])('is not sent for another %s, and the token stays unchanged', async (what, other) => {
     const serviceName = what.replaceAll(' ', '-');
     const [seen, calls] = [pair.recorded().length, endpoint.calls.length];
     await store(serviceName, { ...MEDIATED, ...other(endpoint.url) });
@@ -141,7 +141,7 @@ describe('which client is authenticated', () => {
     ]);
   });
 
-  test('none once its provider is deleted, and again once it is there', async () => {
+  test('is not sent after its provider is deleted, and is sent once it exists again', async () => {
     await store('deleted-provider', { ...MEDIATED, clientId: 'passing' });
     endpoint.register({ id: 'passing', method: 'client_secret_basic', secret: CLIENT_SECRET });
     const outcome = async (): Promise<unknown> => (await refresh('deleted-provider')).json.outcome;
@@ -158,8 +158,8 @@ describe('which client is authenticated', () => {
   });
 });
 
-describe('what cannot be refreshed', () => {
-  test('a token without refresh token, or without a record, is not refreshable', async () => {
+describe('a token that cannot be refreshed', () => {
+  test('a token without a refresh token or a record is not_refreshable', async () => {
     await storeOn(pair, 'plain', { tokenType: 'PlainText', value: 'a value' });
     await pair.admin.call('POST', '/api/tokens', { serviceName: 'empty', tokenType: 'JWT' });
     for (const name of ['plain', 'empty'])
@@ -172,7 +172,7 @@ describe('what cannot be refreshed', () => {
   test.each([
     ['mediated', MEDIATED],
     ['by a notice', { clientId: 'client_secret_basic', clientSecret: CLIENT_SECRET }],
-  ])('a spent refresh token needs its owner, and is not tried again: %s', async (what, provider) => {
+  ])('a spent refresh token is reauth_needed and is not tried again: %s', async (what, provider) => {
     const serviceName = `spent-${what.length}`;
     await store(serviceName, provider);
     endpoint.misbehave({ status: 400, body: '{"error":"invalid_grant"}' });
@@ -197,7 +197,7 @@ describe('what cannot be refreshed', () => {
     expect((await refresh(serviceName)).json.outcome).toBe('refreshed');
   });
 
-  test('where the provider fails the token stays, and a later time works', async () => {
+  test('a token stays while its provider fails, and is refreshed later', async () => {
     await store('failing', MEDIATED);
     for (const how of [{ status: 500 }, 'break_before', { status: 200, body: 'garbage' }] as const) {
       endpoint.misbehave(how);
@@ -215,7 +215,7 @@ describe('what cannot be refreshed', () => {
   });
 });
 
-test('a key that is changed in flight loses nothing', async () => {
+test('a key rotation during a refresh loses nothing', async () => {
   await store('in-flight', MEDIATED);
   const before = endpoint.calls.length;
   const gate = endpoint.hold();
@@ -227,7 +227,7 @@ test('a key that is changed in flight loses nothing', async () => {
   expect((await refresh('in-flight')).json.outcome).toBe('refreshed');
 });
 
-test('of all tokens none ever passed the service, and the client’s secret is in no log and no database', async () => {
+test('no token reaches the control plane, and the client secret is in no log and no database', async () => {
   for (const { form } of endpoint.calls) canaries.add(form.get('refresh_token') ?? 'none');
   expect(canaries.size).toBeGreaterThan(25);
   const service = Buffer.concat([
@@ -245,8 +245,8 @@ test('of all tokens none ever passed the service, and the client’s secret is i
   expect(tracesOf(CLIENT_SECRET, pair.recorded())).not.toEqual([]);
 });
 
-describe('while the service may not ask', () => {
-  test('locked: 423, and nothing is refreshed', async () => {
+describe('a refresh without a usable webhook', () => {
+  test('is answered 423 while the vault is locked, and refreshes nothing', async () => {
     await store('locked', MEDIATED);
     const calls = endpoint.calls.length;
     await admin('POST', '/api/vault/lock');
@@ -255,7 +255,7 @@ describe('while the service may not ask', () => {
     expect([answer.status, answer.json.code, endpoint.calls.length]).toEqual([423, 'VAULT_LOCKED', calls]);
   });
 
-  test('the webhook is away: 503; back: as before; unbound: 502', async () => {
+  test('is answered 503 while the webhook is offline, works afterwards, and is answered 502 after an unbinding', async () => {
     await pair.stop('webhook');
     const away = await refresh('locked');
     expect([away.status, away.json.code]).toEqual([503, 'WEBHOOK_UNAVAILABLE']);

@@ -161,7 +161,7 @@ const MISLEADING = [
 
 const at = (address: string): string => address.replace('PORT', String(trap.port));
 
-describe('without an entry of the operator', () => {
+describe('without an entry in SV_EGRESS_ALLOW', () => {
   let service: ManagementService;
   beforeAll(async () => {
     service = await startService();
@@ -171,11 +171,14 @@ describe('without an entry of the operator', () => {
   const bind = (webhookUrl: string): Promise<Answer> =>
     service.admin('POST', '/api/webhook/bind', { body: offer(webhookUrl) });
 
-  test.each([...LOOPBACK, ...INSIDE, ...NOT_HTTPS, ...MISLEADING])('%j is refused', async (address) => {
-    const { status, json } = await bind(at(address));
-    expect([status, json.code, json.issues[0].path]).toEqual([422, 'INVALID_ARGUMENT', 'webhookUrl']);
-    expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
-  });
+  test.each([...LOOPBACK, ...INSIDE, ...NOT_HTTPS, ...MISLEADING])(
+    'the webhook address %j is rejected',
+    async (address) => {
+      const { status, json } = await bind(at(address));
+      expect([status, json.code, json.issues[0].path]).toEqual([422, 'INVALID_ARGUMENT', 'webhookUrl']);
+      expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
+    },
+  );
 
   test.each(['localhost.', 'ip6-localhost', 'localhost.localdomain', hostname()])(
     'the name %s is refused where it resolves to this machine',
@@ -185,7 +188,7 @@ describe('without an entry of the operator', () => {
     },
   );
 
-  test('the page refuses the same addresses as the API', async () => {
+  test('the bind page rejects the same addresses as the API', async () => {
     const owner = await signInBy(service, service.running.ownerLink ?? '');
     for (const address of LOOPBACK) {
       const rawBody = new URLSearchParams(offer(at(address))).toString();
@@ -196,14 +199,14 @@ describe('without an entry of the operator', () => {
   });
 });
 
-describe('with an entry of the operator', () => {
+describe('with an entry in SV_EGRESS_ALLOW', () => {
   let service: LinkedService;
   beforeAll(async () => {
     service = await startLinkedService();
   });
   afterAll(() => service.stop());
 
-  test('only what it names is reached: loopback by IPv4, not by IPv6', async () => {
+  test('only the named addresses are called: loopback by IPv4, not by IPv6', async () => {
     for (const address of [
       'https://[::1]:PORT',
       'http://[::1]:PORT',
@@ -235,7 +238,7 @@ describe('with an entry of the operator', () => {
     },
   );
 
-  test('proxies of the environment are not asked', async () => {
+  test('the proxy settings of the environment are not used', async () => {
     for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'])
       vi.stubEnv(name, `http://127.0.0.1:${trap.port}`);
     expect((await service.bind()).status).toBe(201);
@@ -243,7 +246,7 @@ describe('with an entry of the operator', () => {
     vi.unstubAllEnvs();
   });
 
-  test('R12: an agent is sent to the bound origin and nowhere else, whatever the request says', async () => {
+  test('an agent is redirected to the bound origin only, whatever the request says', async () => {
     expect((await service.bind()).status).toBe(201);
     const names = ['@evil.example', '\\evil.example', '?ticket=x&y', '#x', 'http:evil.example'];
     const { apiKey } = await service.agent(...names);
@@ -260,7 +263,7 @@ describe('with an entry of the operator', () => {
   });
 });
 
-test('an address is shown as text on the page, whatever it holds', async () => {
+test('the bind page escapes an address', async () => {
   const service = await startService();
   const owner = await signInBy(service, service.running.ownerLink ?? '');
   const hostile = `https://example.org/"><script>alert(1)</script>`;

@@ -20,7 +20,7 @@ const view = async () => (await service.admin('GET', '/api/webhook')).json;
 describe('GET /api/webhook', () => {
   useFreshServices();
 
-  it('tells address, capabilities, when it was last seen and how fast it answers', async () => {
+  it('returns the webhook’s address, capabilities, last answer and latency', async () => {
     expect(await view()).toEqual({
       bound: true,
       webhookId: service.webhook.webhookId,
@@ -35,7 +35,7 @@ describe('GET /api/webhook', () => {
     });
   });
 
-  it('tells that it does not answer, and when it last did', async () => {
+  it('returns that the webhook is unreachable, and its last answer', async () => {
     const { lastSeenAt } = await view();
     await service.webhook.shut();
     service.clock.advance(60_000);
@@ -43,7 +43,7 @@ describe('GET /api/webhook', () => {
   });
 });
 
-describe('a webhook that is known to be offline', () => {
+describe('a webhook that is offline', () => {
   useFreshServices();
 
   const offlineAnswers: readonly (readonly [string, Fault])[] = [
@@ -80,7 +80,7 @@ describe('a webhook that is known to be offline', () => {
     expect((await agent.get('github')).status).toBe(307);
   });
 
-  it('is not offline for refusing, nor for answering garbage', async () => {
+  it('is not offline after a refusal or garbage', async () => {
     const agent = await service.agent('github');
     for (const fault of [
       { status: 401, body: '{"error":"no","code":"SIGNATURE_INVALID"}' },
@@ -93,7 +93,7 @@ describe('a webhook that is known to be offline', () => {
     }
   });
 
-  it('writes the refusal into the log', async () => {
+  it('logs the denial', async () => {
     const agent = await service.agent('github');
     await service.webhook.shut();
     await view();
@@ -103,7 +103,7 @@ describe('a webhook that is known to be offline', () => {
   });
 });
 
-describe('rotation of the key', () => {
+describe('the rotation of the webhook key', () => {
   useFreshServices();
 
   const rotate = () => service.admin('POST', '/api/webhook/rotate-secret');
@@ -116,7 +116,7 @@ describe('rotation of the key', () => {
     return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
   };
 
-  it('asks under the current key, activates the new one by a health call, and signs with it from then on', async () => {
+  it('requests a key under the current one, activates it by a health call, and signs with it from then on', async () => {
     const agent = await service.agent('github');
     service.webhook.served.length = 0;
     expect(await rotate()).toMatchObject({ status: 200, json: { keyId: 'k2' } });
@@ -130,7 +130,7 @@ describe('rotation of the key', () => {
     expect(event).toMatchObject({ detail: { keyId: 'k2', formerKeyId: 'k1' } });
   });
 
-  it('signs no ticket under a key that was not yet answered', async () => {
+  it('signs no ticket under a key before its health call is answered', async () => {
     const agent = await service.agent('github');
     service.webhook.fault = (path) =>
       path === '/v1/health' ? { status: 500, body: '{"error":"no","code":"INTERNAL"}' } : undefined;
@@ -140,7 +140,7 @@ describe('rotation of the key', () => {
     expect(await view()).toMatchObject({ keyId: 'k1', rotationPending: true });
   });
 
-  it('completes a rotation that was interrupted before it begins another', async () => {
+  it('completes an interrupted rotation before it starts another', async () => {
     service.webhook.fault = (path) =>
       path === '/v1/health' ? { status: 500, body: '{"error":"no","code":"INTERNAL"}' } : undefined;
     await rotate();
@@ -154,7 +154,7 @@ describe('rotation of the key', () => {
     ]);
   });
 
-  it('keeps the current key when the exchange fails, which is not repeated', async () => {
+  it('keeps the current key when the exchange fails, which is not retried', async () => {
     let tries = 0;
     service.webhook.fault = (path) => (path === '/v1/exchange' ? (tries++, 'lose') : undefined);
     expect(await rotate()).toMatchObject({ status: 503, json: { code: 'WEBHOOK_UNAVAILABLE' } });
@@ -176,7 +176,7 @@ describe('rotation of the key', () => {
     return { asked: asked.promise, release: release.resolve };
   };
 
-  it('keeps no key that came after the vault was locked', async () => {
+  it('stores no key that arrives after the vault was locked', async () => {
     const { asked, release } = heldExchange();
     const rotating = rotate();
     await asked;
@@ -188,7 +188,7 @@ describe('rotation of the key', () => {
     expect((await rotate()).status).toBe(200);
   });
 
-  it('lets one of two rotations at the same moment through, and the link works on', async () => {
+  it('completes one of two concurrent rotations, and the link goes on working', async () => {
     const agent = await service.agent('github');
     // Neither is answered before both have asked for a key.
     const both = Promise.withResolvers<void>();
@@ -207,7 +207,7 @@ describe('rotation of the key', () => {
     expect(await keyOfTicket(agent)).toBe(keyId);
   });
 
-  it('never gives a key of a former webhook to the one that is bound meanwhile', async () => {
+  it('never stores a key of a former webhook for the one that is bound meanwhile', async () => {
     const { asked, release } = heldExchange();
     const rotating = rotate();
     await asked;
@@ -219,7 +219,7 @@ describe('rotation of the key', () => {
     expect(await view()).toMatchObject({ keyId, rotationPending: false, reachable: true });
   });
 
-  it('502 WEBHOOK_NOT_CONFIGURED where none is bound', async () => {
+  it('answers 502 WEBHOOK_NOT_CONFIGURED where none is bound', async () => {
     await service.admin('DELETE', '/api/webhook');
     expect(await rotate()).toMatchObject({ status: 502, json: { code: 'WEBHOOK_NOT_CONFIGURED' } });
   });
@@ -244,7 +244,7 @@ describe('tickets for owners', () => {
     nowMs: service.clock.now(),
   });
 
-  it('gives an admin a store ticket that may replace what is there, for five minutes', async () => {
+  it('let an admin replace a record within five minutes', async () => {
     const { json } = await service.admin('POST', '/api/tokens/github/store-ticket');
     expect(json.url).toBe(`${service.webhook.url}/v1/store`);
     const claims = verifyTicket(json.ticket as string, { op: 'store', ...policy() });
@@ -256,7 +256,7 @@ describe('tickets for owners', () => {
     expect(event).toMatchObject({ serviceName: 'github', outcome: 'success' });
   });
 
-  it('gives an admin a credential address, for a recipient of a sealed record too, and writes it down', async () => {
+  it('give an admin a credential address, for a recipient of a sealed record too, with an event', async () => {
     const jkt = 'A'.repeat(43);
     const { json } = await service.admin('POST', '/api/tokens/github/credential-ticket', { body: { jkt } });
     const ticket = new URL(json.url as string).searchParams.get('ticket') ?? '';
@@ -267,23 +267,23 @@ describe('tickets for owners', () => {
     expect(event).toMatchObject({ serviceName: 'github', userId: claims.sub });
   });
 
-  it.each(['store-ticket', 'credential-ticket'])('refuses %s while the vault is locked', async (kind) => {
+  it.each(['store-ticket', 'credential-ticket'])('are denied while the vault is locked: %s', async (kind) => {
     await service.admin('POST', '/api/vault/lock');
     const answer = await service.admin('POST', `/api/tokens/github/${kind}`);
     expect(answer).toMatchObject({ status: 423, json: { code: 'VAULT_LOCKED' } });
   });
 
-  it.each(['store-ticket', 'credential-ticket'])('404 for the %s of an unknown token', async (kind) => {
+  it.each(['store-ticket', 'credential-ticket'])('are 404 for an unknown token: %s', async (kind) => {
     expect((await service.admin('POST', `/api/tokens/unknown/${kind}`)).status).toBe(404);
   });
 
-  it.each(['store-ticket', 'credential-ticket'])('502 for a %s without a webhook', async (kind) => {
+  it.each(['store-ticket', 'credential-ticket'])('are 502 without a webhook: %s', async (kind) => {
     await service.admin('DELETE', '/api/webhook');
     const answer = await service.admin('POST', `/api/tokens/github/${kind}`);
     expect(answer).toMatchObject({ status: 502, json: { code: 'WEBHOOK_NOT_CONFIGURED' } });
   });
 
-  it('refuses a thumbprint that is none, and unknown members', async () => {
+  it('are rejected with a malformed thumbprint or unknown members', async () => {
     for (const body of [{ jkt: 'short' }, { jkt: 1 }, { other: true }])
       expect((await service.admin('POST', '/api/tokens/github/credential-ticket', { body })).status).toBe(
         422,

@@ -40,7 +40,7 @@ const statuses = (): Promise<number[]> => Promise.all(services.map(statusAt));
 const look = ({ admin }: Service) => admin('GET', '/api/webhook');
 const at = (n: number): Service => services[n] as Service;
 
-describe('what one of three services finds out', () => {
+describe('an outage that one of three processes finds', () => {
   let jobs: ReturnType<typeof jobsByHand>[];
   beforeEach(async () => {
     jobs = Array.from({ length: 3 }, jobsByHand);
@@ -51,7 +51,7 @@ describe('what one of three services finds out', () => {
     for (const n of which) await jobs[n]?.run('webhook probes');
   };
 
-  it('is known to the others with the next exchange: that a webhook is away, and that it is back', async () => {
+  it('reaches the others with the next poll, and so does its end', async () => {
     await exchange(0, 1, 2);
     webhook.fault = () => 'break';
     await look(at(0));
@@ -69,7 +69,7 @@ describe('what one of three services finds out', () => {
     expect(await statuses()).toEqual([307, 307, 307]);
   });
 
-  it('is probed by one of them at a time, whichever comes first', async () => {
+  it('is probed by one of them at a time', async () => {
     let probes = 0;
     const release = Promise.withResolvers<undefined>();
     webhook.fault = (path, body) => {
@@ -89,7 +89,7 @@ describe('what one of three services finds out', () => {
   });
 });
 
-it('a webhook that is cut off for five seconds is used again by all three after the first probe that it answers', async () => {
+it('a webhook that is cut off for five seconds is used again by all three after the first answered probe', async () => {
   await start();
   const online = (): Promise<boolean[]> =>
     Promise.all(

@@ -32,13 +32,13 @@ describe('the link to the reference webhook', () => {
       { timeout: 20_000, interval: 100 },
     );
 
-  it('answers a probe with what it can do', async () => {
+  it('answers a probe with its capabilities', async () => {
     const { json } = await admin('GET', '/api/webhook');
     expect(json).toMatchObject({ bound: true, reachable: true, url: pair.webhookUrl });
     expect(json.capabilities).toEqual(expect.arrayContaining(['storage', 'credential', 'store']));
   });
 
-  it('takes the whole log, and shows where its own stands', async () => {
+  it('accepts the whole log, and reports the head of its own', async () => {
     const agent = await agentOn(pair, 'github');
     expect((await agent.fetch('github')).json.token.accessToken).toBe('a value');
     await everythingShipped();
@@ -47,7 +47,7 @@ describe('the link to the reference webhook', () => {
     expect(json.items).toEqual([]);
   });
 
-  it('takes the log after an outage', async () => {
+  it('accepts the log after an outage', async () => {
     const agent = await agentOn(pair, 'github');
     await pair.stop('webhook');
     await agent.ask('github');
@@ -56,7 +56,7 @@ describe('the link to the reference webhook', () => {
     expect((await agent.fetch('github')).status).toBe(200);
   });
 
-  it('changes keys without a request that fails', async () => {
+  it('rotates the key without a failed request', async () => {
     const agent = await agentOn(pair, 'github');
     const former = (await admin('GET', '/api/webhook')).json.keyId as string;
     const early = await agent.ask('github');
@@ -69,14 +69,14 @@ describe('the link to the reference webhook', () => {
     await everythingShipped();
   });
 
-  it('gives an owner a ticket of their own', async () => {
+  it('gives tickets to an owner', async () => {
     const { json } = await admin('POST', '/api/tokens/github/credential-ticket', { body: {} });
     const answer = await fetch(pair.bypassingRecorder(json.url as string));
     expect(await answer.json()).toMatchObject({ token: { accessToken: 'a value' } });
     expect((await fetch(pair.bypassingRecorder(json.url as string))).status).toBe(401);
   });
 
-  it('takes no agent to a webhook that was unbound', async () => {
+  it('sends no agent to an unbound webhook', async () => {
     const agent = await agentOn(pair, 'github');
     expect((await admin('DELETE', '/api/webhook')).status).toBe(204);
     expect((await agent.ask('github')).status).toBe(502);

@@ -45,7 +45,7 @@ it('one of many processes that ask at once gets a probe, and none does while it 
   expect((await all[1]?.takeProbes(32, []))?.toSorted()).toEqual([ONE, OTHER]);
 });
 
-it('probes are a second apart in the first minutes of an outage, then a sixtieth of its age, at most a minute', async () => {
+it('probes of an outage come every second in its first minutes, then after a sixtieth of its age, at most a minute', async () => {
   const outages = process();
   for (const [age, pause] of [
     [0, 1],
