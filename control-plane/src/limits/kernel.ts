@@ -137,7 +137,7 @@ export function deniedBy(scope: LimiterDenial['scope'], leftMs: number, key?: st
   return { allowed: false, scope, retryAfterSeconds: inSeconds(leftMs), ...(key !== undefined && { key }) };
 }
 
-/** Rounded up: a caller that waits as long as it is told is let in. */
+/** Rounded up, so that a caller that waits as long as a denial says is admitted. */
 export const inSeconds = (ms: number): number => Math.ceil(ms / 1_000);
 
 /**

@@ -46,17 +46,7 @@ export interface RedisReply {
 type OnLateReply = (reply: RedisReply) => void;
 
 /** The counters at one Redis, which processes share. Each call is one script and one round trip. */
-export interface RedisCounters {
-  /** @param counters floor, aggregate, extra counters */
-  admit(
-    request: Admission,
-    counters: readonly FlushedCounter[],
-    pendingBox: BoxState,
-    onLateReply: OnLateReply,
-  ): Promise<RedisReply>;
-  take(counter: FlushedCounter, onLateReply: OnLateReply): Promise<RedisReply>;
-  lockouts(vaultId: Id<'vlt'>): Promise<readonly Lockout[]>;
-}
+export type RedisCounters = ReturnType<typeof createRedisCounters>;
 
 /**
  * @param prefix what each key begins with
@@ -70,7 +60,7 @@ export function createRedisCounters({
   readonly run: RunScript;
   readonly prefix: string;
   readonly nowMs?: (() => number) | undefined;
-}): RedisCounters {
+}) {
   const time = (): string => (nowMs === undefined ? '' : String(nowMs()));
   /** The hash tag keeps an account's keys on one node. */
   const keyOf = ({ counter: { vaultId, name } }: FlushedCounter): string =>
@@ -79,7 +69,13 @@ export function createRedisCounters({
   const lockoutsKey = (vaultId: string): string => `${prefix}{${vaultId}}:lockouts`;
 
   return {
-    admit: async ({ vaultId, callerId, traffic }, counters, pendingBox, onLateReply) => {
+    /** @param counters floor, aggregate, extra counters */
+    admit: async (
+      { vaultId, callerId, traffic }: Admission,
+      counters: readonly FlushedCounter[],
+      pendingBox: BoxState,
+      onLateReply: OnLateReply,
+    ): Promise<RedisReply> => {
       const keys = [boxPrefix(vaultId) + callerId, ...counters.map(keyOf), lockoutsKey(vaultId)];
       const strikes = traffic === 'mcp_handshake' ? '0' : '1';
       const { strikes: pending, violatedForMs, lockedForMs } = pendingBox;
@@ -88,12 +84,12 @@ export function createRedisCounters({
       const read = (reply: unknown): RedisReply => readAdmit(reply, { vaultId, callerId }, counters);
       return read(await run(ADMIT, keys, args, (reply) => onLateReply(read(reply))));
     },
-    take: async (counter, onLateReply) => {
-      const read = (reply: unknown): RedisReply => readTake(reply, counter);
+    take: async (counter: FlushedCounter, onLateReply: OnLateReply): Promise<RedisReply> => {
       const args = [time(), ...argsOf(counter)];
+      const read = (reply: unknown): RedisReply => readTake(reply, counter);
       return read(await run(TAKE, [keyOf(counter)], args, (reply) => onLateReply(read(reply))));
     },
-    lockouts: async (vaultId) =>
+    lockouts: async (vaultId: Id<'vlt'>): Promise<readonly Lockout[]> =>
       readLockouts(await run(LOCKOUTS, [lockoutsKey(vaultId)], [time(), boxPrefix(vaultId)])),
   };
 }
