@@ -10,7 +10,7 @@ const EXPORT = '/api/account/export';
 
 let service: LinkedService;
 let whole: Answer;
-/** Every secret that the service made or was shown. */
+/** Every secret that the service issued or received. */
 const secrets: Record<string, string> = {};
 let agent: { id: string; apiKey: string };
 let folderId: string;
@@ -130,7 +130,7 @@ test('the export has no secret and no hash of one', () => {
       [],
     ]);
   }
-  // Whatever it may be called: nothing is as long and as random as a key, a hash or a wrapped key.
+  // Under any name: no value is as long and random as a key, a hash or a wrapped key.
   const strings = JSON.stringify(whole.json).match(/"[^"]*"/g) ?? [];
   const random = strings.filter((text) => /[A-Za-z0-9_+/-]{40,}/.test(text));
   expect(random).toEqual([]);
@@ -148,7 +148,7 @@ describe('who may export an account', () => {
   test('a link on another site cannot start an export with the cookie', async () => {
     const own = clientOf(service.running.url, { cookie: `svault=${secrets['session']}` });
     const before = (await service.log('&eventType=ACCOUNT_EXPORTED')).length;
-    // More often than an account may be exported, and none of it counts.
+    // More often than the limit, and none of them counts.
     for (const site of ['cross-site', 'same-site', 'cross-site', 'same-site', 'cross-site', 'same-site']) {
       const answer = await own('GET', EXPORT, { headers: { 'sec-fetch-site': site } });
       expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);

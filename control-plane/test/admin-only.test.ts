@@ -4,11 +4,10 @@ import { type Call, clientOf } from './management-service.ts';
 import { type TestMember, addMember } from './support/members.ts';
 
 /*
- * Contract, "Admin only". Every route is asked by a member and by an admin: what is in the list is for admins, what is not is
- * for members too, so that a new route has to be put on one side or the other.
+ * A member and an admin call every route: those in the list are for admins, all others for members too, so that a new
+ * route has to be put on one side.
  */
 
-/** By the contract's own words, in its order. */
 const BY_CONTRACT: Readonly<Record<string, readonly string[]>> = {
   unlock: ['POST /api/vault/unlock'],
   'tokens PATCH, DELETE, refresh, credential-ticket': [
@@ -38,7 +37,7 @@ const BY_CONTRACT: Readonly<Record<string, readonly string[]>> = {
     'DELETE /api/providers/{id}',
   ],
 };
-/** Ours: it holds everything that the account has. */
+/** The export has everything of the account. */
 const BEYOND = ['GET /api/account/export'];
 const ADMIN_ONLY = [...Object.values(BY_CONTRACT).flat(), ...BEYOND];
 
@@ -67,7 +66,7 @@ async function signedInRoutes(): Promise<readonly Route[]> {
   );
 }
 
-/** With something in it that no route knows, so that whoever may call it gets a 422, and nothing happens. */
+/** An unknown member, so that an authorized caller gets 422 and nothing happens. */
 const ask = (call: Call, { method, path }: Route) => {
   const there = path.replaceAll(/\{\w+\}/g, 'x');
   return method === 'GET' ? call(method, `${there}?zz=1`) : call(method, there, { body: { zz: 1 } });

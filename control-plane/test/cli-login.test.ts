@@ -17,13 +17,13 @@ const MINUTE_MS = 60_000;
 
 let service: ManagementService;
 beforeAll(async () => {
-  // The limits per address have a test of their own.
+  // Other tests reach the limits per address.
   const limits = { SV_LIMIT_CLI_LOGIN_BEGIN: '1000', SV_LIMIT_CLI_LOGIN_EXCHANGE: '1000' };
   service = await startService({ ...limits, SV_LIMIT_PASSWORD_LOGIN: '1000' });
 });
 afterAll(() => service.stop());
 
-/** A code that somebody approved, with the verifier that goes with it. */
+/** An approved code and its verifier. */
 async function approved(more?: Readonly<Record<string, unknown>>) {
   const { browser, email } = await signedInBrowser(service);
   const login = await beginLogin(service, more);
@@ -230,7 +230,7 @@ describe('the request of a CLI login', () => {
     ['a heap of marks', { client: `svault${'\u0335'.repeat(40)}` }, 'client'],
     ['a long name', { client: 'x'.repeat(101) }, 'client'],
     ['an unknown member', { state: 'x' }, 'state'],
-  ])('with %s is 422', async (_what, more, path) => {
+  ])('a request with %s gets 422', async (_what, more, path) => {
     const { codeChallenge } = newProof();
     const answer = await service.anyone('POST', '/api/cli/login/begin', { body: { codeChallenge, ...more } });
     expect([answer.status, answer.json.issues[0].path]).toEqual([422, path]);
@@ -308,7 +308,7 @@ describe('the approval page', () => {
     '?request=%00',
     '?request=a&request=b',
     '?request=clr_AAAAAAAAAAAAAAAAAAAAAA',
-  ])('has nothing to decide for /login/cli%s', async (query) => {
+  ])('/login/cli%s gets a page without a form', async (query) => {
     const { browser } = await signedInBrowser(service);
     const page = await browser.get(`/login/cli${query}`);
     expect([page.status, page.text]).toEqual([404, expect.stringContaining('nothing to decide')]);

@@ -86,7 +86,7 @@ describe('a rotated refresh token', () => {
     expect(event).toMatchObject({
       outcome: 'success',
       userId: first.id,
-      detail: { memberId: first.id, reason: expect.stringContaining('used refresh token') },
+      detail: { memberId: first.id, reason: expect.stringContaining('refresh token was reused') },
     });
   });
 

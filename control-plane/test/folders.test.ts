@@ -120,7 +120,7 @@ describe('folders', () => {
     ['a long name', { name: 'x'.repeat(101), serviceNames: [] }, ['name']],
     ['two lines', { name: 'a\nb', serviceNames: [] }, ['name']],
     ['something else', { name: 'f', serviceNames: [], ownerId: 'me' }, ['ownerId']],
-  ])('are not made of %s', async (_what, body, paths) => {
+  ])('a folder with %s is rejected', async (_what, body, paths) => {
     const before = (await call('GET', '/api/folders?limit=100')).text;
     const { path } = await folder([]);
     for (const answer of [await create(body), await call('PATCH', path, body)]) {
@@ -225,7 +225,7 @@ describe('grants from a folder', () => {
     ['both', { serviceName: 'npm', folderId: 'fld_x' }, 'folderId'],
     ['too short a time', { folderId: 'fld_x', expiresInSeconds: 60 }, 'expiresInSeconds'],
     ['both ends', { folderId: '', expiresInSeconds: 3_600, grantExpiresAt: null }, 'grantExpiresAt'],
-  ])('need one of both, with terms that fit: not %s', async (_what, body, path) => {
+  ])('a grant with %s is rejected', async (_what, body, path) => {
     const { id } = await folder(['npm']);
     const answer = await grant({
       ...body,
@@ -236,7 +236,7 @@ describe('grants from a folder', () => {
   });
 
   test.each(['fld_AAAAAAAAAAAAAAAAAAAAAA', 'x', ''])(
-    'are not made of the unknown folder %j',
+    'a grant from the unknown folder %j is NOT_FOUND',
     async (folderId) => {
       const answer = await grant({ folderId });
       expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
@@ -274,7 +274,7 @@ describe('grants from a folder', () => {
     const { id } = await folder(many);
     const [all, one] = await Promise.all([grant({ folderId: id }), grant({ serviceName: 'many-250' })]);
     const made = all.json.grants.length as number;
-    // Whichever came first, the other one found it.
+    // Whichever came first, the other one saw it.
     expect([made, all.json.skipped, one.status]).toBeOneOf([
       [500, [], 409],
       [499, ['many-250'], 201],

@@ -55,12 +55,12 @@ describe('specification, states: Grant', () => {
 });
 
 describe('specification, limits: 1 hour to 30 days, or until revoked', () => {
-  test.each([HOUR_S, DAY_S, 30 * DAY_S])('expiresInSeconds %i', async (seconds) => {
+  test.each([HOUR_S, DAY_S, 30 * DAY_S])('a grant expires after expiresInSeconds %i', async (seconds) => {
     const answer = await grant({ serviceName: 'github', expiresInSeconds: seconds });
     expect([answer.status, answer.json.grantExpiresAt]).toEqual([201, inSeconds(seconds)]);
   });
 
-  test.each([HOUR_S, 30 * DAY_S])('grantExpiresAt in %i s', async (seconds) => {
+  test.each([HOUR_S, 30 * DAY_S])('a grant expires at a grantExpiresAt in %i s', async (seconds) => {
     const answer = await grant({ serviceName: 'github', grantExpiresAt: inSeconds(seconds) });
     expect([answer.status, answer.json.grantExpiresAt]).toEqual([201, inSeconds(seconds)]);
   });
@@ -79,7 +79,7 @@ describe('specification, limits: 1 hour to 30 days, or until revoked', () => {
     ['grantExpiresAt', { grantExpiresAt: '2027-11-20T12:30:00Z' }],
     ['grantExpiresAt', { grantExpiresAt: 'tomorrow' }],
     ['grantExpiresAt', { grantExpiresAt: '2026-11-22T12:00:00Z', expiresInSeconds: DAY_S }],
-  ])('refuses a wrong %s', async (path, expiry) => {
+  ])('an invalid %s is rejected', async (path, expiry) => {
     const answer = await grant({ serviceName: 'github', ...expiry });
     expect(answer.status).toBe(422);
     expect(answer.json).toMatchObject({ code: 'INVALID_ARGUMENT', issues: [{ path }] });
@@ -111,7 +111,7 @@ describe('one grant per agent and service', () => {
   });
 
   test.each(['a/b', '', '.', '..', ' x', 'a\u0000', 'x'.repeat(129), 'x'.repeat(10_240)])(
-    'refuses the service name %j',
+    'the service name %j is rejected',
     async (serviceName) => {
       const answer = await grant({ serviceName });
       expect([answer.status, answer.json.issues[0].path]).toEqual([422, 'serviceName']);

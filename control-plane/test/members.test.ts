@@ -10,7 +10,7 @@ import {
 } from './management-service.ts';
 import { addMember } from './support/members.ts';
 
-/** Two accounts on one service: the stranger owns the other. */
+/** Two accounts on one service; the stranger owns the second. */
 let service: ManagementService;
 let stranger: Call;
 let ownerId: string;
@@ -71,7 +71,7 @@ describe('POST /api/members', () => {
     const elsewhere = await add('stranger@example.org');
     expect([here.status, here.json.code]).toEqual([409, 'CONFLICT']);
     expect([elsewhere.status, elsewhere.text]).toEqual([409, here.text]);
-    // An owner has it whom the operator has not named yet, and would lose the account to whoever else has it.
+    // The address of an owner whom the operator has not named yet; another holder would get the account.
     expect((await add('Owner@localhost')).text).toBe(here.text);
   });
 
@@ -83,7 +83,7 @@ describe('POST /api/members', () => {
     [{ email: 'a@example.org', role: 'owner' }, 'role'],
     [{ email: 'a@example.org' }, 'role'],
     [{ email: 'a@example.org', role: 'admin', isOwner: true }, 'isOwner'],
-  ])('%j is 422 at %s', async (body, path) => {
+  ])('the member %j gets 422 at %s', async (body, path) => {
     const answer = await service.admin('POST', '/api/members', { body });
     expect([answer.status, answer.json.issues[0].path]).toEqual([422, path]);
   });

@@ -22,7 +22,7 @@ let made = 0;
 
 beforeAll(async () => {
   host = await startDocumentHost();
-  // The name alone: its address is as little to be called as any other of this computer.
+  // The host name only: other addresses of this computer stay denied.
   service = await startService({ SV_EGRESS_ALLOW: 'localhost', SV_LIMIT_OAUTH_AUTHORIZE: '100000' });
   cookie = await cookieBy(service, service.running.ownerLink ?? '');
   const { json } = await service.admin('POST', '/api/agents', { body: { name: 'a', mcpEnabled: true } });
@@ -33,7 +33,7 @@ afterAll(async () => {
   await host?.stop();
 });
 
-/** An address of its own for each test, and a good document for it. */
+/** A new address with a valid document. */
 function newClient(more: object = {}): {
   readonly id: string;
   readonly path: string;
@@ -44,7 +44,7 @@ function newClient(more: object = {}): {
   const document = { client_id: id, client_name: 'Inspector', redirect_uris: [REDIRECT], ...more };
   return { id, path, document };
 }
-/** A client whose document a handler answers. */
+/** A client whose document a handler serves. */
 function clientAnswering(answer: (document: object) => RequestListener, more?: object) {
   const client = newClient(more);
   host.paths.set(client.path, answer(client.document));
@@ -88,7 +88,7 @@ describe('a client with a metadata document', () => {
     const answer = await allow(page);
     const location = new URL(answer.headers.get('location') ?? '');
     expect([location.origin, location.searchParams.has('code')]).toEqual(['https://app.example', true]);
-    // The form was looked at by what was kept from the page.
+    // The form used the document cached by the page.
     expect(fetches(path)).toBe(1);
     const [row] = await service.place.state.rows('SELECT client_id, client_name FROM oauth_codes');
     expect(row).toEqual({ client_id: id, client_name: 'Inspector' });
@@ -169,7 +169,7 @@ describe('an invalid document', () => {
     ],
     ['is a byte too long', (d) => raw(json(d).padEnd(64 * 1024 + 1)), 'could not be fetched'],
     ['breaks off', () => (_req, res) => void res.write('{"', () => res.destroy()), 'could not be fetched'],
-  ])('because it %s', async (_what, answer, words) => {
+  ])('a document that %s is rejected', async (_what, answer, words) => {
     const { id } = clientAnswering(answer);
     expectErrorPage(await open(id), words);
     expect(fetches('/elsewhere.json')).toBe(0);
@@ -194,7 +194,7 @@ describe('an invalid document', () => {
     ['bad ones alone', { redirect_uris: ['http://app.example/', 'data:x'] }, 'names no redirect URI'],
     ['another flow', { grant_types: ['client_credentials'] }, 'names no redirect URI or flow'],
     ['a name that is none', { client_name: {} }, 'names no redirect URI'],
-  ])('because it says %s', async (_what, more, words) => {
+  ])('a document with %s is rejected', async (_what, more, words) => {
     const { id } = describedClient(more);
     expectErrorPage(await open(id), words);
   });
@@ -212,7 +212,7 @@ describe('an invalid document', () => {
     const before = host.connections();
     for (const name of ['127.0.0.1', '[::1]', '169.254.169.254', '10.0.0.1', '[::ffff:7f00:1]'])
       expectErrorPage(await open(`https://${name}:${host.port}${path}`), 'could not be fetched');
-    // No URL parser leaves these as they are, so they are nobody's id.
+    // A URL parser changes these, so they are no client ids.
     for (const name of ['2130706433', '127.1', '0x7f000001', 'user@localhost'])
       expectErrorPage(await open(`https://${name}:${host.port}${path}`), 'does not know it');
     expect(host.connections()).toBe(before);
@@ -221,7 +221,7 @@ describe('an invalid document', () => {
   test('a document that takes longer than 5 seconds is unreachable', async () => {
     const egress = createEgress({ allow: ['localhost'] });
     const told: number[] = [];
-    // The same call, with its time cut short.
+    // The same call with a shorter timeout.
     const hasty: Pick<Egress, 'request'> = {
       request: (call) => (told.push(call.timeoutMs), egress.request({ ...call, timeoutMs: 100 })),
     };
@@ -235,7 +235,7 @@ describe('an invalid document', () => {
 });
 
 describe('the cache of documents', () => {
-  /** A document that says how long it may be kept. */
+  /** A document with caching headers. */
   const keptFor = (cacheControl: string | undefined) => {
     const client = newClient();
     const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
@@ -253,7 +253,7 @@ describe('the cache of documents', () => {
     ['max-age=86400', 5 * MINUTE_MS],
     ['max-age=60', MINUTE_MS],
   ])(
-    'with %s holds for a while; then its new redirect URIs hold, and the former ones no more',
+    'a document with %s is cached, and its new redirect URIs replace the previous ones afterwards',
     async (said, ms) => {
       const { id, path, publish } = keptFor(said);
       expect((await open(id)).status).toBe(200);
@@ -270,7 +270,7 @@ describe('the cache of documents', () => {
   );
 
   test.each(['no-store', 'no-cache', 'max-age=0'])(
-    'with %s is nothing: a redirect URI that was taken out while the person read is not answered',
+    'a document with %s is not cached: a redirect URI removed while the user reads is rejected',
     async (said) => {
       const { id, publish } = keptFor(said);
       const page = await open(id);
@@ -346,7 +346,7 @@ describe('the cache of documents', () => {
     expect(await asking[50]).toBe('unreachable');
     for (const answer of answers) answer();
     expect(await asking[0]).toBe('no_document');
-    // What was not even asked for is not kept as a failure.
+    // An address that was not fetched is not cached as unreachable.
     void documents.get('https://app.example/50');
     expect(answers).toHaveLength(51);
   });

@@ -26,7 +26,7 @@ beforeEach(() => world.service.clock.advance(3_600_000));
 let documents = 0;
 const someClient = (): string => `https://client-${++documents}.example/metadata.json`;
 
-/** Requests of clients that show nothing of their own, as many as an address has. */
+/** Consumes the limit of the address with requests of unproven clients. */
 async function useUpStrangers(): Promise<void> {
   for (let n = 0; n < LIMIT; n++) expect(await askAsStranger()).toBe('400 invalid_grant');
   expect((await askAsStranger()).slice(0, 3)).toBe('429');

@@ -72,7 +72,7 @@ describe('another account', () => {
     const before = await codes();
     const answer = await post(theirs, page, agentId);
     expect([answer.status, answer.headers.get('location')]).toEqual([422, null]);
-    // What is asked now is what the other person may decide.
+    // The page now asks about the other account's agents.
     expect(answer.text).toContain('stranger@example.org');
     expect(answer.text).toContain(foreignAgent);
     expect(answer.text).not.toContain(`value="${agentId}"`);
@@ -91,7 +91,7 @@ describe('an account with many agents', () => {
     return made;
   };
 
-  /** Puts copies of an agent beside it: making so many one by one would take seconds. */
+  /** Copies an agent's row, since creating many by the API takes seconds. */
   const copy = async (id: string, count: number): Promise<string[]> => {
     const { state } = accounts.service.place;
     const columns = ((await state.columns())['agents'] ?? '').split(' ');

@@ -56,7 +56,7 @@ const alertOf = ({ text }: Answer): string | undefined => /role="alert">(.*?)<\/
 const locationOf = ({ headers }: Answer): URL => new URL(headers.get('location') ?? 'none:');
 const codes = (): Promise<unknown> => service.place.state.value('SELECT count(*) FROM oauth_codes');
 
-/** A page that says what is wrong; nothing is sent to any address. */
+/** Expects an error page without a redirect. */
 function expectErrorPage(answer: Answer, words: string): void {
   expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
   expect(headingOf(answer)).toBe('This program cannot be let in');
@@ -182,7 +182,7 @@ describe('the consent page', () => {
 
   test('opening the page writes nothing', async () => {
     const { state } = service.place;
-    // What has no part in it may be written meanwhile: when a session was used last, who does the background's work.
+    // Last uses and the leader lease may be written meanwhile.
     const tables = ['agents', 'audit_events', 'oauth_clients', 'oauth_codes', 'oauth_sessions', 'sessions'];
     const kept = () => Promise.all(tables.map((table) => state.value(`SELECT count(*) FROM ${table}`)));
     const before = await kept();
@@ -289,7 +289,7 @@ describe('an agent whose MCP is off', () => {
 
     const refused = await post(formOf(text, { agentId: off }));
     expect([refused.status, alertOf(refused)]).toEqual([422, expect.stringContaining('MCP is off')]);
-    // What was chosen stays chosen, and the page is as good as before.
+    // The choice stays, and the form can be sent again.
     expect(refused.text).toMatch(new RegExp(`value="${off}" required checked`));
     expect((await service.admin('GET', `/api/agents/${off}`)).json.mcpEnabled).toBe(false);
 
@@ -357,12 +357,12 @@ describe('a request without a trusted redirect URI', () => {
     ['a script', { redirect_uri: 'javascript:alert(1)' }, 'redirect_uri'],
     ['a state with a line end', { state: 'a\r\nb' }, 'state'],
     ['a state with a NUL', { state: '\0' }, 'state'],
-  ])('(%s) gets a page and no redirect, signed in or not', async (_what, others, words) => {
+  ])('a request with %s gets a page and no redirect, signed in or not', async (_what, others, words) => {
     for (const as of [cookie, '']) expectErrorPage(await open(others, as), words);
   });
 
   test.each(['client_id', 'redirect_uri', 'state', 'response_type', 'code_challenge', 'scope', 'other'])(
-    '(%s twice) gets a page and no redirect',
+    'a request with %s twice gets a page and no redirect',
     async (name) => {
       const path = authorizationPath(sound());
       const answer = await clientOf(service.running.url, { cookie })('GET', `${path}&${name}=x&${name}=x`);
@@ -389,7 +389,7 @@ describe('an invalid request with a trusted redirect URI', () => {
     [{ resource: 'https://other.example/mcp' }, 'invalid_target'],
     [{ request: 'e.y.' }, 'request_not_supported'],
     [{ request_uri: 'urn:x' }, 'request_uri_not_supported'],
-  ])('%j is told %s, at its address, by the issuer', async (others, error) => {
+  ])('a request with %j gets %s at its redirect URI, with iss', async (others, error) => {
     const answer = await open(others);
     expect(answer.status).toBe(303);
     const location = locationOf(answer);
@@ -421,7 +421,7 @@ describe('the form of the consent page', () => {
     [{ redirect_uri: 'https://evil.example/' }, 'redirect_uri'],
     [{ redirect_uri: '' }, 'redirect_uri'],
     [{ client_id: 'ocl_AAAAAAAAAAAAAAAAAAAAAA' }, 'client_id'],
-  ])('%j gets a page', async (others, words) => {
+  ])('a form with %j gets an error page', async (others, words) => {
     const before = await codes();
     expectErrorPage(await sent(others), words);
     expect(await codes()).toBe(before);
@@ -432,7 +432,7 @@ describe('the form of the consent page', () => {
     [{ code_challenge_method: 'plain' }, 'invalid_request'],
     [{ response_type: 'token' }, 'unsupported_response_type'],
     [{ resource: 'https://other.example/mcp' }, 'invalid_target'],
-  ])('%j gets no code', async (others, error) => {
+  ])('a form with %j gets no code', async (others, error) => {
     const before = await codes();
     expect(locationOf(await sent(others)).searchParams.get('error')).toBe(error);
     expect(await codes()).toBe(before);

@@ -106,7 +106,7 @@ describe('a session', () => {
       '400 invalid_grant',
       true,
     ]);
-    // What has ended does not live again for a clock that is set back.
+    // A clock set back revives no expired session.
     world.service.clock.jump(-DAY_MS);
     expect(await mayRefresh(idle)).toBe(false);
     world.service.clock.jump(DAY_MS);
@@ -168,7 +168,7 @@ describe('a rotated refresh token', () => {
       eventType: 'OAUTH_SESSION_REVOKED',
       detail: {
         ...{ sessionId: created?.detail?.['sessionId'] },
-        reason: expect.stringContaining('used refresh'),
+        reason: expect.stringContaining('refresh token was reused'),
       },
     });
     expect(created?.eventType).toBe('OAUTH_SESSION_CREATED');

@@ -81,7 +81,7 @@ describe('client registration (RFC 7591)', () => {
   });
 
   test.each(['javascript:alert(1)', 'http://app.example', 'no address', `https://x/${'a'.repeat(600)}`])(
-    'with the page %j has none',
+    'the client_uri %j is dropped',
     async (page) => {
       const { status, json } = await register({ redirect_uris: [REDIRECT], client_uri: page });
       expect([status, json.client_uri]).toEqual([201, undefined]);

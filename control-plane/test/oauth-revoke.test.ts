@@ -48,7 +48,7 @@ const listedOf = async ({ agentId }: ClientSession): Promise<ListedSession | und
 
 describe('revoking', () => {
   test.each(['accessToken', 'refreshToken'] as const)(
-    'by its %s ends a session at once, with everything it had, and with the event',
+    'revoking the %s ends the session with all its tokens at once, with its event',
     async (kind) => {
       const first = await connect(world);
       const second = await refreshed(first);

@@ -76,7 +76,7 @@ describe('an authorization code', () => {
     expect((await exchange(world, timely)).status).toBe(200);
     world.service.clock.advance(1);
     expect(errorIn(await exchange(world, late))).toBe('400 invalid_grant');
-    // Tried too late it is gone, also for a clock that is set back.
+    // An expired code is consumed, also for a clock set back.
     world.service.clock.jump(-60_000);
     expect(errorIn(await exchange(world, late))).toBe('400 invalid_grant');
     world.service.clock.jump(60_000);
@@ -96,7 +96,7 @@ describe('a code that is presented again', () => {
     const [event] = await eventsOf(world, code.agentId);
     expect(event).toMatchObject({
       eventType: 'OAUTH_SESSION_REVOKED',
-      detail: { reason: expect.stringContaining('code came again') },
+      detail: { reason: expect.stringContaining('code was reused') },
     });
     expect(event).not.toHaveProperty('userId');
   });
@@ -197,7 +197,7 @@ describe('an invalid exchange', () => {
   });
 
   test.each([`${AUDIENCE}/`, AUDIENCE.replace('http:', 'HTTP:')])(
-    'but not another spelling of the same resource: %s',
+    'the approved resource may be spelled %s',
     async (resource) => expect((await exchange(world, await approved(), { resource })).status).toBe(200),
   );
 
@@ -211,7 +211,7 @@ describe('an invalid exchange', () => {
   });
 
   test.each(['x', ' ', 'é', '\u{1f600}', "' OR 1=1 --", 'x'.repeat(10_000)])(
-    'what is no code (%j): invalid_grant',
+    'the code %j gets invalid_grant',
     async (code) => {
       expect(errorIn(await exchange(world, { ...(await approved()), code }))).toBe('400 invalid_grant');
     },
@@ -289,7 +289,7 @@ describe('a request to the token endpoint', () => {
     const answer = await exchange(world, code, changed);
     expect(errorIn(answer)).toBe(`400 ${error}`);
     expect(Object.keys(answer.json)).toEqual(['error', 'error_description']);
-    // RFC 6749 section 5.2: what a description may consist of.
+    // RFC 6749 section 5.2: the characters of error_description.
     expect(answer.json.error_description).toMatch(/^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/);
     expect((await exchange(world, code)).status).toBe(200);
   });
@@ -338,7 +338,7 @@ describe('a request to the token endpoint', () => {
     ['"quoted" x', 'Basic realm="svault"'],
     ['', 'Basic realm="svault"'],
   ])(
-    'with Authorization: %s is 401 invalid_client, and its code is not used up',
+    'a request with Authorization: %s gets 401 invalid_client and consumes nothing',
     async (header, challenge) => {
       const code = await approved();
       const authorization = { authorization: header };

@@ -23,7 +23,7 @@ let service: ManagementService;
 let client: Server;
 let redirectUri: string;
 let arrivals: URL[];
-/** What the browser complained about: blocked styles, redirects and frames, errors. */
+/** Messages of the browser: blocked styles, redirects and frames, errors. */
 let complaints: string[];
 
 beforeAll(async () => {
@@ -102,7 +102,7 @@ const press = async (key: string): Promise<void> => {
   await Promise.all([page.waitForEvent('load'), page.keyboard.press(key)]);
 };
 
-/** What has the focus, as a person hears it: its label or text. */
+/** The label or text of the focused element. */
 const focused = (): Promise<string> =>
   page.evaluate(
     '(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim().replace(/\\s+/g, " ")',
@@ -114,7 +114,7 @@ async function asJson(answer: Promise<Answer>): Promise<Answer['json']> {
   return json;
 }
 
-/** What a client does that was answered 401, up to the address that it opens. */
+/** Discovers and registers after a 401, up to the authorization address. */
 async function authorizationUrl(clientName: string, state: string): Promise<string> {
   const bare = await service.anyone('POST', '/api/agents/mcp', { body: {} });
   expect(bare.status).toBe(401);
@@ -149,7 +149,7 @@ test('a client gets from 401 over sign-in and consent to its tokens, with the ke
   await page.goto(`${service.running.url}/login`);
   await signIn(page);
 
-  // Nobody to act as, yet.
+  // The account has no agent yet.
   await page.goto(await authorizationUrl('Claude Code', 'no agent'));
   expect(await heading()).toBe('There is no agent yet');
   await expectGoodToLookAt('no-agent');
@@ -171,7 +171,7 @@ test('a client gets from 401 over sign-in and consent to its tokens, with the ke
   expect(await heading()).toBe('Let this program act as your agent?');
   await expectGoodToLookAt('consent');
 
-  // Nothing is chosen: the browser asks for an agent before it sends anything.
+  // Without a choice the browser does not send the form.
   await page.keyboard.press('Tab');
   expect(await page.locator(':checked').count()).toBe(0);
   await page.keyboard.press('Enter');
@@ -189,7 +189,7 @@ test('a client gets from 401 over sign-in and consent to its tokens, with the ke
   expect(await page.getByRole('alert').textContent()).toContain('MCP is off');
   await expectGoodToLookAt('consent-refused');
 
-  // What was chosen stays so, and the focus goes on from there.
+  // The choice stays, with the focus on it.
   await page.keyboard.press('Tab');
   expect(await focused()).toContain('deploy-bot');
   await page.keyboard.press('Tab');
@@ -237,7 +237,7 @@ test('a client gets from 401 over sign-in and consent to its tokens, with the ke
   await page.goto(await authorizationUrl('x', 'locked'));
   expect(await heading()).toBe('The vault is locked');
   await service.admin('POST', '/api/vault/unlock');
-  // Of what is refused on purpose.
+  // Messages of the expected errors.
   expect(complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
 });
 

@@ -50,7 +50,7 @@ afterAll(async () => {
 /** As far as the provider's redirect back. */
 const untilCallback = async (by = browser): Promise<URL> => provider.goThrough(await beginAt(by));
 
-/** What a refused person sees: status, code, no session, and a way to begin again. */
+/** Expects an error page with a status, a code, no session, and a link to begin again. */
 const seen = (answer: Answer) => {
   expect(answer.headers.getSetCookie().some((line) => line.startsWith('svault='))).toBe(false);
   return [answer.status, /<code>([A-Z_]+)<\/code>/.exec(answer.text)?.[1] ?? answer.json?.code];
@@ -154,7 +154,7 @@ describe('a callback', () => {
 });
 
 describe('an ID token', () => {
-  /** Answers the token request with a token of the test's making. */
+  /** Answers the token request with a token of the test. */
   const tokenOf = (make: (claims: JWTPayload) => Promise<string> | string, nonce: string): void => {
     const now = Math.floor(Date.now() / 1_000);
     const claims = {
@@ -270,7 +270,7 @@ describe('an ID token', () => {
       res.end(JSON.stringify({ sub: newcomer, ...OWNER }));
       return true;
     };
-    // Somebody who has no identity here yet, so that the address is looked at.
+    // A person without an identity, so that the address is used.
     const fresh = await startService(settings(provider.issuer));
     try {
       const by = browserOn(fresh.running.url);
@@ -285,7 +285,7 @@ describe('an ID token', () => {
 });
 
 describe('a provider', () => {
-  /** A service of its own, so that nothing is known yet. */
+  /** A new service without cached metadata. */
   const withFresh = async (
     work: (by: TestBrowser, fresh: ManagementService) => Promise<void>,
   ): Promise<void> => {
@@ -329,7 +329,7 @@ describe('a provider', () => {
     ['a flood', 200, 'application/json', `"${'x'.repeat(300_000)}"`],
     ['the metadata of another', 200, 'application/json', '{"issuer":"https://evil.example"}'],
   ])(
-    'that gives %s is as good as away, for discovery and for the token',
+    'a provider that answers %s is unavailable, for discovery and for the token',
     async (_what, status, type, body) => {
       const answers =
         (path: RegExp): TestProvider['interfere'] =>

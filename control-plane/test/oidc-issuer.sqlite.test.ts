@@ -7,10 +7,10 @@ import { browserOn } from './browser.ts';
 import { CLIENT } from './support/identity-provider.ts';
 import { type ManagementService, makePlace, serveOn } from './management-service.ts';
 
-/** A provider that has nothing but metadata. */
+/** A provider with metadata only. */
 let provider: Server;
 let origin: string;
-/** What its metadata call its issuer; undefined: it answers 503. */
+/** The issuer of its metadata; undefined to answer 503. */
 let stated: string | undefined;
 
 beforeEach(async () => {
@@ -57,7 +57,7 @@ const DIFFERENT: readonly [what: string, configured: string, stated: string][] =
 ];
 
 test.each(DIFFERENT)(
-  'a start stops and shows both issuers where the provider’s %s',
+  'a start fails and shows both issuers where the provider’s %s',
   async (_what, configured, other) => {
     stated = origin + other;
     const refused = await start(origin + configured).then(
@@ -75,7 +75,7 @@ test.each([
   ...DIFFERENT,
   ['metadata were named in place of its issuer', '/.well-known/openid-configuration', ''],
 ])(
-  'a provider that is away at the start stops nothing; a sign-in shows both issuers where its %s',
+  'an unavailable provider stops no start, and a sign-in shows both issuers where its %s',
   async (_what, configured, other) => {
     stated = undefined;
     const service = await start(origin + configured);

@@ -34,7 +34,7 @@ afterAll(async () => {
   await provider.stop();
 });
 
-/** Signs somebody in from the beginning. @returns the callback's answer */
+/** Signs a person in. @returns the callback's answer */
 async function signIn(sub: string, query = '', by = browser, at = provider) {
   at.signsIn = sub;
   return by.get(pathOf(await at.goThrough(await beginAt(by, query))));

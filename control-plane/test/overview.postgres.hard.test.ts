@@ -1,2 +1,2 @@
-// What an overview counts is asked for in SQL that both databases are given, so npm test plays this on one of them.
+// Both databases get the same SQL for an overview, so npm test runs this on one of them.
 import './overview.sqlite.test.ts';

@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const PASSWORD = 'correct horse battery staple';
 const OTHER = 'another horse, another staple';
 
-// The limit per address has tests of its own.
+// Other tests reach the limit per address.
 const service = useService({ SV_LIMIT_PASSWORD_LOGIN: '1000' });
 
 const signIn = (email: string, password: string) => signInWithPassword(service, email, password);
@@ -59,7 +59,7 @@ describe('signing in with e-mail and password', () => {
     ['numbers', { email: 1, password: 2 }, ['email', 'password']],
     ['a book', { email: 'a@b', password: 'x'.repeat(1_025) }, ['password']],
     ['more than asked for', { email: 'a@b', password: 'x', totp: '1' }, ['totp']],
-  ])('%s is 422, and no password is in the answer', async (_what, body, paths) => {
+  ])('%s gets 422 without the password in the answer', async (_what, body, paths) => {
     const answer = await service.anyone('POST', '/api/login', { body });
     expect([answer.status, answer.json.issues.map(({ path }: { path: string }) => path)]).toEqual([
       422,

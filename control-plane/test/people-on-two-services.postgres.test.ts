@@ -42,7 +42,7 @@ const sessionAt = (service: ManagementService, cookie: string): Call =>
   clientOf(service.running.url, { cookie, origin: BASE_URL });
 
 describe('the credentials of a user', () => {
-  /** An admin with one of each, made at the first service, and each of them tried at the second. */
+  /** An admin with one of each, created at the first service and tried at the second. */
   async function withEverything() {
     const { id, email } = await addMemberWithPassword(one, 'admin', PASSWORD);
     const cookie = cookieOf(await signInWithPassword(one, email, PASSWORD));

@@ -5,7 +5,7 @@ import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
 import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './policy-steps.ts';
 
-// Every kind of rule as an agent meets it, with the reference webhook behind the service. The pair's clock begins on
+// Each rule type as an agent meets it, with the reference webhook. The pair's clock begins on
 // Friday, 2026-11-20, 12:00 UTC.
 
 let pair: TestPair;
@@ -30,7 +30,7 @@ async function attached(name: string, ...rules: RuleSettings[]): Promise<string>
   return policyId;
 }
 
-/** The specification's body of a policy denial, member by member. */
+/** The body of a policy denial, member by member. */
 function expectDenied(answer: Answer, policy: string, rule: RuleSettings['type']): void {
   expect([answer.status, answer.json]).toEqual([
     403,

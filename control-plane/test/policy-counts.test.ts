@@ -4,7 +4,7 @@ import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
 import { policySteps, toAgent, toToken } from './policy-steps.ts';
 
-// What counts, under many requests at once.
+// Counting rules under many concurrent requests.
 
 let pair: TestPair;
 const { make, attach, change } = policySteps(() => pair);

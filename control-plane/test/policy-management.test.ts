@@ -61,7 +61,7 @@ describe('a policy', () => {
       rules: [RULES[5]],
       updatedAt: '2026-11-20T12:00:01.000Z',
     });
-    // What was read can be sent back.
+    // A policy that was read can be sent back.
     const { name, enabled, rules } = changed.json;
     expect((await service.admin('PATCH', path, { body: { name, enabled, rules } })).json.rules).toEqual(
       rules,
@@ -319,7 +319,7 @@ describe('invalid policies are rejected with the path of each issue, and nothing
     [{ targetType: 'agent' }, 'targetId'],
     [{ targetType: 'agent', targetId: 'x'.repeat(10_000) }, 'targetId'],
     [{ targetType: 'agent', targetId: 'x', weight: 1 }, 'weight'],
-  ])('the attachment %j', async (body, path) => {
+  ])('the attachment %j is rejected', async (body, path) => {
     const id = await made();
     for (const method of ['POST', 'DELETE']) {
       const answer = await service.admin(method, `/api/policies/${id}/attachments`, { body });
@@ -327,9 +327,12 @@ describe('invalid policies are rejected with the path of each issue, and nothing
     }
   });
 
-  test.each(['targetType=agent', 'targetId=x', 'targetType=x&targetId=y'])('the query %s', async (query) => {
-    expect((await service.admin('GET', `/api/policies?${query}`)).status).toBe(422);
-  });
+  test.each(['targetType=agent', 'targetId=x', 'targetType=x&targetId=y'])(
+    'the query %s is rejected',
+    async (query) => {
+      expect((await service.admin('GET', `/api/policies?${query}`)).status).toBe(422);
+    },
+  );
 });
 
 test('while the vault is locked every change gets 423, and lists and simulations answer', async () => {

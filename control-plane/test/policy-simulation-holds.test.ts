@@ -6,7 +6,7 @@ import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
 import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './policy-steps.ts';
 
-// A simulation of now against the request that comes next, for policies that nobody chose.
+// A simulation of the present against the next request, for random policies.
 
 let pair: TestPair;
 let agent: PairAgent;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => pair.close());
 
-/** Each kind as often open as shut for what is asked below. */
+/** Rules of each kind that allow and deny equally often. */
 const ruleDrawn: fc.Arbitrary<RuleSettings> = fc.oneof(
   fc.record({
     type: fc.constant('time_window' as const),
@@ -71,10 +71,10 @@ interface Simulated {
   readonly denial?: object;
 }
 
-/** What a simulation promises, and what an answer keeps: `allowed`, or the denial. */
+/** The outcome of a simulation or an answer: `allowed`, or the denial. */
 const promised = ({ decision, denial }: Simulated): unknown => denial ?? decision;
 function kept({ status, json }: Answer): unknown {
-  // A simulation says what a rate would if it had room: that it had none shows in the request alone.
+  // A simulation counts nothing, so an exhausted rate shows in the request only.
   if (status === 307 || (status === 429 && json.rule === 'rate_limit')) return 'allowed';
   const { policy, rule, reason } = json;
   return { policy, rule, reason };
@@ -109,7 +109,7 @@ test('a simulation of the present equals the decision of the next request', asyn
       }
       for (const id of ids) await pair.admin.call('DELETE', `/api/policies/${id}`);
     }),
-    // The same ones each time: all kinds of answers are among them.
+    // A fixed seed, whose policies give every kind of answer.
     { numRuns: 8, endOnFailure: true, seed: 9 },
   );
   expect(seen).toEqual(

@@ -134,7 +134,7 @@ test.each([
   [{ agentId: 'a', ip: '127.1' }, 'ip'],
   [{ agentId: 'a', ip: 'localhost' }, 'ip'],
   [{ agentId: 'a', grantId: 'g' }, 'grantId'],
-])('refuses %j', async (body, path) => {
+])('the simulation %j is rejected', async (body, path) => {
   const answer = await simulate({ serviceName: 'github', ...body });
   expect([answer.status, answer.json.issues[0].path]).toEqual([422, path]);
 });

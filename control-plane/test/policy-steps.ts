@@ -8,7 +8,7 @@ import { type PairAgent, pathFor } from './pair-agents.ts';
 const require = createRequire(import.meta.url);
 const packaged = require.resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json');
 
-/** A database of countries that others made. */
+/** A packaged database of countries. */
 export const COUNTRIES_MMDB = join(dirname(packaged), 'geo-whois-asn-country.mmdb');
 
 export interface Target {
@@ -19,7 +19,7 @@ export interface Target {
 export const toAgent = ({ id }: PairAgent): Target => ({ targetType: 'agent', targetId: id });
 export const toToken = (serviceName: string): Target => ({ targetType: 'token', targetId: serviceName });
 
-/** Steps with policies on a running pair. */
+/** Calls about policies on a running pair. */
 export const policySteps = (pair: () => TestPair) => ({
   make: async (name: string, ...rules: RuleSettings[]): Promise<string> =>
     (await pair().admin.call<{ id: string }>('POST', '/api/policies', { name, rules })).id,
@@ -29,7 +29,7 @@ export const policySteps = (pair: () => TestPair) => ({
     pair().admin.call('DELETE', `/api/policies/${policyId}/attachments`, target),
   change: (policyId: string, changes: object): Promise<unknown> =>
     pair().admin.call('PATCH', `/api/policies/${policyId}`, changes),
-  /** An agent's request that a trusted proxy says to come from an address. */
+  /** An agent's request with an address in X-Forwarded-For, from a trusted proxy. */
   askFrom: (agent: PairAgent, address: string, serviceName = 'github'): Promise<Answer> =>
     clientOf(pair().controlPlaneUrl())('GET', pathFor(serviceName), {
       headers: { authorization: `Bearer ${agent.apiKey}`, 'x-forwarded-for': address },

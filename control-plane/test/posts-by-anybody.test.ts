@@ -5,11 +5,10 @@ import { useService } from './support/use-service.ts';
 import { mountedRoutes } from './mounted-routes.ts';
 
 /*
- * What a POST costs before anybody is known behind it. Read from the router itself, so that a new route is held to it
- * without being named.
+ * The cost of an unauthenticated POST. The routes are read from the router, so that a new one is tested without being named.
  */
 
-/** Above every cap that a body of somebody unknown has, beside the 64 KiB of a message with a key that might be one. */
+/** Above every size limit of an unauthenticated body, except the 64 KiB of a message with a well-formed key. */
 const TOO_MUCH = 16 * 1024 + 1;
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
@@ -30,7 +29,7 @@ beforeAll(async () => {
   expect(posts.length).toBeGreaterThan(40);
 });
 
-/** The answer to a head alone: a body is announced and never comes. */
+/** The answer to a request that announces a body and never sends it. */
 const headOf = (url: string, type: string, length: number) =>
   byHand(url, {
     headers: { origin: BASE_URL, 'content-type': type, 'content-length': length },
@@ -76,7 +75,7 @@ test('every unauthenticated POST route checks a limit per address before it read
       const needsSession = first.headers.get('location')?.startsWith('/login') === true;
       if (first.status === 405 || needsCredentials || needsSession) continue;
       open.push(path);
-      // Its limit is per client too, which the body names.
+      // Its limit is also per client, which the body names.
       const second =
         path === '/api/mcp-oauth/token'
           ? await limited.anyone('POST', path, { rawBody, headers: { 'content-type': type } })

@@ -190,7 +190,7 @@ describe('invalid providers', () => {
     ['keyId', { keyId: 'k' }],
     ['secretWrapped', { secretWrapped: 'x' }],
     ['name', { name: ' ' }],
-  ])('%s %#', async (path, changes) => {
+  ])('an invalid %s is rejected (%#)', async (path, changes) => {
     const answer = await create(settings(changes));
     expect([answer.status, answer.json.code]).toEqual([422, 'INVALID_ARGUMENT']);
     expect(pathsOf(answer)).toContain(path);
@@ -203,7 +203,7 @@ describe('invalid providers', () => {
     ['no key at all', { privateKey: 'no key' }],
     ['a key that is too long', { privateKey: 'k'.repeat(8_193) }],
     ['no key', { privateKey: undefined }],
-  ])('private_key_jwt with %s', async (_what, changes) => {
+  ])('private_key_jwt with %s is rejected', async (_what, changes) => {
     expect(pathsOf(await create(byKey(changes)))).toEqual(['privateKey']);
   });
 

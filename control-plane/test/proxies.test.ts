@@ -6,8 +6,6 @@ import { useService } from './support/use-service.ts';
 import { addMember } from './support/members.ts';
 import { type LoggedEvent, stepsOn } from './service-steps.ts';
 
-// The management of proxies: contract.md, "Management routes" and "Proxy".
-
 const service = useService();
 let agentId: string;
 beforeAll(async () => {
@@ -42,7 +40,7 @@ const eventsOf = async (id: string): Promise<(LoggedEvent & { userId?: string })
 const typesOf = async (id: string): Promise<string[]> =>
   (await eventsOf(id)).map(({ eventType }) => eventType).toReversed();
 
-/** What a refusal says is wrong: path → message. */
+/** The issues of an error: path → message. */
 const issuesOf = ({ status, json }: Answer): Record<string, string> => {
   expect([status, json.code]).toEqual([422, 'INVALID_ARGUMENT']);
   return Object.fromEntries(
@@ -160,7 +158,7 @@ describe('invalid settings of a proxy', () => {
     ['another scheme', 'file:///etc/passwd', 'web address'],
     ['no scheme', '//mcp.example.com', 'web address'],
     ['no host', 'https://', 'web address'],
-  ])('with %s in the upstream', async (_what, upstreamUrl, message) => {
+  ])('an upstreamUrl with %s is rejected', async (_what, upstreamUrl, message) => {
     expect(issuesOf(await create({ ...TOKEN_PROXY, upstreamUrl }))).toEqual({
       upstreamUrl: expect.stringContaining(message),
     });
@@ -178,7 +176,7 @@ describe('invalid settings of a proxy', () => {
   });
 
   test.each(['authorization', 'Cookie', 'X-API-Key', 'api-key', 'PRIVATE-TOKEN'])(
-    'with a secret where the service would hold it: %s',
+    'a literal value of the header %s is rejected',
     async (name) => {
       const literal = { headerTemplates: { [name]: 'ghp_secret' } };
       expect(issuesOf(await create({ ...TOKEN_PROXY, ...literal }))).toEqual({
@@ -212,13 +210,13 @@ describe('invalid settings of a proxy', () => {
       'proxy-x',
       'sv-ticket',
     ].concat(['a b', 'é', '']),
-  )('with a header that no template may set: %j', async (name) => {
+  )('a template for the header %j is rejected', async (name) => {
     const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates: { [name]: '${TOKEN}' } });
     expect([status, json.issues[0].path]).toEqual([422, expect.stringMatching(/^headerTemplates/)]);
   });
 
   test.each(['a\r\nb', 'a\nb', '\0', 'é', '\u007f'])(
-    'with a template that no header can hold: %j',
+    'the template %j is rejected, since no header can hold it',
     async (text) => {
       const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates: { 'x-a': text } });
       expect([status, json.issues[0].path]).toEqual([422, 'headerTemplates.x-a']);
@@ -320,7 +318,7 @@ describe("a proxy's key", () => {
   test.each([
     ['revoked', 'POST', '/revoke'],
     ['deleted', 'DELETE', ''],
-  ])('of a %s proxy is dead for the next request', async (_how, method, path) => {
+  ])('the key of a %s proxy is invalid for the next request', async (_how, method, path) => {
     const { id, key } = await made();
     const use = async () => {
       const { status, json } = await service.anyone('POST', '/api/proxy/mcp', {

@@ -17,7 +17,7 @@ const register = async (address: string, redirects: readonly string[]): Promise<
   expect(answer.status).toBe(201);
   return answer.json.client_id as string;
 };
-/** What the authorization endpoint says about a client, to nobody who is signed in. */
+/** Whether the authorization endpoint knows a client, without a session. */
 const authorize = async (clientId: string): Promise<number> => {
   const query = new URLSearchParams({ client_id: clientId, redirect_uri: 'http://127.0.0.1/cb' });
   const path = `/api/mcp-oauth/authorize?${query.toString()}`;
@@ -34,6 +34,6 @@ test('a flood of registrations from many addresses keeps the table small and evi
     'SELECT sum(length(redirect_uris) + length(name)) FROM oauth_clients',
   );
   expect(Number(bytes)).toBeLessThan(8 * 1024 * 1024);
-  // Who is not signed in is sent to sign in; of a client that is not known 400 would say so.
+  // A known client redirects to the sign-in; an unknown one gets 400.
   expect(await authorize(honest)).toBe(303);
 });

@@ -9,8 +9,8 @@ import type { Database } from '../src/store/database.ts';
 import { type StorePlace, useStore } from './store/open-store.ts';
 
 /*
- * R24: an account comes before anything of it. A sign-in that held its link while it waits for the account would stand
- * still with a change of the account that takes the person's links away, until the database ends one of them.
+ * Every transaction locks the account first. A sign-in that locked its link while it waits for the account would deadlock
+ * with a transaction that deletes the user's links.
  */
 
 const clock = new ManualClock();
@@ -35,7 +35,7 @@ afterAll(async () => {
 const WAITING =
   "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-/** Takes every one of the owner's rows of a table while a sign-in waits for the account. */
+/** Deletes the owner's rows of a table while a sign-in waits for the account. */
 async function takenMeanwhile<T>(table: 'login_links' | 'cli_logins', signIn: () => Promise<T>): Promise<T> {
   await holder.query('BEGIN');
   await holder.query("SET LOCAL lock_timeout = '500ms'");

@@ -73,7 +73,7 @@ describe('the sign-in page', () => {
     '/\\evil.example',
     '/.//evil.example',
     'javascript:alert(1)',
-  ])('leads nowhere else, not to %s either', async (returnTo) => {
+  ])('a return path %s is ignored', async (returnTo) => {
     const page = await browser.get(`/login?${new URLSearchParams({ returnTo }).toString()}`);
     expect(fieldsOf(page.text)).toEqual({});
     expect((await submit({ returnTo })).headers.get('location')).toBe('/login');
@@ -148,7 +148,7 @@ describe('the sign-in page', () => {
 });
 
 describe('the password page', () => {
-  /** Somebody who has just signed in by link, in this browser. */
+  /** A user who has just signed in by link in this browser. */
   const newMember = async () => {
     const { id, email } = await addMember(service, 'member');
     const { url } = (await service.admin('POST', `/api/members/${id}/link`)).json;

@@ -57,7 +57,7 @@ describe('a provider that never finishes its response', () => {
     await provider.stop();
   });
 
-  /** Says nothing at all, or a blank every now and then. */
+  /** Sends nothing, or a blank now and then. */
   const stall = (path: RegExp, drips: boolean): void => {
     provider.interfere = ({ url }, res) => {
       if (!path.test(url ?? '')) return false;
@@ -73,7 +73,7 @@ describe('a provider that never finishes its response', () => {
   test.each([
     ['says nothing', false],
     ['drips', true],
-  ])('but %s is given up, by all who wait, and holds up nobody else', async (_how, drips) => {
+  ])('a provider that %s fails every waiting sign-in, and delays no other request', async (_how, drips) => {
     const by = browserOn(service.running.url);
     stall(/^\/\.well-known/, drips);
     const waiting = Promise.all(Array.from({ length: 20 }, () => by.get('/api/login/oidc')));
@@ -84,7 +84,7 @@ describe('a provider that never finishes its response', () => {
     const path = pathOf(await provider.goThrough(await beginAt(by)));
     stall(/^\/token/, drips);
     expect((await by.get(path)).status).toBe(503);
-    // For the next round the metadata are to be asked for again.
+    // The next round fetches the metadata again.
     service.clock.advance(60 * 60_000);
   });
 });

@@ -234,7 +234,7 @@ describe('uniform 401', () => {
     ['an empty bearer', { authorization: 'Bearer ' }],
     ['an unknown cookie', { cookie: 'svault=abc' }],
     ['two cookies of the name', { cookie: 'svault=abc; svault=abd' }],
-  ])('the same bytes for %s', async (_what, headers) => {
+  ])('%s gets the same 401, byte for byte', async (_what, headers) => {
     const expected = await service.anyone('GET', '/api/me');
     const answer = await service.anyone('GET', '/api/me', { headers });
     expect([answer.status, answer.text]).toEqual([401, expected.text]);

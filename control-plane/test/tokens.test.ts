@@ -14,7 +14,7 @@ afterAll(() => pair.close());
 const create = (serviceName: string, more: object = {}): Promise<Answer> =>
   admin('POST', '/api/tokens', { body: { serviceName, tokenType: 'PlainText', ...more } });
 
-/** Puts a secret where an answer says: at the webhook, past the service. */
+/** Stores a credential at the webhook with a store ticket. */
 async function storeSecret({ url, ticket }: { url: string; ticket: string }, value: string): Promise<number> {
   const response = await fetch(pair.bypassingRecorder(url), {
     method: 'POST',
@@ -194,7 +194,7 @@ describe('GET /api/tokens/{serviceName}/history', () => {
   });
 
   test.each(['limit=0', 'limit=101', 'cursor=x', 'cursor=WyJhIl0', 'eventType=LOGIN'])(
-    'refuses %s',
+    'a history with %s is rejected',
     async (query) => {
       await create('queried');
       expect((await admin('GET', `/api/tokens/queried/history?${query}`)).status).toBe(422);
@@ -214,7 +214,7 @@ describe('a service name of no token', () => {
   const NAMES = ['unknown', 'a%2Fb', '..%2Fx', '%20a', 'a%0Ab', 'x'.repeat(129), 'A%CC%88', 'e%CC%81', '%00'];
 
   test.each(ROUTES)(
-    '%s …%s answers the same for an unknown and an illegal one',
+    '%s /api/tokens/{serviceName}%s answers the same for an unknown and an invalid name',
     async (method, action, body) => {
       const answers = new Set<string>();
       for (const name of NAMES) {
@@ -249,7 +249,7 @@ describe('specification, token types: a display name, notes and tags', () => {
   });
 
   test.each(['JWT', 'PlainText', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'])(
-    'type %s',
+    'a token of type %s is created',
     async (tokenType) => {
       const body = { serviceName: `type-${tokenType}`, tokenType };
       expect((await admin('POST', '/api/tokens', { body })).json.token).toMatchObject(body);
@@ -267,7 +267,7 @@ describe('specification, token types: a display name, notes and tags', () => {
     ['a tag of 51 characters', { tags: ['x'.repeat(51)] }, 'tags.0'],
     ['an empty tag', { tags: ['a', ''] }, 'tags.1'],
     ['a tag twice', { tags: ['a', 'b', 'a'] }, 'tags.2'],
-  ])('not with %s', async (_what, more, path) => {
+  ])('a token with %s is rejected', async (_what, more, path) => {
     const made = await create('refused', more);
     expect([made.status, made.json.issues[0].path]).toEqual([422, path]);
     if ('tokenType' in more) return;

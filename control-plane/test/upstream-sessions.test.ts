@@ -9,18 +9,18 @@ import { addMember } from './support/members.ts';
 import { type LoggedEvent, stepsOn } from './service-steps.ts';
 import type { SessionProxy } from '../src/access/decision.ts';
 
-// What the service sends to upstreams of its own kind: specification, "POST /api/proxy/mcp" 5 and "OAuth session token".
+// Sessions of proxies at upstreams that introspect tokens of this service.
 
 const UPSTREAM = 'https://mcp.example.com/mcp';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Two thirds of a token's life. */
+/** Two thirds of a token's lifetime. */
 const USED_FOR_MS = (2 / 3) * HOUR_MS;
 
 let service: ManagementService;
 let database: Database;
 let vaultId: Id<'vlt'>;
-/** Those of two processes on the database of the service. */
+/** Upstream sessions of two processes on the service's database. */
 let sessions: UpstreamSessions;
 let others: UpstreamSessions;
 beforeAll(async () => {
@@ -173,7 +173,7 @@ describe('a proxy’s session', () => {
     const renewed = await Promise.all(Array.from({ length: 20 }, () => tokenFor(proxy)));
     expect(new Set(renewed).size).toBe(1);
     expect(renewed[0]).not.toBe(first);
-    // A call with the former one may still be under way.
+    // A call with the previous token may still be in flight.
     expect(await Promise.all([first, renewed[0] ?? ''].map(isActive))).toEqual([true, true]);
     service.clock.advance(HOUR_MS / 3);
     expect(await isActive(first)).toBe(false);
@@ -202,7 +202,7 @@ describe('a proxy’s session', () => {
       async (proxy) => service.admin('DELETE', `/api/sessions/${(await sessionsOf(proxy))[0]?.id}`),
     ],
     ['the upstream revokes its token', (_, token) => postOauth(service, 'revoke', { token })],
-  ])('is opened anew once %s, in every process', async (_how, end) => {
+  ])('a new session is opened once %s, in every process', async (_how, end) => {
     const proxy = await newProxy();
     const [first, second] = [await tokenFor(proxy), await tokenFor(proxy, others)];
     // The second token is of no family that the session is known by.
@@ -233,7 +233,7 @@ describe('a proxy’s session', () => {
     await tokenFor(idle);
     expect(await typesOf(idle)).toEqual(['OAUTH_SESSION_CREATED', 'OAUTH_SESSION_CREATED']);
     service.clock.advance(2 * DAY_MS - HOUR_MS / 2);
-    // A token ends with its session, and is renewed in time all the same.
+    // A token expires with its session, and is renewed in time.
     const last = await tokenFor(busy);
     const { iat, exp } = await introspect(last);
     expect(exp - iat).toBe(1_800);
@@ -256,7 +256,7 @@ describe('the end of a proxy’s session', () => {
   test.each<[string, (proxy: SessionProxy) => Promise<Answer>]>([
     ['revoked', ({ proxyId }) => post(`/api/proxies/${proxyId}/revoke`)],
     ['deleted', ({ proxyId }) => service.admin('DELETE', `/api/proxies/${proxyId}`)],
-  ])('the proxy is %s', async (_how, end) => {
+  ])('a proxy that is %s has no session', async (_how, end) => {
     const proxy = await newProxy();
     const token = await tokenFor(proxy);
     expect((await end(proxy)).status).toBeLessThan(300);
@@ -272,12 +272,12 @@ describe('the end of a proxy’s session', () => {
     const moved = { ...proxy, upstreamUrl: 'https://moved.example.com/' };
     await change(proxy, { upstreamUrl: moved.upstreamUrl });
     expect(await isActive(token)).toBe(false);
-    // A request that was let in before.
+    // A request that was authorized before.
     await expect(sessions.tokenFor(proxy)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const next = await tokenFor(moved);
     expect(await introspect(next)).toMatchObject({ active: true, aud: moved.upstreamUrl });
     expect(await sessionsOf(proxy)).toHaveLength(1);
-    // Nor now that there is one for the other.
+    // And none now that there is a token for the other upstream.
     await expect(sessions.tokenFor(proxy)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
@@ -302,7 +302,7 @@ describe('no token is issued', () => {
   test.each([
     ['suspended', 'POST', '/suspend'],
     ['deleted', 'DELETE', ''],
-  ])('for a %s agent, whose token is good for nothing meanwhile', async (_how, method, path) => {
+  ])('no token is issued for a %s agent, and its present token is not active', async (_how, method, path) => {
     const proxy = await newProxy();
     const token = await tokenFor(proxy);
     await service.admin(method, `/api/agents/${proxy.agentId}${path}`);

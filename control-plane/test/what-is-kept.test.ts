@@ -41,7 +41,7 @@ test('no file or log has a usable key, cookie or link', async () => {
   await place.remove();
 });
 
-/** Makes, uses and misuses every kind of secret that passes the management side. */
+/** Creates, uses and misuses every kind of secret of the management API. */
 async function useEverySecretOnce(
   place: Place,
 ): Promise<{ secrets: Readonly<Record<string, string>>; log: string }> {
@@ -88,7 +88,7 @@ async function useEverySecretOnce(
   return { secrets, log: sink.text };
 }
 
-/** From the consent on, through two refreshes, to a code that nobody exchanges: each once where it belongs, and misplaced. */
+/** Uses every secret of an OAuth client, once in its place and once in wrong places. */
 async function useEverySecretOfAClient(
   service: ManagementService,
   cookie: string,
@@ -145,7 +145,7 @@ test('the database has these columns only, none of which can hold a credential',
     ...columns
   } = await service.place.state.columns();
   await service.stop();
-  // Of no use where one process alone has the database.
+  // Unused where one process has the database.
   expect(claims).toBe(kind === 'postgres' ? 'work owner held_until' : undefined);
   expect(outages).toBe(
     kind === 'postgres' ? 'vault_id since changed_at next_probe_at probed_at ended_at' : undefined,

@@ -67,7 +67,7 @@ describe('the quotas of an account', () => {
         409,
         { error: expect.stringContaining(setting), code: 'QUOTA_EXCEEDED', limit: 3 },
       ]);
-      // The owner is a member, and their admin key is one, from the start.
+      // The owner and their admin key count from the start.
       expect(made).toBe(['MEMBERS', 'ADMIN_KEYS'].includes(name) ? 2 : 3);
     },
   );

@@ -41,7 +41,7 @@ export async function exchangeCode(
   if (code === undefined) {
     // RFC 6749 section 4.1.2: two parties held the code, so the tokens that it gave are revoked.
     const opened = await stores.oauthSessions.findByCode(codeHash);
-    if (opened !== undefined) await endOauthSession(stores, opened, 'its code came again');
+    if (opened !== undefined) await endOauthSession(stores, opened, 'its authorization code was reused');
     return INVALID_CODE;
   }
   if (code.expiresAt <= formatTime(clock.now())) return INVALID_CODE;

@@ -49,7 +49,7 @@ export async function refreshOauthSession(
   if (found.clientId !== clientId || found.refreshHash === undefined) return INVALID_TOKEN;
   const state = refreshTokenState(refreshToken, found, clock);
   if (state === 'reused') {
-    await endOauthSession(stores, found, 'a used refresh token came again');
+    await endOauthSession(stores, found, 'a rotated refresh token was reused');
     return INVALID_TOKEN;
   }
   if ((await stores.users.get(session.vaultId, session.userId)) === undefined) return INVALID_TOKEN;

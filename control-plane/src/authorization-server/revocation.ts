@@ -22,5 +22,5 @@ export async function revokeByToken(
   if (seen === undefined) return;
   await stores.vaults.lockForUpdate(seen.session.vaultId);
   const found = await find();
-  if (found !== undefined) await endOauthSession(stores, found, 'its client let go of it');
+  if (found !== undefined) await endOauthSession(stores, found, 'its client revoked it');
 }

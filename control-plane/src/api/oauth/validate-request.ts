@@ -29,7 +29,7 @@ export type Validation =
   | ValidRequest
   /** The error is shown to the user, since no redirect URI is trusted (RFC 6749 section 4.1.2.1). */
   | { readonly kind: 'unanswerable'; readonly reason: PageReason; readonly detail?: string }
-  | { readonly kind: 'nobody_signed_in' }
+  | { readonly kind: 'not_signed_in' }
   /** The error is sent to the client. */
   | { readonly kind: 'invalid'; readonly to: Addressee; readonly error: AuthorizationError };
 
@@ -60,7 +60,7 @@ export function createValidateRequest(options: {
     if (known.kind === 'unknown') return { kind: 'unanswerable', reason: 'unknown_client', detail: clientId };
     if (known.kind === 'registered' && !mayAnswer(known.client)) return foreign;
     const actor = await pageSession.actor(req);
-    if (actor === undefined) return { kind: 'nobody_signed_in' };
+    if (actor === undefined) return { kind: 'not_signed_in' };
     const client = known.kind === 'registered' ? known.client : await known.fetch();
     if (typeof client === 'string') return { kind: 'unanswerable', reason: client, detail: clientId };
     if (!mayAnswer(client)) return foreign;

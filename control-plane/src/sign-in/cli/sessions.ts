@@ -102,7 +102,7 @@ async function endReusedSession(
     userId,
     eventType: 'SESSION_REVOKED',
     outcome: 'success',
-    detail: { sessionId: id, memberId: userId, reason: 'a used refresh token came again' },
+    detail: { sessionId: id, memberId: userId, reason: 'a rotated refresh token was reused' },
   });
 }
 
