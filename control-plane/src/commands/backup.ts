@@ -1,12 +1,27 @@
+import { openBackup } from '@svault/server-kit/backup-file';
 import type { Subcommand } from '@svault/server-kit/program';
+import { SettingsError } from '@svault/server-kit/settings';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
 import { formatTime, systemClock } from '@svault/shared';
-import { controlPlaneConfig } from '../config/config.ts';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts';
 import { rootKeysOf } from '../context.ts';
 import { rootKeyOf } from '../store/data-encryption-key.ts';
 import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
-import { sqliteFileOf } from './sqlite-file.ts';
 import { AS_TOOL } from './with-stores.ts';
+
+/**
+ * The path of the database's file.
+ *
+ * @throws SettingsError where the state is in PostgreSQL, whose own tools copy it
+ */
+function sqliteFileOf({ database }: ControlPlaneConfig): string {
+  if (database.kind === 'sqlite') return database.path;
+  throw new SettingsError([
+    'SV_DATABASE_URL names PostgreSQL: make backups with pg_dump and bring them back with pg_restore',
+  ]);
+}
 
 export const backup: Subcommand = {
   usage: 'FILE',
@@ -26,3 +41,61 @@ export const backup: Subcommand = {
     out(`Wrote ${file}. It opens with the present master key only: keep that key too.\n`);
   },
 };
+
+/**
+ * Takes a backup as the database of an empty place. It is opened and checked under another name first, so that what
+ * stands at the database's path afterwards is whole, or nothing does.
+ */
+export const restoreBackup: Subcommand = {
+  usage: 'FILE',
+  summary: 'take a backup as the SQLite database, where there is none',
+  operands: 1,
+  run: async ([file = ''], { env, out }) => {
+    const config = controlPlaneConfig(env);
+    const databasePath = sqliteFileOf(config);
+    if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
+      throw new Error(`there is a database at ${databasePath} already`);
+    const folder = dirname(databasePath);
+    const made = !existsSync(folder);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const staged = `${databasePath}.restoring`;
+    try {
+      const { madeAt } = await openBackup(file, staged, {
+        program: 'control-plane',
+        masterKeys: () => Promise.resolve(rootKeysOf(config).map((key) => key.reveal())),
+        keySetting: 'SV_MASTER_KEY',
+      });
+      await prepare(staged, config);
+      renameSync(staged, databasePath);
+      out(
+        `Restored the backup of ${madeAt}. What was suspended, revoked or rotated after it is as it was before: look ` +
+          'through it.\n',
+      );
+    } catch (error) {
+      if (made) rmSync(folder, { recursive: true });
+      throw error;
+    } finally {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(staged + suffix, { force: true });
+    }
+  },
+};
+
+/**
+ * Checks the file, and ends every session, sign-in link and code in it: they may have been ended since. The webhook may have
+ * later settings of proxies: it is given these.
+ */
+async function prepare(path: string, config: ReturnType<typeof controlPlaneConfig>): Promise<void> {
+  const { sqlite, kysely, close } = await openSqliteDatabase(path, rootKeysOf(config), AS_TOOL);
+  try {
+    if (sqlite.pragma('integrity_check', { simple: true }) !== 'ok')
+      throw new Error('the backup is damaged: SQLite finds it inconsistent');
+    await kysely.deleteFrom('sessions').execute();
+    await kysely.deleteFrom('login_links').execute();
+    await kysely.deleteFrom('cli_logins').execute();
+    await kysely.deleteFrom('oauth_codes').execute();
+    await kysely.updateTable('proxies').set({ delivered_as: null }).execute();
+    sqlite.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    await close();
+  }
+}

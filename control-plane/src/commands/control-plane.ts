@@ -1,10 +1,80 @@
-import type { Program } from '@svault/server-kit/program';
-import { auditVerify } from './audit-verify.ts';
-import { backup } from './backup.ts';
-import { ownerLink } from './owner-link.ts';
-import { restoreBackup } from './restore-backup.ts';
-import { rotateMasterKey } from './rotate-master-key.ts';
-import { serve } from './serve.ts';
+import type { Program, Subcommand } from '@svault/server-kit/program';
+import { SettingsError } from '@svault/server-kit/settings';
+import { onStop } from '@svault/server-kit/shutdown';
+import { systemClock } from '@svault/shared';
+import { verifyLog } from '../audit/verify.ts';
+import { controlPlaneConfig } from '../config/config.ts';
+import { startControlPlane } from '../serve.ts';
+import { makeLoginLink } from '../sign-in/login-link.ts';
+import { rewrapDataKey } from '../store/data-encryption-key.ts';
+import { backup, restoreBackup } from './backup.ts';
+import { withDatabase, withStores } from './with-stores.ts';
+
+const serve: Subcommand = {
+  summary: 'run the service',
+  operands: 0,
+  run: async (_operands, { env, out, err }) => {
+    const config = controlPlaneConfig(env);
+    const starting = startControlPlane(config);
+    // Before it is up: as the first process of a container it would not hear of a stop otherwise.
+    onStop(async () => (await starting).close(), { drainSeconds: config.drainSeconds, err });
+    const running = await starting;
+    // Printed, not logged: the log masks it, as it masks every key.
+    if (running.ownerLink !== undefined)
+      out(`Sign in as the owner, once and within 30 minutes: ${running.ownerLink}\n`);
+  },
+};
+
+/** For the account of SV_BOOTSTRAP_EMAIL, or for the only one there is. */
+const ownerLink: Subcommand = {
+  summary: 'print a link that signs the owner in once',
+  operands: 0,
+  run: async (_operands, { env, out }) => {
+    const config = controlPlaneConfig(env);
+    const { email } = config.bootstrap;
+    const link = await withStores(config, async (stores) => {
+      const owners = await stores.users.owners();
+      const owner = email === undefined ? owners[0] : owners.find((candidate) => candidate.email === email);
+      if (owner === undefined) throw new Error('there is no such account yet: start the service once');
+      if (email === undefined && owners.length > 1)
+        throw new Error('there are several accounts: set SV_BOOTSTRAP_EMAIL to choose one');
+      return (await makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock: systemClock })).url;
+    });
+    out(`${link}\n`);
+  },
+};
+
+/** One row in one transaction: a kill leaves either the former state or the new one, and it can be repeated. */
+const rotateMasterKey: Subcommand = {
+  summary: 'put the database under SV_MASTER_KEY_NEXT',
+  operands: 0,
+  run: async (_operands, { env, out }) => {
+    const config = controlPlaneConfig(env);
+    const { masterKey: current, masterKeyNext: next } = config;
+    if (next === undefined) throw new SettingsError(['SV_MASTER_KEY_NEXT is missing: the key to rotate to']);
+    await withDatabase(config, ({ kysely }) => rewrapDataKey(kysely, { current, next }));
+    out('The database is under the new master key. Set SV_MASTER_KEY to it before the next start.\n');
+  },
+};
+
+/** Exit code 1 when a chain does not verify, so that a timer can raise an alarm. */
+const auditVerify: Subcommand = {
+  summary: 'follow the hash chain of every account and say where one breaks',
+  operands: 0,
+  run: async (_operands, { env, out }) =>
+    withDatabase(controlPlaneConfig(env), async ({ stores: { audit: log } }) => {
+      let broken = 0;
+      for (const vaultId of await log.vaultsToVerify()) {
+        const verdict = await verifyLog(log, vaultId);
+        if (!verdict.intact) broken++;
+        const result = verdict.intact
+          ? `intact, ${verdict.events} events, head ${verdict.head.hash}`
+          : `BROKEN at event ${verdict.seq}: ${verdict.problem}`;
+        out(`${vaultId} ${result}\n`);
+      }
+      return broken === 0 ? 0 : 1;
+    }),
+};
 
 /** The control plane and its subcommands. */
 export const CONTROL_PLANE: Program = {
