@@ -31,7 +31,7 @@ describe('POST /api/webhook/bind', () => {
       json: { bound: true, url: service.webhook.url, webhookId: service.webhook.webhookId, reachable: true },
     });
     expect(answer.json.capabilities).toEqual(['storage', 'credential', 'store', 'refresh-notify']);
-    // The log is shipped as soon as there is somewhere to, whatever else goes on.
+    // Audit shipping starts with the binding.
     const served = service.webhook.served.filter(({ path }) => path !== '/v1/storage');
     expect(served).toEqual([
       { path: '/v1/exchange', keyId: 'bind' },

@@ -14,12 +14,12 @@ import {
   verifySignature,
 } from '@svault/shared';
 
-/** What is done with a request instead of answering it as a webhook would. */
+/** How a request is handled in place of a webhook's answer. */
 export type Fault =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
   /** Takes the request and never answers. */
   | 'hang'
-  /** Does what was asked, then breaks the connection: the answer is lost. */
+  /** Handles the request, then breaks the connection, so that the answer is lost. */
   | 'lose'
   /** Breaks the connection before anything is done. */
   | 'break';
@@ -35,7 +35,7 @@ export interface ProxiedCall {
   readonly req: IncomingMessage;
 }
 
-/** An answer of the upstream that says what came. */
+/** An answer of the upstream that echoes the request. */
 export function echo({ headers, body, ticket }: ProxiedCall, res: ServerResponse): void {
   res.writeHead(200, { 'content-type': 'application/json', 'sv-proxy-origin': 'upstream' });
   res.end(JSON.stringify({ headers, body: body.toString(), ticket }));
@@ -50,45 +50,44 @@ export interface HandMade {
 export interface FaultyWebhook {
   readonly url: string;
   readonly webhookId: string;
-  /** Keys by their id; `current` is the one that the last activated exchange gave. */
+  /** Keys by id; `current` is that of the last activated exchange. */
   readonly keys: Map<string, Uint8Array>;
-  /** Events of `audit.append`, once per id, in the order in which they came first. */
+  /** Events of `audit.append`, once for each id, in order of arrival. */
   readonly events: { id: string; eventType: string; [member: string]: unknown }[];
-  /** Ids of the events of every `audit.append`, as often as they came. */
+  /** Ids of the events of every `audit.append`. */
   readonly received: string[];
   /** Path and key id of every request that was answered without a fault. */
   readonly served: { path: string; keyId: string; op?: string }[];
-  /** Asked for every request; undefined lets it be answered, a promise once it resolves. */
+  /** Called for every request; undefined answers it, a promise once it resolves. */
   fault: ((path: string, body: string) => Fault | undefined | Promise<undefined>) | undefined;
-  /** Takes what comes to `/v1/proxy`, its signature verified, and answers as it likes. */
+  /** Handles `/v1/proxy`, after the signature is verified. */
   onProxy: (call: ProxiedCall, res: ServerResponse) => void;
-  /** What it says that it can do. */
   capabilities: string[];
-  /** What it tells of records, by service name: as they stand here, however wrong. */
+  /** Records by service name, returned as they are. */
   readonly tokens: Map<string, object>;
-  /** A page of them, where it is not all of them at once. */
+  /** A page of them; all at once unless set. */
   list: ((operation: Record<string, unknown>) => object) | undefined;
-  /** What it answers to the calls that refresh; refreshes by a notice and knows no lease unless changed. */
+  /** Answers refresh calls; by default refreshes by a notice and has no lease. */
   refresh: (path: string, content: Record<string, unknown>) => HandMade | Promise<HandMade>;
-  /** What it says of its own log; `seq` follows the events. */
+  /** The head of its log; `seq` follows the events. */
   head: { epoch: string; hash?: string; seq?: number };
   /** How often `GET /v1/health` was answered. */
   probes: number;
   /** A new registration link's parts. */
   offer(): { code: string; webhookUrl: string; hmacHash: string };
-  /** The key that a link's exchange will give; tests change it to break the promise of `hmacHash`. */
+  /** The key of the next exchange; tests change it so that `hmacHash` does not match. */
   secret: Uint8Array;
   /** Stops listening and breaks every connection; `open` listens again on the same port. */
   shut(): Promise<void>;
   open(): Promise<void>;
 }
 
-/** A webhook of a few lines, for what the real one does not do on demand: being away, slow, wrong, or rewritten. */
+/** A small webhook that is unreachable, slow or wrong on demand. */
 export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
   const server = createServer((req, res) => void serve(req, res));
-  // As a webhook's own: longer than its callers keep a connection, so that none is closed while it is taken.
+  // Longer than callers keep a connection, so that none is closed while it is used.
   server.keepAliveTimeout = 65_000;
-  // Not one that another program may be given while this one is shut.
+  // A port that no other program gets while this one is shut.
   const port = await freePort();
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

@@ -3,7 +3,7 @@ import type { Fault } from './faulty-webhook.ts';
 import { type TwoAccounts, twoAccounts } from './isolation/accounts.ts';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 
-/* What one account's webhook can do to the service: it costs its own account at most (SECURITY.md, "One account's machine"). */
+/* A hostile webhook costs its own account only (SECURITY.md, "One account's machine"). */
 
 const MIB = 1024 * 1024;
 const answering = (body: string, headers: Readonly<Record<string, string>> = {}): Fault => ({
@@ -142,7 +142,6 @@ describe('a webhook that never answers', () => {
       expect((await call('POST', '/api/webhook/rotate-secret')).status).toBe(502);
       webhook.fault = undefined;
     }
-    // Whichever of the two is asked first.
     const never = Promise.withResolvers<undefined>();
     let first: object | undefined;
     for (const { webhook } of both)

@@ -4,22 +4,19 @@ import { type FaultyWebhook, startFaultyWebhook } from './faulty-webhook.ts';
 import { type Answer, type ManagementService, makePlace, serveOn } from './management-service.ts';
 import { type ServiceSteps, stepsOn } from './service-steps.ts';
 
-/** A service beside a webhook that has the faults a test wants. Without faults: paired-service.ts. */
+/** A control plane with a faulty webhook; paired-service.ts has the reference webhook. */
 export interface LinkedService extends ManagementService, ServiceSteps {
   readonly webhook: FaultyWebhook;
-  /** Milliseconds for which the service would have waited before each repeated call; here nobody waits. */
+  /** The pause before each retry, in ms; none is waited for. */
   readonly pausesMs: number[];
   /** Runs a background job once, by its name in the log. */
   readonly runJob: JobsByHand['run'];
-  /** Binds the webhook of this service. */
   bind(): Promise<Answer>;
 }
 
 /**
  * @param more settings
- * @param options.timers true where the background jobs are to run by themselves: they call the webhook whenever they like, and
- *   find out that it is away before the test does
- * @param options.timeouts for tests of how long is waited for a webhook that does not answer
+ * @param options.timers true to run background jobs by timers; they may detect an outage before the test does
  */
 export async function startLinkedService(
   more: Readonly<Record<string, string>> = {},

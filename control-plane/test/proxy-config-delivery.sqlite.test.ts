@@ -13,11 +13,11 @@ import { type PairedService, startPairedService } from './paired-service.ts';
 import { type ProcessBeside, processBeside } from './process-beside.ts';
 import type { ProxyConfig } from '../src/access/decision.ts';
 
-// The webhook's copy of proxies, kept in step by the service and by a second process on its database.
+// The webhook's copy of proxy settings, delivered by the control plane and by a second process on its database.
 
 const UPSTREAM = 'https://mcp.example.com/mcp';
 
-// By themselves they would find out that the webhook is away, and take away what a test wants to.
+// Background jobs would detect outages and remove settings before the test does.
 const jobs = jobsByHand();
 let service: PairedService;
 let beside: ProcessBeside;
@@ -46,7 +46,7 @@ const change = (id: string, body: object): Promise<Answer> =>
   service.admin('PATCH', `/api/proxies/${id}`, { body });
 const isDelivered = async (id: string): Promise<boolean> =>
   (await service.admin('GET', `/api/proxies/${id}`)).json.webhook.delivered;
-/** What the webhook has. */
+/** The settings at the webhook. */
 const atWebhook = (id: string): Promise<Record<string, unknown>> =>
   beside.ask({ op: 'proxies.get', proxyId: id });
 const isAtWebhook = (id: string): Promise<boolean> =>
@@ -149,7 +149,7 @@ test('a proxy can be created and changed while the webhook is offline; the next 
     expect(await isDelivered(id)).toBe(true);
   }
   expect(await atWebhook(former)).toMatchObject({ serviceName: 'npm' });
-  // The service thinks that it is away, until it answers.
+  // The webhook counts as offline until it answers.
   await service.admin('GET', '/api/webhook');
 });
 
@@ -178,7 +178,7 @@ test('a webhook that lost the settings, or a newly bound one, gets them', async 
   const other = { ...(await beside.link()), webhookId: newId('whk') };
   await delivery.ensure(other, await deliverable(id));
   expect(puts()).toHaveLength(2);
-  // It is the other’s now; the one that is bound gets it once more.
+  // The settings are at the other webhook; the bound one gets them again.
   expect(await isDelivered(id)).toBe(false);
   await delivery.ensure(other, await deliverable(id));
   expect(puts()).toHaveLength(2);
@@ -191,7 +191,7 @@ test('a slow delivery does not restore an earlier upstream', async () => {
   beside.hold = ({ op }) => (op === 'proxies.put' ? slow.arrive() : undefined);
   const late = ensure(id);
   await slow.reached;
-  // The service itself is the other process, and faster.
+  // The control plane is the other, faster process.
   await change(id, { upstreamUrl: 'https://new.example.com/' });
   expect(await atWebhook(id)).toMatchObject({ upstreamUrl: 'https://new.example.com/' });
   beside.hold = undefined;
@@ -226,7 +226,6 @@ test.each(['revoked', 'deleted'])('the settings of a %s proxy are deleted at the
   await (how === 'deleted'
     ? service.admin('DELETE', `/api/proxies/${id}`)
     : service.admin('POST', `/api/proxies/${id}/revoke`));
-  // One of them by the service's own job.
   const job = how === 'deleted' ? () => jobs.run('proxy removals') : undefined;
   await soon(async () => expect(await isAtWebhook(id)).toBe(false), job);
 });
@@ -240,7 +239,6 @@ test('a removal is retried until the webhook answers', async () => {
   const { run } = removal();
   for (let n = 0; n < 3; n++) {
     await run();
-    // Not before its time.
     await run();
     service.clock.advance(60 * 60_000);
   }

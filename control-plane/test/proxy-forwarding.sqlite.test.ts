@@ -6,12 +6,11 @@ import { type LinkedService, startLinkedService } from './linked-service.ts';
 import type { Answer } from './management-service.ts';
 import { PROXY, type TestProxy, codeOf, message, proxyByHand, proxyOn } from './proxy-steps.ts';
 
-// What goes to `/v1/proxy` and what comes back (protocol.md section 2 and 5.6), at a webhook that does what it is told.
+// Requests to `/v1/proxy` and their responses (PROTOCOL.md sections 2 and 5.6), at a scripted webhook.
 
 let service: LinkedService;
 let proxy: TestProxy;
 let calls: ProxiedCall[];
-/** What `/v1/proxy` answers, where that is not what came. */
 let answering: (call: ProxiedCall, res: ServerResponse) => void;
 
 beforeAll(async () => {
@@ -267,7 +266,6 @@ describe("the webhook's own refusals", () => {
     answering = refused(status, code);
     for (const asked of [await ask(), await proxy.call('GET')]) {
       expect([asked.status, asked.json]).toEqual([expected, { error: expect.any(String), code }]);
-      // What to do next, or whom to turn to.
       expect(asked.json.error).toMatch(/try again|owner|too large/);
       expect(asked.text).not.toContain('secret words');
       expect(asked.headers.get('cache-control')).toBe('no-store');

@@ -9,7 +9,7 @@ import { MCP } from './mcp-steps.ts';
 import { PROXY, type TestProxy, codeOf, proxyOn, sessionSettings } from './proxy-steps.ts';
 import { stepsOn } from './service-steps.ts';
 
-// Proxies whose upstream takes sessions of this service (specification, "POST /api/proxy/mcp", item 5). No webhook is bound.
+// Proxies whose upstream accepts sessions of the control plane (specification, "POST /api/proxy/mcp", item 5). No webhook is bound.
 
 interface Seen {
   readonly method: string | undefined;

@@ -11,8 +11,8 @@ import { type PairedService, startPairedService } from './paired-service.ts';
 import { type PlainUpstream, startPlainUpstream } from './proxy-clients/plain-upstream.ts';
 import { PROXY, type TestProxy, codeOf, proxyOn, sessionSettings } from './proxy-steps.ts';
 
-// Answers of an upstream that would lead a client of the proxy astray: to another origin with its proxy key, to a sign-in
-// at the upstream, or into a transport that the proxy cannot carry. By way of the webhook, and directly with a session.
+// Responses of an upstream that would mislead a client of the proxy: to another origin with its proxy key, to a sign-in at
+// the upstream, or to a transport that the proxy does not support. Through the webhook, and with a session.
 
 const CREDENTIAL = 'canary-of-the-upstream-credential';
 let service: PairedService;
@@ -20,7 +20,7 @@ let owner: Parameters<typeof proxyOn>[0];
 let upstream: PlainUpstream;
 let elsewhere: PlainUpstream;
 let answer: RequestListener;
-/** Paths that were asked for at the upstream, and at the other origin. */
+/** Paths requested of the upstream, and of the other origin. */
 let asked: string[];
 /** As the service's settings have it, wherever it listens. */
 let baseUrl: string;
@@ -166,7 +166,7 @@ describe.each([
       expect(refused.headers.has('www-authenticate')).toBe(false);
       expect(refused.text).not.toContain('words of the upstream');
     }
-    // Nobody fetched what the challenge names.
+    // No client fetched the URL of the challenge.
     expect(asked).toEqual(['/mcp', '/mcp']);
   });
 
@@ -175,7 +175,7 @@ describe.each([
     expect(codeOf(await through(kind).send('tools/call'))).toEqual([502, 'UPSTREAM_UNAUTHORIZED']);
   });
 
-  // A client of the Fetch standard makes a network error of a 407, and says nothing else.
+  // The Fetch standard turns a 407 into a network error.
   it('is answered in the same way as a 407', async () => {
     answer = (_req, res) => res.writeHead(407, { 'proxy-authenticate': 'Basic' }).end('no');
     const refused = await through(kind).send('tools/call');
@@ -274,7 +274,7 @@ it('a server of the HTTP+SSE transport is denied at once, and its client reads w
     serviceName: 'older',
     upstreamUrl: `http://127.0.0.1:${port}/sse`,
   });
-  // A client of both transports begins with a POST, which such a server does not know.
+  // A client of both transports starts with a POST, which such a server rejects.
   expect((await older.send('initialize')).status).toBe(404);
   // oxlint-disable-next-line typescript/no-deprecated -- it is the client that hung
   const transport = new SSEClientTransport(new URL(owner.running.url + PROXY), {

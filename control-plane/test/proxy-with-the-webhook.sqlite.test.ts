@@ -15,7 +15,7 @@ import { storeOn } from './pair-agents.ts';
 import { type PairedService, startPairedService } from './paired-service.ts';
 import { PROXY, type TestProxy, codeOf, proxyOn } from './proxy-steps.ts';
 
-// Both hops with the reference webhook: what the upstream sees, what the caller gets, and what the service never has.
+// Both hops with the reference webhook.
 
 const SECRET = 'canary/of a proxied credential: 100%';
 let service: PairedService;

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { HandMade } from './faulty-webhook.ts';
 import { twoAccounts } from './isolation/accounts.ts';
 import { refreshableRecord } from './refreshable-record.ts';
-import { DONE, FAILED, type SchedulerBench, schedulerBench } from './scheduler-bench.ts';
+import { DONE, FAILED, type SchedulerFixture, startSchedulerFixture } from './scheduler-fixture.ts';
 
-/* Tokens that are refreshed by themselves. Over several processes, and with the real webhook: refresh-scheduler.test.ts. */
+/* The refresh scheduler of one process. Several processes, and the reference webhook: refresh-scheduler.test.ts. */
 
-let bench: SchedulerBench;
+let bench: SchedulerFixture;
 beforeAll(async () => {
-  bench = await schedulerBench();
+  bench = await startSchedulerFixture();
 });
 afterAll(() => bench.close());
 beforeEach(() => bench.clear());
@@ -34,7 +34,6 @@ describe('the refresh scheduler', () => {
     expect(await pass(0.99)).toEqual([]);
     expect(await pass(0.01)).toEqual(['ended', 'soon']);
     expect(await pass(1)).toEqual([]);
-    // Within the hour by now.
     expect(await pass(1)).toEqual(['later']);
   });
 
@@ -148,7 +147,7 @@ describe('the refresh scheduler', () => {
     await expectAfter(1, 'hourly');
     await expectAfter(40, 'hourly');
     await expectAfter(40, 'hourly');
-    // The same where the webhook only takes note of it, and is done a moment later.
+    // The same where the webhook accepts the notice and refreshes a moment later.
     bench.outcome = (name) => (bench.renew(name, 60), { status: 202, answer: { accepted: true } });
     await expectAfter(40, 'hourly');
     await expectAfter(40, 'hourly');
@@ -288,7 +287,6 @@ test('a webhook that never answers does not delay the tokens of other accounts',
     webhook.tokens.set('soon', refreshableRecord('soon'));
     webhook.refresh = (path) => (calls.push(path), DONE);
   }
-  // Whichever of the two comes first.
   let first = true;
   for (const { webhook } of [owner, stranger])
     webhook.fault = (path) => {

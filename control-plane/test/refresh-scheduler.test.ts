@@ -3,14 +3,14 @@ import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-e
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { storeOn } from './pair-agents.ts';
 import { type PairedService, startPairedService } from './paired-service.ts';
-import { type SchedulerBench, schedulerBench } from './scheduler-bench.ts';
+import { type SchedulerFixture, startSchedulerFixture } from './scheduler-fixture.ts';
 
 const MINUTE_MS = 60_000;
 
 describe('two refresh schedulers', () => {
-  let bench: SchedulerBench;
+  let bench: SchedulerFixture;
   beforeAll(async () => {
-    bench = await schedulerBench();
+    bench = await startSchedulerFixture();
   });
   afterAll(() => bench.close());
   beforeEach(() => bench.clear());

@@ -1,6 +1,6 @@
 import type { TokenMetadata } from '@svault/shared/schemas';
 
-/** What a webhook tells of a record that can be refreshed, half an hour before its end by the tests' clocks. */
+/** The metadata of a record that can be refreshed and expires in half an hour by the tests' clocks. */
 export const refreshableRecord = (
   serviceName: string,
   changes: Partial<TokenMetadata> = {},

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type LinkedService, startLinkedService } from './linked-service.ts';
 import { type TestProxy, codeOf, proxyOn } from './proxy-steps.ts';
 
-// A credential that an upstream does not accept is marked for its owner, at the cost of one write.
+// A credential that an upstream rejects is marked for its owner, by one write.
 
 let service: LinkedService;
 let proxy: TestProxy;

@@ -7,7 +7,7 @@ import type { Answer } from './management-service.ts';
 import { refreshableRecord } from './refreshable-record.ts';
 import { type InProcess, startInProcess } from './specification/in-process.ts';
 
-/* R25 for the calls that refresh: a webhook that is away, slow, wrong or lying is told nothing, and nothing is repeated. */
+/* Refreshes at a webhook that is unreachable, slow or wrong: it gets no client secret, and no call is retried. */
 
 const CLIENT_SECRET = 'canary-client-secret-of-this-account';
 const TOKEN_URL = 'https://id.example.org/token';
@@ -21,11 +21,11 @@ const PROVIDER = {
 
 let backstage: InProcess;
 let webhook: FaultyWebhook;
-/** What came to `/v1/refresh` and `/v1/refresh-notify`. */
+/** The calls of `/v1/refresh` and `/v1/refresh-notify`. */
 let asked: Record<string, unknown>[];
 let made = 0;
 let serviceName: string;
-/** Before a call was repeated. */
+/** Pauses before retries. */
 let pauses: number[] = [];
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ beforeEach(async () => {
   holdRecord(true);
 });
 
-/** The webhook has a record whose client is authenticated by the service, or by itself. */
+/** Gives the webhook a record whose client the control plane authenticates, or the webhook. */
 const holdRecord = (mediated: boolean, changes: Partial<TokenMetadata> = {}): void =>
   void webhook.tokens.set(
     serviceName,
@@ -308,7 +308,6 @@ describe('a webhook without the capability', () => {
     answering(mediated ? ok(LEASE) : DONE);
     expect(gist(await refresh())).toEqual([502, 'WEBHOOK_REFUSED']);
     expect(asked).toEqual([]);
-    // Nobody looks at it in between.
     webhook.capabilities = all;
     expect(gist(await refresh())).toEqual([200, 'refreshed']);
   });
@@ -344,7 +343,7 @@ test('an outage of a provider does not use up the hourly refreshes of a busy tok
   expect(await onUse(40)).toEqual(['failed', 4]);
   backstage.clock.advance(5_000);
   expect(await onUse(40)).toEqual(['failed', 2]);
-  // An owner is not held off, and what helps them helps everybody.
+  // An owner's refresh is tried, and ends the pause for everybody.
   expect(gist(await refresh())).toEqual([200, 'failed']);
   answering(ok(LEASE), DONE);
   expect(gist(await refresh())).toEqual([200, 'refreshed']);
@@ -369,7 +368,7 @@ test('a webhook whose clock is ahead is believed that a token has expired', asyn
   const { tokenRefresh } = backstage.context;
   const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   answering(ok(LEASE));
-  // The webhook sees the last 30 s of it.
+  // By the webhook's clock the token has 30 s left.
   holdRecord(true, { expiryTime: formatTime(backstage.clock.now() + 59_000) });
   await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expired' });
   expect(phases()).toEqual(['get', 'update']);

@@ -10,11 +10,11 @@ import type { LoggedEvent } from './service-steps.ts';
 import { storedState } from './stored-state.ts';
 
 /*
- * Tokens refreshed through the real webhook at a provider that rotates at each use and takes each client by its own method
- * alone. What a webhook does wrong: token-refresh-faults.sqlite.test.ts. By themselves: refresh-scheduler.test.ts.
+ * Refreshes through the reference webhook, at a provider that rotates refresh tokens and accepts one authentication method
+ * for each client. Faults of a webhook: token-refresh-faults.sqlite.test.ts. The scheduler: refresh-scheduler.test.ts.
  */
 
-/** More than an hour: what is refreshed here is so because somebody says it. */
+/** More than an hour, so that the scheduler refreshes nothing. */
 const TEN_HOURS_MS = 36_000_000;
 const CLIENT_SECRET = 'canary/of a client: 100% secret';
 const { privateKey, publicKey }: KeyPairKeyObjectResult = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -23,7 +23,7 @@ const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 let pair: TestPair;
 let endpoint: TokenEndpoint;
 let admin: Call;
-/** Every token that anybody was ever given. */
+/** Every token that the provider issued. */
 const canaries = new Set<string>();
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   endpoint.misbehave(undefined);
-  // The provider has a clock of its own, and looks at the time of an assertion.
+  // The provider checks an assertion by the system's time.
   pair.clock.jump(Math.max(0, Date.now() - pair.clock.now()));
 });
 
@@ -77,7 +77,7 @@ const events = async (serviceName: string): Promise<LoggedEvent[]> =>
   (await admin('GET', `/api/audit?eventType=TOKEN_REFRESHED&serviceName=${serviceName}`)).json.items;
 const inTenHours = (): string => formatTime(pair.clock.now() + TEN_HOURS_MS);
 
-/** What an agent gets, past the wiretap. */
+/** The token that an agent gets, not recorded. */
 async function accessToken(serviceName: string): Promise<string> {
   const agent = await agentOn(pair, serviceName);
   const { token } = (await agent.fetch(serviceName)).json as { token: { accessToken: string } };
@@ -182,7 +182,6 @@ describe('a token that cannot be refreshed', () => {
     expect((await refresh(serviceName)).json).toEqual({ outcome: 'reauth_needed' });
     expect(endpoint.calls).toHaveLength(calls);
     expect(await record(serviceName)).toMatchObject({ reauthNeeded: true, version: 1 });
-    // Stored anew, it is as any other.
     const { store: ticket } = {
       store: (await admin('POST', `/api/tokens/${serviceName}/store-ticket`)).json,
     };
@@ -241,7 +240,7 @@ test('no token reaches the control plane, and the client secret is in no log and
     await storedState(pair.databaseUrl).bytes(),
   ]);
   for (const secret of [CLIENT_SECRET, PEM.split('\n')[1] ?? '']) expect(tracesOf(secret, kept)).toEqual([]);
-  // It did cross, to the webhook alone: were it to cross nowhere, this test would show nothing.
+  // The secret was sent to the webhook, so the search can find it.
   expect(tracesOf(CLIENT_SECRET, pair.recorded())).not.toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import { type FaultyWebhook, startFaultyWebhook } from './faulty-webhook.ts';
 import { type Place, clientOf, makePlace, serveOn } from './management-service.ts';
 import { type TestAgent, stepsOn } from './service-steps.ts';
 
-/* Three services over one PostgreSQL agree on which webhooks are offline, and probe them together. */
+/* Three processes on one PostgreSQL share which webhooks are offline, and divide their probes. */
 
 type Service = Awaited<ReturnType<typeof serveOn>>;
 
@@ -46,7 +46,7 @@ describe('an outage that one of three processes finds', () => {
     jobs = Array.from({ length: 3 }, jobsByHand);
     await start(jobs.map(({ startJob }) => startJob));
   });
-  /** Each of them, or only some, exchanges news. */
+  /** Runs the prober's tick of all processes, or of some. */
   const exchange = async (...which: number[]): Promise<void> => {
     for (const n of which) await jobs[n]?.run('webhook probes');
   };
@@ -58,7 +58,7 @@ describe('an outage that one of three processes finds', () => {
     expect(await statuses()).toEqual([503, 307, 307]);
     await exchange(0, 1, 2);
     expect(await statuses()).toEqual([503, 503, 503]);
-    // Not by a probe, which is broken still: by the first call of any kind that is answered anywhere.
+    // Probes still fail: the first answered call of any process ends the outage.
     webhook.fault = (path) => (path === '/v1/health' ? 'break' : undefined);
     await jobs[1]?.run('audit shipping').catch(() => undefined);
     await at(1).admin('GET', '/api/tokens');
@@ -80,7 +80,7 @@ describe('an outage that one of three processes finds', () => {
     await look(at(2));
     await exchange(2, 1, 0);
     await expect.poll(() => probes).toBe(1);
-    // It is under way: none of them begins another.
+    // While it is in flight no process starts another.
     await Promise.all([exchange(0), exchange(1), exchange(2)]);
     expect(probes).toBe(1);
     release.resolve(undefined);

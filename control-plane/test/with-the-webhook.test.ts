@@ -4,7 +4,7 @@ import { type Call, clientOf } from './management-service.ts';
 import { agentOn, storeOn } from './pair-agents.ts';
 import { storedState } from './stored-state.ts';
 
-// What faulty-webhook.ts plays where a test wants a fault, with the program itself on the other side.
+// The link to the reference webhook; faulty-webhook.ts replaces it where a test needs a fault.
 describe('the link to the reference webhook', () => {
   let pair: TestPair;
   let admin: Call;
@@ -63,7 +63,7 @@ describe('the link to the reference webhook', () => {
     const { status, json } = await admin('POST', '/api/webhook/rotate-secret');
     expect(status).toBe(200);
     expect(json.keyId).not.toBe(former);
-    // The former key holds ten minutes, so a ticket that is on its way still opens.
+    // The former key stays valid for ten minutes, so earlier tickets still work.
     expect((await fetch(pair.bypassingRecorder(early.headers.get('location') ?? ''))).status).toBe(200);
     expect((await agent.fetch('github')).status).toBe(200);
     await everythingShipped();

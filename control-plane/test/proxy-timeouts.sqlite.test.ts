@@ -15,14 +15,14 @@ import type { ProxyUse } from '../src/access/decision.ts';
 import { type OnlineStatus, createOutageTracker } from '../src/webhook/outages.ts';
 import { createTickets } from '../src/webhook/tickets.ts';
 
-// How long is waited for upstreams and webhooks (R25), with shorter times than the protocol's, and by both ways; and what
-// becomes of a call that needs a refresh first (protocol.md 5.6).
+// Timeouts of upstreams and webhooks, with shorter times than PROTOCOL.md TRN-22 and on both ways; and calls that need a
+// refresh first (PROTOCOL.md PRX-11).
 
 const [vaultId, proxyId, agentId] = ['vlt_1' as Id<'vlt'>, 'prx_1' as Id<'prx'>, 'agt_1' as Id<'agt'>];
-const PATIENT = { headMs: 60_000, idleMs: 60_000 };
+const LONG_TIMEOUTS = { headMs: 60_000, idleMs: 60_000 };
 /** Long enough for a request to arrive on a busy machine. */
-const HEAD_LATE = { ...PATIENT, headMs: 250 };
-const REST_LATE = { ...PATIENT, idleMs: 30 };
+const SHORT_HEAD_TIMEOUT = { ...LONG_TIMEOUTS, headMs: 250 };
+const SHORT_IDLE_TIMEOUT = { ...LONG_TIMEOUTS, idleMs: 30 };
 const keys = {
   wrap: () => ({ id: 'k1', wrapped: '' }),
   open: () => ({ id: 'k1', secret: new Uint8Array(32) }),
@@ -34,7 +34,6 @@ let answering: (res: ServerResponse) => void;
 let url: string;
 let egress: Egress;
 let status: OnlineStatus;
-/** What comes of asking for a refresh. */
 let refreshing: () => RefreshResult;
 
 beforeEach(async () => {
@@ -61,8 +60,7 @@ async function listening(made: Server): Promise<Server> {
   return made;
 }
 
-/** What came of one exchange, and what its taker was given. */
-async function exchange(use: ProxyUse, timeouts = PATIENT) {
+async function exchange(use: ProxyUse, timeouts = LONG_TIMEOUTS) {
   const clock = new ManualClock();
   const forward = createForward({
     proxyUrl: 'http://127.0.0.1:1/api/proxy/mcp',
@@ -117,17 +115,17 @@ const toUpstream = (): ProxyUse => ({
 
 it('a webhook that times out is offline after the second call, and gets no call twice', async () => {
   answering = () => undefined;
-  const { refused } = await exchange(toWebhook(), HEAD_LATE);
+  const { refused } = await exchange(toWebhook(), SHORT_HEAD_TIMEOUT);
   expect(refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE' });
   expect([requests, status.offlineForSeconds(vaultId)]).toEqual([1, 0]);
-  const second = await exchange(toWebhook(), HEAD_LATE);
+  const second = await exchange(toWebhook(), SHORT_HEAD_TIMEOUT);
   expect(second.refused).toMatchObject({ status: 502, code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds: 2 });
   expect([requests, status.offlineForSeconds(vaultId)]).toEqual([2, 2]);
 });
 
 it('an upstream that times out does not make the webhook offline', async () => {
   answering = () => undefined;
-  const { refused } = await exchange(toUpstream(), HEAD_LATE);
+  const { refused } = await exchange(toUpstream(), SHORT_HEAD_TIMEOUT);
   expect(refused).toMatchObject({ status: 504, code: 'UPSTREAM_TIMEOUT' });
   expect(requests).toBe(1);
 });
@@ -140,7 +138,7 @@ it.each([
     res.writeHead(200, { 'sv-proxy-origin': 'upstream' });
     res.write('half');
   };
-  const { refused, head, broken } = await exchange(use(), REST_LATE);
+  const { refused, head, broken } = await exchange(use(), SHORT_IDLE_TIMEOUT);
   expect([refused, head?.status, broken, requests]).toEqual([undefined, 200, true, 1]);
   expect(status.offlineForSeconds(vaultId)).toBe(0);
 });

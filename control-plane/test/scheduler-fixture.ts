@@ -12,36 +12,36 @@ const MINUTE_MS = 60_000;
 export const DONE: HandMade = { status: 200, answer: { outcome: 'refreshed' } };
 export const FAILED: HandMade = { status: 200, answer: { outcome: 'failed' } };
 
-/** What the scheduler of a process is made of, with a hand-made webhook that writes down what it is asked for. */
-export interface SchedulerBench {
+/** A refresh scheduler with a faulty webhook that records the requested refreshes. */
+export interface SchedulerFixture {
   readonly backstage: InProcess;
   readonly webhook: FaultyWebhook;
   readonly vaultId: Id<'vlt'>;
-  /** Names of the tokens whose refresh the webhook was asked for, in their order. */
+  /** Names of the tokens whose refresh was requested, in order. */
   asked: string[];
-  /** What comes of it; what is refreshed lasts ten hours unless changed. */
+  /** The result of a refresh; by default a token of ten hours. */
   outcome: (serviceName: string) => HandMade | Promise<HandMade>;
   inMinutes(minutes: number): string;
-  /** The account has a token, and the webhook its record, which ends in half an hour. */
+  /** Creates a token and its record at the webhook, which expires in half an hour. */
   hold(serviceName: string, changes?: Partial<TokenMetadata>): Promise<void>;
   record(serviceName: string, changes?: Partial<TokenMetadata>): TokenMetadata;
-  /** The provider gave another one, for so many minutes. */
+  /** Refreshes the record at the webhook, for so many minutes. */
   renew(serviceName: string, minutes: number): HandMade;
-  /** As a process of its own has it, on the same database; it is this one by which minutes pass. */
+  /** Starts another process's scheduler on the same database, which `pass` then runs. */
   startScheduler(random?: number): RefreshScheduler;
-  /** Minutes pass, and the scheduler looks once. @returns what was asked for, sorted */
+  /** Advances the clock and runs the scheduler once. @returns the requested refreshes, sorted */
   pass(minutes: number): Promise<string[]>;
   attempts(): Promise<readonly { service_name: string; failures: number; next_at: string }[]>;
-  /** Nothing is counted or remembered any more. */
+  /** Resets everything. */
   clear(): Promise<void>;
   bind(): Promise<void>;
-  /** What its owner sees of the webhook, whose answer ends an outage. */
+  /** GET /api/webhook, whose answer ends an outage. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
   look(): Promise<any>;
   close(): Promise<void>;
 }
 
-export async function schedulerBench(): Promise<SchedulerBench> {
+export async function startSchedulerFixture(): Promise<SchedulerFixture> {
   const backstage = await startInProcess({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
   const { clock, context } = backstage;
   const { stores, webhook: linked, status, limiter, limits, database } = context;
@@ -53,7 +53,7 @@ export async function schedulerBench(): Promise<SchedulerBench> {
   let scheduler: RefreshScheduler;
 
   const inMinutes = (minutes: number): string => formatTime(clock.now() + minutes * MINUTE_MS);
-  const record: SchedulerBench['record'] = (serviceName, changes) =>
+  const record: SchedulerFixture['record'] = (serviceName, changes) =>
     refreshableRecord(serviceName, { updatedAt: inMinutes(-500), expiryTime: inMinutes(30), ...changes });
 
   const startScheduler = (chance = 0): RefreshScheduler => {
@@ -80,7 +80,7 @@ export async function schedulerBench(): Promise<SchedulerBench> {
     return scheduler;
   };
 
-  const bench: SchedulerBench = {
+  const bench: SchedulerFixture = {
     backstage,
     webhook,
     vaultId,
