@@ -45,7 +45,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const { audit: log, webhookLinks: links } = stores;
   const { leaderLease, outages } = database;
   const { auditRetentionDays: days } = config;
-  const holdsLease = (): Promise<boolean> => leaderLease.hold();
+  const holdsLease = (): Promise<boolean> => leaderLease.acquire();
   const refreshScheduler = createRefreshScheduler({ ...context, holdsLease, random: Math.random });
   const prober = createOutageProber({ ...context, tracker: status, outages, links });
   const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });

@@ -23,14 +23,14 @@ export interface LeaderLease {
    * Called before each piece of work.
    * @returns whether this process is the leader; then no other process is within the next 15 seconds
    */
-  hold(): Promise<boolean>;
+  acquire(): Promise<boolean>;
   /** Releases the lease, so that another process takes over at once. */
   release(): Promise<void>;
 }
 
 /** For the only process on a database. */
 export const SOLE_PROCESS: LeaderLease = {
-  hold: () => Promise.resolve(true),
+  acquire: () => Promise.resolve(true),
   release: () => Promise.resolve(),
 };
 

@@ -14,6 +14,7 @@ import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
 import { useStore } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
+import { storeProxy } from './stored-proxy.ts';
 
 // Policies on proxies, below the routes.
 
@@ -34,31 +35,8 @@ beforeEach(async () => {
   [actor, stranger] = [await actorOf(), await actorOf()];
 });
 
-async function storedProxy(status: Proxy['status'] = 'active'): Promise<string> {
-  const id = newId('prx');
-  await change(({ proxies }) =>
-    proxies.add({
-      id,
-      vaultId: actor.vaultId,
-      name: 'p',
-      upstreamUrl: 'https://mcp.example.org/',
-      upstreamAuthType: 'sv_session',
-      serviceName: undefined,
-      agentId: undefined,
-      headerTemplates: undefined,
-      status,
-      keyHash: `hash of ${id}`,
-      keyPrefix: 'mcp_',
-      keyWrapped: 'wrapped',
-      createdAt: '2026-11-20T12:00:00.000Z',
-      revokedAt: undefined,
-      lastUsedAt: undefined,
-      revision: 1,
-      deliveredAs: undefined,
-    }),
-  );
-  return id;
-}
+const storedProxy = async (status: Proxy['status'] = 'active'): Promise<string> =>
+  (await storeProxy(database, actor.vaultId, { status })).proxy.id;
 const made = async (): Promise<string> =>
   (
     await change((stores) =>

@@ -2,11 +2,11 @@ import { type Id, ManualClock, newId } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AgentSubject } from '../../src/access/subject.ts';
 import type { PolicyTarget, Policy } from '../../src/core/policy.ts';
-import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
 import { useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
+import { storeProxy } from './stored-proxy.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));
@@ -130,36 +130,11 @@ describe('the policies that are read with an agent', () => {
   });
 
   it('come with the counts of active agents and proxies, up to the maximum of the aggregate limit', async () => {
-    const proxy = (status: Proxy['status']): Parameters<Stores['proxies']['add']>[0] => ({
-      id: newId('prx'),
-      vaultId: stored.vaultId,
-      name: 'p',
-      upstreamUrl: 'https://mcp.example.org/',
-      upstreamAuthType: 'Token',
-      serviceName: 'github',
-      agentId: undefined,
-      headerTemplates: { authorization: 'Bearer ${TOKEN}' },
-      status,
-      keyHash: newId('prx'),
-      keyPrefix: 'mcp_',
-      keyWrapped: 'wrapped',
-      createdAt: NOW,
-      revokedAt: undefined,
-      lastUsedAt: undefined,
-      revision: 1,
-      deliveredAs: undefined,
-    });
     expect(await subject()).toMatchObject({ activeAgents: 1, proxies: 0 });
-    const [active, revoked] = [proxy('active'), proxy('revoked')];
-    await change(async ({ proxies }) => {
-      for (const each of [active, revoked]) await proxies.add(each);
-    });
+    await storeProxy(database, stored.vaultId);
+    await storeProxy(database, stored.vaultId, { status: 'revoked' });
     expect(await subject()).toMatchObject({ activeAgents: 1, proxies: 1 });
-    const { keyHash: _hash, keyWrapped: _wrapped, ...shown } = active;
-    expect(await database.stores.proxies.get(stored.vaultId, active.id)).toEqual(shown);
-    await change(async ({ proxies }) => {
-      for (let n = 0; n < 9; n++) await proxies.add(proxy('active'));
-    });
+    for (let n = 0; n < 9; n++) await storeProxy(database, stored.vaultId);
     expect(await subject()).toMatchObject({ proxies: 7 });
   });
 });

@@ -1,11 +1,12 @@
 import { ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccessPrecondition } from '../../src/audit/audit-writer.ts';
+import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Stores } from '../../src/core/stores.ts';
 import { useStore } from './open-store.ts';
 import { type StoredAccess, storeAccess } from './stored-access.ts';
-import { type StoredProxy, storeProxy } from './stored-proxy.ts';
+import { storeProxy } from './stored-proxy.ts';
 
 // The subject of a decision about a proxy, and the precondition of a use.
 
@@ -13,17 +14,17 @@ const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse(NOW));
 let database: Database;
 let account: StoredAccess;
-let proxy: StoredProxy;
+let proxy: Proxy;
+let proxyKey: string;
 
 useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   account = await storeAccess(database, clock);
-  proxy = await ofAccount();
+  ({ proxy, keyHash: proxyKey } = await ofAccount());
 });
 
-const ofAccount = (more: Parameters<typeof storeProxy>[3] = {}): Promise<StoredProxy> =>
-  storeProxy(database, clock, account.vaultId, more);
-const find = async (keyHash = proxy.keyHash) => database.proxyAccessStore.find(keyHash);
+const ofAccount = (more: Partial<Proxy> = {}) => storeProxy(database, account.vaultId, more);
+const find = async (keyHash = proxyKey) => database.proxyAccessStore.find(keyHash);
 const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
   database.unitOfWork.run(account.vaultId, work);
 
@@ -31,7 +32,7 @@ describe('the subject of a proxy', () => {
   it('has every member, read in one row', async () => {
     const { vaultId, webhookId } = account;
     expect(await find()).toMatchObject({
-      proxyId: proxy.proxyId,
+      proxyId: proxy.id,
       vaultId,
       upstreamAuthType: 'Token',
       upstreamUrl: 'https://mcp.example.com/mcp',
@@ -80,7 +81,7 @@ describe('the subject of a proxy', () => {
   it('is that of its own key when many are read at once', async () => {
     const made = await Promise.all(Array.from({ length: 30 }, () => ofAccount()));
     const found = await Promise.all(made.map(({ keyHash }) => find(keyHash)));
-    expect(found.map((subject) => subject?.proxyId)).toEqual(made.map(({ proxyId }) => proxyId));
+    expect(found.map((subject) => subject?.proxyId)).toEqual(made.map((each) => each.proxy.id));
   });
 });
 
@@ -89,7 +90,7 @@ describe('the record of a use', () => {
     database.auditCommit.write({
       event: {
         vaultId: account.vaultId,
-        proxyId: proxy.proxyId,
+        proxyId: proxy.id,
         eventType: 'PROXY_CREDENTIAL_USE',
         outcome: 'success',
       },
@@ -109,7 +110,7 @@ describe('the record of a use', () => {
   });
 
   it('counts all of its lifetime uses, or none', async () => {
-    const use = { ruleId: 'rul_1', targetType: 'proxy', targetId: proxy.proxyId, limit: 2 } as const;
+    const use = { ruleId: 'rul_1', targetType: 'proxy', targetId: proxy.id, limit: 2 } as const;
     const uses = [use, { ...use, ruleId: 'rul_2', limit: 1 }];
     expect(await write({ ...account.onlyIf, uses })).toBe(true);
     expect(await write({ ...account.onlyIf, uses })).toBe(false);

@@ -1,9 +1,10 @@
-import { type Id, ManualClock, newId } from '@svault/shared';
+import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, expect, it } from 'vitest';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 import { useStore } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
+import { storeProxy } from './stored-proxy.ts';
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 const NOW = '2026-11-20T12:00:00.000Z';
@@ -15,25 +16,7 @@ let proxy: Proxy;
 useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
   ({ vaultId } = await storeAccess(database, clock));
-  const id = newId('prx');
-  proxy = {
-    id,
-    vaultId,
-    name: 'p',
-    upstreamUrl: 'https://mcp.example.org/',
-    upstreamAuthType: 'Token',
-    serviceName: 'github',
-    agentId: undefined,
-    headerTemplates: { 'x-a': '${TOKEN}' },
-    status: 'active',
-    keyPrefix: 'mcp_',
-    createdAt: NOW,
-    revokedAt: undefined,
-    lastUsedAt: undefined,
-    revision: 1,
-    deliveredAs: undefined,
-  };
-  await database.stores.proxies.add({ ...proxy, keyHash: `hash of ${id}`, keyWrapped: 'wrapped' });
+  ({ proxy } = await storeProxy(database, vaultId, { revision: 1 }));
 });
 
 const stored = () => database.stores.proxies.get(vaultId, proxy.id);

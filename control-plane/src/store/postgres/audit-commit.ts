@@ -5,7 +5,7 @@ import { stampEvent } from '../../core/audit-event.ts';
 import { type AuditCommit, type AuditEntry, isExpired } from '../../audit/audit-writer.ts';
 import { hashedText } from '../../audit/chain.ts';
 import { createBatcher } from './batcher.ts';
-import { cameBetween } from './postgres-errors.ts';
+import { isConflict } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
 /** `migrations/011-audit.ts` */
@@ -39,7 +39,7 @@ export function createAuditCommit(options: {
       try {
         return await pool.run<{ readonly leftOut: readonly number[] }>(RECORD, values);
       } catch (error) {
-        if (run === MAX_RUNS || !cameBetween(error)) throw error;
+        if (run === MAX_RUNS || !isConflict(error)) throw error;
       }
     }
   };

@@ -39,7 +39,7 @@ export function createLeaderLease(db: Kysely<Schema>): LeaderLease {
   };
 
   return {
-    hold: async () => {
+    acquire: async () => {
       const { held = false, there = false } = (await ask()) ?? {};
       // An operator who emptied the table, or copied the other tables only, must not stop the work for ever.
       if (!there)

@@ -9,7 +9,7 @@ import pg from 'pg';
 const UNAVAILABLE = /^(08|53|57|58|40)|^(55P03|25006|25P03|25P04)$/;
 
 /** A conflict with another transaction: the same work, run again, reads what that one wrote. */
-const CAME_BETWEEN = new Set(['23505', '40001', '40P01']);
+const CONFLICTS = new Set(['23505', '40001', '40P01']);
 
 /** The error of a statement for its caller: {@link StorageFailure} where the statement is not at fault. */
 export function fromStatement(error: unknown): Error {
@@ -42,9 +42,9 @@ export function connectionEnded(error: unknown): boolean {
 }
 
 /** Whether work failed by a conflict and is worth running again. */
-export function cameBetween(error: unknown): boolean {
+export function isConflict(error: unknown): boolean {
   const cause = error instanceof StorageFailure ? error.cause : error;
-  return cause instanceof pg.DatabaseError && CAME_BETWEEN.has(cause.code ?? '');
+  return cause instanceof pg.DatabaseError && CONFLICTS.has(cause.code ?? '');
 }
 
 /** The message of the cause, which never has a password; some errors of the network have only a code. */

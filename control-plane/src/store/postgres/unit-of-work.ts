@@ -7,7 +7,7 @@ import type { UnitOfWork } from '../../core/stores.ts';
 import type { Engine } from '../engine.ts';
 import { createStores } from '../kysely/stores.ts';
 import type { Schema } from '../schema/schema.ts';
-import { cameBetween } from './postgres-errors.ts';
+import { isConflict } from './postgres-errors.ts';
 
 const MAX_RUNS = 3;
 const MAX_WAIT_MS = 3_000;
@@ -29,7 +29,7 @@ export function createPostgresUnitOfWork(db: Kysely<Schema>, clock: Clock): Unit
           .transaction()
           .execute((transaction) => work(createStores(transaction, clock, postgresEngine)));
       } catch (error) {
-        if (run >= MAX_RUNS || !cameBetween(error)) throw error;
+        if (run >= MAX_RUNS || !isConflict(error)) throw error;
       }
     }
   };
