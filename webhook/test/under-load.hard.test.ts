@@ -13,7 +13,7 @@ beforeAll(() => {
 afterAll(() => end());
 
 describe('refused bodies on a loaded machine', async () => {
-  await import('./http/bad-input.test.ts');
+  await import('./http/bad-http.test.ts');
 });
 describe('a stop on a loaded machine', async () => {
   await import('./stop.test.ts');
