@@ -19,7 +19,7 @@ import { addMember } from './support/members.ts';
 import { refreshableRecord } from './refreshable-record.ts';
 import type { LoggedEvent, TestAgent } from './service-steps.ts';
 
-/** A service with a little of everything, and what the causes need of it. */
+/** A control plane with one object of each kind. */
 export interface World {
   readonly service: LinkedService;
   readonly admin: Call;
@@ -28,25 +28,24 @@ export interface World {
   post(path: string, body?: object): Promise<Answer>;
 }
 
-/** How an event comes about. */
+/** The request that causes an event. */
 export interface Cause {
-  /** What is there before; done once. What it gives is handed to the rest. */
+  /** Runs once before the request; the other functions get its result. */
   readonly before?: (world: World) => Promise<string>;
-  /** The request that the event tells of. */
   readonly by: (world: World, of: string) => Promise<Answer>;
-  /** What the event says, its actor aside. */
+  /** The expected event, without its actor. */
   readonly says?: (world: World, of: string) => Partial<LoggedEvent>;
-  /** Who did it; the owner unless it says otherwise. */
+  /** By default the owner. */
   readonly actor?: 'agent' | 'service';
-  /** A path that shows what the request changes; undefined where it changes nothing but the log. */
+  /** A path whose response the request changes; undefined where it changes the log only. */
   readonly shows?: (world: World, of: string) => string;
-  /** Undoes what would be in another's way. */
+  /** Undoes the request for the other causes. */
   readonly after?: (world: World) => Promise<unknown>;
-  /** It goes on by itself behind the answer, also where the request failed. */
+  /** The event is written after the response, also where the request failed. */
   readonly later?: true;
 }
 
-/** Ships what has waited; a round that failed has the next one wait by the clock. */
+/** Ships the pending events; the clock advances beyond the pause after a failure. */
 export async function shipOnce({ clock, runJob }: LinkedService): Promise<void> {
   clock.advance(1_000);
   await runJob('audit shipping');
@@ -71,7 +70,7 @@ const PROXY = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName:
 const newProxy = async ({ post }: World): Promise<string> =>
   (await post('/api/proxies', PROXY)).json.proxy.id;
 const attachment = ({ agent }: World) => ({ targetType: 'agent', targetId: agent.id });
-/** What the owner has just let a client do. */
+/** A code that the owner has approved. */
 const approvedCode = async (world: World): Promise<ApprovedCode> => {
   const { service } = world;
   const cookie = await cookieBy(service, await makeOwnerLink(service));
@@ -101,7 +100,7 @@ const lock = ({ post }: World): Promise<Answer> => post('/api/vault/lock');
 const unlock = ({ post }: World): Promise<Answer> => post('/api/vault/unlock');
 const unbind = ({ admin }: World): Promise<Answer> => admin('DELETE', '/api/webhook');
 
-/** Each type that can occur, caused by its own route, in any order: none leaves anything in another's way. */
+/** The route that causes each event type. They run in any order. */
 export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   LOGIN: {
     before: ({ service }) => makeOwnerLink(service),
@@ -114,7 +113,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   },
   AGENT_CREATED: {
     by: ({ post }) => post('/api/agents', { name: 'made' }),
-    says: () => ({ detail: { name: 'made' } }),
+    says: () => ({ agentId: matching(/^agt_/), detail: { name: 'made' } }),
     shows: () => '/api/agents?limit=100',
   },
   AGENT_UPDATED: {
@@ -230,7 +229,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   },
   TOKEN_REFRESHED: {
     before: async (world) => {
-      // Not within the hour: the service would refresh it by itself.
+      // Later than an hour, within which the scheduler would refresh it.
       const record = refreshableRecord('refreshed', { expiryTime: '2030-01-01T00:00:00.000Z' });
       world.service.webhook.tokens.set('refreshed', record);
       return token(world, 'refreshed');
@@ -406,7 +405,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   WEBHOOK_LOG_CONTRADICTION: {
     later: true,
     actor: 'service',
-    // Only what was seen before can be contradicted.
+    // A contradiction needs a former head.
     before: async ({ service, post }) => {
       await post('/api/agents', { name: 'shipped before' });
       const seen = { webhook_id: service.webhook.webhookId };
@@ -444,7 +443,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   },
 };
 
-/** Types that the contract's pattern spells, but that no route of the contract can cause. */
+/** Event types that no route causes. */
 export const NEVER: Partial<Record<AuditEventType, readonly [method: string, path: string]>> = {
   ADMIN_KEY_UPDATED: ['PATCH', '/api/admin-keys/adk_AAAAAAAAAAAAAAAAAAAAAA'],
 };

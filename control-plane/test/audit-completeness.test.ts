@@ -63,7 +63,7 @@ const DECISION_ROWS = {
     'SELECT id, status, agent_id, service_name, upstream_url, upstream_auth_type, header_templates, key_hash, revision FROM proxies',
   webhooks: 'SELECT vault_id, webhook_id, url, key_id FROM webhook_links',
 } as const;
-/** Works, and expects that it raised the account's revision if it changed what decisions read. */
+/** Runs `work`, and expects a higher account revision if it changed what decisions read. */
 async function raisingRevision<T>(work: () => Promise<T>): Promise<T> {
   const { state } = world.service.place;
   const read = async () => {
@@ -135,8 +135,8 @@ test('all events are in a chain that verifies', async () => {
 
 describe('every event type', () => {
   test('has a route that causes it, or is listed as never written', () => {
-    const told = [...Object.keys(CAUSES), ...Object.keys(NEVER)];
-    expect(told.toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
+    const listed = [...Object.keys(CAUSES), ...Object.keys(NEVER)];
+    expect(listed.toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
   });
 
   test.each(Object.entries(NEVER))('%s is caused by no route', async (_type, [method, path]) => {
@@ -158,7 +158,7 @@ const WITHOUT_DECISION_ROWS: readonly string[] = [
   'POST /api/proxies/{}/reveal-key',
 ];
 
-test('every other management route that may change something was seen to raise the revision if it does', async () => {
+test('every management route that changes what decisions read was seen to raise the revision', async () => {
   const operations = (await operationsOf(world.service.anyone)).filter(({ method }) => method !== 'GET');
   const unseen = operations.filter(
     ({ method, pattern }) => !calls.some(([by, path]) => by === method && pattern.test(path)),

@@ -78,7 +78,7 @@ test('a proxied request is denied in the order of the specification', async () =
       async () => {
         await service.bind();
         service.webhook.fault = (path) => (path === '/v1/proxy' ? 'break' : undefined);
-        // Whoever asks first finds out.
+        // The first request finds out.
         await said();
       },
     ],
