@@ -48,7 +48,7 @@ test('what only begins as an id is a name, and no path', async () => {
   expect(asked()).toEqual(['GET /api/agents?limit=100']);
 });
 
-test('a name is the same in whatever form its letters are typed', async () => {
+test('a name is found in every Unicode form of its letters', async () => {
   await serviceWith({
     'GET /api/agents': { status: 200, body: { items: [{ ...AGENT, name: 'Zoe\u0308' }] } },
     'POST /api/agents/agt_1/suspend': { status: 200, body: { ...AGENT, status: 'suspended' } },

@@ -208,7 +208,7 @@ describe('an agent is meant', () => {
 });
 
 describe('agents edit', () => {
-  test('changes what is given', async () => {
+  test('edit changes only the members that are given', async () => {
     const id = await made('before');
     const { code, out, err } = await svault('agents', 'edit', 'before', '--name', 'after', '--mcp');
     expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'before, now after, is changed\n' });
@@ -296,7 +296,7 @@ describe('agents rm', () => {
   });
 });
 
-test('an agent’s login manages nobody: exit 3, before anything is sent', async () => {
+test('an agent’s login may not manage agents: exit 3, before any request', async () => {
   const agent = await people.agent('climber');
   for (const args of [
     ['agents', 'list'],
@@ -309,7 +309,7 @@ test('an agent’s login manages nobody: exit 3, before anything is sent', async
   }
 });
 
-describe('what is shown', () => {
+describe('lists and tables', () => {
   test('a list says how agents are, and in the wide format everything', async () => {
     await made('visible');
     const table = await svault('agents', 'list');

@@ -123,7 +123,7 @@ describe('logins', () => {
   });
 });
 
-test('a process that was killed while it wrote holds nobody up', async () => {
+test('a process that is killed while it writes blocks no later command', async () => {
   await store.save(agent('a'), keyOf());
   const lock = join(folder, '.contexts.lock');
   mkdirSync(lock);
@@ -172,7 +172,7 @@ test('what a process that was killed had begun to write is forgotten as well', a
 });
 
 describe('files', () => {
-  test('are for this user alone, whatever the umask; secrets are in one of them only', async () => {
+  test('files are for this user alone under every umask; secrets are in one of them only', async () => {
     const secrets = keyOf();
     await store.save(agent('a'), secrets);
     expect(modeOf(folder)).toBe('700');
@@ -305,7 +305,7 @@ describe('replacing secrets', () => {
     expect(await store.secretsOf(await named('a'))).toEqual({ ...session, accessToken: 'new' });
   });
 
-  test('that fails leaves them as they were, and nobody locked out', async () => {
+  test('a failed write leaves the files unchanged, and no lock', async () => {
     await store.save(agent('a'), session);
     const context = await named('a');
     await expect(store.replaceSecrets(context, () => Promise.reject(new Error('away')))).rejects.toThrow(

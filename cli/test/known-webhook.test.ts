@@ -7,7 +7,7 @@ import { run } from '../src/run.ts';
 import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
 import { type FakeServer, fakeServer } from './fake-servers.ts';
 
-// The control plane says where a secret goes. One that was broken into could name a place of its own.
+// The control plane says where a secret goes. A compromised control plane could name a server of its attacker.
 
 const TICKET = 'the.store.ticket';
 const TOKEN_METADATA = {
@@ -20,11 +20,12 @@ const TOKEN_METADATA = {
   createdAt: '2026-11-20T12:00:00.000Z',
   updatedAt: '2026-11-20T12:00:00.000Z',
 };
+const OWNER = { email: 'o@example.org', role: 'admin' };
 let vault: FakeServer;
 let evil: FakeServer;
 let service: FakeServer;
 let person: CommandLine;
-/** What the control plane says the webhook's address is. */
+/** The address of the webhook in responses of the control plane. */
 let named: string;
 
 const webhook = (): Promise<FakeServer> =>
@@ -32,12 +33,7 @@ const webhook = (): Promise<FakeServer> =>
 
 function answerTo(method: string, path: string): object {
   const store = { url: named, ticket: TICKET, expiresAt: '2026-11-20T12:00:00Z' };
-  if (path === '/api/me')
-    return {
-      user: { id: 'usr_1', email: 'o@example.org', role: 'admin' },
-      email: 'o@example.org',
-      role: 'admin',
-    };
+  if (path === '/api/me') return { user: { id: 'usr_1', ...OWNER }, ...OWNER };
   if (path === '/api/webhook')
     return { bound: true, url: named.replace(/\/v1\/store$/, ''), reachable: true };
   if (path.endsWith('/store-ticket')) return store;
@@ -55,14 +51,14 @@ afterEach(async () => {
   for (const server of [vault, evil, service]) await server.close();
 });
 
-const signIn = async (): Promise<void> => {
-  const args = ['login', '--key', '-', '--as', 'me', '--base-url', service.url];
+const signIn = async (name = 'me', at = service): Promise<void> => {
+  const args = ['login', '--key', '-', '--as', name, '--base-url', at.url];
   expect(await person.svault(args, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
 };
 const store = (env: Record<string, string> = {}): Promise<Outcome> =>
   person.svault(['add', 'github'], { input: 'the-secret', env });
 
-test('the ticket alone lets a store in, at the address that the service names', async () => {
+test('add sends the secret with the ticket alone, to the address that the control plane names', async () => {
   await signIn();
   expect(await store()).toMatchObject({ code: 0 });
   expect(vault.received).toMatchObject([
@@ -75,7 +71,7 @@ test('the ticket alone lets a store in, at the address that the service names', 
   ]);
 });
 
-test('the first webhook is the right one: another gets no secret', async () => {
+test('the first webhook is remembered, and another one gets no secret', async () => {
   await signIn();
   const first = await store();
   expect(first.err).toMatch(/go to http:\/\/127\.0\.0\.1:\d+ from now on/);
@@ -92,7 +88,7 @@ test('the first webhook is the right one: another gets no secret', async () => {
   expect(evil.received).toEqual([]);
 });
 
-test('a person can say that it moved', async () => {
+test('SVAULT_WEBHOOK_URL allows the new address of a webhook that moved', async () => {
   await signIn();
   await store();
   named = `${evil.url}/v1/store`;
@@ -102,7 +98,7 @@ test('a person can say that it moved', async () => {
   expect(evil.received).toHaveLength(2);
 });
 
-/** As somebody who sits there and answers each question. */
+/** Runs a command on a terminal with this answer to each question. */
 async function atTerminal(
   args: readonly string[],
   answer: string,
@@ -145,7 +141,7 @@ test.each([
   expect(err).toMatch(/is at http:\S+ now; secrets went to http:\S+ before/);
 });
 
-test('each service has its own webhook', async () => {
+test('the webhook of each control plane is remembered apart', async () => {
   await signIn();
   await store();
   const other = await fakeServer(({ path }) =>
@@ -160,8 +156,7 @@ test('each service has its own webhook', async () => {
         },
   );
   try {
-    const args = ['login', '--key', '-', '--as', 'other', '--base-url', other.url];
-    expect(await person.svault(args, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
+    await signIn('other', other);
     for (const [login, to, isFirst] of [
       ['other', evil, true],
       ['me', vault, false],
@@ -177,11 +172,10 @@ test('each service has its own webhook', async () => {
   }
 });
 
-test('two logins at one service may be of two vaults: each is asked about once, and keeps to its own', async () => {
+test('the webhooks of two logins at one control plane are remembered apart, since the vaults may differ', async () => {
   await signIn();
   await store();
-  const args = ['login', '--key', '-', '--as', 'second', '--base-url', service.url];
-  expect(await person.svault(args, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
+  await signIn('second');
   const storedBy = (login: string, at: FakeServer, env = {}): Promise<Outcome> => {
     named = `${at.url}/v1/store`;
     return person.svault(['add', 'github', '--context', login], { input: 'the-secret', env });
@@ -192,8 +186,7 @@ test('two logins at one service may be of two vaults: each is asked about once, 
   expect(await storedBy('second', evil)).toMatchObject({ code: 0 });
   expect(await storedBy('me', evil)).toMatchObject({ code: 1 });
 
-  const third = ['login', '--key', '-', '--as', 'third', '--base-url', service.url];
-  expect(await person.svault(third, { input: newKey('svadmin') })).toMatchObject({ code: 0 });
+  await signIn('third');
   expect((await storedBy('third', vault)).err).toMatch(/^github is stored at [^\n]+\n$/);
 });
 

@@ -227,7 +227,7 @@ describe('login --no-launch-browser', () => {
   });
 });
 
-test('--dry-run shows the request, and nobody is asked', async () => {
+test('--dry-run shows the request, and sends none', async () => {
   const person = stage.stranger();
   const { path, opened } = desktop(person);
   const { code, out } = await sitting(person, ['login', '--dry-run', '--format', 'json'], { path }).done;

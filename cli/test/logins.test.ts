@@ -147,7 +147,7 @@ describe('login --key of an agent', () => {
     expect(kept(person)).not.toContain(agent.key);
   });
 
-  test('--dry-run asks nobody and keeps nothing', async () => {
+  test('--dry-run sends no request and keeps nothing', async () => {
     const person = stage.stranger();
     const { code, out } = await signIn(person, agent.key, '--dry-run');
     expect({ code, out }).toEqual({ code: 0, out: `GET ${base}/api/agents/credentials\n` });

@@ -38,7 +38,7 @@ describe('a closed pipe', () => {
     expect(inBash('"$NODE" "$BIN" --help | true; echo "${PIPESTATUS[0]}"')).toEqual({ out: '0\n', err: '' });
   });
 
-  test('nobody who reads stderr is no error of another kind', () => {
+  test('a closed stderr changes no exit code', () => {
     expect(inBash('"$NODE" "$BIN" frobnicate 2>&-; echo "$?"').out).toBe('2\n');
   });
 });

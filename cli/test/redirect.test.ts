@@ -163,7 +163,7 @@ test('get --check of what came sealed: there is a value, and no key is needed to
   });
 });
 
-test('get --field of what is no text prints JSON', async () => {
+test('get --field prints a member that is no text as JSON', async () => {
   const token = { ...TOKEN, scopes: ['read', 'write'], more: { a: 1 } };
   const { service } = await pairThatAnswers({ status: 200, body: { token } });
   const agent = someone(service.url);
@@ -219,7 +219,7 @@ describe('a webhook that lies', () => {
   });
 });
 
-test('a name is one parameter, whatever is in it', async () => {
+test('a name is one parameter, with every character that it may have', async () => {
   const { service } = await pairThatAnswers({ status: 200, body: { token: TOKEN } });
   await someone(service.url).svault(['get', 'a b&service=c#d%20']);
   expect(service.received.map(({ path }) => path)).toEqual([

@@ -141,7 +141,7 @@ describe('logout', () => {
   });
 });
 
-test('login by browser takes no name from an agent’s login: exit 2, and nobody is asked', async () => {
+test('login by browser takes no name from an agent’s login: exit 2, before any request', async () => {
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const secrets = { home: 'file', id: 'one' };
   keep('contexts.json', {

@@ -82,7 +82,7 @@ test('exec hands a credential to a command', async () => {
   expect(await svault(agent, args)).toMatchObject({ code: 0, out: '<of-the-build>' });
 });
 
-test('what is wrong is one line and an exit code', async () => {
+test('an error is one line and an exit code', async () => {
   const stranger = people.stranger();
   for (const [args, exit] of [
     [['frobnicate'], 2],

@@ -210,7 +210,7 @@ describe('what cannot be stored leaves nothing behind, and is not quoted', () =>
     expect(await isThere(name)).toBe(false);
   });
 
-  test('no secret at all, more than 64 KiB, and what is no text', async () => {
+  test('no secret, a secret above 64 KiB, and bytes that are no text are rejected', async () => {
     for (const [input, said] of [
       ['', /there is no secret/],
       ['x'.repeat(64 * 1024 + 3), /64 KiB/],

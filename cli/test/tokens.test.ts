@@ -147,7 +147,7 @@ test('a short secret for a proxy is refused without --allow-short-secret, and st
 });
 
 describe('list and show', () => {
-  test('name what is there, and show no secret', async () => {
+  test('name the members of a record, and show no secret', async () => {
     await add('listed', '--name', 'Listed one', '--tags', 'a,b', '--notes', 'two\nlines');
     const table = await svault(['tokens', 'list']);
     expect(table.out).toMatch(/^NAME +TYPE +SECRET +/);
@@ -180,7 +180,7 @@ describe('list and show', () => {
 });
 
 describe('get as an agent', () => {
-  test('goes past the control plane, and shows the key to nobody but the control plane', async () => {
+  test('get sends the key to the control plane alone, and fetches the secret from the webhook', async () => {
     await add('for-agents');
     const agent = await people.agent('getter', 'for-agents');
     const before = people.pair.recorded().length;
@@ -219,7 +219,7 @@ describe('get as an agent', () => {
       expect(await agent.svault(args, { input: 'x' })).toMatchObject({ code: 3, out: '' });
   });
 
-  test('a sealed one says what is missing, to agents and to admins', async () => {
+  test('a sealed credential without its key says what is missing, to agents and to admins', async () => {
     await add('sealed', '--recipient', JSON.stringify(createSealingKey().publicJwk));
     const agent = await people.agent('sealed-for', 'sealed');
     for (const who of [agent, people.admin]) {
@@ -276,7 +276,7 @@ describe('get --check', () => {
 });
 
 describe('edit, history and store-ticket', () => {
-  test('edit changes what is given and nothing else', async () => {
+  test('edit changes only the members that are given', async () => {
     await add('edited', '--name', 'One', '--notes', 'n', '--tags', 'a');
     const { code, out, err } = await svault(['tokens', 'edit', 'edited', '--name', 'Two', '--tags', '']);
     expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'edited is changed\n' });
@@ -297,7 +297,7 @@ describe('edit, history and store-ticket', () => {
     expect(await svault(['tokens', 'history', 'nobody'])).toMatchObject({ code: 4 });
   });
 
-  test('store-ticket lets whoever has it store once', async () => {
+  test('the holder of a store-ticket can store once', async () => {
     await add('by-others');
     const { url, ticket } = await json('tokens', 'store-ticket', 'by-others', '--if-version', '1');
     const store = (): Promise<Response> =>

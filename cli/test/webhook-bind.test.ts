@@ -134,7 +134,7 @@ describe('a webhook that stays unbound', () => {
   beforeAll(arrive);
   afterAll(leave);
 
-  test('bind does nothing where nobody says yes', async () => {
+  test('bind does nothing without a yes', async () => {
     const { code, err } = await admin.svault(['webhook', 'bind', await freshLink()]);
     expect([code, err]).toEqual([2, expect.stringMatching(/\nerror: .*fingerprint.*--yes\n$/)]);
     expect((await admin.svault(['webhook', 'status'])).code).toBe(4);

@@ -45,7 +45,7 @@ const usageError = (said: RegExp): Outcome => ({
   err: expect.stringMatching(said) as string,
 });
 
-test('writes a project, its secrets in files that only their owner reads, and says what is next', async () => {
+test('writes a project, its secrets in files that only their owner reads, and prints the next command', async () => {
   const { code, out, err } = await cloudflared('--set', `TUNNEL_TOKEN=@${tokenFile}`);
   expect({ code, out }).toEqual({ code: 0, out: '' });
   expect(err).toContain(`wrote compose.yaml, .env, README.md, .gitignore, secrets/master.key`);
@@ -112,8 +112,8 @@ describe('the tunnel’s secret', () => {
   });
 });
 
-describe('what is missing or wrong', () => {
-  test('is listed all at once where nobody can be asked', async () => {
+describe('missing and invalid answers', () => {
+  test('are listed all at once without a terminal', async () => {
     expect(await init('--method', 'ngrok')).toEqual(
       usageError(
         /^error: missing: --set SV_WEBHOOK_URL=.*, --set SV_WEBHOOK_SERVICE_URL=.*, --set NGROK_AUTHTOKEN=@FILE/,
@@ -122,7 +122,7 @@ describe('what is missing or wrong', () => {
     expect(await init()).toEqual(usageError(/^error: --method .*cloudflared.*ngrok.*tailscale.*custom/));
   });
 
-  test('the control plane is the one that somebody is signed in to', async () => {
+  test('the control plane defaults to that of the current login', async () => {
     const env = { SVAULT_KEY: `svadmin_${'a'.repeat(43)}`, SVAULT_BASE_URL: 'https://signed-in.test/base/' };
     const args = [
       'webhook',
@@ -244,7 +244,7 @@ test('--dry-run says what it would write, and writes nothing', async () => {
   expect(existsSync(folder)).toBe(false);
 });
 
-test('asks for what is missing where a person sits there', async () => {
+test('asks for missing answers on a terminal', async () => {
   const stdin = new PassThrough();
   let said = '';
   const answers = ['custom', 'https://hook.example.org/', 'https://service.test'];

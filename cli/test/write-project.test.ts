@@ -43,7 +43,7 @@ const usage = (said: RegExp): Partial<Failure> => ({
 });
 
 describe('writeProject', () => {
-  it('writes all of it, the secrets for their owner alone, whatever the umask', async () => {
+  it('writes the whole project, the secrets for their owner alone, under every umask', async () => {
     const before = process.umask(0o077);
     try {
       await write(project());
@@ -64,7 +64,7 @@ describe('writeProject', () => {
     expect(['tunnel', 'tunnel/serve.json', 'compose.yaml'].map(modeOf)).toEqual([0o755, 0o644, 0o644]);
   });
 
-  it('writes over no file unless it may, and over no secret at all; leaves nothing of its own then', async () => {
+  it('overwrites no file without force, and no secret at all, and leaves no new file then', async () => {
     await write(project());
     const before = everything();
     writeFileSync(join(folder, 'compose.yaml'), 'mine\n');

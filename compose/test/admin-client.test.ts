@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAdminClient } from '../src/admin-client.ts';
 
-test('a refusal is told with what is wrong, member by member', async () => {
+test('an error message names the problem of each member', async () => {
   const issues = [{ path: 'webhookUrl', message: 'is an address that this service must not call' }];
   const send = async (): Promise<Response> =>
     Response.json({ error: 'Not so.', code: 'INVALID_ARGUMENT', issues }, { status: 422 });

@@ -24,7 +24,7 @@ test('who does not name the control plane gets a refusal', () => {
   expect(lines.join(' ')).toContain(':443 { respond 421 }');
 });
 
-test('nobody administers it, and what it writes leaves out what a request carries', () => {
+test('its admin API is off, and its log leaves out what a request carries', () => {
   expect(lines).toContain('admin off');
   for (const field of ['request>headers', 'request>uri']) expect(lines).toContain(`${field} delete`);
 });

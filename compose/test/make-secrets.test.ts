@@ -95,7 +95,7 @@ describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretF
     expect(readdirSync(inside('secrets')).filter((each) => each.startsWith('.'))).toEqual([]);
   });
 
-  it('replaces nothing when it runs again, and makes what is missing', () => {
+  it('makes missing files when it runs again, and replaces none', () => {
     run({ name });
     const before = texts();
     expect(run({ name, input: '' })).toEqual(expect.objectContaining({ status: 0, stdout: '', stderr: '' }));
@@ -138,7 +138,7 @@ describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretF
     expect(run({ name })).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('works in its own folder, whatever CDPATH says', () => {
+  it('works in its own folder, with every CDPATH', () => {
     for (const each of ['elsewhere/at', 'at']) mkdirSync(inside(each), { recursive: true });
     for (const each of ['make-secrets.sh', '.env']) cpSync(inside(each), inside(`at/${each}`));
     if (isRoot) chownSync(inside('at'), SOMEBODY, SOMEBODY);

@@ -82,7 +82,7 @@ describe('npm start', () => {
     expect(err).toMatch(new RegExp(`^svault: port ${place.env[name]} .* is taken .*${name}=…\\n$`));
   });
 
-  test('says in one line what is no port', async () => {
+  test('says in one line that a text is no port', async () => {
     const { code, err } = await refusedStart({ ...place, env: { ...place.env, SVAULT_PORT: '99999' } });
     expect({ code, err }).toEqual({ code: 1, err: 'svault: SVAULT_PORT must be a port from 1 to 65535\n' });
   });

@@ -124,7 +124,7 @@ it('funnels exactly the node’s own name', () => {
   });
 });
 
-it('keeps nothing of what passes in ngrok’s agent, and lets nobody steer it', () => {
+it('ngrok’s agent stores no requests, and takes no remote commands', () => {
   const text = TUNNELS.ngrok.secret?.fileText('2abc"def_ghijklmnop') ?? '';
   expect(text).toContain('authtoken: "2abc\\"def_ghijklmnop"\n');
   for (const line of ['inspect_db_size: -1', 'remote_management: false', 'web_addr: 127.0.0.1:4040'])

@@ -26,7 +26,7 @@ test.each([
   });
 });
 
-test('a host with several addresses: what is said of the first of them', () => {
+test('the failure of a host with several addresses is that of the first', () => {
   const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(networkFailure(new AggregateError([refused, refused]), HOST).message).toBe(
     'nothing listens at svault.example:8443',

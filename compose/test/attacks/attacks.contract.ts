@@ -36,7 +36,7 @@ export function attacksFail(targetOf: () => Target): void {
       expect((await rawRequest(controlPlaneUrl, [head])).status).toBe(413);
     });
 
-    test('is told by the token endpoint that a client cannot authenticate there', async () => {
+    test('gets an error from the token endpoint, where a client cannot authenticate', async () => {
       const { controlPlaneUrl } = targetOf();
       const answer = await fetch(`${controlPlaneUrl}/api/mcp-oauth/token`, {
         method: 'POST',
@@ -83,7 +83,7 @@ export function attacksFail(targetOf: () => Target): void {
       expect(await refusalOf(answer)).toEqual([502, 'UPSTREAM_UNAUTHORIZED']);
     });
 
-    test('is told that an upstream speaks a transport that no proxy serves', async () => {
+    test('gets UPSTREAM_UNSUPPORTED for an upstream whose transport no proxy serves', async () => {
       const answer = await proxied(targetOf(), '/sse', {}, 'GET');
       expect(await refusalOf(answer)).toEqual([502, 'UPSTREAM_UNSUPPORTED']);
     });

@@ -16,7 +16,7 @@ const ask = async (url: string, headers: Record<string, string> = {}): Promise<I
   return answer;
 };
 
-test('its address can be guessed by nobody, and differs each time', async () => {
+test('the address of the listener is random, and differs each time', async () => {
   const other = await listenOnLoopback();
   other.close();
   const PATH = /^http:\/\/127\.0\.0\.1:\d+(\/callback\/[\w-]{22})$/;

@@ -81,7 +81,7 @@ describe('a new one is made', () => {
   });
 });
 
-test('none is made where the former one may still be there: what is sealed to it would be lost', async () => {
+test('no key is made where the former one may still exist: credentials sealed to it would be lost', async () => {
   const locked = storeOf({}, () => Promise.reject(new Failure('failed', 'the keychain does not open')));
   await expect(agentSealingKey(locked, wanted, KEY)).rejects.toMatchObject({
     exit: 'failed',

@@ -136,7 +136,7 @@ describe.each(['control-plane', 'webhook'] as const)('a container of %s', (name)
     expect(new Set(owner.trim().split('\n'))).toEqual(new Set(['12345:54321']));
   });
 
-  test(`runs ${subcommand} beside it, in another container with its volume`, async () => {
+  test(`runs ${subcommand} while it runs, in another container with its volume`, async () => {
     const { exitCode, output } = await runToEnd({
       image: IMAGES[name],
       command: [subcommand],

@@ -117,7 +117,7 @@ test('a webhook that is stopped: refused as documented, a ticket is worth nothin
   expect(reached).toEqual(NONE);
 });
 
-test('a webhook whose address nobody answers at', async () => {
+test('a webhook whose address does not answer', async () => {
   await scale.elsewhere.proxy.stop();
   const reached = await expectAway(() => scale.elsewhere.proxy.start(), AWAY);
   expect(reached).toEqual(NONE);

@@ -89,7 +89,7 @@ test('curl follows the 307 to the credential; a ticket is good once', async () =
   expect([(await fetch(location)).status, (await fetch(location)).status]).toEqual([200, 401]);
 });
 
-test('an MCP client of somebody else lists the credentials, and fetches one where the tool says', async () => {
+test('the SDK’s MCP client lists the credentials, and fetches one at the address that the tool names', async () => {
   const agent = await pairAgent(pair);
   const client = await agent.mcpClient();
   const { tools } = await client.listTools();
@@ -134,7 +134,7 @@ async function keysIn(machine: Machine): Promise<ReadonlyMap<string, string>> {
   return new Map(paths.map((path, index) => [path, texts[index] ?? '']));
 }
 
-test('no secret is in what the engine tells, in the environment or in what is written', async () => {
+test('no secret is in the engine’s answers, the environment or written files', async () => {
   const agent = await pairAgent(pair);
   expect(await agent.fetchByRest()).toBe(agent.secret);
   expect((await agent.callByProxy()).status).toBe(200);

@@ -160,7 +160,7 @@ describe('in force at the others for the next request', () => {
     );
   });
 
-  test('the end of a grant: one request in all removes it, and is told so', async () => {
+  test('one request in all removes an expired grant, and gets GRANT_EXPIRED', async () => {
     for (let round = 0; round < 10; round += 1) {
       const agent = await makeAgent(admin, world.serviceName);
       await endGrantsOf(agent.id);
@@ -289,7 +289,7 @@ describe('what works once works at one of three that are asked at the same time'
     }
   });
 
-  test('a refresh gives one pair, whoever is asked, and the pair is good everywhere', async () => {
+  test('a refresh gives one pair on every control plane, and the pair is valid on all', async () => {
     const person = await signIn(admin, doors.direct[2], scale.url);
     const agent = await makeAgent(admin);
     const form = await approvedCode(person, agent.id, doors.direct);

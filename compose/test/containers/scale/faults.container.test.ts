@@ -60,7 +60,7 @@ async function lockedOut(knownAt: readonly Call[]): Promise<Agent> {
 }
 
 describe('Valkey', () => {
-  test('killed: it comes back by itself, and has forgotten nobody', async () => {
+  test('after a kill it restarts by itself, with all counts', async () => {
     const [one, two, three] = doors.direct;
     const locked = await lockedOut([]);
     const counted = await makeAgent(admin);
@@ -167,7 +167,7 @@ describe('the proxy', () => {
   });
 });
 
-describe('a control plane that stands still', () => {
+describe('a control plane that is stopped', () => {
   /** Stopped in the middle, with its port still open: nobody who connects to it learns that it is of no use. */
   async function whileStill(names: readonly ControlPlaneName[], then: () => Promise<void>): Promise<void> {
     const machines = await Promise.all(names.map((name) => scale.service(name)));

@@ -239,7 +239,7 @@ describe('of an address', () => {
     expect((await ask('2001:db8:7:8::1')(doors.direct[0])).status).toBe(200);
   });
 
-  test('through the proxy it is the caller’s own, whatever its headers claim', async () => {
+  test('through the proxy the address is the caller’s, with every claim in its headers', async () => {
     const [one, other] = [await startInternetClient(scale), await startInternetClient(scale)];
     try {
       const begin = { method: 'POST', url: `${scale.url}/api/cli/login/begin` };
