@@ -7,7 +7,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const post = (rawBody: string | Uint8Array, headers: Record<string, string> = JSON_TYPE) =>
   service.admin('POST', '/api/agents', { rawBody, headers });
 
-describe('400 INVALID_REQUEST: no JSON object', () => {
+describe('400 INVALID_REQUEST for a body that is no JSON object', () => {
   test.each([
     ['text', 'name=builder'],
     ['an array', '[{"name":"builder"}]'],
@@ -22,23 +22,23 @@ describe('400 INVALID_REQUEST: no JSON object', () => {
     expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 
-  test('bytes that are no UTF-8', async () => {
+  test('invalid UTF-8', async () => {
     const answer = await post(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d));
     expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 
-  test('a content coding', async () => {
+  test('a body with a content coding', async () => {
     const answer = await post('{"name":"builder"}', { ...JSON_TYPE, 'content-encoding': 'gzip' });
     expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 
-  test('a path that is no valid percent-encoding', async () => {
+  test('a path with invalid percent-encoding', async () => {
     const answer = await service.admin('GET', '/api/agents/%E0%A4%A');
     expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 });
 
-test('413 TOO_LARGE', async () => {
+test('413 TOO_LARGE for a body above its limit', async () => {
   const answer = await post(JSON.stringify({ name: 'x'.repeat(300_000) }));
   expect([answer.status, answer.json.code]).toEqual([413, 'TOO_LARGE']);
 });
@@ -51,7 +51,7 @@ test.each([{ 'content-type': 'text/plain' }, { 'content-type': 'application/x-ww
   },
 );
 
-test('parameters of application/json do not matter', async () => {
+test('application/json is accepted with any parameters', async () => {
   const answer = await post('{"name":"builder"}', { 'content-type': 'Application/JSON; charset=utf-8' });
   expect(answer.status).toBe(201);
 });
@@ -76,7 +76,7 @@ describe('422 INVALID_ARGUMENT with issues', () => {
     expect(answer.json.issues.map(({ path }: { path: string }) => path).sort()).toEqual([...paths].sort());
   });
 
-  test('says once what a page may hold', async () => {
+  test('names the limit of a page once', async () => {
     const message = 'must be a whole number from 1 to 100';
     for (const limit of ['0', '101', '5000', 'ten'])
       expect((await service.admin('GET', `/api/agents?limit=${limit}`)).json.issues).toEqual([
@@ -84,13 +84,13 @@ describe('422 INVALID_ARGUMENT with issues', () => {
       ]);
   });
 
-  test('names the place inside a list', async () => {
+  test('names the index inside a list', async () => {
     const body = { serviceName: 'github', tokenType: 'PlainText', tags: ['fine', 'not\u0007fine'] };
     const answer = await service.admin('POST', '/api/tokens', { body });
     expect(answer.json.issues).toEqual([{ path: 'tags.1', message: expect.any(String) }]);
   });
 
-  test('a body where none belongs', async () => {
+  test('a body on a route without one', async () => {
     const { id } = (await service.admin('POST', '/api/agents', { body: { name: 'a' } })).json.agent;
     const answer = await service.admin('POST', `/api/agents/${id}/suspend`, { body: { reason: 'x' } });
     expect([answer.status, answer.json.issues[0].path]).toEqual([422, 'reason']);
@@ -123,7 +123,7 @@ describe('422 INVALID_ARGUMENT with issues', () => {
 });
 
 describe('405 and 404', () => {
-  test('a method that a path does not have, with what it has', async () => {
+  test('405 lists the methods of the path in Allow', async () => {
     const answer = await service.admin('PUT', '/api/agents');
     expect([answer.status, answer.json.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
     expect(answer.headers.get('allow')).toBe('POST, GET, HEAD');

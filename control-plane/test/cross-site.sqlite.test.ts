@@ -62,7 +62,7 @@ describe('a page of another site', () => {
     expect((await browser('GET', '/api/vault')).json.lockedAt ?? null).toBeNull();
   });
 
-  test('a form of its own, the only body that needs no preflight, is refused before it is read', async () => {
+  test('sends a form, the only body without a preflight, which is rejected before it is read', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])
       for (const { method, path } of changing()) {
         const headers = { origin: 'https://evil.example', 'content-type': type };
@@ -70,7 +70,7 @@ describe('a page of another site', () => {
       }
   });
 
-  test('reads nothing: no answer lets another origin look into it', async () => {
+  test('reads nothing: no response is shared with another origin', async () => {
     for (const { path } of operations.filter(({ method }) => method === 'GET')) {
       const { headers } = await browser('GET', path, { headers: { origin: 'https://evil.example' } });
       expect([path, headers.get('access-control-allow-origin')]).toEqual([path, null]);
@@ -89,7 +89,7 @@ describe('a page of another site', () => {
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([405, null]);
   });
 
-  test('cannot sign a browser in to an account of its own', async () => {
+  test('cannot sign a browser in to the account of an attacker', async () => {
     const open = operations.filter(({ method, isPublic }) => method === 'POST' && isPublic);
     expect(open.map(({ path }) => path)).toContain('/api/login');
     for (const { path } of open)
@@ -136,7 +136,7 @@ describe('the binding page', () => {
     expect((await browser('GET', '/api/webhook')).json).toEqual({ bound: false });
   });
 
-  test('can stand in no frame, runs no script, and tells no referrer', async () => {
+  test('cannot be framed, runs no script, and sends no referrer', async () => {
     for (const path of [
       '/vault/webhook-bind',
       '/login',
@@ -156,7 +156,7 @@ describe('the binding page', () => {
     }
   });
 
-  test('opening it, in whatever way, binds nothing', async () => {
+  test('binds nothing when it is opened, by any method', async () => {
     const query = new URLSearchParams({
       code: randomUUID(),
       webhook_url: Buffer.from('https://evil.example').toString('base64url'),
@@ -189,7 +189,7 @@ describe('a foreign Host', () => {
       [`${method} ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...lines, '', ''].join('\r\n'),
     ]);
 
-  test('does not make its own origin ours: a name that was rebound to this machine changes nothing', async () => {
+  test('does not make its origin ours: a DNS name rebound to this machine changes nothing', async () => {
     for (const host of HOSTS)
       for (const { method, path } of changing()) {
         const { status } = await ask(method, path, host, `Origin: http://${host}`, `Cookie: ${cookie}`);
@@ -197,7 +197,7 @@ describe('a foreign Host', () => {
       }
   });
 
-  test('is in no answer: no link, no redirect and no document repeats it', async () => {
+  test('appears in no link, redirect or document of a response', async () => {
     for (const path of [
       '/vault/webhook-bind?code=x',
       '/login/link?token=x',

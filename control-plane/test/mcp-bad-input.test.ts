@@ -29,7 +29,7 @@ function expectRefusal({ status, text }: Refused, expected: number, code: number
 const pinging = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'ping' });
 const PING = JSON.stringify(pinging(1));
 
-describe('bodies that are no JSON', () => {
+describe('a body that is no JSON', () => {
   it.each([
     ['nothing', ''],
     ['words', 'ping'],
@@ -41,7 +41,7 @@ describe('bodies that are no JSON', () => {
     ['NaN', '{"jsonrpc":"2.0","id":NaN,"method":"ping"}'],
   ])('%s: -32700', async (_name, body) => expectRefusal(await client.raw(body), 400, -32_700));
 
-  it('bytes that are no UTF-8: -32700', async () => {
+  it('invalid UTF-8: -32700', async () => {
     const bytes = Buffer.concat([
       Buffer.from('{"jsonrpc":"2.0","id":"'),
       Buffer.from([0xff, 0xfe]),
@@ -80,7 +80,7 @@ describe('JSON that is no message', () => {
     expectRefusal(await client.raw(body), 400, -32_600, id ?? null),
   );
 
-  it.each([33, 1_000, 100_000])('%i levels: -32600, whatever stands inside', async (depth) => {
+  it.each([33, 1_000, 100_000])('%i levels: -32600, whatever is inside', async (depth) => {
     const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
     expectRefusal(await client.raw(deep), 400, -32_600);
     expectRefusal(await client.raw('['.repeat(depth)), 400, depth > 32 ? -32_600 : -32_700);
@@ -99,7 +99,7 @@ describe('many values', () => {
   it.each([
     ['in an object', { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize }],
     ['in a list', { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { many } } }],
-  ])('%s: -32600, and no longer than the question', async (_name, message) => {
+  ])('%s: -32600, with a body no longer than the request', async (_name, message) => {
     const answer = await client.raw(message);
     expectRefusal(answer, 400, -32_600, 1);
     expect(answer.text.length).toBeLessThan(300);
@@ -111,7 +111,7 @@ describe('many values', () => {
     ['tools/list', { cursor: many.slice(0, 400) }],
     ['tools/call', { name: many.slice(0, 400) }],
     ['tools/call', {}],
-  ])('parameters of %s that do not fit: -32602 in few words', async (method, params) => {
+  ])('invalid parameters of %s: a short -32602', async (method, params) => {
     const answer = await client.raw({ jsonrpc: '2.0', id: 1, method, params });
     expectRefusal(answer, 200, -32_602, 1);
     expect(answer.text.length).toBeLessThan(300);
@@ -129,7 +129,7 @@ describe('many values', () => {
       { ...HANDSHAKE, capabilities: { experimental: { '\u001b"x': 1 } } },
       'params.capabilities.experimental',
     ],
-  ])('parameters of %s that do not fit, %j: -32602 names %s', async (method, params, member) => {
+  ])('invalid parameters of %s, %j: -32602 names %s', async (method, params, member) => {
     const answer = await client.raw({ jsonrpc: '2.0', id: 1, method, params });
     expectRefusal(answer, 200, -32_602, 1);
     expect(answer.json.error.message).toContain(`\`${member}\``);
@@ -142,12 +142,12 @@ describe('many values', () => {
     ['initialize', { ...HANDSHAKE, capabilities: { roots: null }, _meta: { progressToken: null } }],
     ['tools/call', { name: 'whoami', arguments: null }],
     ['tools/call', { name: 'whoami', arguments: null, _meta: null }],
-  ])('what is null in the parameters of %s counts as absent: %j', async (method, params) => {
+  ])('a null member in the parameters of %s counts as absent: %j', async (method, params) => {
     const { status, json } = await client.raw({ jsonrpc: '2.0', id: 1, method, params });
     expect([status, json.error, json.result?.isError]).toEqual([200, undefined, undefined]);
   });
 
-  it('a notification with params null is taken', async () => {
+  it('a notification with null params is accepted', async () => {
     const { status } = await client.raw({
       jsonrpc: '2.0',
       method: 'notifications/initialized',
@@ -162,16 +162,13 @@ describe('many values', () => {
     [{ service: 'github', limit: 51 }, '`limit` must be an integer from 1 to 50'],
     [{ service: 'github', limit: '5' }, '`limit` must be an integer from 1 to 50'],
     [{ service: 'github', cursor: 'x' }, '`cursor` must be the nextCursor'],
-  ])(
-    'arguments of credential_history that do not fit, %j: the tool error names the member',
-    async (given, says) => {
-      const params = { name: 'credential_history', arguments: given };
-      const { json } = await client.raw({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-      expect(json.result.isError).toBe(true);
-      expect(json.result.structuredContent).toMatchObject({ code: 'INVALID_ARGUMENT' });
-      expect(json.result.content[0].text).toContain(says);
-    },
-  );
+  ])('invalid arguments of credential_history, %j: the tool error names the member', async (given, says) => {
+    const params = { name: 'credential_history', arguments: given };
+    const { json } = await client.raw({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(json.result.isError).toBe(true);
+    expect(json.result.structuredContent).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(json.result.content[0].text).toContain(says);
+  });
 
   it('optional arguments of a tool that are null count as absent', async () => {
     const params = {
@@ -207,7 +204,7 @@ describe('batches', () => {
 
 describe('ids', () => {
   it.each([0, 1, -1, 2 ** 53 - 1, '', '1', 'a b', 'ünï', '\u0000', '"', 'x'.repeat(10_000)])(
-    'come back with their type: %j',
+    'are returned with their type: %j',
     async (id) => {
       for (const era of ERAS) {
         const { headers, body } = inEra(era, 'tools/list', undefined, id);
@@ -217,12 +214,12 @@ describe('ids', () => {
     },
   );
 
-  it.each([1.5, 2 ** 53, -1e300])('that are no integers are refused under themselves: %j', async (id) =>
+  it.each([1.5, 2 ** 53, -1e300])('that are no integers are rejected under the same id: %j', async (id) =>
     expectRefusal(await client.raw(pinging(id)), 400, -32_600, id),
   );
 
   it.each([null, true, {}, { id: 1 }, [], [1]])(
-    'that are neither text nor number are refused under null: %j',
+    'that are neither text nor number are rejected under null: %j',
     async (id) => expectRefusal(await client.raw(pinging(id)), 400, -32_600, null),
   );
 });
@@ -233,12 +230,12 @@ describe('size', () => {
     return frame.replace('"pad":""', `"pad":"${'x'.repeat(bytes - frame.length)}"`);
   };
 
-  it('takes a MiB', async () => expect((await client.raw(padded(MIB))).status).toBe(200));
+  it('a MiB is accepted', async () => expect((await client.raw(padded(MIB))).status).toBe(200));
 
-  it('refuses a byte more, declared', async () =>
+  it('a byte more is rejected by its declared length', async () =>
     expectRefusal(await client.raw(padded(MIB + 1)), 413, -32_000));
 
-  it('refuses a byte more, undeclared, and closes', async () => {
+  it('a byte more without a declared length is rejected, and the connection closes', async () => {
     const body = padded(MIB + 1);
     const answer = await byHand(service.running.url + MCP, {
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -251,7 +248,7 @@ describe('size', () => {
   it.each([
     ['declared', { 'content-length': String(MIB) }],
     ['undeclared', {}],
-  ])('keeps no large body of somebody whom nobody knows: %s', async (_how, length) => {
+  ])('a large body of an unauthenticated sender is not buffered: %s', async (_how, length) => {
     const headers = { authorization: `Bearer svsess_${'A'.repeat(43)}`, 'content-type': 'application/json' };
     const answer = await byHand(service.running.url + MCP, {
       headers: { ...headers, ...length },
@@ -261,7 +258,7 @@ describe('size', () => {
     expect([answer.status, JSON.parse(answer.text).code]).toEqual([401, 'INVALID_KEY']);
   });
 
-  it('does not wait for the end of what is too large', async () => {
+  it('the end of a body that is too large is not awaited', async () => {
     const answer = await byHand(service.running.url + MCP, {
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       chunks: ['x'.repeat(MIB), 'x'.repeat(MIB)],
@@ -283,7 +280,7 @@ describe('media types', () => {
     expectRefusal(await client.raw(PING, { 'content-type': type }), 415, -32_000),
   );
   it.each(['application/json; charset=utf-8', 'Application/JSON', 'application/json;x=y'])(
-    'Content-Type %s is taken',
+    'Content-Type %s is accepted',
     async (type) => expect((await client.raw(PING, { 'content-type': type })).status).toBe(200),
   );
   it('no Content-Type: 415', async () => {
@@ -312,25 +309,25 @@ describe('media types', () => {
     'application/*;q=0.5',
     'text/event-stream,application/json',
     'text/html, APPLICATION/JSON;q=0.1',
-  ])('Accept %s is answered in JSON', async (accept) => {
+  ])('Accept %s gets JSON', async (accept) => {
     const answer = await client.raw(PING, { accept });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,
       'application/json; charset=utf-8',
     ]);
   });
-  it('no Accept takes anything', async () => {
+  it('a missing Accept accepts JSON', async () => {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
     expect((await byHand(service.running.url + MCP, { headers, chunks: [PING] })).status).toBe(200);
   });
 });
 
-it('numbers are read as other people write them', async () => {
+it('numbers of any JSON form are accepted', async () => {
   const body = '{"jsonrpc":"2.0","id":1.0,"method":"ping","params":{"_meta":{"rate":1.0,"at":1e3}}}';
   expect((await client.raw(body)).json).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
 });
 
-it('leaves the prototype of objects alone', async () => {
+it('__proto__ does not change the prototype of objects', async () => {
   for (const era of ERAS)
     await client.call(era, 'get_credential', { service: 'x', constructor: { prototype: { polluted: 1 } } });
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();

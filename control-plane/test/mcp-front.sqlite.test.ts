@@ -33,7 +33,7 @@ const codeOf = ({ text }: { readonly text: string }): unknown => (JSON.parse(tex
 
 describe('methods', () => {
   it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])(
-    '%s is answered 405 with Allow, with and without credentials',
+    '%s is 405 with Allow, with and without credentials',
     async (method) => {
       for (const headers of [{}, { authorization: `Bearer ${apiKey}`, 'mcp-session-id': 'old' }]) {
         const answer = await byHand(url, { method, headers });
@@ -49,7 +49,7 @@ describe('methods', () => {
 
 describe('Host (DNS rebinding)', () => {
   it.each(['127.0.0.1:8080', 'localhost', 'LOCALHOST:1', '127.0.0.1:9', '10.0.0.7', '[::1]:8080'])(
-    'takes %s',
+    '%s is accepted',
     async (host) => expect((await ping({ host })).status).toBe(200),
   );
   it.each([
@@ -59,12 +59,12 @@ describe('Host (DNS rebinding)', () => {
     'localhost.',
     '127.0.0.1.nip.io',
     '2130706433',
-  ])('refuses %j with 403', async (host) => {
+  ])('%j is rejected with 403', async (host) => {
     const answer = await ping({ host });
     expect([answer.status, codeOf(answer)]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('lets a trusted proxy call the service what it likes', async () => {
+  it('a trusted proxy may send any Host', async () => {
     const behind = await startService({ SV_TRUSTED_PROXIES: '127.0.0.1' });
     const agent = await mcpAgentOn(behind);
     const headers = {
@@ -76,14 +76,14 @@ describe('Host (DNS rebinding)', () => {
     await behind.stop();
   });
 
-  it('comes before the credential, and tells nobody whether that is right', async () => {
+  it('Host is checked before the credential, and does not reveal whether that is valid', async () => {
     const wrong = await ping({ host: 'evil.example', authorization: `Bearer ${newKey('svagent')}` });
     expect(wrong.text).toBe((await ping({ host: 'evil.example' })).text);
   });
 });
 
 describe('Origin', () => {
-  it('takes none, our own without CORS, and those of the list with it', async () => {
+  it('none and our own are accepted without CORS, and listed ones with it', async () => {
     for (const headers of [{}, { origin: BASE_URL }]) {
       const answer = await ping(headers);
       expect(answer.status).toBe(200);
@@ -109,13 +109,13 @@ describe('Origin', () => {
     `${FRIEND}, ${FRIEND}`,
     'HTTPS://APP.EXAMPLE.COM',
     'http://127.0.0.1:8081',
-  ])('refuses %j with 403 and without CORS', async (origin) => {
+  ])('%j is rejected with 403 and without CORS', async (origin) => {
     const answer = await ping({ origin });
     expect([answer.status, codeOf(answer)]).toEqual([403, 'FORBIDDEN']);
     expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
   });
 
-  it('answers the preflight of a listed origin, and of no other', async () => {
+  it('only a listed origin gets a preflight response', async () => {
     const preflight = (origin: string) =>
       byHand(url, {
         method: 'OPTIONS',
@@ -144,7 +144,7 @@ describe('Origin', () => {
     }
   });
 
-  it('lets a page of a listed origin read refusals too', async () => {
+  it('a page of a listed origin may read errors too', async () => {
     const anonymous = await ping({ origin: FRIEND, authorization: '' });
     expect([anonymous.status, anonymous.headers['access-control-allow-origin']]).toEqual([401, FRIEND]);
   });
@@ -170,7 +170,7 @@ describe('credentials', () => {
     }
   });
 
-  it('are asked for before anything is said of the body', async () => {
+  it('credentials are checked before the body', async () => {
     const client = mcpClientOf(service, undefined);
     for (const body of ['', 'no json', '[]', 'x'.repeat(2_000_000)])
       expect((await client.raw(body)).status).toBe(401);
@@ -211,7 +211,7 @@ describe('credentials', () => {
     expect([answer.status, codeOf(answer)]).toEqual([401, 'MISSING_KEY']);
   });
 
-  it('two of them are none', async () => {
+  it('two credentials are none', async () => {
     const answer = await byHand(url, {
       headers: {
         authorization: [`Bearer ${apiKey}`, `Bearer ${apiKey}`],
@@ -223,8 +223,8 @@ describe('credentials', () => {
   });
 });
 
-describe('agents that may not', () => {
-  it('403 MCP_DISABLED while MCP is off, whatever is asked', async () => {
+describe('denied agents', () => {
+  it('403 MCP_DISABLED while MCP is off, for every message', async () => {
     const { json } = await service.admin('POST', '/api/agents', { body: { name: 'off' } });
     const client = mcpClientOf(service, json.apiKey);
     for (const era of ERAS)
@@ -237,7 +237,7 @@ describe('agents that may not', () => {
     expect((await client.call2025('whoami')).status).toBe(200);
   });
 
-  it('403 AGENT_INACTIVE when suspended or deleted; resumed it speaks again', async () => {
+  it('403 AGENT_INACTIVE when suspended or deleted, until it is resumed', async () => {
     const agent = await mcpAgentOn(service);
     const client = mcpClientOf(service, agent.apiKey);
     const stands = async () => {
@@ -253,8 +253,8 @@ describe('agents that may not', () => {
   });
 });
 
-describe('every answer', () => {
-  it('is kept by no cache, framed by no page and of a declared length', async () => {
+describe('every response', () => {
+  it('is not cached, cannot be framed, and declares its length', async () => {
     const { headers, body } = inEra('2025-11-25', 'tools/list', undefined, 1);
     const client = mcpClientOf(service, apiKey);
     const anonymous = mcpClientOf(service, undefined);

@@ -52,7 +52,7 @@ function expectListedForm(tool: string, content: unknown): void {
 }
 
 describe('tools/list', () => {
-  it.each(ERAS)('names the five tools with titles, schemas and hints (%s)', async (era) => {
+  it.each(ERAS)('lists the five tools with titles, schemas and hints (%s)', async (era) => {
     const { json } = await client.request(era, 'tools/list');
     const listed = json.result.tools as ListedTool[];
     expect(listed.map(({ name }) => name)).toEqual([
@@ -79,7 +79,7 @@ describe('tools/list', () => {
     }
   });
 
-  it('asks for arguments as the specification has them', () => {
+  it('declares the arguments of the specification', () => {
     const input = (name: string) => tools.get(name)?.inputSchema;
     for (const name of ['list_credentials', 'whoami']) expect(input(name)).toMatchObject({ properties: {} });
     for (const name of ['get_credential', 'show_credential', 'credential_history'])
@@ -95,14 +95,14 @@ describe('tools/list', () => {
     });
   });
 
-  it('may be kept by its caller alone (2026-07-28)', async () => {
+  it('may be cached by its caller only (2026-07-28)', async () => {
     const { json } = await client.request('2026-07-28', 'tools/list');
     expect(json.result).toMatchObject({ cacheScope: 'private', ttlMs: expect.any(Number) });
   });
 });
 
 describe.each(ERAS)('in %s', (era) => {
-  it('every result and every error fits the output schema that the tool is listed with', async () => {
+  it('every result and every error matches the output schema of its tool', async () => {
     for (const tool of tools.keys()) {
       const { content, result } = await client.call(era, tool, { service: 'calendar' });
       expect(result.isError).toBeUndefined();
@@ -116,7 +116,7 @@ describe.each(ERAS)('in %s', (era) => {
     }
   });
 
-  it('get_credential gives an address that works once, within 60 seconds', async () => {
+  it('get_credential returns an address that works once, within 60 seconds', async () => {
     const { content, text } = await client.call(era, 'get_credential', { service: 'github' });
     expect(Object.keys(content).toSorted()).toEqual(['credentialUrl', 'expiresAt', 'method', 'serviceName']);
     expect(content).toMatchObject({ serviceName: 'github', method: 'GET' });
@@ -130,7 +130,7 @@ describe.each(ERAS)('in %s', (era) => {
     expect((await take(service.pair, content.credentialUrl)).status).toBe(401);
   });
 
-  it('whoami leaves out a policy that is disabled', async () => {
+  it('whoami omits a disabled policy', async () => {
     const body = { name: 'asleep', enabled: false, rules: [{ type: 'manual_approval' }] };
     const { id } = (await service.admin('POST', '/api/policies', { body })).json;
     const target = { targetType: 'agent', targetId: agent.id };
@@ -139,7 +139,7 @@ describe.each(ERAS)('in %s', (era) => {
     await service.admin('DELETE', `/api/policies/${id}`);
   });
 
-  it('needs no arguments where a tool has none, and looks at none that it does not know', async () => {
+  it('a tool without arguments needs none, and unknown arguments are ignored', async () => {
     for (const tool of ['list_credentials', 'whoami'])
       for (const args of [undefined, {}, { random_string: 'dummy' }])
         expect((await client.call(era, tool, args)).result.isError).toBeUndefined();
@@ -147,7 +147,7 @@ describe.each(ERAS)('in %s', (era) => {
     expect(content.credentialUrl).toEqual(expect.any(String));
   });
 
-  it('no tool’s answer holds anything of a credential', async () => {
+  it('no result of a tool holds a part of a credential', async () => {
     for (const tool of tools.keys()) {
       const { answer } = await client.call(era, tool, { service: 'calendar' });
       expect(answer.text).not.toContain(CANARY);

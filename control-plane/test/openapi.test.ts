@@ -5,7 +5,7 @@ import { mountedRoutes } from './mounted-routes.ts';
 
 const service = useService();
 
-/** Doors that are no part of the management API and have documents of their own. */
+/** Paths of the other APIs, which the document does not describe. */
 const OUTSIDE = [
   '/',
   '/healthz',
@@ -34,7 +34,7 @@ const OUTSIDE = [
   '/.well-known/oauth-protected-resource/api/agents/mcp/',
 ];
 
-test('the document is valid OpenAPI 3.1', async () => {
+test('GET /api/openapi.json is valid OpenAPI 3.1', async () => {
   const { status, json } = await service.anyone('GET', '/api/openapi.json');
   expect(status).toBe(200);
   expect(json.openapi).toBe('3.1.0');
@@ -42,7 +42,7 @@ test('the document is valid OpenAPI 3.1', async () => {
   expect(result).toMatchObject({ valid: true });
 });
 
-test('every mounted management route is in the document, and nothing else is', async () => {
+test('the OpenAPI document describes every mounted management route and no other', async () => {
   const { paths } = (await service.anyone('GET', '/api/openapi.json')).json;
   const documented = Object.entries<object>(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -52,7 +52,7 @@ test('every mounted management route is in the document, and nothing else is', a
   expect(mounted.sort()).toEqual(documented.sort());
 });
 
-test('no schema of an answer has a member that could hold a credential', async () => {
+test('no response schema has a member that could hold a credential', async () => {
   const { components, paths } = (await service.anyone('GET', '/api/openapi.json')).json;
   // What the command-line client is given are keys to this service, which it makes itself.
   for (const name of ['CliGrant', 'CliRefresh']) delete components.schemas[name];

@@ -113,8 +113,8 @@ describe('a request that meets several conditions gets the first', () => {
   });
 });
 
-describe('a webhook that is known to be offline', () => {
-  test('WEBHOOK_UNAVAILABLE comes last of all', async () => {
+describe('a webhook that is known to be unreachable', () => {
+  test('WEBHOOK_UNAVAILABLE comes after every other denial', async () => {
     const stage = await startFixture();
     await stage.pair.stop('webhook');
     await stage.admin('GET', '/api/webhook');
@@ -179,7 +179,7 @@ describe('every form of a condition', () => {
   });
 
   test.each(['github&service=github', 'github&service=', 'github&service=a%2Fb'])(
-    'INVALID_SERVICE: service=%s, since nobody could tell which is meant',
+    'INVALID_SERVICE: service=%s, since it is ambiguous',
     async (query) => {
       const headers = { authorization: `Bearer ${agent.apiKey}` };
       expectRefusal(await get(`/api/agents/credentials?service=${query}`, headers), '400 INVALID_SERVICE');
@@ -187,7 +187,7 @@ describe('every form of a condition', () => {
   );
 
   test.each(['HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE'])(
-    '405 for %s, which counts nothing',
+    '405 for %s, which is not counted',
     async (method) => {
       const headers = { authorization: `Bearer ${agent.apiKey}` };
       const { status, headers: answered } = await stage.anyone(method, pathFor('github'), { headers });
@@ -196,7 +196,7 @@ describe('every form of a condition', () => {
     },
   );
 
-  test('a ticket from before a suspension is good for 60 s and the 30 s of skew, and no longer', async () => {
+  test('a ticket issued before a suspension is valid for 60 s and 30 s of clock skew', async () => {
     const suspended = await stage.agent('never-stored');
     const locations = (await times(2, () => suspended.ask('never-stored'))).map(
       ({ headers }) => headers.get('location') ?? '',

@@ -88,13 +88,13 @@ async function answers(
   return found;
 }
 
-test('the lists name routes that there are', () => {
+test('the lists of this file name existing routes', () => {
   expect(NAMED.filter((route) => !routes.includes(route))).toEqual([]);
   for (const [path, methods] of Object.entries(CHANNELS))
     for (const method of methods) expect(routes).toContain(`${method} ${path}`);
 });
 
-test('every other route answers 401, in the same words', async () => {
+test('every other route responds 401 with the same body', async () => {
   const expected = await world.service.anyone('GET', '/api/me');
   expect(expected.json.code).toBe('UNAUTHENTICATED');
   expect(guarded().length).toBeGreaterThan(60);
@@ -102,7 +102,7 @@ test('every other route answers 401, in the same words', async () => {
     expect([route, status, text]).toEqual([route, 401, expected.text]);
 });
 
-test('the doors of agents and proxies answer 401 to their methods, and 405 to every other', async () => {
+test('the channels of agents and proxies respond 401 to their methods and 405 to every other', async () => {
   const doors = routes.filter((route) => isDoor(route) && !/^(CONNECT|TRACE) /.test(route));
   for (const [route, { status }] of await answers(world.service.anyone, doors)) {
     const [method, path] = partsOf(route);
@@ -110,7 +110,7 @@ test('the doors of agents and proxies answer 401 to their methods, and 405 to ev
   }
 });
 
-test('documents, ways in, pages and forms answer as they are listed', async () => {
+test('public documents, sign-in routes, pages and forms respond as listed', async () => {
   const { anyone } = world.service;
   for (const [route, { status }] of await answers(anyone, DOCUMENTS))
     expect([route, status]).toEqual([route, 200]);
@@ -126,7 +126,7 @@ test('documents, ways in, pages and forms answer as they are listed', async () =
     expect([route, status]).toEqual([route, 403]);
 });
 
-test('what agents, their clients and proxies hold opens their own doors and nothing else', async () => {
+test('the keys of agents, MCP clients and proxies are accepted by their own channels only', async () => {
   const { running, admin } = world.service;
   const { apiKey } = await stepsOn(running.url, admin).agent();
   const { accessToken, refreshToken } = await connect(world);

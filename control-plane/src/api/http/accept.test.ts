@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { acceptsJson, prefersJson } from './accept.ts';
 
-describe('JSON is preferred', () => {
+describe('prefersJson is true', () => {
   it.each([
     'application/json',
     'Application/JSON',
@@ -15,10 +15,10 @@ describe('JSON is preferred', () => {
     'text/plain;a=",text/html;";q=0.5, application/json;Q=1',
     'application/json;q=0, application/json',
     ', application/json,',
-  ])('by Accept: %s', (accept) => expect(prefersJson(accept)).toBe(true));
+  ])('for Accept: %s', (accept) => expect(prefersJson(accept)).toBe(true));
 });
 
-describe('JSON is not preferred', () => {
+describe('prefersJson is false', () => {
   it.each([
     undefined,
     '',
@@ -36,24 +36,24 @@ describe('JSON is not preferred', () => {
     'text/plain;a="application/json"',
     'text/plain;a="\\", application/json',
     'json',
-  ])('by Accept: %s', (accept) => expect(prefersJson(accept)).toBe(false));
+  ])('for Accept: %s', (accept) => expect(prefersJson(accept)).toBe(false));
 });
 
-describe('JSON is accepted', () => {
+describe('acceptsJson is true', () => {
   it.each([undefined, '*/*', 'application/*', 'text/html, */*;q=0.1', 'text/event-stream, application/json'])(
-    'by Accept: %s',
+    'for Accept: %s',
     (accept) => expect(acceptsJson(accept)).toBe(true),
   );
 });
 
-describe('JSON is not accepted', () => {
+describe('acceptsJson is false', () => {
   it.each(['', 'text/plain', 'application/json;q=0', '*/*;q=0.000', 'application/json;q=0, */*'])(
-    'by Accept: %s',
+    'for Accept: %s',
     (accept) => expect(acceptsJson(accept)).toBe(false),
   );
 });
 
-it('reads the longest header that Node lets through without failing', () => {
+it('An Accept header of the maximum length is read without an error', () => {
   for (const piece of ['a/b,', '"', '\\"', ';q=0', 'application/json;q=0.1,'])
     expect(prefersJson(piece.repeat(16_384 / piece.length))).toBeTypeOf('boolean');
 });

@@ -19,11 +19,11 @@ describe('without trusted proxies', () => {
     ['::192.0.2.1', '::c000:201'],
     ['fe80::1%eth0', 'fe80::1'],
     [undefined, undefined],
-  ])('the other end %s is %s', (peer, expected) => {
+  ])('the peer %s is the client %s', (peer, expected) => {
     expect(address(request(peer))).toBe(expected);
   });
 
-  test('no header is looked at', () => {
+  test('X-Forwarded-For is ignored', () => {
     expect(address(request('127.0.0.1', '192.0.2.1'))).toBe('127.0.0.1');
   });
 });
@@ -39,18 +39,13 @@ describe('behind trusted proxies', () => {
     ['by IPv6', 'fd00::1', '2001:DB8::1', '2001:db8::1'],
     ['the client is unmapped', '10.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
     [
-      'what a client claimed before the proxy wrote is not looked at',
+      'an entry that a client put before the proxy is ignored',
       '10.0.0.1',
       '127.0.0.1, 192.0.2.1',
       '192.0.2.1',
     ],
     ['further trusted proxies are passed', '10.0.0.1', '6.6.6.6, 192.0.2.1, 10.0.0.3,10.0.0.2', '192.0.2.1'],
-    [
-      'an address of a trusted range is the client where nobody stands before it',
-      '10.0.0.1',
-      '10.0.0.3',
-      '10.0.0.3',
-    ],
+    ['a trusted address is the client where it is the first entry', '10.0.0.1', '10.0.0.3', '10.0.0.3'],
     ['a trusted peer without the header speaks for itself', '10.0.0.1', undefined, '10.0.0.1'],
     ['a trusted peer may have a zone', 'fd00::1%eth0', '192.0.2.1', '192.0.2.1'],
     ['no peer, no client', undefined, '192.0.2.1', undefined],
@@ -69,14 +64,11 @@ describe('behind trusted proxies', () => {
     'fe80::1%eth0',
     '192.0.2.1;10.0.0.1',
     '\t192.0.2.1',
-  ])(
-    'the client is unknown where a trusted proxy wrote %j, and what stands before that does not help',
-    (entry) => {
-      expect(address(request('10.0.0.1', entry))).toBeUndefined();
-      expect(address(request('10.0.0.1', `192.0.2.1, ${entry}`))).toBeUndefined();
-      expect(address(request('10.0.0.1', `192.0.2.1, ${entry}, 10.0.0.2`))).toBeUndefined();
-    },
-  );
+  ])('the client is unknown where a trusted proxy wrote %j, whatever precedes it', (entry) => {
+    expect(address(request('10.0.0.1', entry))).toBeUndefined();
+    expect(address(request('10.0.0.1', `192.0.2.1, ${entry}`))).toBeUndefined();
+    expect(address(request('10.0.0.1', `192.0.2.1, ${entry}, 10.0.0.2`))).toBeUndefined();
+  });
 
   test('a header of 16 KB costs little and ends at the first address that is not trusted', () => {
     const claimed = Array.from({ length: 1_500 }, () => '10.0.0.1').join(',');
@@ -84,6 +76,6 @@ describe('behind trusted proxies', () => {
   });
 });
 
-test('an entry that is no range is refused', () => {
+test('createClientAddress rejects an entry that is no CIDR range', () => {
   expect(() => createClientAddress(['10.0.0.0/8', 'proxy.internal'])).toThrow('proxy.internal');
 });

@@ -22,7 +22,7 @@ it.each([
   ['another scheme', [['Authorization', 'Basic eA==']], undefined],
   ['a scheme that only begins like Bearer', [['Authorization', 'Bearerer x']], undefined],
   [
-    'another scheme beside x-agent-key',
+    'another scheme with x-agent-key',
     [
       ['Authorization', 'Basic eA=='],
       ['X-Agent-Key', 'svagent_b'],
@@ -64,7 +64,7 @@ it.each([
   expect(credentialFromHeaders(request(...ofProxy), 'x-mcp-key')).toBe(key);
 });
 
-it('the header of the other kind of key is not read', () => {
+it('the header of the other kind of key is ignored', () => {
   expect(credentialFromHeaders(request(['x-agent-key', 'svagent_a']), 'x-mcp-key')).toBeUndefined();
   expect(credentialFromHeaders(request(['x-mcp-key', 'mcp_a']), 'x-agent-key')).toBeUndefined();
 });
@@ -80,7 +80,7 @@ const presented = (...values: string[]) =>
     AUDIENCE,
   );
 
-it('is an agent’s key, or a session’s access token for this audience', () => {
+it('presentedToken takes an agent key and an access token of this audience', () => {
   const [key, token] = [newKey('svagent'), newKey('svsess')];
   expect(presented(`bEARER   ${key}`)).toEqual({
     kind: 'credential',
@@ -92,17 +92,17 @@ it('is an agent’s key, or a session’s access token for this audience', () =>
   });
 });
 
-it.each(['Basic eA==', 'Bearerer x', 'svagent_x', ''])('%j shows none', (value) => {
+it.each(['Basic eA==', 'Bearerer x', 'svagent_x', ''])('Authorization: %j has no token', (value) => {
   expect(presented(value)).toEqual({ kind: 'missing' });
   expect(presented()).toEqual({ kind: 'missing' });
 });
 
 it.each(['Bearer', 'Bearer ', 'Bearer x', `Bearer ${newKey('svadmin')}`, `Bearer ${newKey('svsessr')}`])(
-  '%j is malformed',
+  'Authorization: %j is malformed',
   (value) => expect(presented(value)).toEqual({ kind: 'malformed' }),
 );
 
-it('is malformed where two are shown', () => {
+it('two Authorization headers are malformed', () => {
   const key = `Bearer ${newKey('svagent')}`;
   expect(presented(key, key)).toEqual({ kind: 'malformed' });
 });

@@ -21,7 +21,7 @@ function answerTo(denial: Denial): { status: number; headers: Map<string, string
   return { status, headers: new Map(pairs), body: JSON.parse(text) };
 }
 
-describe('answers of the specification that only limits and policies give', () => {
+describe('denials of limits and policies', () => {
   it('403 POLICY_DENIED names policy, rule and reason', () => {
     const answer = answerTo({
       code: 'POLICY_DENIED',
@@ -73,7 +73,7 @@ describe('answers of the specification that only limits and policies give', () =
     expect(answerTo({ code }).body).toEqual({ error: expect.stringContaining(next), code });
   });
 
-  it('has the headers of every answer, and the length of its body', () => {
+  it('a denial has the static headers and the length of its body', () => {
     const { headers, body } = answerTo({ code: 'NO_GRANT' });
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(headers.get('Content-Length')).toBe(String(Buffer.byteLength(JSON.stringify(body))));

@@ -16,7 +16,7 @@ it.each([
   '[::1]',
   '[2001:db8::1]:8080',
   undefined,
-])('takes %j', (host) => expect(isOwn(requestTo(host))).toBe(true));
+])('Host: %j is ours', (host) => expect(isOwn(requestTo(host))).toBe(true));
 
 it.each([
   'evil.example',
@@ -35,8 +35,8 @@ it.each([
   'vault.example.com:443:80',
   ' vault.example.com',
   '',
-])('refuses %j', (host) => expect(isOwn(requestTo(host))).toBe(false));
+])('Host: %j is foreign', (host) => expect(isOwn(requestTo(host))).toBe(false));
 
-it('asks of a trusted proxy nothing', () => {
+it('any Host of a trusted proxy is ours', () => {
   expect(createHostCheck('https://vault.example.com', () => true)(requestTo('upstream'))).toBe(true);
 });

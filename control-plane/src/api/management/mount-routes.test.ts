@@ -174,16 +174,16 @@ const app = express()
 const post = () => supertest(app).post('/api/things/x');
 const codeOf = ({ body }: supertest.Response): unknown => (body as { code?: unknown }).code;
 
-describe('the order of answers', () => {
+describe('the order of errors', () => {
   const broken = () => post().set('content-type', 'text/plain').send('{"nam');
 
-  test('405 before anything else, with the methods of the path', async () => {
+  test('405 comes first, with the methods of the path', async () => {
     state.role = undefined;
     const response = await supertest(app).put('/api/things/x');
     expect([response.status, response.headers['allow']]).toEqual([405, 'POST, DELETE']);
   });
 
-  test('401, 403, 415, 400, 423, 422, and 401, 403, 423 once more behind the lock, then the handler', async () => {
+  test('401, 403, 415, 400, 423, 422 precede the handler, and 401, 403, 423 are checked again in the transaction', async () => {
     state = { role: undefined, roleInside: undefined, lockedAt: 'now', lockedInside: 'now' };
     expect(codeOf(await broken())).toBe('UNAUTHENTICATED');
     state.role = 'member';
@@ -211,17 +211,17 @@ describe('the order of answers', () => {
   });
 });
 
-test('the answer is what its schema lets through', async () => {
+test('a response has only the members of its schema', async () => {
   expect((await post().send({ name: 'a' })).body).toEqual({ id: 'x', name: 'a' });
 });
 
-test('a route that answers while locked does', async () => {
+test('a route that is allowed while the vault is locked responds', async () => {
   state = { role: 'member', roleInside: 'member', lockedAt: 'now', lockedInside: 'now' };
   const response = await supertest(app).delete('/api/things/x');
   expect([response.status, response.text]).toEqual([204, '']);
 });
 
-test('a public route needs nobody, but is not for pages of other sites', async () => {
+test('a public route needs no credentials, and rejects pages of other sites', async () => {
   state.role = undefined;
   expect((await supertest(app).get('/api/open')).body).toEqual({ ok: true });
   const own = await supertest(app).get('/api/open').set('origin', 'https://svault.example');
@@ -234,7 +234,7 @@ describe('the limit of a route', () => {
   const full = { allowed: false, scope: 'account_export', retryAfterSeconds: 7 } as const;
   const send = (path: string, body: object) => supertest(app).post(path).send(body);
 
-  test('an account is counted behind everything that refuses a request for its form', async () => {
+  test('a malformed request is not counted against an account', async () => {
     state.lockedAt = 'now';
     expect(codeOf(await send('/api/export', { name: 'a' }))).toBe('VAULT_LOCKED');
     state.lockedAt = undefined;
@@ -244,26 +244,26 @@ describe('the limit of a route', () => {
     expect(counted).toEqual(['account_export account true']);
   });
 
-  test('a refusal is 429 with the seconds in the body and in Retry-After', async () => {
+  test('an exceeded limit is 429 with the seconds in the body and in Retry-After', async () => {
     verdict = full;
     const response = await send('/api/export', { name: 'a' });
     expect([response.status, response.headers['retry-after']]).toEqual([429, '7']);
     expect(response.body).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 7 });
   });
 
-  test('a target is counted where the account has it; what is not there counts nothing', async () => {
+  test('a target is counted where the account has it, and an unknown one is not', async () => {
     expect(codeOf(await send('/api/things/elsewhere/reveal', {}))).toBe('NOT_FOUND');
     expect(counted).toEqual([]);
     expect((await send('/api/things/there/reveal', {})).status).toBe(204);
     expect(counted).toEqual(['key_reveal agt_there true']);
   });
 
-  test('an address is counted for somebody signed in too, where it is guesses that count', async () => {
+  test('a limit per address also counts authenticated requests', async () => {
     expect((await send('/api/guess', { name: 'a' })).status).toBe(204);
     expect(counted).toEqual(['password_login 127.0.0.1 false']);
   });
 
-  test('an address is counted before the body is read, and not where a page of another site sends', async () => {
+  test('an address is counted before the body is read, and a request of another site is not', async () => {
     const foreign = await send('/api/sign-in', { name: 'a' }).set('origin', 'https://evil.example');
     expect([codeOf(foreign), counted]).toEqual(['FORBIDDEN', []]);
     verdict = full;

@@ -13,19 +13,19 @@ const issuesOf = (schema: z.ZodType, input: unknown): ArgumentIssue[] => {
   }
 };
 
-it('names every member that is not known, as far as anybody reads on', () => {
+it('parseInput names unknown members, at most 100', () => {
   const members = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, n]));
   expect(issuesOf(z.strictObject({}), members(3)).map(({ path }) => path)).toEqual(['m0', 'm1', 'm2']);
   expect(issuesOf(z.strictObject({}), members(20_000))).toHaveLength(100);
 });
 
-it('names where a text has a NUL, as deep as it stands', () => {
+it('parseInput names the place of a NUL at any depth', () => {
   const schema = z.object({ tags: z.array(z.string()) });
   expect(issuesOf(schema, { tags: ['a', 'b\0'] }).map(({ path }) => path)).toEqual(['tags.1']);
 });
 
-it('says in plain words what is missing and what must be whole', () => {
+it('parseInput says plainly which member is missing and which must be a whole number', () => {
   const schema = z.object({ limit: z.int(), name: z.string(), role: z.string('must be a role').optional() });
   expect(issuesOf(schema, { limit: 1.5, role: 7 })).toEqual([
     { path: 'limit', message: 'must be a whole number' },

@@ -73,7 +73,7 @@ async function rest(text: { readonly made: number }): Promise<number> {
   return text.made;
 }
 
-test('sends the parts one behind the other, as JSON', async () => {
+test('streamJson sends the parts in order, as JSON', async () => {
   parts = async function* () {
     yield '{"a":[';
     yield '1';
@@ -88,7 +88,7 @@ test('sends the parts one behind the other, as JSON', async () => {
 });
 
 describe('a client', () => {
-  test('that does not read is made no more than fits between the two', async () => {
+  test('that does not read makes the source produce no more than fits the buffers', async () => {
     const text = endless();
     parts = text.parts;
     const { response } = await ask();
@@ -100,7 +100,7 @@ describe('a client', () => {
     response.destroy();
   });
 
-  test('that goes ends the making', async () => {
+  test('that disconnects ends the source', async () => {
     const text = endless();
     parts = text.parts;
     const { response } = await ask();
@@ -109,7 +109,7 @@ describe('a client', () => {
     await vi.waitFor(() => expect(text.ended).toBe(true), { timeout: 20_000 });
   });
 
-  test('that stalls is let go', async () => {
+  test('that stalls is disconnected', async () => {
     const text = endless();
     parts = text.parts;
     stalledMs = 50;
@@ -120,7 +120,7 @@ describe('a client', () => {
 });
 
 describe('a failure', () => {
-  test('before the first part is answered like any other', async () => {
+  test('before the first part has an error response like any other', async () => {
     parts = async function* () {
       await Promise.reject(new Error('no database'));
       yield '';
@@ -129,7 +129,7 @@ describe('a failure', () => {
     expect([response.status, await response.json()]).toMatchObject([500, { code: 'INTERNAL' }]);
   });
 
-  test('in the middle breaks the connection, so that nobody takes the beginning for the whole', async () => {
+  test('in the middle breaks the connection, so that a client cannot take the beginning for the whole', async () => {
     parts = async function* () {
       yield '[1';
       await nextTurn();

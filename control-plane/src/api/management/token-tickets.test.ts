@@ -41,19 +41,19 @@ async function replacedBy(role: Role, ifv?: number): Promise<number | undefined>
   return replaces;
 }
 
-it('lets an admin replace a secret, and a member only fill a token that has none', async () => {
+it('an admin may replace a secret, and a member may only fill a token without one', async () => {
   expect(await replacedBy('admin')).toBeUndefined();
   expect(await replacedBy('member')).toBe(0);
 });
 
-it('lets an admin say which version, and a member say 0 only', async () => {
+it('an admin may name any version, and a member only 0', async () => {
   expect(await replacedBy('admin', 3)).toBe(3);
   expect(await replacedBy('admin', 0)).toBe(0);
   expect(await replacedBy('member', 0)).toBe(0);
   await expect(replacedBy('member', 1)).rejects.toMatchObject({ code: 'FORBIDDEN' });
 });
 
-it('lets admins alone have a credential themselves', () => {
+it('only an admin may fetch a credential', () => {
   const routes = createTokenTicketRoutes({
     storeTickets: { issue: () => Promise.reject(new Error('not asked')) },
     tickets: { ownerCredentialUrl: () => ({ url: '', expiresAt: '' }) },

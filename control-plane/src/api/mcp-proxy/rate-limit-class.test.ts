@@ -8,13 +8,13 @@ const classOf = (body: unknown, mcpMethod?: string): MessageClass =>
   classifyMessage(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), { mcpMethod });
 const message = (method: unknown, id: unknown = 1): object => ({ jsonrpc: '2.0', id, method });
 
-describe('the three kinds of messages that are exempt', () => {
+describe('the methods of exempt messages', () => {
   it.each(['initialize', 'tools/list', 'notifications/initialized', 'notifications/', 'notifications/x/y'])(
     '%s',
     (method) => expect(classOf(message(method))).toEqual({ traffic: HANDSHAKE, id: 1 }),
   );
   it.each(['tools/call', 'ping', 'server/discover', 'Initialize', 'tools/list ', 'notifications', '', 'x'])(
-    'are not %j',
+    'exclude %j',
     (method) => expect(classOf(message(method))).toEqual({ traffic: FLOOR, id: 1 }),
   );
 });
@@ -32,7 +32,7 @@ describe('a batch', () => {
   ])('%s, and has no id', (_what, body, traffic) => expect(classOf(body)).toEqual({ traffic, id: null }));
 });
 
-describe('what looks like an exempt message, and may be another one to its upstream', () => {
+describe('a message that an upstream could read differently is not exempt', () => {
   it.each([
     ['a name twice', '{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}'],
     [
@@ -63,7 +63,7 @@ describe('what looks like an exempt message, and may be another one to its upstr
     ['null', 'null'],
   ])('%s: not even an id', (_what, body) => expect(classOf(body)).toEqual({ traffic: FLOOR, id: null }));
 
-  it('UTF-16, and what is no UTF-8', () => {
+  it('UTF-16 and invalid UTF-8', () => {
     const text = JSON.stringify(message('tools/list'));
     for (const body of [Buffer.from(text, 'utf16le'), Buffer.from(`${text}\u00ff`, 'latin1')])
       expect(classifyMessage(body).traffic).toBe(FLOOR);
@@ -78,21 +78,21 @@ describe('what looks like an exempt message, and may be another one to its upstr
     ['application/json; x="; charset=utf-8"; charset=utf-7', FLOOR],
     ["application/json; charset*=utf-8''utf-7", FLOOR],
     ['application/json; CHARSET = utf-16', FLOOR],
-  ])('what %s makes of it', (contentType, traffic) => {
+  ])('Content-Type %s', (contentType, traffic) => {
     // In UTF-7 `+ACI-` is a quote, so that the text ends there and a second `method` follows.
     const hidden = '+ACI-,+ACI-method+ACI-:+ACI-tools/call';
     const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":"${hidden}"}`);
     expect(classifyMessage(body, { contentType })).toEqual({ traffic, id: 1 });
   });
 
-  it('one that is named another in the header that upstreams route by', () => {
+  it('Mcp-Method that names another method', () => {
     expect(classOf(message('tools/list'), 'tools/call').traffic).toBe(FLOOR);
     expect(classOf(message('tools/list'), 'tools/list').traffic).toBe(HANDSHAKE);
     expect(classOf(message('tools/call'), 'tools/list').traffic).toBe(FLOOR);
   });
 });
 
-it('a message above 256 KiB is of the floor, unread', () => {
+it('a message above 256 KiB is not exempt, and not parsed', () => {
   const padded = (bytes: number): string => JSON.stringify(message('initialize')).padEnd(bytes);
   expect(classOf(padded(256 * 1024))).toEqual({ traffic: HANDSHAKE, id: 1 });
   expect(classOf(padded(256 * 1024 + 1))).toEqual({ traffic: FLOOR, id: null });
@@ -108,6 +108,6 @@ it.each([
   [true, null],
   [[1], null],
   [{ a: 1 }, null],
-])('the id %j comes back as %j', (id, expected) => {
+])('the id %j is returned as %j', (id, expected) => {
   expect(classOf(message('tools/call', id)).id).toBe(expected);
 });

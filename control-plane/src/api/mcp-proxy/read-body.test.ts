@@ -58,7 +58,7 @@ const placesAreFree = (): void => {
   expect([stream, room]).not.toContain(undefined);
 };
 
-it('a small body asks nobody, and holds nothing', async () => {
+it('a small body needs no admission and reserves nothing', async () => {
   lookUp = () => Promise.reject(new Error('asked'));
   const socket = await send('Content-Length: 65536', 65_536);
   expect(await outcome).toMatchObject({ outcome: 'received', body: { byteLength: 65_536 } });
@@ -66,7 +66,7 @@ it('a small body asks nobody, and holds nothing', async () => {
   socket.destroy();
 });
 
-it('a large one has a place while it comes, and room until it is not needed any more', async () => {
+it('a large body counts as a stream while it is received, and reserves memory until it is released', async () => {
   const socket = await send(`Content-Length: ${LARGE}`, LARGE);
   const received = await outcome;
   expect(received).toMatchObject({ outcome: 'received', body: { byteLength: LARGE } });
@@ -79,7 +79,7 @@ it('a large one has a place while it comes, and room until it is not needed any 
   socket.destroy();
 });
 
-it('one that is let in when its sender is gone leaves nothing behind', async () => {
+it('a body that is admitted after its sender disconnected reserves nothing', async () => {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   lookUp = () => (asked.resolve(), answered.promise);
@@ -93,7 +93,7 @@ it('one that is let in when its sender is gone leaves nothing behind', async () 
   placesAreFree();
 });
 
-it('one whose sender goes while it is received leaves nothing behind', async () => {
+it('a body whose sender disconnects midway reserves nothing', async () => {
   const asked = Promise.withResolvers<void>();
   lookUp = async () => asked.resolve();
   const socket = await send(`Content-Length: ${LARGE}`, LARGE - 1);

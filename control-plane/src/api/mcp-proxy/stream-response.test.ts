@@ -28,7 +28,7 @@ async function exchange(): Promise<{ res: ServerResponse; received: IncomingMess
   return { res, received };
 }
 
-it('waits for a client that is slow, and hands everything on', async () => {
+it('ClientWriter waits for a slow client and passes everything on', async () => {
   const { res, received } = await exchange();
   const writer = new ClientWriter(res, 60_000);
   const piece = Buffer.alloc(1024 * 1024, 'x');
@@ -44,7 +44,7 @@ it('waits for a client that is slow, and hands everything on', async () => {
   expect(bytes).toBe(16 * piece.length);
 });
 
-it('gives a client up that takes nothing, in the middle and at the end', async () => {
+it('ClientWriter disconnects a client that takes nothing, midway and at the end', async () => {
   for (const atTheEnd of [true, false]) {
     const { res } = await exchange();
     const writer = new ClientWriter(res, 20);
@@ -55,7 +55,7 @@ it('gives a client up that takes nothing, in the middle and at the end', async (
   }
 });
 
-it('is over when the client leaves', async () => {
+it('ClientWriter closes when the client disconnects', async () => {
   const { res, received } = await exchange();
   const writer = new ClientWriter(res, 60_000);
   writer.write('x');
@@ -64,7 +64,7 @@ it('is over when the client leaves', async () => {
   expect(writer.destroyed).toBe(true);
 });
 
-it('breaks the connection where the answer breaks off, and throws nothing', async () => {
+it('ClientWriter breaks the connection where the response breaks off, without throwing', async () => {
   const { res, received } = await exchange();
   const writer = new ClientWriter(res, 60_000);
   const closed = new Promise((resolve) => received.on('error', () => undefined).on('close', resolve));

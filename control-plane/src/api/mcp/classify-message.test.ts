@@ -3,7 +3,7 @@ import type { Operation } from '../../access/decision.ts';
 import { createTools } from './routes.ts';
 import { type StandardHeaders, createClassifier } from './classify-message.ts';
 
-// What a message asks of the access pipeline is told before anything else is done with it.
+// A message is classified before anything else is done with it.
 
 const never = (): never => {
   throw new Error('classifying looks nothing up');
@@ -24,7 +24,7 @@ const calling = (params: unknown, more: object = { id: 1 }): object => ({
 const FLOOR: Operation = { kind: 'admission', traffic: 'agent_credentials' };
 const HANDSHAKE: Operation = { kind: 'admission', traffic: 'mcp_handshake' };
 
-describe('a tool asks for what it needs, and no more', () => {
+describe('a tool call needs exactly the operation of its tool', () => {
   it.each<readonly [string, unknown, Operation]>([
     ['get_credential', { service: 'github' }, { kind: 'credential', serviceName: 'github' }],
     ['get_credential', { service: 'a/b' }, { kind: 'credential', serviceName: undefined }],
@@ -41,7 +41,7 @@ describe('a tool asks for what it needs, and no more', () => {
   });
 });
 
-describe('no ticket is asked for where no answer would carry it', () => {
+describe('no ticket is requested where no response would carry it', () => {
   const params = { name: 'get_credential', arguments: { service: 'github' } };
   const envelope = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -65,7 +65,7 @@ describe('no ticket is asked for where no answer would carry it', () => {
       { version: '2026-07-28', method: 'tools/call', name: 'whoami' },
     ],
     [
-      'in a revision to come',
+      'in a future revision',
       calling({ ...params, _meta: { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } }),
       { version: '2099-01-01', method: 'tools/call', name: 'get_credential' },
     ],
@@ -88,7 +88,7 @@ it.each([
   expect(classified({ jsonrpc: '2.0', method }).operation).toEqual(HANDSHAKE);
 });
 
-it('what cannot be read is a handshake, and refused under the id that was told', () => {
+it('an unreadable message counts as a handshake and is rejected under its id', () => {
   const error = { status: 400, code: -32_600, message: 'x' };
   expect(classify({ readable: false, error, id: 'a' }, NO_HEADERS)).toEqual({
     id: 'a',

@@ -10,7 +10,7 @@ import { ERROR_STATUS } from '../http/errors.ts';
 import { MCP_PATH, createMcpHandler } from './mcp-handler.ts';
 import { createTools } from './routes.ts';
 
-// What the pipeline is asked, and what becomes of its failures: at its interface.
+// The calls to the access pipeline, and its failures.
 
 const BASE_URL = 'https://vault.example.com';
 let listener: Listener | undefined;
@@ -51,7 +51,7 @@ const call = (url: string, body: object): Promise<Response> =>
     body: JSON.stringify(body),
   });
 
-it('asks once for each request, by the MCP channel, under the audience of this endpoint', async () => {
+it('a request is authorised once, for the MCP channel and the audience of this endpoint', async () => {
   const asked: AccessRequest[] = [];
   const url = await serve({
     decide: (request) => {
@@ -71,7 +71,7 @@ it('asks once for each request, by the MCP channel, under the audience of this e
   ]);
 });
 
-it('gives nothing where a decision cannot be recorded, and says when to come back', async () => {
+it('a decision that cannot be recorded is 503 with Retry-After', async () => {
   const url = await serve({
     decide: () => Promise.reject(refusal('AUDIT_UNAVAILABLE', 'later', { details: { retryAfter: 1 } })),
   });
@@ -83,7 +83,7 @@ it('gives nothing where a decision cannot be recorded, and says when to come bac
   expect(answer.headers.get('strict-transport-security')).toContain('max-age');
 });
 
-it('tells nothing of a failure of its own', async () => {
+it('an internal error reveals nothing about its cause', async () => {
   const url = await serve({ decide: () => Promise.reject(new Error('SQLITE_BUSY at /var/lib/x.db')) });
   const answer = await call(url, { jsonrpc: '2.0', id: 1, method: 'ping' });
   expect(answer.status).toBe(500);

@@ -21,14 +21,14 @@ const protocolError = async (...parameters: Parameters<typeof requestWith>) => {
   return read.readable !== false ? undefined : [read.error.status, read.error.code, read.id];
 };
 
-it('reads a message', async () => {
+it('readMessage reads a message', async () => {
   expect(await readMessage(requestWith('{"id":1.0}'), anybody)).toEqual({
     readable: true,
     message: { id: 1 },
   });
 });
 
-it('says first what comes first: coding, size, type, what is taken, then the text', async () => {
+it('errors come in the order coding, size, type, Accept, text', async () => {
   const all = { 'content-encoding': 'gzip', 'content-type': 'text/plain', accept: 'text/plain' };
   const tooLarge = 'x'.repeat(1024 * 1024 + 1);
   expect(await protocolError(tooLarge, all)).toEqual([415, -32_000, null]);
@@ -42,7 +42,7 @@ it('says first what comes first: coding, size, type, what is taken, then the tex
   expect(await protocolError('x')).toEqual([400, -32_700, null]);
 });
 
-describe('the id of what is JSON, and not what it should be', () => {
+describe('the id of JSON that is no valid message', () => {
   it.each<readonly [string, unknown]>([
     ['{"id":7,"a":1,"a":2}', 7],
     ['{"id":"7","__proto__":{}}', '7'],
@@ -56,12 +56,12 @@ describe('the id of what is JSON, and not what it should be', () => {
 });
 
 it.each(['[{"a":1,"a":2}]', ` \t\n[${'1,'.repeat(1_001)}1]`, `${'['.repeat(40)}${']'.repeat(40)}`])(
-  'a batch is one whatever is in it',
+  'an invalid batch is still a batch',
   async (text) =>
     expect(await readMessage(requestWith(text), anybody)).toEqual({ readable: true, message: [] }),
 );
 
-it('reads 64 KiB of anybody’s, and asks before it reads more', async () => {
+it('readMessage reads 64 KiB of an unauthenticated sender, and admits it before it reads more', async () => {
   const padded = (bytes: number): string => JSON.stringify({ id: 1, pad: 'x'.repeat(bytes - 17) });
   let asked = 0;
   const nobody = (): Promise<undefined> => (asked++, Promise.reject(new Error('not known')));
@@ -74,7 +74,7 @@ it('reads 64 KiB of anybody’s, and asks before it reads more', async () => {
   expect((await readMessage(requestWith(padded(64 * 1024 + 1)), anybody)).readable).toBe(true);
 });
 
-it('gives up where the body ends early', async () => {
+it('a body that ends early is INVALID_REQUEST', async () => {
   const broken = Object.assign(new Readable({ read() {} }), {
     headers: { ...JSON_TYPE, 'content-length': '9' },
   });

@@ -9,7 +9,7 @@ it.each([
   ['/a#fragment', '/a'],
   ['/@evil.example', '/@evil.example'],
   ['/http://evil.example', '/http://evil.example'],
-])('takes %s', (text, path) => {
+])('localPath accepts %s', (text, path) => {
   expect(localPath(text)).toBe(path);
 });
 
@@ -38,6 +38,6 @@ it.each([
   '/ä',
   `/${'a'.repeat(2_000)}`,
   `/${'{'.repeat(700)}`,
-])('does not take %j', (text) => {
+])('localPath rejects %j', (text) => {
   expect(localPath(text)).toBeUndefined();
 });
