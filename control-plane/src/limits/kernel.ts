@@ -114,7 +114,7 @@ export function ownedBy(
 }
 
 /** The counters of an admission in the order in which they are checked. */
-export interface AdmissionCounters {
+interface AdmissionCounters {
   /** Or `mcp_handshake`. */
   readonly floor: OwnedCounter;
   readonly aggregate: OwnedCounter;

@@ -16,7 +16,7 @@ import type { BoxState, FlushedCounter, RedisReply } from './redis-counters.ts';
  */
 
 /** The times of one request to Redis, on this process's clock. */
-export interface RoundTrip {
+interface RoundTrip {
   readonly sentMs: number;
   readonly receivedMs: number;
 }

@@ -35,7 +35,7 @@ export interface Explanation {
   readonly rules: readonly RuleResult[];
 }
 
-export interface RuleResult {
+interface RuleResult {
   readonly policyId: string;
   /** The policy's name. */
   readonly policy: string;
