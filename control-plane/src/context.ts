@@ -55,11 +55,11 @@ export async function createContext(
     readonly clock: Clock;
     readonly logger: Logger;
     readonly metrics?: Metrics;
-    readonly waitToRepeat?: Wait | undefined;
+    readonly waitToRetry?: Wait | undefined;
     readonly timeouts?: Timeouts | undefined;
   },
 ) {
-  const { clock, logger, metrics = NO_METRICS, waitToRepeat, timeouts = {} } = options;
+  const { clock, logger, metrics = NO_METRICS, waitToRetry, timeouts = {} } = options;
   const { baseUrl } = config;
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
   const egress = createEgress({
@@ -118,7 +118,7 @@ export async function createContext(
     keys,
     status,
     budget,
-    ...(waitToRepeat && { wait: waitToRepeat }),
+    ...(waitToRetry && { wait: waitToRetry }),
   });
   const rotation = createKeyRotation({ links, unitOfWork, webhook, keys });
   const tickets = createTickets({ baseUrl, keys, clock });

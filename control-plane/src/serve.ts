@@ -36,7 +36,7 @@ export interface ServeOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
   /** Between two tries of a call to a webhook. */
-  readonly waitToRepeat?: Wait | undefined;
+  readonly waitToRetry?: Wait | undefined;
   /** In place of the defaults. */
   readonly timeouts?: Timeouts | undefined;
   /** Waits so many milliseconds between the signal to stop and the end of taking requests. */
@@ -55,7 +55,7 @@ export async function startControlPlane(
   config: ControlPlaneConfig,
   options: ServeOptions = {},
 ): Promise<RunningControlPlane> {
-  const { clock = systemClock, waitToRepeat, timeouts, drain = delay, startJob } = options;
+  const { clock = systemClock, waitToRetry, timeouts, drain = delay, startJob } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -73,7 +73,7 @@ export async function startControlPlane(
   try {
     const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
     undo.push(() => metricsListener?.close(METRICS_GRACE_MS));
-    const context = await createContext(config, { clock, logger, metrics, waitToRepeat, timeouts });
+    const context = await createContext(config, { clock, logger, metrics, waitToRetry, timeouts });
     undo.push(() => context.close());
     await checkIssuer(context);
     const ownerLink = await bootstrap(context);

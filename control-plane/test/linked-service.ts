@@ -25,9 +25,9 @@ export async function startLinkedService(
   const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8', ...more });
   const jobs = jobsByHand();
   const pausesMs: number[] = [];
-  const waitToRepeat = async (ms: number): Promise<unknown> => pausesMs.push(ms);
+  const waitToRetry = async (ms: number): Promise<unknown> => pausesMs.push(ms);
   const service = await serveOn(place, undefined, {
-    waitToRepeat,
+    waitToRetry,
     ...(!timers && { startJob: jobs.startJob }),
     ...(timeouts && { timeouts }),
   });

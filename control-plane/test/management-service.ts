@@ -106,7 +106,7 @@ export interface ManagementService {
 export async function serveOn(
   place: Place,
   clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-  more: Pick<ServeOptions, 'waitToRepeat' | 'startJob' | 'timeouts' | 'drain'> = {},
+  more: Pick<ServeOptions, 'waitToRetry' | 'startJob' | 'timeouts' | 'drain'> = {},
 ) {
   const config = controlPlaneConfig(place.env);
   const running = await startControlPlane(config, {

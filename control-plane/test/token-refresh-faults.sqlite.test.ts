@@ -31,7 +31,7 @@ let pauses: number[] = [];
 beforeAll(async () => {
   backstage = await startInProcess(
     { SV_EGRESS_ALLOW: '127.0.0.0/8' },
-    { waitToRepeat: async (ms) => void pauses.push(ms) },
+    { waitToRetry: async (ms) => void pauses.push(ms) },
   );
   webhook = await startFaultyWebhook(backstage.clock);
   webhook.capabilities.push('sv-refresh');

@@ -24,7 +24,7 @@ export interface InProcess extends ServiceSteps {
 /** @param more settings beside those of every test's service */
 export async function startInProcess(
   more?: Readonly<Record<string, string>>,
-  surroundings: Pick<ServeOptions, 'waitToRepeat'> = {},
+  surroundings: Pick<ServeOptions, 'waitToRetry'> = {},
 ): Promise<InProcess> {
   const place = await makePlace(more);
   // The program makes the account and ends; what it is made of goes on in this process.
