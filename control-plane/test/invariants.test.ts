@@ -35,7 +35,7 @@ import { type StoredState, storedState } from './stored-state.ts';
  *
  * In invariants-mcp.test.ts:
  * 16. A token of an OAuth session acts as its agent, at its audience alone.
- * 17. Of codes, verifiers and tokens only hashes are kept.                    (whole: what-is-kept.test.ts)
+ * 17. Of codes, verifiers and tokens only hashes are kept.                    (whole: stored-secrets.test.ts)
  * 18. MCP gives an address of the webhook, and never a byte of the credential.
  * 19. A session that is revoked is over with the answer to it.                (whole: oauth-revoke.test.ts)
  * 20. Nobody is sent to an address that was not registered, and nothing is given without consent.

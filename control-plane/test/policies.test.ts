@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { RuleSettings } from '../src/core/policy.ts';
 import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
-import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './policy-steps.ts';
+import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './support/policy-calls.ts';
 
 // Each rule type as an agent meets it, with the reference webhook. The pair's clock begins on
 // Friday, 2026-11-20, 12:00 UTC.

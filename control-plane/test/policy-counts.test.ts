@@ -2,7 +2,7 @@ import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
-import { policySteps, toAgent, toToken } from './policy-steps.ts';
+import { policySteps, toAgent, toToken } from './support/policy-calls.ts';
 
 // Counting rules under many concurrent requests.
 

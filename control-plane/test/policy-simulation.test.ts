@@ -2,7 +2,7 @@ import { newId } from '@svault/shared';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { type Answer, type Call, clientOf } from './management-service.ts';
-import { COUNTRIES_MMDB } from './policy-steps.ts';
+import { COUNTRIES_MMDB } from './support/policy-calls.ts';
 
 let pair: TestPair;
 let admin: Call;

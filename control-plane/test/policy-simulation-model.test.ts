@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RuleSettings } from '../src/core/policy.ts';
 import type { Answer } from './management-service.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
-import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './policy-steps.ts';
+import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from './support/policy-calls.ts';
 
 // A simulation of the present against the next request, for random policies.
 
