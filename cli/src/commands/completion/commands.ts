@@ -11,7 +11,10 @@ export type Shell = keyof typeof SCRIPTS;
 /** Shells that there is a completion for. */
 export const SHELLS = Object.keys(SCRIPTS) as Shell[];
 
-/** `completion SHELL`: a script made from the commands of `program`, which completes them without running svault. */
+/**
+ * `completion SHELL`: a script made from the commands of `program`. It runs svault for the names of logins alone; a library such
+ * as @bomb.sh/tab starts Node at each TAB.
+ */
 export const completionCommand = (program: Command, { terminal }: Surroundings): Command =>
   new Command('completion')
     .summary('print what makes a shell complete svault’s commands')
