@@ -11,12 +11,6 @@ interface RequestRef {
   readonly id: JsonRpcId;
 }
 
-/** Writes the errors of this channel (specification, "Proxy endpoint"). */
-interface ErrorResponses {
-  deny(res: ServerResponse, ref: RequestRef, denial: Denial): void;
-  fail(res: ServerResponse, ref: RequestRef, failure: ForwardRefusal): void;
-}
-
 const MESSAGES = denialMessages({
   MISSING_KEY: 'Send the proxy key as Authorization: Bearer mcp_… or in x-mcp-key.',
   INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the proxy for its current one.',
@@ -27,12 +21,14 @@ const MESSAGES = denialMessages({
 });
 
 /**
+ * Writes the errors of this channel (specification, "Proxy endpoint").
+ *
  * On POST, denials of the limiter, the penalty box and a `rate_limit` rule are JSON-RPC's `-32029`. All others are plain
  * JSON, as every denial of another method is.
  *
  * @param headers of every response, flat: name, value, name, value, …
  */
-export function createErrorResponses(headers: readonly string[]): ErrorResponses {
+export function createErrorResponses(headers: readonly string[]) {
   const denyPlainly = createDenialWriter(headers, { messages: MESSAGES, webhookUnavailable: 502 });
   const send = (res: ServerResponse, status: number, body: string, retryAfter: number | undefined): void => {
     const hint = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
@@ -46,7 +42,7 @@ export function createErrorResponses(headers: readonly string[]): ErrorResponses
   ): void => send(res, 429, rateLimitedBody(id, { message, code, retryAfter }), retryAfter);
 
   return {
-    deny: (res, ref, denial) => {
+    deny: (res: ServerResponse, ref: RequestRef, denial: Denial): void => {
       const { code } = denial;
       if (ref.isPost && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: denial.retryAfterSeconds });
@@ -56,7 +52,8 @@ export function createErrorResponses(headers: readonly string[]): ErrorResponses
       }
       denyPlainly(res, denial);
     },
-    fail: (res, ref, { status, code, error, retryAfterSeconds: retryAfter }) => {
+    fail: (res: ServerResponse, ref: RequestRef, failure: ForwardRefusal): void => {
+      const { status, code, error, retryAfterSeconds: retryAfter } = failure;
       if (ref.isPost && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: retryAfter ?? 1 });
       send(res, status, JSON.stringify({ error, code, retryAfter }), retryAfter);

@@ -9,17 +9,6 @@ import { metadataPathOf } from '../oauth/oauth-paths.ts';
 type HttpDenial =
   'METHOD_NOT_ALLOWED' | 'FORBIDDEN' | 'MISSING_KEY' | 'INVALID_KEY' | 'AGENT_INACTIVE' | 'MCP_DISABLED';
 
-/** Writes the responses of this endpoint. `cors` are further headers, flat. */
-interface McpResponses {
-  send(res: ServerResponse, cors: readonly string[], status: number, body: string): void;
-  /** 202 without a body, to a message that needs no response. */
-  accept(res: ServerResponse, cors: readonly string[]): void;
-  preflight(res: ServerResponse, cors: readonly string[]): void;
-  deny(res: ServerResponse, cors: readonly string[], code: HttpDenial, error?: string): void;
-  rejectMessage(res: ServerResponse, cors: readonly string[], id: JsonRpcId, error: JsonRpcError): void;
-  limited(res: ServerResponse, cors: readonly string[], id: JsonRpcId, retryAfterSeconds: number): void;
-}
-
 /** What a page may ask with: GET and DELETE so that it can read their 405, which clients of the older revisions count on. */
 const METHODS = 'POST, GET, DELETE';
 /** Headers that a page of an allowed origin may send. */
@@ -27,10 +16,12 @@ const SENDABLE =
   'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id';
 
 /**
+ * Writes the responses of this endpoint. `cors` are further headers, flat.
+ *
  * @param staticHeaders headers of every response, flat: name, value, name, value, …
  * @param baseUrl where a client that has no token finds the metadata that tell how to get one (RFC 9728 section 5.1)
  */
-export function createMcpResponses(staticHeaders: readonly string[], baseUrl: string): McpResponses {
+export function createMcpResponses(staticHeaders: readonly string[], baseUrl: string) {
   const json = [...staticHeaders, ...JSON_CONTENT];
   const further = (slash: '' | '/'): Partial<Record<HttpDenial, readonly string[]>> => {
     const challenge = `Bearer resource_metadata="${baseUrl}${metadataPathOf(slash)}"`;
@@ -45,23 +36,41 @@ export function createMcpResponses(staticHeaders: readonly string[], baseUrl: st
     /^[^?]*\/(?:\?|$)/.test(url) ? ofSlashedPath : ofPath;
 
   return {
-    send: (res, cors, status, body) => respond(res, { status, headers: [...json, ...cors], body }),
-    accept: (res, cors) => respond(res, { status: 202, headers: [...staticHeaders, ...cors], body: '' }),
-    preflight: (res, cors) => {
+    send: (res: ServerResponse, cors: readonly string[], status: number, body: string): void =>
+      respond(res, { status, headers: [...json, ...cors], body }),
+    /** 202 without a body, to a message that needs no response. */
+    accept: (res: ServerResponse, cors: readonly string[]): void =>
+      respond(res, { status: 202, headers: [...staticHeaders, ...cors], body: '' }),
+    preflight: (res: ServerResponse, cors: readonly string[]): void => {
       const allowed = ['Access-Control-Allow-Methods', METHODS, 'Access-Control-Allow-Headers', SENDABLE];
       res.writeHead(204, [...staticHeaders, ...cors, ...allowed, 'Access-Control-Max-Age', '600']).end();
     },
-    deny: (res, cors, code, error = MESSAGES[code]) => {
+    deny: (
+      res: ServerResponse,
+      cors: readonly string[],
+      code: HttpDenial,
+      error: string = MESSAGES[code],
+    ): void => {
       const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
       respond(res, { status: STATUS[code], headers, body: JSON.stringify({ error, code }) });
     },
-    rejectMessage: (res, cors, id, error) => {
+    rejectMessage: (
+      res: ServerResponse,
+      cors: readonly string[],
+      id: JsonRpcId,
+      error: JsonRpcError,
+    ): void => {
       const { status } = error;
       const body = errorBody(id, error);
       // The rest of the body is never read, so the connection closes.
       respond(res, { status, headers: [...json, ...cors], body, closes: !res.req.complete });
     },
-    limited: (res, cors, id, retryAfterSeconds) => {
+    limited: (
+      res: ServerResponse,
+      cors: readonly string[],
+      id: JsonRpcId,
+      retryAfterSeconds: number,
+    ): void => {
       const message = 'Too many requests; try again later.';
       const body = rateLimitedBody(id, { message, code: 'RATE_LIMITED', retryAfter: retryAfterSeconds });
       const headers = [...json, ...cors, 'Retry-After', String(retryAfterSeconds)];
