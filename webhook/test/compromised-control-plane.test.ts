@@ -1,6 +1,6 @@
 /**
- * The table of PROTOCOL.md section 1: a compromised control plane has a valid key and signs anything, and must not get a
- * plaintext credential that it may not have.
+ * The table of PROTOCOL.md section 1: a compromised control plane has a valid key and signs anything, and must not get
+ * a plaintext credential that it may not have.
  */
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** What limits `/v1/storage` and `/v1/store` for a compromised control plane, beyond the table of PROTOCOL.md section 1. */
+/**
+ * What limits `/v1/storage` and `/v1/store` for a compromised control plane, beyond the table of PROTOCOL.md section 1.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '@svault/shared';
 import { SECRET_FIELD_NAMES } from '@svault/shared/schemas';

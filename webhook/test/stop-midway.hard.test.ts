@@ -1,4 +1,6 @@
-/** R31 where a provider takes longer than requests have at a stop: nobody hears its answer any more, and it is stored. */
+/**
+ * R31 where a provider takes longer than requests have at a stop: nobody hears its answer any more, and it is stored.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '@svault/shared';
 import { type RefreshBench, refreshBench } from './support/refresh-bench.ts';
@@ -11,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test('a token that was rotated once nobody waits for it any more is the one that is there at the next start', async () => {
+test('a token that was rotated without a waiting caller is the stored one at the next start', async () => {
   const { webhook, provider } = bench;
   await bench.store('late');
   const ticket = webhook.credentialTicket('late');

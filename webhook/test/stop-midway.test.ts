@@ -58,7 +58,7 @@ describe('a stop while a provider is asked', () => {
     await expectStored('notified');
   });
 
-  it('waits for one that nobody waits for', async () => {
+  it('waits for one without a caller', async () => {
     await bench.store('accepted');
     const { provider, webhook } = bench;
     const gate = provider.hold();

@@ -110,7 +110,8 @@ function logged(): Record<Kind, number> {
 /**
  * Load from all callers on a process of its own, SIGTERM in the middle of it; then each answer is looked for.
  *
- * @param patience how many answers that close a caller takes before it goes elsewhere; it goes, too, where nobody listens
+ * @param patience how many answers that close a caller takes before it goes elsewhere; it goes, too, where nobody
+ *   listens
  * @returns how often which failure was seen
  */
 async function loadAndStop(patience: number): Promise<Readonly<Record<string, number>>> {

@@ -2,8 +2,8 @@ import { startMachineLoad } from '@svault/test-kit/machine-load';
 import { afterAll, beforeAll, describe } from 'vitest';
 
 /*
- * Promises that hold however slow the machine is: the tests of each, once more, while the machine has six times as much to
- * do as it can.
+ * Promises that hold however slow the machine is: the tests of each, once more, while the machine has six times as much
+ * to do as it can.
  */
 
 let end: () => Promise<void>;

@@ -153,7 +153,7 @@ describe('the bind page', () => {
 });
 
 describe('the set-up token', () => {
-  it('is made at first start, told once, and kept as a hash', async () => {
+  it('is generated at the first start, printed once, and stored as a hash', async () => {
     await fixture.stop();
     fixture = await startFixture({ env: { SV_WEBHOOK_SETUP_TOKEN: '' } });
     const token = fixture.webhook.firstSetupToken!;
@@ -234,7 +234,7 @@ describe('unseal-bind beside a running serve', () => {
     expect((await fixture.send({ path: '/bind' })).status).toBe(200);
   });
 
-  it('voids open codes, and the webhook can be bound anew', async () => {
+  it('voids open codes, and the webhook can be bound again', async () => {
     const { code } = await fixture.connect();
     await beside((context) => unsealBinding({ ...context, ...context.config }));
     expect((await fixture.exchange(code)).status).toBe(401);

@@ -64,7 +64,7 @@ const OWN_SETUP_TOKEN = `
   INSERT OR REPLACE INTO setup_token (one, hash) VALUES (1, x'${Buffer.from(sha256(utf8(setupToken))).toString('hex')}');
   DELETE FROM binding; DELETE FROM binding_keys; DELETE FROM binding_code;`;
 
-describe('a backup that somebody else could write to', () => {
+describe('a backup that an attacker can write to', () => {
   it('is refused by restore-backup once its set-up token was replaced and its binding removed', async () => {
     const source = await fixture({});
     await source.bind();
@@ -156,7 +156,7 @@ describe('the format of a backup', () => {
 });
 
 describe('a restored webhook', () => {
-  it('takes no set-up token, code or link from before, and is bound anew after unseal-bind alone', async () => {
+  it('accepts no set-up token, code or link from before, and can be bound again only after unseal-bind', async () => {
     const source = await fixture();
     const { stdout: open } = await command(source.env, 'bind-link');
     const file = await backupOf(source);

@@ -92,7 +92,7 @@ describe('the master key', () => {
     expect(after).toEqual(data);
   });
 
-  it('is not made anew for a vault that lost what its own is known by', async () => {
+  it('is not generated for a vault that lost the entry of its key', async () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);
     await webhook.stop();
@@ -189,7 +189,7 @@ async function rotateHalfWay(env: NodeJS.ProcessEnv, next: string): Promise<void
 }
 
 describe('former versions', () => {
-  it('come back by restore, under a new version, and are gone after purge', async () => {
+  it('come back by restore, under a new version, and are erased by purge', async () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);
     await webhook.store('doc', { ...PLAIN, value: 'second' });
@@ -211,7 +211,7 @@ describe('former versions', () => {
   });
 });
 
-describe('a record replaced again and again by whoever holds the service’s key', () => {
+describe('a record that a compromised control plane replaces repeatedly', () => {
   it('comes back by the number of its version', async () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);

@@ -223,7 +223,7 @@ describe('sealed delivery', () => {
     expect(envelope.token).toMatchObject({ accessToken: 'for one only', serviceName: 'sealed' });
   });
 
-  it('is refused to everybody else, whoever the ticket says they are', async () => {
+  it('is denied to every other key, for any subject of the ticket', async () => {
     const other = await calculateJwkThumbprint(
       await exportJWK(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey),
       'sha256',

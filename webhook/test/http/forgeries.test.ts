@@ -25,7 +25,8 @@ let statements: string[];
 
 /**
  * What runs whoever asks: `data_version` reads no page, and after a commit by somebody else or a checkpoint the next
- * request, of whatever kind, has the program read its own few keys again, with the rows beside them that one MAC covers.
+ * request, of whatever kind, has the program read its own few keys again, with the rows beside them that one MAC
+ * covers.
  */
 const NO_READ =
   /^PRAGMA data_version$|FROM master_keys|UPDATE master_keys|^SELECT \* FROM binding(_keys ORDER BY row|_code)?$|^SELECT hash FROM setup_token$|FROM binding_state$/;

@@ -35,7 +35,7 @@ const flipsOf = (ticket: string): string[] =>
   });
 
 describe('a ticket', () => {
-  it('is used up whatever the answer is', async () => {
+  it('is consumed by every answer', async () => {
     const ticket = credentialTicket(fixture, side, { svc: 'none such' });
     expect((await fetchWith(ticket)).status).toBe(404);
     expect((await fetchWith(ticket)).status).toBe(401);
@@ -46,7 +46,7 @@ describe('a ticket', () => {
     expect((await storePlain(fixture, store)).status).toBe(401);
   });
 
-  it('is used up for every process on the same data', async () => {
+  it('is consumed for every process on the same data', async () => {
     const [here, there] = [credentialTicket(fixture, side), credentialTicket(fixture, side)];
     const { clock } = fixture;
     const context = await openContext(webhookConfig(fixture.env), { clock, logger: silentLogger });
@@ -63,14 +63,14 @@ describe('a ticket', () => {
     }
   });
 
-  it('holds its id against every other ticket with it', async () => {
+  it('blocks every other ticket with its id', async () => {
     const jti = randomToken();
     expect((await fetchWith(credentialTicket(fixture, side, { jti }))).status).toBe(200);
     expect((await fetchWith(credentialTicket(fixture, side, { jti, svc: 'other' }))).status).toBe(401);
     expect((await storePlain(fixture, storeTicket(fixture, side, { jti }))).status).toBe(401);
   });
 
-  it('that does not verify uses up nothing and writes nothing', async () => {
+  it('that fails verification is not consumed, and nothing is written', async () => {
     const ticket = credentialTicket(fixture, side);
     const before = fixture.rows();
     for (const changed of flipsOf(ticket)) {
@@ -81,7 +81,7 @@ describe('a ticket', () => {
     expect(fixture.rows()).not.toEqual(before);
   });
 
-  it('that does not verify begins no transaction', async () => {
+  it('that fails verification begins no transaction', async () => {
     const ticket = credentialTicket(fixture, side);
     // Without a serve no checkpoint moves the marks that are looked at.
     await fixture.webhook.close();
@@ -109,7 +109,7 @@ describe('a ticket', () => {
     }
   });
 
-  it('is refused in the same bytes, whatever is wrong', async () => {
+  it('is rejected with the same bytes for every reason', async () => {
     const used = credentialTicket(fixture, side);
     await fetchWith(used);
     const now = Math.floor(fixture.clock.now() / 1000);
@@ -133,7 +133,7 @@ describe('a ticket', () => {
     for (const ticket of wrong.slice(3)) expect(fixture.logged()).not.toContain(ticket);
   });
 
-  it('stands once in the address, or in one bearer header', async () => {
+  it('is accepted once in the address, or in one bearer header', async () => {
     const ticket = credentialTicket(fixture, side);
     expect((await fixture.send({ path: `/v1/credential?ticket=${ticket}&ticket=${ticket}` })).status).toBe(
       401,
@@ -169,7 +169,7 @@ describe('a ticket', () => {
     expect((await storePlain(fixture, ticket)).status).toBe(200);
   });
 
-  it('is refused by HEAD and POST without being used up', async () => {
+  it('is rejected by HEAD and POST without being consumed', async () => {
     const ticket = credentialTicket(fixture, side);
     for (const method of ['HEAD', 'POST', 'OPTIONS']) {
       const answer = await fixture.send({ method, path: `/v1/credential?ticket=${ticket}` });

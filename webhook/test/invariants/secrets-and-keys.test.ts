@@ -221,7 +221,7 @@ test('8. a process killed in the middle of stores loses nothing that was answere
   expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
 });
 
-test('11. what is sealed with a record holds against whoever can write the database file, too', async () => {
+test('11. settings that are sealed with a record are enforced against a writer of the database file', async () => {
   const webhook = await bound();
   await webhook.store('mine', {
     ...plain('the sealed value'),

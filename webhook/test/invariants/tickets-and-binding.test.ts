@@ -1,21 +1,21 @@
 /**
- * What this webhook promises, one test each:
+ * The promises of this webhook, one test each in this folder:
  *
  *  1. A ticket is used once, over restarts too.
- *  2. Of any number of uses at the same time one succeeds.
+ *  2. Of any number of concurrent uses one succeeds.
  *  3. All refusals of signatures and tickets are the same bytes, headers included.
  *  4. A binding code expires and works once.
- *  5. No secret is in a log, a file, a backup, a metric or an answer that is not its delivery.
+ *  5. No secret is in a log, a file, a backup, a metric or an answer, except its delivery.
  *  6. A wrong, missing, cut or half-rotated master key starts nothing and changes no byte.
  *  7. One process serves a data folder; other subcommands work beside it.
  *  8. A process killed in the middle of stores loses nothing that was answered 200.
- *  9. While it is not bound every signed request and every ticket is a 401.
- * 10. After unseal-bind all keys are dead at once.
- * 11. What is sealed with a record holds against whoever can write the database file, too.
- * 12. A backup that is restored revives no ticket and no request from before.
- * 13. A proxy puts a credential in only for the hosts and headers that it was stored for; no header brings it back.
- * 14. A proxied request is made once, over restarts too, and its use is on the disk before the upstream hears of it.
- * 15. A refresh token is shown once, however many ask; one that was lost on its way is shown as that, and never tried blindly.
+ *  9. An unbound webhook answers every signed request and every ticket with 401.
+ * 10. unseal-bind revokes all keys at once.
+ * 11. Settings that are sealed with a record are enforced against a writer of the database file.
+ * 12. Restoring a backup makes no earlier ticket or request valid again.
+ * 13. A proxy injects a credential only for the hosts and headers that it was stored for; no answer header returns it.
+ * 14. A proxied request is made once, over restarts too, and its use is logged on the disk before the call.
+ * 15. A refresh token is sent once for all concurrent uses; one whose answer was lost is reported, and never tried blindly.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ test('1. a ticket is used once, over restarts too', async () => {
 });
 
 // 3,000 tickets, over kills: ticket-race.hard.test.ts.
-test('2. of 20 uses at the same time one succeeds, for 100 tickets, and none after a restart (R4)', async () => {
+test('2. of 20 concurrent uses one succeeds, for 100 tickets, and none after a restart (R4)', async () => {
   const webhook = await bound();
   await webhook.store('github', plain('v'));
   const fresh = (count: number): string[] =>
@@ -189,7 +189,7 @@ test('4. a binding code expires and works once', async () => {
   expect((await fixture.exchange(code)).json.code).toBe('CODE_USED');
 });
 
-test('9. while it is not bound every signed request and every ticket is a 401', async () => {
+test('9. an unbound webhook answers every signed request and every ticket with 401', async () => {
   const fixture = await startFixture();
   cleanUps.push(() => fixture.stop());
   const key = { id: 'anything', secret: randomBytes(32) };
@@ -221,7 +221,7 @@ test('9. while it is not bound every signed request and every ticket is a 401', 
   expect(fixture.query('SELECT * FROM claims')).toEqual([]);
 });
 
-test('10. after unseal-bind all keys are dead at once', async () => {
+test('10. unseal-bind revokes all keys at once', async () => {
   const fixture = await startFixture({ clock: new ManualClock(Date.now()) });
   cleanUps.push(() => fixture.stop());
   const { key: former } = await fixture.bind();
@@ -245,7 +245,7 @@ test('10. after unseal-bind all keys are dead at once', async () => {
   ).toBe(200);
 });
 
-test('12. a backup that is restored revives no ticket and no request from before (R19)', async () => {
+test('12. restoring a backup makes no earlier ticket or request valid again (R19)', async () => {
   const webhook = await boundNow();
   await webhook.store('doc', plain('v'));
   const dir = tempDir();

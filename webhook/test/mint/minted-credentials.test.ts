@@ -5,8 +5,8 @@ import { SEED, FAILED, useMintingFixture } from '../support/minting-fixture.ts';
 const fixture = useMintingFixture();
 const { answers, aws, gcp, stored, delivered, expectNoLeaks } = fixture;
 
-describe('what was minted', () => {
-  it('is used again until two thirds of its life, for each caller on its own', async () => {
+describe('a minted credential', () => {
+  it('is cached for two thirds of its lifetime, for each caller separately', async () => {
     await stored('kept', aws());
     const before = fixture.sts.calls.length;
     const first = await delivered('kept');
@@ -19,7 +19,7 @@ describe('what was minted', () => {
     expect(fixture.sts.calls.length).toBe(before + 3);
   });
 
-  it('is gone once its record is replaced, or deleted and stored again', async () => {
+  it('is evicted once its record is replaced, or deleted and stored again', async () => {
     await stored('gone', aws());
     const first = await delivered('gone');
     await stored('gone', aws({ durationSeconds: 900 }));
@@ -33,7 +33,7 @@ describe('what was minted', () => {
     expect(fixture.sts.calls.length).toBe(before + 1);
   });
 
-  it('is not delivered where its record is replaced, or gone, by the time it is there', async () => {
+  it('is not delivered if its record was replaced or deleted meanwhile', async () => {
     const changes = {
       replaced: () => stored('replaced', aws({ durationSeconds: 900 })),
       gone: () => fixture.webhook.storage({ op: 'tokens.delete', serviceName: 'gone' }),
@@ -49,7 +49,7 @@ describe('what was minted', () => {
     }
   });
 
-  it('is asked for once by a hundred who wait, and each of their tickets is used up', async () => {
+  it('is requested once for a hundred concurrent tickets, all of which are consumed', async () => {
     await stored('asked', aws());
     const before = fixture.sts.calls.length;
     const tickets = Array.from({ length: 100 }, () => fixture.webhook.credentialTicket('asked'));
@@ -61,7 +61,7 @@ describe('what was minted', () => {
     expect((await send(tickets[0]!)).status).toBe(401);
   });
 
-  it('is delivered sealed where the record says so', async () => {
+  it('is delivered sealed if the record requires it', async () => {
     const { createSealingKey, openSealed } = await import('@svault/shared/sealed');
     const key = createSealingKey();
     await stored('sealed otp', {
@@ -77,7 +77,7 @@ describe('what was minted', () => {
     expect((await fixture.webhook.credential('sealed otp')).json.code).toBe('DELIVERY_NOT_ALLOWED');
   });
 
-  it('is not minted for whom the record is not delivered to', async () => {
+  it('is not minted for a ticket that the record denies', async () => {
     await stored('proxied', { ...aws(), delivery: 'proxy-only' });
     const before = fixture.sts.requests.length;
     expect((await fixture.webhook.credential('proxied')).json.code).toBe('DELIVERY_NOT_ALLOWED');
@@ -85,8 +85,8 @@ describe('what was minted', () => {
   });
 });
 
-describe('what is made on demand', () => {
-  it('is put in by a proxy as it is delivered: a code, and a token of the proxy’s own', async () => {
+describe('a credential that is made on demand', () => {
+  it('is injected by a proxy: a code, and a token that is minted for the proxy', async () => {
     const allowed = {
       allowedHosts: [new URL(fixture.provider.url).origin],
       allowedHeaders: ['x-otp', 'authorization'],
@@ -121,7 +121,7 @@ describe('what is made on demand', () => {
     expect(fixture.provider.requests.slice(before).map(({ url }) => url)).toEqual(['/token']);
   });
 
-  it('is not put in by a proxy where the provider gave less than 80 bits and the owner did not permit that', async () => {
+  it('is not injected by a proxy if it has less than 80 bits and the owner did not permit that', async () => {
     answers.provider = () => ({ body: JSON.stringify({ access_token: 'ya29.short', expires_in: 3600 }) });
     const proxyId = 'prx_DDDDDDDDDDDDDDDDDDDDDD';
     const allowedHosts = [new URL(fixture.provider.url).origin];

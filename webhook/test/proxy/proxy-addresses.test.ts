@@ -1,6 +1,6 @@
 /**
- * Addresses that no upstream may have (PROTOCOL.md section 6), in every notation, named by a credential whose owner allowed
- * exactly this host: the address rules are what is left then.
+ * Addresses that no upstream may have (PROTOCOL.md section 6), in every notation, named by a credential whose owner
+ * allowed exactly this host: the address rules are what is left then.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ManualClock } from '@svault/shared';

@@ -62,7 +62,7 @@ test('200 calls at once on an expired token make one provider call', async () =>
   expect([tokens.length, new Set(tokens).size, bench.provider.gave(tokens[0] ?? '')]).toEqual([200, 1, true]);
 });
 
-test('where only the service can refresh, it is told so, and the upstream is not called', async () => {
+test('a record that only the control plane can refresh gives REFRESH_NEEDED, and the upstream is not called', async () => {
   await expired('mediated', { provider: { mediated: true, clientSecret: undefined } });
   const [calls, before] = [bench.provider.calls.length, upstream.requests.length];
   const refused = await call('mediated');
@@ -82,7 +82,7 @@ test('where only the service can refresh, it is told so, and the upstream is not
   expect(bench.provider.gave(tokensSince(before)[0] ?? '')).toBe(true);
 });
 
-test('where the provider fails, the upstream is not called, and the same request asks nobody again', async () => {
+test('if the provider fails, the upstream is not called, and a repeated request makes no call', async () => {
   await expired('failing');
   bench.provider.misbehave({ status: 500 });
   const before = upstream.requests.length;

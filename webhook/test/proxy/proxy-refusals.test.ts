@@ -163,7 +163,7 @@ describe('where', () => {
     );
   });
 
-  test('a host that is not allowed stands in the log as the entry that would allow it', async () => {
+  test('the log names the entry that would allow a denied host', async () => {
     await store('unlisted', { allowedHosts: ['api.test'] });
     const call = { proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'unlisted' };
     await point(call);
@@ -311,7 +311,7 @@ describe('a stored row that was changed outside', () => {
   });
 });
 
-test('each refusal stands in the log, with its code and without the credential', async () => {
+test('the log has each denial, with its code and without the credential', async () => {
   await store('logged', { allowedHosts: ['api.test'] });
   const proxyId = 'prx_IIIIIIIIIIIIIIIIIIIIII';
   await point({ proxyId, serviceName: 'logged' });

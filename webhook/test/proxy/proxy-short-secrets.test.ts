@@ -1,4 +1,6 @@
-/** Secrets that guesses find out: what a proxy does with them, and what an agent learns by it (PROTOCOL.md section 5.5). */
+/**
+ * Secrets that guesses find out: what a proxy does with them, and what an agent learns by it (PROTOCOL.md section 5.5).
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
 import { type ProxyCall, callProxy, injections, putProxy } from '../support/proxy-calls.ts';
@@ -43,7 +45,7 @@ describe('a short secret that a proxy could inject', () => {
     expect((await webhook.storage({ op: 'tokens.get', serviceName: 'short' })).status).toBe(404);
   });
 
-  test('is stored where no proxy may use it, and where its owner permits that; nobody is told that it is short', async () => {
+  test('is stored if no proxy may use it, or if its owner permits that; no answer says that it is short', async () => {
     const pin = { tokenType: 'PlainText', value: '4829' };
     expect((await store('pin', { ...pin, allowedHosts: [] })).status).toBe(200);
     expect((await store('pin', { ...pin, allowShortSecret: true })).status).toBe(200);

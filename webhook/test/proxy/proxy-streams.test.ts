@@ -239,7 +239,7 @@ describe('an upstream that means no good', () => {
     expect([got.status, got.body.toString(), got.headers['x-hint']]).toEqual([200, 'late', undefined]);
   });
 
-  test('by a second answer on the connection reaches nobody with it (R29)', async () => {
+  test('by a second answer on the connection reaches no caller (R29)', async () => {
     for (let at = 0; at < 10; at += 1) {
       // In one piece with the first answer, and in one of its own, which TCP may hold back for a while.
       const bytes = [ok(`first ${at}`), ok('second')];

@@ -1,4 +1,4 @@
-/** How long an upstream is waited for (PROTOCOL.md section 2), with times that a test can wait for. */
+/** The timeouts for an upstream (PROTOCOL.md section 2), shortened for tests. */
 import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -52,11 +52,11 @@ test.each([
   [28_000, 27_500, 1_000],
   [28_000, 60_000, 1_000],
   [40, 60_000, 40],
-])('of %i ms, %i gone before leave %i for the head of an answer', (headMs, waitedMs, left) => {
+])('of %i ms, after a wait of %i, %i remain for the head of an answer', (headMs, waitedMs, left) => {
   expect(headTimeLeft({ headMs }, waitedMs)).toBe(left);
 });
 
-test('an answer that stands still is broken off, so that nobody takes the piece for the whole', async () => {
+test('an answer that stalls is broken off, so that a part is not taken for the whole', async () => {
   written = `${HEAD}a`;
   const taker = await forwarded({ headMs: 60_000, idleMs: 40 });
   expect(taker?.destroyed).toBe(true);

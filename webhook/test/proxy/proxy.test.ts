@@ -211,7 +211,7 @@ describe('records', () => {
     expect([status, json.code]).toEqual([403, 'DELIVERY_NOT_ALLOWED']);
   });
 
-  test('that were stored anew are used as they are now', async () => {
+  test('that were stored again are used in their new form', async () => {
     await store('changing', {});
     await point({ serviceName: 'changing' });
     await reached({ serviceName: 'changing' });
@@ -298,14 +298,17 @@ describe('what comes back', () => {
     expect([status, headers['sv-proxy-origin']]).toEqual([401, 'upstream']);
   });
 
-  test.each([301, 302, 303, 307, 308])('is a %d as it is, and nobody follows it (R12)', async (status) => {
-    const location = `http://${upstream.host}/elsewhere`;
-    answer = (_req, res) => void res.writeHead(status, { location }).end('moved');
-    const before = upstream.requests.length;
-    const got = await callProxy(webhook, { body: '{}' });
-    expect([got.status, got.headers.location, got.body.toString()]).toEqual([status, location, 'moved']);
-    expect(upstream.requests.length).toBe(before + 1);
-  });
+  test.each([301, 302, 303, 307, 308])(
+    'with status %d is passed on and not followed (R12)',
+    async (status) => {
+      const location = `http://${upstream.host}/elsewhere`;
+      answer = (_req, res) => void res.writeHead(status, { location }).end('moved');
+      const before = upstream.requests.length;
+      const got = await callProxy(webhook, { body: '{}' });
+      expect([got.status, got.headers.location, got.body.toString()]).toEqual([status, location, 'moved']);
+      expect(upstream.requests.length).toBe(before + 1);
+    },
+  );
 
   test.each([204, 304])('is a %d without a body', async (status) => {
     answer = (_req, res) => void res.writeHead(status, { 'mcp-session-id': 's' }).end();

@@ -1,4 +1,6 @@
-/** Stores, copies, restores and deletions among refreshes, in any order and at once: no spent refresh token is shown. */
+/**
+ * Stores, copies, restores and deletions among refreshes, in any order and at once: no spent refresh token is shown.
+ */
 import { expect, test } from 'vitest';
 import { CLIENT, type RefreshBench, refreshBench } from '../support/refresh-bench.ts';
 import { command } from '../support/run-webhook.ts';

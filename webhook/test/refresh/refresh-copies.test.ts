@@ -1,4 +1,7 @@
-/** One refresh token in several versions of a record: stored twice, or brought back by a restore (PROTOCOL.md section 7). */
+/**
+ * One refresh token in several versions of a record: stored twice, or brought back by a restore (PROTOCOL.md section
+ * 7).
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TokenPair } from '@svault/test-kit/token-endpoint';
 import { type RefreshBench, refreshBench } from '../support/refresh-bench.ts';
@@ -54,7 +57,7 @@ describe('a refresh token that is spent comes back in no version', () => {
     }
   });
 
-  it('that is brought back, or stored anew, while the provider is called', async () => {
+  it('that is restored, or stored again, while the provider is called', async () => {
     const { webhook } = bench;
     await bench.store('meanwhile', SHARED);
     await whileRefreshing('meanwhile', async () => {

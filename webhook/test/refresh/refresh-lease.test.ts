@@ -168,11 +168,11 @@ describe('a lease', () => {
     expect(asked.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('that nobody gave is refused', async () => {
+  it('with an unknown id is rejected', async () => {
     expect((await update('made-up')).json.code).toBe('LEASE_EXPIRED');
   });
 
-  it('gives the recorded outcome to the same update for 5 minutes, and calls nobody', async () => {
+  it('repeats the recorded outcome for 5 minutes, without a call', async () => {
     const { provider, webhook } = bench;
     const leaseId = await leased('repeated');
     const before = provider.calls.length;
@@ -208,7 +208,7 @@ describe('a lease', () => {
     expect((await update(leaseId)).json.outcome).toBe('refreshed');
   });
 
-  it('makes the webhook wait with its own refresh, which then calls nobody', async () => {
+  it('makes a refresh of the webhook wait, which then makes no call', async () => {
     const { provider } = bench;
     await bench.store('waited for');
     const { leaseId } = (await get('waited for')).json;
@@ -264,7 +264,7 @@ describe('a lease', () => {
   });
 });
 
-it('a lease that is used after the stop has begun calls nobody: the answer could not be stored', async () => {
+it('a lease that is used after the stop began makes no call: the answer could not be stored', async () => {
   const { provider, webhook } = bench;
   await bench.store('stopped');
   await webhook.stop();

@@ -85,7 +85,7 @@ it('says that it failed, and what the record is afterwards', async () => {
   expect([again.status, again.json.code]).toEqual([422, 'REAUTH_NEEDED']);
 });
 
-it('makes ten calls an hour for a token, whoever asks, on the monotonic clock', async () => {
+it('makes at most ten calls an hour for a token, by the monotonic clock', async () => {
   const { provider, webhook } = bench;
   await bench.store('often');
   await bench.store('another');

@@ -102,7 +102,7 @@ describe('an expired token', () => {
     }
   });
 
-  it('that only the service can refresh is refused, and nobody is called', async () => {
+  it('that only the control plane can refresh is rejected without a call', async () => {
     const calls = bench.provider.calls.length;
     await bench.store('mediated', { provider: { mediated: true, clientSecret: undefined } });
     const { status, headers, json } = await bench.webhook.credential('mediated');
@@ -132,7 +132,7 @@ describe('an expired token', () => {
     expect((await bench.webhook.send(refused)).json.code).toBe('TICKET_INVALID');
   });
 
-  it('stands in the log with what came of it, and no version of it can be restored', async () => {
+  it('is logged with its outcome, and no version of it can be restored', async () => {
     await bench.store('logged');
     await bench.fetch('logged');
     const [delivered, refreshed] = await bench.entries('logged');
@@ -147,7 +147,7 @@ describe('an expired token', () => {
 });
 
 describe('a refresh token that the provider refuses', () => {
-  it('is shown, and is not tried again by anybody until the secret is stored anew', async () => {
+  it('is reported, and is not tried again until the credential is stored again', async () => {
     const { webhook, provider } = bench;
     const former = await bench.store('spent');
     // Somebody else used it.
@@ -230,7 +230,7 @@ describe('a record that changes while the provider is called', () => {
     expect((await bench.metadata('moving')).version).toBe(2);
   });
 
-  it('is not delivered if it may go to fewer, or if it is gone', async () => {
+  it('is not delivered if its restrictions grew, or if it was deleted', async () => {
     await bench.store('moving');
     const closed = { body: { delivery: 'proxy-only', allowedHosts: ['api.test'] } };
     expect(await during(() => bench.store('moving', closed))).toBe('VERSION_CONFLICT');
@@ -294,7 +294,7 @@ it('is not lost where the disk takes no writes at that moment: it is stored late
   expect(callsSince(before)).toBe(1);
 });
 
-it('is stored though who asked has gone and the webhook stops: it waits for the provider', async () => {
+it('is stored although the caller disconnected and the webhook stops: the stop waits for the provider', async () => {
   const { provider, webhook } = bench;
   await bench.store('stopping');
   const before = provider.calls.length;

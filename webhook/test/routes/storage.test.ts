@@ -39,7 +39,7 @@ describe('tokens', () => {
     expect(await list('2027-01-01T00:00:00Z')).toBe(0);
   });
 
-  it('are told one by one, or not at all', async () => {
+  it('are reported one by one, or not at all', async () => {
     const { json } = await webhook.storage({ op: 'tokens.get', serviceName: 'a' });
     storageAnswerSchemas['tokens.get'].parse(json);
     expect(json).toMatchObject({ serviceName: 'a', version: 1, empty: false, hasRefreshToken: false });
@@ -301,7 +301,7 @@ describe('/v1/health', () => {
     expect((await webhook.send('/v1/health', { method: 'POST' })).json.code).toBe('SIGNATURE_INVALID');
   });
 
-  it('stands beside probes and nothing else', async () => {
+  it('exists with the probes and nothing else', async () => {
     expect((await webhook.send('/healthz')).json).toEqual({ status: 'ok' });
     expect((await webhook.send('/readyz')).json).toEqual({ status: 'ok' });
     for (const path of ['/', '/v1', '/V1/health', '/v1/health/', '/metrics'])

@@ -4,8 +4,8 @@ import { PROXY, type ProxyAnswer, type ProxyCall, callProxy } from './proxy-call
 import { type Upstream, startUpstream } from './upstream.ts';
 
 /**
- * What a broken-in service can try with `/v1/proxy`, the right key in hand, to have a credential sent to a host of its own
- * or in a header that routes. Both hosts can be reached, so that nothing but the sealed settings stands in between.
+ * What a broken-in service can try with `/v1/proxy`, the right key in hand, to have a credential sent to a host of its
+ * own or in a header that routes. Both hosts can be reached, so that nothing but the sealed settings stands in between.
  *
  * @param webhook with `SV_EGRESS_ALLOW` for the loopback
  * @param secret ASCII, so that it could be sent

@@ -38,8 +38,9 @@ export async function runTokens(
 }
 
 /**
- * Refreshes the tokens in every way there is, at once, round after round, until the provider has answered so many calls:
- * fetches and proxied calls of expired tokens, notices of all kinds, leases that are used, used twice, and forgotten.
+ * Refreshes the tokens in every way there is, at once, round after round, until the provider has answered so many
+ * calls: fetches and proxied calls of expired tokens, notices of all kinds, leases that are used, used twice, and
+ * forgotten.
  */
 export async function mixedRefreshes(
   bench: RefreshBench,

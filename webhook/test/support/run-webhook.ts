@@ -13,7 +13,10 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs a subcommand in this process: the same, but for what only a process of its own shows; not for a `serve` that serves. */
+/**
+ * Runs a subcommand in this process: the same, but for what only a process of its own shows; not for a `serve` that
+ * serves.
+ */
 export async function command(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Finished> {
   let [stdout, stderr] = ['', ''];
   const code = await runWithin(WEBHOOK, args, {
