@@ -49,7 +49,7 @@ export interface ProxyFixture extends Omit<Fixture, 'spend'> {
 export const SECRET = 'canary/of what a proxy injects: 100%';
 const CALL = message('tools/call', { name: 'x' }, 1);
 
-export async function startProxyFixture(options?: Parameters<typeof startFixture>[0]): Promise<ProxyFixture> {
+async function startProxyFixture(options?: Parameters<typeof startFixture>[0]): Promise<ProxyFixture> {
   const base = await startFixture(options);
   const provider = await startTokenEndpoint();
   const { url, origin, close } = await startPlainUpstream((req, res) => {

@@ -16,7 +16,7 @@ let passed = 0;
  *
  * @param bytes that were passed on
  */
-export function notePassed(bytes: number): void {
+function notePassed(bytes: number): void {
   passed += bytes;
   if (passed < COLLECT_EACH_BYTES) return;
   passed = 0;

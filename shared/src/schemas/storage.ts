@@ -37,7 +37,7 @@ export const tokenMetadataSchema = z.object({
 });
 export type TokenMetadata = z.infer<typeof tokenMetadataSchema>;
 
-export const proxyConfigMembers = {
+const proxyConfigMembers = {
   proxyId: idSchema,
   serviceName: serviceNameSchema,
   upstreamUrl: outgoingUrlSchema,

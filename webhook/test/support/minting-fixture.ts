@@ -11,7 +11,7 @@ import { ACCESS_KEY, type FakeSts, startFakeSts } from './fake-sts.ts';
 
 export const SEED = 'JBSWY3DPEHPK3PXP';
 export const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });
-export const PKCS8 = RSA.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+const PKCS8 = RSA.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 const PKCS1 = RSA.privateKey.export({ type: 'pkcs1', format: 'pem' }) as string;
 export const FAILED = { error: 'the credential could not be made', code: 'MINT_FAILED' };
 const CANARIES = [SEED, ACCESS_KEY.secretAccessKey, PKCS8.slice(100, 160), PKCS1.slice(100, 160)];
