@@ -76,7 +76,7 @@ export function projects(options: {
 
 /** What starts the databases of the control plane's tests. */
 function setupOf(name: string): string {
-  return fileURLToPath(new URL(`./control-plane/test/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`./control-plane/test/support/${name}`, import.meta.url));
 }
 
 /** Tests that `npm test` leaves to other commands. */

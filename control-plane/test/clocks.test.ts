@@ -1,7 +1,7 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ManagementService, signInBy, startService } from './management-service.ts';
-import { agentOn, grant, storeOn, take } from './pair-agents.ts';
+import { type ManagementService, signInBy, startService } from './support/management-service.ts';
+import { agentOn, grant, storeOn, take } from './support/pair-agents.ts';
 
 /*
  * R5 at the service: what is over stays over, and a clock that is set back lets nothing live again where somebody

@@ -3,12 +3,18 @@ import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizationPath, formOf, postForm } from './support/consent-page.ts';
-import { type Answer, type Call, clientOf } from './management-service.ts';
-import { ERAS, MCP, type McpClient, mcpClientOf } from './mcp-steps.ts';
+import { type Answer, type Call, clientOf } from './support/management-service.ts';
+import { ERAS, MCP, type McpClient, mcpClientOf } from './support/mcp-steps.ts';
 import { REDIRECT, introspect, postOauth, refresh, errorIn } from './support/oauth-client.ts';
-import { CREDENTIALS, type PairAgent, agentOn, storeOn, take } from './pair-agents.ts';
-import { PAIR_BASE_URL, type PairSession, approveOn, exchangeOn, sessionOn } from './pair-sessions.ts';
-import { type StoredState, storedState } from './stored-state.ts';
+import { CREDENTIALS, type PairAgent, agentOn, storeOn, take } from './support/pair-agents.ts';
+import {
+  PAIR_BASE_URL,
+  type PairSession,
+  approveOn,
+  exchangeOn,
+  sessionOn,
+} from './support/pair-sessions.ts';
+import { type StoredState, storedState } from './support/stored-state.ts';
 
 // Our security promises of MCP and its sessions, 16 to 24 of the list in invariants.test.ts.
 

@@ -1,8 +1,8 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { agentOn } from './pair-agents.ts';
-import { storedState } from './stored-state.ts';
+import { agentOn } from './support/pair-agents.ts';
+import { storedState } from './support/stored-state.ts';
 
 // The promise of invariants.test.ts that shows in another way on PostgreSQL.
 

@@ -5,11 +5,11 @@ import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { crashDrill } from './crash-drill.ts';
-import { databasePath, inCopy } from './database-files.ts';
-import { clientOf } from './management-service.ts';
-import { agentOn } from './pair-agents.ts';
-import { storedState } from './stored-state.ts';
+import { crashDrill } from './support/crash-drill.ts';
+import { databasePath, inCopy } from './support/database-files.ts';
+import { clientOf } from './support/management-service.ts';
+import { agentOn } from './support/pair-agents.ts';
+import { storedState } from './support/stored-state.ts';
 
 // The promises of invariants.test.ts that are about SQLite's file.
 

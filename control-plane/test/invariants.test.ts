@@ -5,10 +5,10 @@ import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { startTokenEndpoint } from '@svault/test-kit/token-endpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operationsOf } from './api-operations.ts';
-import { type Answer, type Call, clientOf, makePlace, serveOn } from './management-service.ts';
-import { CREDENTIALS, agentOn, grant, pathFor, storeOn } from './pair-agents.ts';
-import { type StoredState, storedState } from './stored-state.ts';
+import { operationsOf } from './support/api-operations.ts';
+import { type Answer, type Call, clientOf, makePlace, serveOn } from './support/management-service.ts';
+import { CREDENTIALS, agentOn, grant, pathFor, storeOn } from './support/pair-agents.ts';
+import { type StoredState, storedState } from './support/stored-state.ts';
 
 /*
  * What this server promises, by number, with both real programs. The tests beside this file go deeper into each.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Account, CANARY, type TwoAccounts, twoAccounts } from './isolation/accounts.ts';
-import { type Answer, clientOf } from './management-service.ts';
-import { ERAS, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
+import { type Answer, clientOf } from './support/management-service.ts';
+import { ERAS, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from './support/mcp-steps.ts';
 import {
   type ClientSession,
   WIDE_LIMITS,
@@ -10,7 +10,7 @@ import {
   refresh,
   errorIn,
 } from './support/oauth-client.ts';
-import { CREDENTIALS } from './service-steps.ts';
+import { CREDENTIALS } from './support/service-steps.ts';
 
 /*
  * Two accounts on one service, each with agents and clients of its own: what one of them asks by MCP, or at OAuth's

@@ -3,9 +3,9 @@ import { CANARY, type TwoAccounts, neverExisted, twoAccounts } from './isolation
 import { type Operation, operationsIn, requestOf } from './isolation/document.ts';
 import { type Heard, type Questions, interviewer, outside } from './isolation/interview.ts';
 import { PROBES, type Probe } from './isolation/probes.ts';
-import type { Answer, Call } from './management-service.ts';
+import type { Answer, Call } from './support/management-service.ts';
 import { WIDE_LIMITS } from './support/oauth-client.ts';
-import { stepsOn } from './service-steps.ts';
+import { stepsOn } from './support/service-steps.ts';
 
 /*
  * Two accounts on one service. Every operation of the OpenAPI document is asked by a stranger about things of another

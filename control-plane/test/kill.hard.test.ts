@@ -2,8 +2,8 @@ import { type Pair, startPair } from '@svault/compose/pair';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type TestDatabase, makeTestDatabase } from '@svault/test-kit/test-database';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { crashDrill } from './crash-drill.ts';
-import { type StoredState, storedState } from './stored-state.ts';
+import { crashDrill } from './support/crash-drill.ts';
+import { type StoredState, storedState } from './support/stored-state.ts';
 
 /*
  * R1, with policies and limits on, on the database of the project. Three kills of it run with every `npm test`, in

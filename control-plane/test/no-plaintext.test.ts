@@ -9,15 +9,15 @@ import { backupSqlite } from '@svault/server-kit/sqlite-backup';
 import { secretForms, tracesOf } from '@svault/test-kit/secret-forms';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { operationsOf } from './api-operations.ts';
-import { type Canary, formsOfKey, makeCanaries } from './canaries.ts';
-import { databaseBytes, databasePath } from './database-files.ts';
-import { type Call, clientOf } from './management-service.ts';
-import { mcpClientOf } from './mcp-steps.ts';
+import { operationsOf } from './support/api-operations.ts';
+import { type Canary, formsOfKey, makeCanaries } from './support/canaries.ts';
+import { databaseBytes, databasePath } from './support/database-files.ts';
+import { type Call, clientOf } from './support/management-service.ts';
+import { mcpClientOf } from './support/mcp-steps.ts';
 import { postOauth } from './support/oauth-client.ts';
-import { type PairSession, sessionOn } from './pair-sessions.ts';
-import { storedState } from './stored-state.ts';
-import { type PairAgent, agentOn, pathFor, putBypassingRecorder, take } from './pair-agents.ts';
+import { type PairSession, sessionOn } from './support/pair-sessions.ts';
+import { storedState } from './support/stored-state.ts';
+import { type PairAgent, agentOn, pathFor, putBypassingRecorder, take } from './support/pair-agents.ts';
 
 /*
  * R17: canary secrets of every type are stored, fetched, replaced and deleted, errors are provoked on the way, and

@@ -5,8 +5,8 @@ import { type Pair, startPair } from '@svault/compose/pair';
 import type { ProgramName } from '@svault/compose/program-process';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clientOf } from './management-service.ts';
-import { pathFor } from './pair-agents.ts';
+import { clientOf } from './support/management-service.ts';
+import { pathFor } from './support/pair-agents.ts';
 
 /** R6: who sends slowly, or nothing, is told so in time and gives its descriptor back, while the others are answered. */
 

@@ -5,8 +5,8 @@ import { type Told, callerByAgent, callerByFetch } from '@svault/test-kit/ask-un
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type TestDatabase, makeTestDatabase } from '@svault/test-kit/test-database';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { pathFor } from './pair-agents.ts';
-import { type StoredState, storedState } from './stored-state.ts';
+import { pathFor } from './support/pair-agents.ts';
+import { type StoredState, storedState } from './support/stored-state.ts';
 
 /*
  * R31, on the database of the project: SIGTERM under load loses no request that was answered or taken, and the process is

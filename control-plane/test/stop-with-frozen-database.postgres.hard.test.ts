@@ -4,8 +4,8 @@ import { callerByAgent } from '@svault/test-kit/ask-until-told';
 import { type PostgresServer, startPostgres } from '@svault/test-kit/postgres-server';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { pathFor } from './pair-agents.ts';
-import { type StoredState, storedState } from './stored-state.ts';
+import { pathFor } from './support/pair-agents.ts';
+import { type StoredState, storedState } from './support/stored-state.ts';
 
 /** R31 where the database stands still when the stop comes: the process is gone all the same, and nothing is lost. */
 

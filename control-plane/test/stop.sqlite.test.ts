@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type ManagementService, makePlace, serveOn } from './management-service.ts';
+import { type ManagementService, makePlace, serveOn } from './support/management-service.ts';
 import { type PlainUpstream, startPlainUpstream } from './proxy-clients/plain-upstream.ts';
-import { PROXY, proxyOn, sessionSettings } from './proxy-steps.ts';
-import { stepsOn } from './service-steps.ts';
+import { PROXY, proxyOn, sessionSettings } from './support/proxy-steps.ts';
+import { stepsOn } from './support/service-steps.ts';
 
 let service: ManagementService;
 /** What a service that is told to stop waits for before it takes no more requests. */

@@ -14,8 +14,8 @@ import {
   clientOf,
   makePlace,
   startService,
-} from './management-service.ts';
-import { mcpClientOf } from './mcp-steps.ts';
+} from './support/management-service.ts';
+import { mcpClientOf } from './support/mcp-steps.ts';
 import {
   REDIRECT,
   WIDE_LIMITS,

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NO_REDIS, REDIS_PROGRAM } from '@svault/test-kit/redis-server';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Ask, askThroughKills } from './ask-through-kills.ts';
-import { type Cluster, type Member, startCluster } from './cluster.ts';
-import { inDatabase } from './database-files.ts';
-import { clientOf } from './management-service.ts';
-import { pathFor } from './pair-agents.ts';
-import { withdrawals } from './withdrawals.ts';
-import type { LoggedEvent, TestAgent } from './service-steps.ts';
+import { type Ask, askThroughKills } from './support/ask-through-kills.ts';
+import { type Cluster, type Member, startCluster } from './support/cluster.ts';
+import { inDatabase } from './support/database-files.ts';
+import { clientOf } from './support/management-service.ts';
+import { pathFor } from './support/pair-agents.ts';
+import { withdrawals } from './support/withdrawals.ts';
+import type { LoggedEvent, TestAgent } from './support/service-steps.ts';
 import { gist } from './specification/answers.ts';
 
 /*

@@ -1,11 +1,18 @@
 import { NO_REDIS } from '@svault/test-kit/redis-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import { type FaultyWebhook, startFaultyWebhook } from './faulty-webhook.ts';
-import { type Answer, type Call, type Place, clientOf, makePlace, serveOn } from './management-service.ts';
-import { ownerLinkToken } from './owner-link.ts';
-import { type LoggedEvent, type TestAgent, stepsOn } from './service-steps.ts';
+import { type FaultyWebhook, startFaultyWebhook } from './support/faulty-webhook.ts';
+import {
+  type Answer,
+  type Call,
+  type Place,
+  clientOf,
+  makePlace,
+  serveOn,
+} from './support/management-service.ts';
+import { ownerLinkToken } from './support/owner-link.ts';
+import { type LoggedEvent, type TestAgent, stepsOn } from './support/service-steps.ts';
 import { gist } from './specification/answers.ts';
-import { withdrawals } from './withdrawals.ts';
+import { withdrawals } from './support/withdrawals.ts';
 
 /*
  * Two services over one PostgreSQL and one Redis behave as one. Here they are in one process; as processes of their own,

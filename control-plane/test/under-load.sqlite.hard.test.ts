@@ -17,10 +17,10 @@ beforeAll(() => {
 afterAll(() => end());
 
 describe('many requests at once on a loaded machine', async () => {
-  await import('./policy-counts.test.ts');
+  await import('./policies/policy-counts.test.ts');
 });
 describe('large bodies on a loaded machine', async () => {
-  await import('./proxy-denials.sqlite.test.ts');
+  await import('./forwarding/denials.sqlite.test.ts');
 });
 describe('a stop on a loaded machine', async () => {
   await import('./stop.sqlite.test.ts');

@@ -1,5 +1,5 @@
 import { type Id, ManualClock, newId, newKey, randomToken } from '@svault/shared';
-import { type FaultyWebhook, startFaultyWebhook } from '../faulty-webhook.ts';
+import { type FaultyWebhook, startFaultyWebhook } from '../support/faulty-webhook.ts';
 import {
   type Answer,
   type Call,
@@ -7,10 +7,10 @@ import {
   clientOf,
   makePlace,
   serveOn,
-} from '../management-service.ts';
+} from '../support/management-service.ts';
 import { registerClient } from '../support/consent-page.ts';
 import { type ClientSession, REDIRECT, connect } from '../support/oauth-client.ts';
-import { ownerLinkToken } from '../owner-link.ts';
+import { ownerLinkToken } from '../support/owner-link.ts';
 import type { RequestFields } from './document.ts';
 
 /** What a place of a request may name, beside a list's cursor. */

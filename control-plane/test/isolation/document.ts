@@ -1,4 +1,4 @@
-import type { Call } from '../management-service.ts';
+import type { Call } from '../support/management-service.ts';
 
 /** One operation of the service's OpenAPI document. */
 export interface Operation {

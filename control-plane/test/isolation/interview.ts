@@ -1,6 +1,6 @@
 import { cursorOf } from '../../src/core/paging.ts';
 import { fromBase64url } from '@svault/shared';
-import { type Answer, clientOf } from '../management-service.ts';
+import { type Answer, clientOf } from '../support/management-service.ts';
 import { type Account, type TwoAccounts, neverExisted } from './accounts.ts';
 import { type Operation, type RequestFields, requestOf } from './document.ts';
 import type { Probe } from './probes.ts';

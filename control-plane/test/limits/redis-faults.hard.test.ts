@@ -2,8 +2,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { NO_REDIS, REDIS_PROGRAM, type RedisServer, startRedis } from '@svault/test-kit/redis-server';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Call, type ManagementService, clientOf, startService } from '../management-service.ts';
-import { CREDENTIALS } from '../pair-agents.ts';
+import { type Call, type ManagementService, clientOf, startService } from '../support/management-service.ts';
+import { CREDENTIALS } from '../support/pair-agents.ts';
 import { atRedis } from './redis-fixture.ts';
 
 // README, "Limits": each response within 250 ms, limits in force, and Redis used again within 2 s of its return.

@@ -6,8 +6,8 @@ import { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { startControlPlane } from '../../src/serve.ts';
-import { clientOf, makePlace } from '../management-service.ts';
-import { CREDENTIALS } from '../pair-agents.ts';
+import { clientOf, makePlace } from '../support/management-service.ts';
+import { CREDENTIALS } from '../support/pair-agents.ts';
 
 /** Redis is used again within 2 s of its return; a busy machine takes longer to notice. */
 const SOON = { timeout: 15_000, interval: 50 };

@@ -2,8 +2,8 @@ import { freePort } from '@svault/compose/free-port';
 import type { ManualClock } from '@svault/shared';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { allowInBrowser, cookieBy } from '../support/consent-page.ts';
-import { type Call, clientOf } from '../management-service.ts';
-import { type PairAgent, agentOn, storeOn } from '../pair-agents.ts';
+import { type Call, clientOf } from '../support/management-service.ts';
+import { type PairAgent, agentOn, storeOn } from '../support/pair-agents.ts';
 
 /** A service name that the agent has a grant for, and the credential that the webhook holds under it. */
 export const SERVICE = 'github';

@@ -1,6 +1,6 @@
 import { freePort } from '@svault/compose/free-port';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
-import { storeOn } from '../pair-agents.ts';
+import { storeOn } from '../support/pair-agents.ts';
 import type { Door } from './door.ts';
 import type { McpUpstream } from './gate.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { PairAgent } from '../pair-agents.ts';
+import type { PairAgent } from '../support/pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import { type Fixture, test } from './fixture.ts';
 import { spec } from './spec.ts';

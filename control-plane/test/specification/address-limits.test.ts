@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Answer } from '../management-service.ts';
+import type { Answer } from '../support/management-service.ts';
 import { type Fixture, startFixture } from './fixture.ts';
 import { pipeline } from './pipeline.ts';
 import { spec } from './spec.ts';

@@ -4,7 +4,7 @@ import { storeCredential } from '@svault/compose/admin-client';
 import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type PairedService, startPairedService } from '../paired-service.ts';
+import { type PairedService, startPairedService } from '../support/paired-service.ts';
 import { spec } from './spec.ts';
 
 const SVAULT = fileURLToPath(new URL('../../../cli/src/bin.ts', import.meta.url));

@@ -1,11 +1,11 @@
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { fieldsOf } from '../browser.ts';
-import { type Answer, clientOf } from '../management-service.ts';
-import { MCP } from '../mcp-steps.ts';
+import { fieldsOf } from '../support/browser.ts';
+import { type Answer, clientOf } from '../support/management-service.ts';
+import { MCP } from '../support/mcp-steps.ts';
 import { postOauth } from '../support/oauth-client.ts';
-import { PAIR_BASE_URL, sessionOn } from '../pair-sessions.ts';
+import { PAIR_BASE_URL, sessionOn } from '../support/pair-sessions.ts';
 import { type Fixture, startFixture, test } from './fixture.ts';
 import { spec } from './spec.ts';
 

@@ -1,4 +1,4 @@
-import { type Era, MCP, inEra } from '../mcp-steps.ts';
+import { type Era, MCP, inEra } from '../support/mcp-steps.ts';
 import type { PipelinedRequest } from './pipeline.ts';
 
 export interface Message {

@@ -1,6 +1,6 @@
 import { newKey } from '@svault/shared';
 import { expect } from 'vitest';
-import { type PairAgent, pathFor } from '../pair-agents.ts';
+import { type PairAgent, pathFor } from '../support/pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import { BLOCKING_RULES, type Fixture, startFixture, times, useFloor, test } from './fixture.ts';
 import { spec } from './spec.ts';

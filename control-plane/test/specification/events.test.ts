@@ -1,9 +1,9 @@
 import { formatTime, newKey } from '@svault/shared';
 import { expect } from 'vitest';
-import { clientOf } from '../management-service.ts';
-import { MCP, inEra } from '../mcp-steps.ts';
-import { PROXY, message } from '../proxy-steps.ts';
-import { CREDENTIALS, stepsOn } from '../service-steps.ts';
+import { clientOf } from '../support/management-service.ts';
+import { MCP, inEra } from '../support/mcp-steps.ts';
+import { PROXY, message } from '../support/proxy-steps.ts';
+import { CREDENTIALS, stepsOn } from '../support/service-steps.ts';
 import { toolsCall } from './eras.ts';
 import { expectResult } from './mcp-answers.ts';
 import { mcpFixture } from './mcp-fixture.ts';

@@ -1,9 +1,9 @@
 import { type JobsByHand, jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { type PairOptions, type TestPair, startPair } from '@svault/test-kit/pair';
-import { type Answer, type Call, clientOf } from '../management-service.ts';
+import { type Answer, type Call, clientOf } from '../support/management-service.ts';
 import { expect, test as base } from 'vitest';
-import { CREDENTIALS, type PairAgent, agentOn, grant } from '../pair-agents.ts';
-import { storedState } from '../stored-state.ts';
+import { CREDENTIALS, type PairAgent, agentOn, grant } from '../support/pair-agents.ts';
+import { storedState } from '../support/stored-state.ts';
 import { pipeline } from './pipeline.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Answer } from '../management-service.ts';
-import type { PairAgent } from '../pair-agents.ts';
+import type { Answer } from '../support/management-service.ts';
+import type { PairAgent } from '../support/pair-agents.ts';
 import { expectRefusal, gist } from './answers.ts';
 import { type Fixture, times, useFloor, test } from './fixture.ts';
 import { spec } from './spec.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer } from '../management-service.ts';
+import type { Answer } from '../support/management-service.ts';
 
 /** The specification's list of tool errors. */
 export type ToolError =

@@ -1,10 +1,10 @@
 import { newKey } from '@svault/shared';
 import { describe, expect } from 'vitest';
-import { type Answer, clientOf } from '../management-service.ts';
-import { ERAS, MCP } from '../mcp-steps.ts';
+import { type Answer, clientOf } from '../support/management-service.ts';
+import { ERAS, MCP } from '../support/mcp-steps.ts';
 import { introspect, postOauth, refresh } from '../support/oauth-client.ts';
-import { CREDENTIALS } from '../pair-agents.ts';
-import { PAIR_BASE_URL, type PairSession, sessionOn } from '../pair-sessions.ts';
+import { CREDENTIALS } from '../support/pair-agents.ts';
+import { PAIR_BASE_URL, type PairSession, sessionOn } from '../support/pair-sessions.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, posted, toolsCall } from './eras.ts';
 import { expectHttpRefusal, expectLimited, expectResult, expectToolError } from './mcp-answers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { ERAS } from '../mcp-steps.ts';
+import { ERAS } from '../support/mcp-steps.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, toolsCall } from './eras.ts';
 import { BLOCKING_RULES, startFixture } from './fixture.ts';

@@ -1,7 +1,7 @@
-import { type Answer, clientOf } from '../management-service.ts';
-import { type Era, MCP } from '../mcp-steps.ts';
-import type { PairAgent } from '../pair-agents.ts';
-import { type PairSession, sessionOn } from '../pair-sessions.ts';
+import { type Answer, clientOf } from '../support/management-service.ts';
+import { type Era, MCP } from '../support/mcp-steps.ts';
+import type { PairAgent } from '../support/pair-agents.ts';
+import { type PairSession, sessionOn } from '../support/pair-sessions.ts';
 import { type Message, posted, toolsCall } from './eras.ts';
 import { limitedFor } from './mcp-answers.ts';
 import { pipeline } from './pipeline.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import { ERAS } from '../mcp-steps.ts';
-import { pathFor } from '../pair-agents.ts';
+import { ERAS } from '../support/mcp-steps.ts';
+import { pathFor } from '../support/pair-agents.ts';
 import { type ToolResult, expectResult, expectToolError } from './mcp-answers.ts';
 import { type McpAgent, type McpFixture, mcpTest } from './mcp-fixture.ts';
 import { pipeline } from './pipeline.ts';

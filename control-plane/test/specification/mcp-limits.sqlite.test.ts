@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { ERAS } from '../mcp-steps.ts';
-import { pathFor } from '../pair-agents.ts';
-import { storedState } from '../stored-state.ts';
+import { ERAS } from '../support/mcp-steps.ts';
+import { pathFor } from '../support/pair-agents.ts';
+import { storedState } from '../support/stored-state.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, inFull, toolsCall } from './eras.ts';
 import { startFixture } from './fixture.ts';

@@ -1,7 +1,7 @@
 import { newKey } from '@svault/shared';
 import { describe, expect } from 'vitest';
-import { clientOf } from '../management-service.ts';
-import { ERAS, MCP } from '../mcp-steps.ts';
+import { clientOf } from '../support/management-service.ts';
+import { ERAS, MCP } from '../support/mcp-steps.ts';
 import { HANDSHAKES, type Message, inFull, posted, toolsCall } from './eras.ts';
 import { expectHttpRefusal, expectResult, expectToolError } from './mcp-answers.ts';
 import { mcpTest } from './mcp-fixture.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { ERAS } from '../mcp-steps.ts';
+import { ERAS } from '../support/mcp-steps.ts';
 import { postOauth, refresh } from '../support/oauth-client.ts';
 import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, toolsCall } from './eras.ts';

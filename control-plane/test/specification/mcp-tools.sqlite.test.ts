@@ -1,7 +1,7 @@
 import type { StoreTicket } from '@svault/compose/admin-client';
 import { describe, expect } from 'vitest';
-import { ERAS } from '../mcp-steps.ts';
-import { putBypassingRecorder, take } from '../pair-agents.ts';
+import { ERAS } from '../support/mcp-steps.ts';
+import { putBypassingRecorder, take } from '../support/pair-agents.ts';
 import { expectResult, expectToolError } from './mcp-answers.ts';
 import { type McpAgent, type McpFixture, mcpTest } from './mcp-fixture.ts';
 import { spec } from './spec.ts';

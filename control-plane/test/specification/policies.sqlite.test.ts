@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Answer } from '../management-service.ts';
-import { codeOf } from '../proxy-steps.ts';
+import type { Answer } from '../support/management-service.ts';
+import { codeOf } from '../support/proxy-steps.ts';
 import { gist } from './answers.ts';
 import { type ProxyFixture, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Answer } from '../management-service.ts';
-import type { TestProxy } from '../proxy-steps.ts';
+import type { Answer } from '../support/management-service.ts';
+import type { TestProxy } from '../support/proxy-steps.ts';
 import { expectRefusal } from './answers.ts';
 import { expectRpcDenial, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
 import { expect, test as base } from 'vitest';
-import type { Answer } from '../management-service.ts';
-import { storeOn } from '../pair-agents.ts';
+import type { Answer } from '../support/management-service.ts';
+import { storeOn } from '../support/pair-agents.ts';
 import { startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
-import { PROXY, type TestProxy, message, proxyOn, sessionSettings } from '../proxy-steps.ts';
+import { PROXY, type TestProxy, message, proxyOn, sessionSettings } from '../support/proxy-steps.ts';
 import { type PipelinedRequest, pipeline } from './pipeline.ts';
 import { type Fixture, startFixture } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { Answer } from '../management-service.ts';
+import type { Answer } from '../support/management-service.ts';
 import { postOauth } from '../support/oauth-client.ts';
-import { sessionSettings } from '../proxy-steps.ts';
+import { sessionSettings } from '../support/proxy-steps.ts';
 import { expectHttpRefusal } from './mcp-answers.ts';
 import { SECRET, shown, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { browserOn } from '../browser.ts';
-import { byHand } from '../http-by-hand.ts';
+import { browserOn } from '../support/browser.ts';
+import { byHand } from '../support/http-by-hand.ts';
 import { CLIENT, beginAt, pathOf, startProvider } from '../support/identity-provider.ts';
-import { type Answer, startService } from '../management-service.ts';
-import { mcpClientOf } from '../mcp-steps.ts';
-import { stepsOn } from '../service-steps.ts';
+import { type Answer, startService } from '../support/management-service.ts';
+import { mcpClientOf } from '../support/mcp-steps.ts';
+import { stepsOn } from '../support/service-steps.ts';
 import { type ProxyFixture, proxyTest as test } from './proxy-fixture.ts';
 import { spec } from './spec.ts';
 

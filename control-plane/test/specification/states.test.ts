@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { type Call, clientOf } from '../management-service.ts';
-import { storeOn } from '../pair-agents.ts';
+import { type Call, clientOf } from '../support/management-service.ts';
+import { storeOn } from '../support/pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import { type Fixture, times, useFloor, test } from './fixture.ts';
 import { spec } from './spec.ts';

@@ -1,6 +1,6 @@
 import type { ManualClock } from '@svault/shared';
 import { expect } from 'vitest';
-import type { Answer } from '../management-service.ts';
+import type { Answer } from '../support/management-service.ts';
 import { expectRateLimited } from './answers.ts';
 
 export interface Rate {

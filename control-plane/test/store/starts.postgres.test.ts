@@ -4,8 +4,8 @@ import { databaseSetting } from '../../src/config/database-setting.ts';
 import { MIGRATIONS } from '../../src/store/migrations/migrations.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import { AS_TOOL } from '../../src/commands/with-stores.ts';
-import { type Wire, startWire } from '../database-wire.ts';
-import { type Place, makePlace, serveOn } from '../management-service.ts';
+import { type Wire, startWire } from '../support/database-wire.ts';
+import { type Place, makePlace, serveOn } from '../support/management-service.ts';
 import { keyOf } from './open-store.ts';
 
 /* Processes that start on an empty database at the same time, and interrupted starts. */

@@ -1,9 +1,9 @@
 import { fromBase64url } from '@svault/shared';
-import { type FaultyWebhook, startFaultyWebhook } from '../faulty-webhook.ts';
-import { type Answer, clientOf } from '../management-service.ts';
-import { type Era, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from '../mcp-steps.ts';
+import { type FaultyWebhook, startFaultyWebhook } from './faulty-webhook.ts';
+import { type Answer, clientOf } from './management-service.ts';
+import { type Era, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from './mcp-steps.ts';
 import { type OauthFixture, WIDE_LIMITS, connect, startOauthFixture } from './oauth-client.ts';
-import { CREDENTIALS } from '../service-steps.ts';
+import { CREDENTIALS } from './service-steps.ts';
 
 /** An answer to an agent, in the same form for each channel. */
 export interface ChannelAnswer {

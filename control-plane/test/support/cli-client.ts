@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type TestBrowser, browserOn } from '../browser.ts';
-import { type Answer, type Call, type ManagementService, clientOf } from '../management-service.ts';
+import { type TestBrowser, browserOn } from './browser.ts';
+import { type Answer, type Call, type ManagementService, clientOf } from './management-service.ts';
 import { addMember } from './members.ts';
 
 /** A verifier and its challenge (RFC 7636). */

@@ -1,5 +1,5 @@
-import { fieldsOf } from '../browser.ts';
-import { type Answer, BASE_URL, type ManagementService, clientOf } from '../management-service.ts';
+import { fieldsOf } from './browser.ts';
+import { type Answer, BASE_URL, type ManagementService, clientOf } from './management-service.ts';
 
 export const AUTHORIZE = '/api/mcp-oauth/authorize';
 

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Adapter, type AdapterPayload, Provider, interactionPolicy } from 'oidc-provider';
-import { type TestBrowser, keep } from '../browser.ts';
-import { BASE_URL } from '../management-service.ts';
+import { type TestBrowser, keep } from './browser.ts';
+import { BASE_URL } from './management-service.ts';
 
 export const CLIENT = { id: 'svault', secret: 'a secret of thirty-two characters' };
 export const CALLBACK = '/api/login/oidc/callback';

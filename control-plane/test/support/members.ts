@@ -1,4 +1,4 @@
-import { type Answer, type Call, type ManagementService, signInBy } from '../management-service.ts';
+import { type Answer, type Call, type ManagementService, signInBy } from './management-service.ts';
 
 /** A member of the owner's account, signed in by the invitation's link. */
 export interface TestMember {

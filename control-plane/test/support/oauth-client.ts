@@ -3,8 +3,8 @@ import { openOauthSession } from '../../src/authorization-server/oauth-session.t
 import type { Actor } from '../../src/core/actor.ts';
 import type { Stores } from '../../src/core/stores.ts';
 import { issueCode } from '../../src/management/approve-oauth-client.ts';
-import { makeOwnerLink, openBeside } from '../beside-the-service.ts';
-import { type Answer, BASE_URL, type ManagementService, makePlace, serveOn } from '../management-service.ts';
+import { makeOwnerLink, openBeside } from './beside-the-service.ts';
+import { type Answer, BASE_URL, type ManagementService, makePlace, serveOn } from './management-service.ts';
 import { newProof, signedInBrowser } from './cli-client.ts';
 import { authorize, cookieBy, registerClient } from './consent-page.ts';
 

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { TestPair } from '@svault/test-kit/pair';
 import type { RuleSettings } from '../../src/core/policy.ts';
-import { type Answer, clientOf } from '../management-service.ts';
-import { type PairAgent, pathFor } from '../pair-agents.ts';
+import { type Answer, clientOf } from './management-service.ts';
+import { type PairAgent, pathFor } from './pair-agents.ts';
 
 const require = createRequire(import.meta.url);
 const packaged = require.resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json');

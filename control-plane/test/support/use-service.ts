@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { type ManagementService, startService } from '../management-service.ts';
+import { type ManagementService, startService } from './management-service.ts';
 
 /** A service for the tests of a file or a `describe`; its members are there once the first `beforeAll` has run. */
 export function useService(more?: Readonly<Record<string, string>>): ManagementService {

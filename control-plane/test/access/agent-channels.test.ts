@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type AgentChannels,
+  CHANNELS,
+  type Channel,
+  type ChannelAnswer,
+  type TestAgent,
+  channelOf,
+  startAgentChannels,
+} from '../support/agent-channels.ts';
+
+// The channels of an agent share its counters and denials.
+
+let both: AgentChannels;
+beforeAll(async () => {
+  both = await startAgentChannels();
+});
+afterAll(() => both.stop());
+
+const times = <T>(count: number, what: T): readonly T[] => Array.from({ length: count }, () => what);
+
+async function channelsOf(agent: TestAgent): Promise<readonly Channel[]> {
+  return Promise.all(CHANNELS.map((name) => channelOf(both, agent, name)));
+}
+/** Asks on every channel, several times. */
+async function inTurn(
+  channels: readonly Channel[],
+  count: number,
+  service: string,
+): Promise<ChannelAnswer[]> {
+  const said: ChannelAnswer[] = [];
+  for (let n = 0; n < count; n++)
+    said.push(...(await Promise.all(channels.map((channel) => channel.ask(service)))));
+  return said;
+}
+
+const codes = (said: readonly ChannelAnswer[]): readonly string[] => said.map(({ code }) => code);
+
+test('REST and MCP share the 60 requests of an agent, and its lockout', async () => {
+  const channels = await channelsOf(await both.agent('github'));
+  expect(new Set(codes(await inTurn(channels, 20, 'github')))).toEqual(new Set(['ticket']));
+  both.wait(20_000);
+  const denied = { code: 'RATE_LIMITED', retryAfter: 40 };
+  expect(await channels[1]?.ask('github')).toEqual(denied);
+  expect(await inTurn(channels, 1, 'github')).toEqual([denied, denied, denied]);
+  for (const channel of channels) expect(await channel.list()).toEqual(denied);
+  both.wait(39_999);
+  expect(await inTurn(channels, 1, 'github')).toEqual(times(3, { ...denied, retryAfter: 1 }));
+  both.wait(1);
+  expect(codes(await inTurn(channels, 1, 'github'))).toEqual(times(3, 'ticket'));
+});
+
+test('REST and MCP share the 10 missing grants of an agent, and its lockout', async () => {
+  const channels = await channelsOf(await both.agent('github'));
+  expect(codes(await inTurn(channels, 3, 'nothing'))).toEqual(times(9, 'NO_GRANT'));
+  expect(await channels[2]?.ask('nothing')).toEqual({ code: 'NO_GRANT' });
+  expect(await inTurn(channels, 1, 'nothing')).toEqual(times(3, { code: 'RATE_LIMITED', retryAfter: 60 }));
+  expect(codes(await inTurn(channels, 1, 'github'))).toEqual(times(3, 'ticket'));
+});
+
+test.each([
+  ['rate_limit', { type: 'rate_limit', limit: 3, windowSeconds: 60 }],
+  ['max_usage', { type: 'max_usage', limit: 3 }],
+])('REST and MCP share the three requests of a %s rule', async (_what, rule) => {
+  const agent = await both.agent('github');
+  await both.policyOn('agent', agent.id, rule);
+  const channels = await channelsOf(agent);
+  expect(codes(await inTurn(channels, 1, 'github'))).toEqual(times(3, 'ticket'));
+  expect(codes(await inTurn(channels, 1, 'github'))).toEqual(times(3, 'POLICY_DENIED'));
+});
+
+test('one of 15 concurrent requests over REST and MCP gets the last use of a max_usage rule', async () => {
+  const agent = await both.agent('github');
+  await both.policyOn('agent', agent.id, { type: 'max_usage', limit: 1 });
+  const channels = await channelsOf(agent);
+  const asked = Array.from({ length: 5 }, () => channels).flat();
+  const said = codes(await Promise.all(asked.map((channel) => channel.ask('github'))));
+  expect(said.toSorted()).toEqual([...times(14, 'POLICY_DENIED'), 'ticket']);
+});
+
+test('a revoked grant, a suspended agent and MCP switched off hold from the next request on each channel', async () => {
+  const agent = await both.agent('github', 'gitlab');
+  const channels = await channelsOf(agent);
+  await both.admin('DELETE', `/api/agents/${agent.id}/grants/github`);
+  expect(codes(await inTurn(channels, 1, 'github'))).toEqual(times(3, 'NO_GRANT'));
+  await both.admin('POST', `/api/agents/${agent.id}/suspend`);
+  expect(codes(await inTurn(channels, 1, 'gitlab'))).toEqual(times(3, 'AGENT_INACTIVE'));
+  await both.admin('POST', `/api/agents/${agent.id}/resume`);
+  await both.admin('PATCH', `/api/agents/${agent.id}`, { mcpEnabled: false });
+  expect(codes(await inTurn(channels, 1, 'gitlab'))).toEqual(['ticket', 'MCP_DISABLED', 'MCP_DISABLED']);
+  await both.admin('PATCH', `/api/agents/${agent.id}`, { mcpEnabled: true });
+  expect(codes(await inTurn(channels, 1, 'gitlab'))).toEqual(times(3, 'ticket'));
+});
+
+test('with the webhook offline REST denies with WEBHOOK_UNAVAILABLE, and MCP returns the credential address', async () => {
+  const channels = await channelsOf(await both.agent('github'));
+  await both.webhook.shut();
+  await both.service.admin('GET', '/api/webhook');
+  const said = await inTurn(channels, 1, 'github');
+  expect(codes(said)).toEqual(['WEBHOOK_UNAVAILABLE', 'ticket', 'ticket']);
+  await both.webhook.open();
+});

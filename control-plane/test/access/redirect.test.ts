@@ -1,0 +1,245 @@
+import { request } from 'node:http';
+import { type CredentialTicket, isId } from '@svault/shared';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PairedService, startPairedService } from '../support/paired-service.ts';
+import { CREDENTIALS, type TestAgent } from '../support/service-steps.ts';
+
+describe('the redirect to the webhook', () => {
+  let service: PairedService;
+  let agent: TestAgent;
+
+  beforeAll(async () => {
+    service = await startPairedService();
+    agent = await service.agent('github', 'Größe & Co');
+  });
+  afterAll(() => service.stop());
+
+  /** Tickets end with a whole second. */
+  const inAMinute = (): string =>
+    new Date(Math.floor(service.clock.now() / 1_000) * 1_000 + 60_000).toISOString();
+
+  const ticketOf = (location: string | null): string =>
+    new URL(location ?? '').searchParams.get('ticket') ?? '';
+
+  /** What a ticket claims; that it is signed rightly is for the webhook to say. */
+  const read = (ticket: string): CredentialTicket =>
+    JSON.parse(Buffer.from(ticket.split('.')[1] ?? '', 'base64url').toString()) as CredentialTicket;
+
+  it('is a 307 whose body says where it leads, that no cache keeps and no referrer tells of', async () => {
+    const answer = await agent.get('github');
+    expect(answer.status).toBe(307);
+    const url = answer.headers.get('location');
+    expect(answer.json).toEqual({ url, method: 'GET', expiresAt: inAMinute(), code: 'FOLLOW_REDIRECT' });
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('vary')).toBe('Accept');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(answer.headers.get('location')).toMatch(
+      new RegExp(`^${service.pair.webhookUrl}/v1/credential\\?ticket=[A-Za-z0-9_.-]+$`),
+    );
+  });
+
+  it('carries a ticket for this agent, grant and service that lives a minute', async () => {
+    const { headers } = await agent.get('Größe & Co');
+    const claims = read(ticketOf(headers.get('location')));
+    const seconds = Math.floor(service.clock.now() / 1000);
+    expect(claims).toMatchObject({
+      sub: agent.id,
+      svc: 'Größe & Co',
+      rfp: 'none',
+      iat: seconds,
+      exp: seconds + 60,
+    });
+    expect(isId('grt', claims.gnt)).toBe(true);
+    expect(claims.cnf).toBeUndefined();
+  });
+
+  it('carries a ticket that the webhook takes as signed and finds no record for', async () => {
+    const { headers } = await agent.get('github');
+    const answer = await fetch(service.pair.bypassingRecorder(headers.get('location') ?? ''));
+    expect([answer.status, await answer.json()]).toEqual([
+      404,
+      expect.objectContaining({ code: 'NOT_FOUND' }),
+    ]);
+  });
+
+  it('gives every request a ticket of its own', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => agent.get('github')));
+    const ids = answers.map(({ headers }) => read(ticketOf(headers.get('location'))).jti);
+    expect(new Set(ids).size).toBe(20);
+  });
+
+  describe('without a redirect to follow', () => {
+    const ask = (query = '', accept = '*/*') =>
+      service.anyone('GET', `${CREDENTIALS}?service=github${query}`, {
+        headers: { authorization: `Bearer ${agent.apiKey}`, accept },
+      });
+
+    it.each([
+      ['by Accept: application/json', '', 'application/json'],
+      ['by Accept: application/json, */*', '', 'application/json, */*'],
+      ['by redirect=false', '&redirect=false', '*/*'],
+      ['by redirect=false, whatever Accept says', '&redirect=false', 'text/html'],
+    ])('%s, GET /api/agents/credentials answers 200 with the address', async (_how, query, accept) => {
+      const { status, json, headers } = await ask(query, accept);
+      expect(status).toBe(200);
+      expect(json).toEqual({ url: expect.any(String), method: 'GET', expiresAt: inAMinute() });
+      expect([headers.get('location'), headers.get('vary')]).toEqual([null, 'Accept']);
+      expect([headers.get('cache-control'), headers.get('referrer-policy')]).toEqual([
+        'no-store',
+        'no-referrer',
+      ]);
+      const fetched = await fetch(service.pair.bypassingRecorder((json as { url: string }).url));
+      expect([fetched.status, await fetched.json()]).toEqual([
+        404,
+        expect.objectContaining({ code: 'NOT_FOUND' }),
+      ]);
+    });
+
+    it.each([
+      ['Accept: */*', '', '*/*'],
+      ['Accept: text/html, application/json', '', 'text/html, application/json'],
+      ['redirect=true, whatever Accept says', '&redirect=true', 'application/json'],
+    ])('with %s, GET /api/agents/credentials answers 307', async (_how, query, accept) => {
+      expect((await ask(query, accept)).status).toBe(307);
+    });
+
+    it.each(['redirect=', 'redirect=0', 'redirect=False', 'redirect=false&redirect=false'])(
+      'GET /api/agents/credentials with %s answers 400 INVALID_REQUEST and writes the denial down',
+      async (query) => {
+        const { status, json } = await ask(`&${query}`);
+        expect({ status, json }).toMatchObject({ status: 400, json: { code: 'INVALID_REQUEST' } });
+        expect(json).toHaveProperty('error', expect.stringContaining('redirect'));
+        const [event] = await service.log('&eventType=AGENT_CREDENTIAL_ACCESS');
+        expect(event).toMatchObject({ outcome: 'denied', detail: { code: 'INVALID_REQUEST' } });
+      },
+    );
+
+    it('answers an invalid redirect where it would answer an invalid service name', async () => {
+      const invalid = `${CREDENTIALS}?service=github&redirect=maybe`;
+      const keyless = await service.anyone('GET', invalid);
+      const wrong = await service.anyone('GET', invalid, { headers: { 'x-agent-key': 'svagent_wrong' } });
+      await service.admin('POST', '/api/vault/lock');
+      const locked = await ask('&redirect=maybe');
+      await service.admin('POST', '/api/vault/unlock');
+      expect([keyless, wrong, locked].map(({ json }) => (json as { code: string }).code)).toEqual([
+        'MISSING_KEY',
+        'INVALID_KEY',
+        'INVALID_REQUEST',
+      ]);
+    });
+
+    it('is one access of the log and of the limits, as with a redirect', async () => {
+      const counting = await service.agent('github');
+      const askFor = (accept: string) =>
+        service.anyone('GET', `${CREDENTIALS}?service=github`, {
+          headers: { 'x-agent-key': counting.apiKey, accept },
+        });
+      const statuses: number[] = [];
+      for (let n = 0; n < 61; n += 1)
+        statuses.push((await askFor(n % 2 === 0 ? 'application/json' : '*/*')).status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+      expect(statuses.filter((status) => status === 307)).toHaveLength(30);
+      expect(statuses.at(-1)).toBe(429);
+      const events = await service.log(`&agentId=${counting.id}&eventType=AGENT_CREDENTIAL_ACCESS`);
+      const served = events.filter(({ outcome }) => outcome === 'success');
+      expect(served).toHaveLength(60);
+    });
+
+    it('leaves HEAD and OPTIONS at 405, and the list of grants as it is', async () => {
+      const headers = { authorization: `Bearer ${agent.apiKey}`, accept: 'application/json' };
+      for (const method of ['HEAD', 'OPTIONS'] as const) {
+        const url = `${service.pair.controlPlaneUrl()}${CREDENTIALS}?service=github&redirect=false`;
+        expect((await fetch(url, { method, headers })).status).toBe(405);
+      }
+      const list = await service.anyone('GET', `${CREDENTIALS}?redirect=maybe`, { headers });
+      expect(list).toMatchObject({ status: 200, json: { grants: expect.any(Array) } });
+    });
+  });
+
+  it("names the agent's sealing key, and the refresh policy of the grant", async () => {
+    const sealingKeyThumbprint = 'A'.repeat(43);
+    const made = await service.admin('POST', '/api/agents', {
+      body: { name: 'sealed', sealingKeyThumbprint },
+    });
+    const body = { serviceName: 'mail', refreshPolicy: 'auto' };
+    await service.admin('POST', `/api/agents/${made.json.agent.id}/grants`, { body });
+    const { headers } = await service.anyone('GET', `${CREDENTIALS}?service=mail`, {
+      headers: { 'x-agent-key': made.json.apiKey as string },
+    });
+    const claims = read(ticketOf(headers.get('location')));
+    expect(claims).toMatchObject({ cnf: { jkt: sealingKeyThumbprint }, rfp: 'auto' });
+  });
+
+  describe('order of the two headers', () => {
+    const ask = (headers: Record<string, string>) =>
+      service.anyone('GET', `${CREDENTIALS}?service=github`, { headers });
+
+    it.each(['Bearer', 'bearer', 'BEARER'])('takes the scheme %s', async (scheme) => {
+      expect((await ask({ authorization: `${scheme} ${agent.apiKey}` })).status).toBe(307);
+    });
+
+    it('reads x-agent-key without Authorization, and beside one of another scheme', async () => {
+      expect((await ask({ 'x-agent-key': agent.apiKey })).status).toBe(307);
+      expect((await ask({ authorization: 'Basic dTpw', 'x-agent-key': agent.apiKey })).status).toBe(307);
+    });
+
+    it('prefers Authorization, whatever it holds', async () => {
+      const answer = await ask({ authorization: 'Bearer nonsense', 'x-agent-key': agent.apiKey });
+      expect(answer).toMatchObject({ status: 403, json: { code: 'INVALID_KEY' } });
+      const empty = await ask({ authorization: 'Bearer', 'x-agent-key': agent.apiKey });
+      expect(empty).toMatchObject({ status: 403, json: { code: 'INVALID_KEY' } });
+    });
+
+    it.each([
+      ['Authorization', `Bearer KEY`],
+      ['X-Agent-Key', 'KEY'],
+    ])('refuses %s twice', async (name, form) => {
+      const value = form.replace('KEY', agent.apiKey);
+      const { status, code } = await rawGet(`${CREDENTIALS}?service=github`, [name, value, name, value]);
+      expect({ status, code }).toEqual({ status: 403, code: 'INVALID_KEY' });
+    });
+  });
+
+  it('lists live grants without redirect', async () => {
+    const answer = await agent.list();
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({
+      grants: ['Größe & Co', 'github'].map((serviceName) => ({
+        serviceName,
+        grantExpiresAt: null,
+        refreshPolicy: 'none',
+        sourceGroupId: null,
+      })),
+    });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('writes down when the agent was last used, to the minute', async () => {
+    const used = async (): Promise<unknown> =>
+      (await service.admin('GET', `/api/agents/${agent.id}`)).json.lastUsedAt;
+    service.clock.advance(60_000);
+    await agent.get('github');
+    const first = await used();
+    expect(first).toBe(new Date(service.clock.now()).toISOString());
+    service.clock.advance(30_000);
+    await agent.get('github');
+    expect(await used()).toBe(first);
+  });
+
+  /** fetch joins what is sent twice; only a raw request has two headers of one name. */
+  function rawGet(path: string, rawHeaders: string[]): Promise<{ status: number; code: string }> {
+    return new Promise((resolve, reject) => {
+      const { hostname, port, host } = new URL(service.pair.controlPlaneUrl());
+      const call = request({ hostname, port, path, headers: ['Host', host, ...rawHeaders] }, (res) => {
+        let text = '';
+        res.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        res.on('end', () => {
+          const { code } = JSON.parse(text) as { code: string };
+          resolve({ status: res.statusCode ?? 0, code });
+        });
+      });
+      call.on('error', reject).end();
+    });
+  }
+});

@@ -1,0 +1,545 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestBrowser, browserOn, fieldsOf, textOf } from '../support/browser.ts';
+import { newProof } from '../support/cli-client.ts';
+import {
+  AUTHORIZE,
+  type RequestParameters,
+  authorizationPath,
+  authorize,
+  cookieBy,
+  formOf,
+  postForm,
+  registerClient,
+} from '../support/consent-page.ts';
+import { BASE_URL, type Answer, clientOf } from '../support/management-service.ts';
+import { useService } from '../support/use-service.ts';
+import { addMember } from '../support/members.ts';
+
+const REDIRECT = 'https://app.example/callback?tenant=7';
+const LOOPBACK = 'http://127.0.0.1:49152/callback';
+const IPV6 = 'http://[::1]/callback?a=%5B';
+const PRIVATE = 'com.example.app:/callback';
+const RESOURCE = `${BASE_URL}/api/agents/mcp`;
+
+const service = useService({ SV_LIMIT_OAUTH_AUTHORIZE: '100000', SV_LIMIT_OAUTH_REGISTER: '1000' });
+let cookie: string;
+let clientId: string;
+let agentId: string;
+
+beforeAll(async () => {
+  cookie = await cookieBy(service, service.running.ownerLink ?? '');
+  clientId = await registerClient(service, [REDIRECT, LOOPBACK, IPV6, PRIVATE], 'Test "Client" <b>');
+  agentId = await makeAgent('builder');
+});
+
+async function makeAgent(name: string, mcpEnabled = true, description = ''): Promise<string> {
+  const { json } = await service.admin('POST', '/api/agents', { body: { name, mcpEnabled, description } });
+  return json.agent.id;
+}
+
+const sound = (others: RequestParameters = {}): RequestParameters => ({
+  response_type: 'code',
+  client_id: clientId,
+  redirect_uri: REDIRECT,
+  code_challenge: newProof().codeChallenge,
+  code_challenge_method: 'S256',
+  state: 'a state',
+  resource: RESOURCE,
+  ...others,
+});
+const open = (others?: RequestParameters, as = cookie): Promise<Answer> =>
+  clientOf(service.running.url, { cookie: as })('GET', authorizationPath(sound(others)));
+const post = (fields: Readonly<Record<string, string>>, as = cookie, origin?: string): Promise<Answer> =>
+  postForm(service.running.url, as, fields, origin);
+const headingOf = ({ text }: Answer): string => textOf(/<h1>(.*?)<\/h1>/.exec(text)?.[1] ?? '');
+const alertOf = ({ text }: Answer): string | undefined => /role="alert">(.*?)<\/p>/.exec(text)?.[1];
+const locationOf = ({ headers }: Answer): URL => new URL(headers.get('location') ?? 'none:');
+const codes = (): Promise<unknown> => service.place.state.value('SELECT count(*) FROM oauth_codes');
+
+/** Expects an error page without a redirect. */
+function expectErrorPage(answer: Answer, words: string): void {
+  expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+  expect(headingOf(answer)).toBe('This program cannot be let in');
+  expect(textOf(answer.text)).toContain(words);
+}
+
+describe('a user who is not signed in', () => {
+  test('the sign-in leads back to the same authorization request', async () => {
+    const browser: TestBrowser = browserOn(service.running.url);
+    const path = authorizationPath(sound({ state: 'ä &+%"' }));
+    const { status, headers } = await browser.get(path);
+    expect(status).toBe(303);
+    const signIn = new URL(headers.get('location') ?? '', BASE_URL);
+    expect(signIn.pathname).toBe('/login');
+    browser.cookies.set('svault', cookie.split('=')[1] ?? '');
+    const page = await browser.visit(signIn.pathname + signIn.search);
+    expect(page.status).toBe(200);
+    expect(fieldsOf(page.text)['state']).toBe('ä &+%"');
+  });
+
+  test('a request too long to be kept asks the user to load the page again', async () => {
+    const answer = await browserOn(service.running.url).get(
+      authorizationPath(sound({ state: 'x'.repeat(3_000) })),
+    );
+    expect([answer.status, headingOf(answer)]).toEqual([403, 'Sign in first']);
+  });
+
+  test('an invalid request is still invalid after the sign-in', async () => {
+    const more = [
+      ['resource', RESOURCE],
+      ['request', 'e.y.'],
+      ['response_mode', 'fragment'],
+    ];
+    for (const [name = '', value = ''] of more) {
+      const path = `${authorizationPath(sound())}&${new URLSearchParams({ [name]: value }).toString()}`;
+      const { headers } = await clientOf(service.running.url)('GET', path);
+      const returnTo = new URL(headers.get('location') ?? '', BASE_URL).searchParams.get('returnTo') ?? '';
+      const answer = await clientOf(service.running.url, { cookie })('GET', returnTo);
+      expect([name, locationOf(answer).searchParams.has('error')]).toEqual([name, true]);
+    }
+  });
+
+  test('no error is redirected before a user is signed in (RFC 9700 section 4.11.2)', async () => {
+    for (const others of [{ response_type: 'token' }, { code_challenge: undefined }, { resource: 'x' }]) {
+      const { headers } = await open(others, '');
+      expect(headers.get('location')).toMatch(/^\/login\?returnTo=/);
+    }
+  });
+});
+
+describe('the consent page', () => {
+  test('the page shows the client with its unverified name, the redirect target, what it gets, and the account', async () => {
+    const { status, text } = await open();
+    expect(status).toBe(200);
+    const page = textOf(text);
+    for (const words of [
+      'Test "Client" <b>',
+      'unverified name',
+      'app.example',
+      'owner@example.org',
+      'builder',
+      'which credentials the agent is granted',
+      'one-time addresses',
+      'until you revoke it',
+    ])
+      expect(page).toContain(words);
+    expect(text).not.toContain('<b>');
+    expect(text).not.toContain('on this computer');
+  });
+
+  test('the page marks loopback and private-use redirect URIs', async () => {
+    const loopback = await open({ redirect_uri: 'http://127.0.0.1:50123/callback' });
+    expect(loopback.text).toContain('127.0.0.1:50123');
+    expect(loopback.text).toContain('a program on this computer');
+    const app = await open({ redirect_uri: PRIVATE });
+    expect(app.text).toContain('com.example.app:');
+    expect(app.text).toContain('opens such links');
+  });
+
+  test('the page has no script, frame, referrer or cache, and its form leads to the client only', async () => {
+    for (const [redirectUri, target] of [
+      [REDIRECT, 'https://app.example'],
+      ['http://127.0.0.1:50123/callback', 'http://127.0.0.1:50123'],
+      [IPV6, 'http:'],
+      [PRIVATE, 'com.example.app:'],
+    ]) {
+      const { headers, text } = await open({ redirect_uri: redirectUri });
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain(`form-action 'self' ${target} https:;`);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('script-src');
+      expect(text).not.toMatch(/<script|\son\w+=/i);
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('access-control-allow-origin')).toBeNull();
+    }
+  });
+
+  test('the consent and sign-in pages of an authorization keep window.opener, and no other page does', async () => {
+    const policyOf = async (path: string): Promise<string | null> =>
+      (await clientOf(service.running.url, { cookie })('GET', path)).headers.get(
+        'cross-origin-opener-policy',
+      );
+    expect(await policyOf(authorizationPath(sound()))).toBeNull();
+    expect(await policyOf('/login')).toBeNull();
+    expect(await policyOf('/vault/webhook-bind')).toBe('same-origin');
+  });
+
+  test('the page offers active agents only, and preselects none', async () => {
+    const [suspended, deleted] = [await makeAgent('asleep'), await makeAgent('gone')];
+    await service.admin('POST', `/api/agents/${suspended}/suspend`);
+    await service.admin('DELETE', `/api/agents/${deleted}`);
+    const other = await makeAgent('another');
+    const { text } = await open();
+    const offered = [...text.matchAll(/name="agent" id="[^"]*" value="(agt_[^"]*)"/g)].map(([, id]) => id);
+    expect(offered).toEqual([other, agentId]);
+    expect(text).not.toMatch(/ checked>/);
+    for (const id of [other, suspended]) await service.admin('DELETE', `/api/agents/${id}`);
+    expect((await open()).text).toMatch(new RegExp(`value="${agentId}" required>`));
+  });
+
+  test('opening the page writes nothing', async () => {
+    const { state } = service.place;
+    // Last uses and the leader lease may be written meanwhile.
+    const tables = ['agents', 'audit_events', 'oauth_clients', 'oauth_codes', 'oauth_sessions', 'sessions'];
+    const kept = () => Promise.all(tables.map((table) => state.value(`SELECT count(*) FROM ${table}`)));
+    const before = await kept();
+    for (let n = 0; n < 3; n++) await open();
+    expect(await kept()).toEqual(before);
+  });
+});
+
+describe('allowing', () => {
+  test('allowing redirects with code, state and iss, and keeps the query of the redirect URI', async () => {
+    const { codeChallenge } = newProof();
+    for (const state of ['s', 'ä€😀', 'a b+c&d=e%25#f', `"'<>`, 'x'.repeat(1_000)]) {
+      const answer = await authorize(service, {
+        cookie,
+        clientId,
+        redirectUri: REDIRECT,
+        codeChallenge,
+        state,
+        choice: { agentId },
+      });
+      expect([...answer.keys()]).toEqual(['tenant', 'code', 'state', 'iss']);
+      expect(Object.fromEntries(answer)).toEqual({
+        tenant: '7',
+        code: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+        state,
+        iss: BASE_URL,
+      });
+    }
+  });
+
+  test('allowing redirects without caching, to the redirect URI of the request', async () => {
+    for (const redirectUri of [REDIRECT, 'http://127.0.0.1:50123/callback', IPV6, PRIVATE]) {
+      const { text } = await open({ redirect_uri: redirectUri });
+      const answer = await post(formOf(text, { agentId }));
+      expect(answer.status).toBe(303);
+      expect(answer.headers.get('location')?.startsWith(redirectUri)).toBe(true);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+    }
+  });
+
+  test('a request without state gets none back', async () => {
+    const { text } = await open({ state: undefined, resource: undefined });
+    const answer = locationOf(await post(formOf(text, { agentId })));
+    expect([...answer.searchParams.keys()]).toEqual(['tenant', 'code', 'iss']);
+  });
+
+  test('allowing marks the client as used', async () => {
+    const asking = await registerClient(service, [REDIRECT]);
+    const lastUse = () =>
+      service.place.state.value('SELECT last_used_at FROM oauth_clients WHERE id = ?', asking);
+    const registered = await lastUse();
+    service.clock.advance(1_000);
+    const { text } = await open({ client_id: asking });
+    await post({ ...formOf(text, { agentId }), decision: 'deny' });
+    expect(await lastUse()).toBe(registered);
+    await post(formOf(text, { agentId }));
+    expect(await lastUse()).toBe(new Date(service.clock.now()).toISOString());
+  });
+
+  test('the code is exchanged for a session of the chosen agent', async () => {
+    const { codeVerifier, codeChallenge } = newProof();
+    const code =
+      (
+        await authorize(service, {
+          cookie,
+          clientId,
+          redirectUri: LOOPBACK,
+          codeChallenge,
+          choice: { agentId },
+        })
+      ).get('code') ?? '';
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      redirect_uri: LOOPBACK,
+      code,
+      code_verifier: codeVerifier,
+      resource: RESOURCE,
+    };
+    const answer = await service.anyone('POST', '/api/mcp-oauth/token', {
+      rawBody: new URLSearchParams(form).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect([answer.status, answer.json]).toMatchObject([200, { token_type: 'Bearer', scope: 'mcp' }]);
+  });
+
+  test('any member of the account can allow', async () => {
+    const member = await addMember(service, 'member');
+    const { url } = (await service.admin('POST', `/api/members/${member.id}/link`)).json;
+    const theirs = await cookieBy(service, url);
+    const { text } = await open({}, theirs);
+    expect(text).toContain(member.email);
+    expect(locationOf(await post(formOf(text, { agentId }), theirs)).searchParams.has('code')).toBe(true);
+  });
+});
+
+describe('an agent whose MCP is off', () => {
+  test('its checkbox switches MCP on, with an event that names the user', async () => {
+    const off = await makeAgent('quiet', false);
+    const { text } = await open();
+    expect(text).toContain(`name="mcp_${off}"`);
+    expect(text).not.toContain(`name="mcp_${agentId}"`);
+
+    const refused = await post(formOf(text, { agentId: off }));
+    expect([refused.status, alertOf(refused)]).toEqual([422, expect.stringContaining('MCP is off')]);
+    // The choice stays, and the form can be sent again.
+    expect(refused.text).toMatch(new RegExp(`value="${off}" required checked`));
+    expect((await service.admin('GET', `/api/agents/${off}`)).json.mcpEnabled).toBe(false);
+
+    const answer = await post(formOf(refused.text, { agentId: off, switchMcpOn: true }));
+    expect(locationOf(answer).searchParams.has('code')).toBe(true);
+    expect((await service.admin('GET', `/api/agents/${off}`)).json.mcpEnabled).toBe(true);
+    const { items } = (await service.admin('GET', `/api/audit?agentId=${off}&eventType=AGENT_UPDATED`)).json;
+    expect(items).toMatchObject([{ outcome: 'success', detail: { members: ['mcpEnabled'] } }]);
+    await service.admin('DELETE', `/api/agents/${off}`);
+  });
+
+  test('the checkbox of another agent does not switch MCP on', async () => {
+    const [off, other] = [await makeAgent('quiet', false), await makeAgent('quieter', false)];
+    const { text } = await open();
+    const fields = { ...formOf(text, { agentId: off }), [`mcp_${other}`]: 'on' };
+    expect((await post(fields)).status).toBe(422);
+    for (const id of [off, other]) {
+      expect((await service.admin('GET', `/api/agents/${id}`)).json.mcpEnabled).toBe(false);
+      await service.admin('DELETE', `/api/agents/${id}`);
+    }
+  });
+
+  test('the checkbox of the only agent is required', async () => {
+    await service.admin('POST', `/api/agents/${agentId}/suspend`);
+    const off = await makeAgent('quiet', false);
+    const { text } = await open();
+    expect(text).toMatch(new RegExp(`name="mcp_${off}"[^>]* required`));
+    expect(text).toMatch(/value="deny"[^>]* formnovalidate/);
+    await service.admin('DELETE', `/api/agents/${off}`);
+    await service.admin('POST', `/api/agents/${agentId}/resume`);
+  });
+});
+
+describe('denying', () => {
+  test('denying redirects with access_denied, state and iss, and stores nothing', async () => {
+    const { text } = await open();
+    const before = await codes();
+    for (const decision of ['deny', '', 'Allow', 'ALLOW']) {
+      const answer = await post({ ...formOf(text, { agentId }), decision });
+      expect(answer.status).toBe(303);
+      expect(Object.fromEntries(locationOf(answer).searchParams)).toEqual({
+        tenant: '7',
+        error: 'access_denied',
+        error_description: expect.any(String),
+        state: 'a state',
+        iss: BASE_URL,
+      });
+    }
+    expect(await codes()).toBe(before);
+  });
+});
+
+describe('a request without a trusted redirect URI', () => {
+  test.each([
+    ['no client id', { client_id: undefined }, 'client_id'],
+    ['a client id of nobody', { client_id: 'ocl_AAAAAAAAAAAAAAAAAAAAAA' }, 'client_id'],
+    ['a client id that is none', { client_id: 'nobody' }, 'client_id'],
+    ['a metadata address over http', { client_id: 'http://app.example/client.json' }, 'client_id'],
+    ['no redirect URI', { redirect_uri: undefined }, 'redirect_uri'],
+    ['an empty one', { redirect_uri: '' }, 'redirect_uri'],
+    ['one of somebody else', { redirect_uri: 'https://evil.example/callback?tenant=7' }, 'redirect_uri'],
+    ['a near match', { redirect_uri: `${REDIRECT}&x=1` }, 'redirect_uri'],
+    ['a prefix', { redirect_uri: 'https://app.example/callback' }, 'redirect_uri'],
+    ['another port', { redirect_uri: 'https://app.example:444/callback?tenant=7' }, 'redirect_uri'],
+    ['a script', { redirect_uri: 'javascript:alert(1)' }, 'redirect_uri'],
+    ['a state with a line end', { state: 'a\r\nb' }, 'state'],
+    ['a state with a NUL', { state: '\0' }, 'state'],
+  ])('a request with %s gets a page and no redirect, signed in or not', async (_what, others, words) => {
+    for (const as of [cookie, '']) expectErrorPage(await open(others, as), words);
+  });
+
+  test.each(['client_id', 'redirect_uri', 'state', 'response_type', 'code_challenge', 'scope', 'other'])(
+    'a request with %s twice gets a page and no redirect',
+    async (name) => {
+      const path = authorizationPath(sound());
+      const answer = await clientOf(service.running.url, { cookie })('GET', `${path}&${name}=x&${name}=x`);
+      expectErrorPage(answer, 'twice');
+    },
+  );
+
+  test('the error page shows the parameter as text', async () => {
+    const evil = '"><script>alert(1)</script>';
+    const { text } = await open({ client_id: evil });
+    expect(text).not.toContain('<script');
+    expect(textOf(text)).toContain(evil);
+  });
+});
+
+describe('an invalid request with a trusted redirect URI', () => {
+  test.each([
+    [{ response_type: undefined }, 'invalid_request'],
+    [{ response_type: 'token' }, 'unsupported_response_type'],
+    [{ code_challenge: undefined }, 'invalid_request'],
+    [{ code_challenge: 'short' }, 'invalid_request'],
+    [{ code_challenge_method: undefined }, 'invalid_request'],
+    [{ code_challenge_method: 'plain' }, 'invalid_request'],
+    [{ resource: 'https://other.example/mcp' }, 'invalid_target'],
+    [{ request: 'e.y.' }, 'request_not_supported'],
+    [{ request_uri: 'urn:x' }, 'request_uri_not_supported'],
+  ])('a request with %j gets %s at its redirect URI, with iss', async (others, error) => {
+    const answer = await open(others);
+    expect(answer.status).toBe(303);
+    const location = locationOf(answer);
+    expect(location.origin).toBe('https://app.example');
+    expect(Object.fromEntries(location.searchParams)).toEqual({
+      tenant: '7',
+      error,
+      error_description: expect.any(String),
+      state: 'a state',
+      iss: BASE_URL,
+    });
+  });
+
+  test('two resources get invalid_target', async () => {
+    const path = authorizationPath(sound());
+    const twice = `${path}&${new URLSearchParams({ resource: RESOURCE }).toString()}`;
+    const answer = await clientOf(service.running.url, { cookie })('GET', twice);
+    expect(locationOf(answer).searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+describe('the form of the consent page', () => {
+  const sent = async (others: Record<string, string>) => {
+    const { text } = await open();
+    return post({ ...formOf(text, { agentId }), ...others });
+  };
+
+  test.each([
+    [{ redirect_uri: 'https://evil.example/' }, 'redirect_uri'],
+    [{ redirect_uri: '' }, 'redirect_uri'],
+    [{ client_id: 'ocl_AAAAAAAAAAAAAAAAAAAAAA' }, 'client_id'],
+  ])('a form with %j gets an error page', async (others, words) => {
+    const before = await codes();
+    expectErrorPage(await sent(others), words);
+    expect(await codes()).toBe(before);
+  });
+
+  test.each([
+    [{ code_challenge: 'x' }, 'invalid_request'],
+    [{ code_challenge_method: 'plain' }, 'invalid_request'],
+    [{ response_type: 'token' }, 'unsupported_response_type'],
+    [{ resource: 'https://other.example/mcp' }, 'invalid_target'],
+  ])('a form with %j gets no code', async (others, error) => {
+    const before = await codes();
+    expect(locationOf(await sent(others)).searchParams.get('error')).toBe(error);
+    expect(await codes()).toBe(before);
+  });
+
+  test('a repeated field, another content type and an endless body are rejected', async () => {
+    const { text } = await open();
+    const fields = new URLSearchParams(formOf(text, { agentId }));
+    const send = (rawBody: string, type = 'application/x-www-form-urlencoded') =>
+      clientOf(service.running.url, { cookie, origin: BASE_URL })('POST', AUTHORIZE, {
+        rawBody,
+        headers: { 'content-type': type },
+      });
+    expect((await send(`${fields.toString()}&agent=${agentId}`)).status).toBe(400);
+    expect((await send(`${fields.toString()}&decision=deny`)).status).toBe(400);
+    expect((await send(JSON.stringify(Object.fromEntries(fields)), 'application/json')).status).toBe(415);
+    expect((await send(`${fields.toString()}&x=${'x'.repeat(20_000)}`)).status).toBe(413);
+    expect((await clientOf(service.running.url, { cookie })('PUT', AUTHORIZE)).headers.get('allow')).toBe(
+      'GET, HEAD, POST',
+    );
+  });
+});
+
+describe('an attacker', () => {
+  test('another site cannot send the form with the cookie of a signed-in user', async () => {
+    const { text } = await open();
+    const before = await codes();
+    for (const origin of ['https://evil.example', 'null', `${BASE_URL}.evil.example`, 'https://app.example'])
+      expect((await post(formOf(text, { agentId }), cookie, origin)).status).toBe(403);
+    const silent = await clientOf(service.running.url, { cookie })('POST', AUTHORIZE, {
+      rawBody: new URLSearchParams(formOf(text, { agentId })).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect(silent.status).toBe(403);
+    expect(await codes()).toBe(before);
+  });
+
+  test('a link cannot decide: GET ignores a decision', async () => {
+    const before = await codes();
+    const { status } = await open({ decision: 'allow', agent: agentId, [`mcp_${agentId}`]: 'on' });
+    expect(status).toBe(200);
+    expect(await codes()).toBe(before);
+  });
+
+  test('the page accepts no admin key and no CLI token', async () => {
+    const { status } = await service.admin('GET', authorizationPath(sound()));
+    expect(status).toBe(303);
+    const { text } = await open();
+    const answer = await service.admin('POST', AUTHORIZE, {
+      rawBody: new URLSearchParams(formOf(text, { agentId })).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL },
+    });
+    expect(answer.headers.get('location')).toMatch(/^\/login\?/);
+  });
+});
+
+describe('between the page and its form', () => {
+  test('a form with an agent that is suspended, deleted or unknown is rejected', async () => {
+    const agent = await makeAgent('short-lived');
+    const { text } = await open();
+    const before = await codes();
+    await service.admin('POST', `/api/agents/${agent}/suspend`);
+    for (const chosen of [agent, 'agt_AAAAAAAAAAAAAAAAAAAAAA', 'x', "' OR 1=1 --"]) {
+      const answer = await post(formOf(text, { agentId: chosen, switchMcpOn: true }));
+      expect([chosen, answer.status, alertOf(answer)]).toEqual([
+        chosen,
+        422,
+        expect.stringContaining('not there any more'),
+      ]);
+    }
+    const none = await post(formOf(text, { agentId: '' }));
+    expect([none.status, alertOf(none)]).toEqual([422, expect.stringContaining('Choose an agent')]);
+    await service.admin('DELETE', `/api/agents/${agent}`);
+    expect((await post(formOf(text, { agentId: agent }))).status).toBe(422);
+    expect(await codes()).toBe(before);
+  });
+
+  test('a form of a user who signed out or was removed leads to the sign-in', async () => {
+    const member = await addMember(service, 'member');
+    const { url } = (await service.admin('POST', `/api/members/${member.id}/link`)).json;
+    const theirs = await cookieBy(service, url);
+    const { text } = await open({}, theirs);
+    await service.admin('DELETE', `/api/members/${member.id}`);
+    const before = await codes();
+    const answer = await post(formOf(text, { agentId }), theirs);
+    expect(answer.headers.get('location')).toMatch(/^\/login\?returnTo=/);
+    expect(await codes()).toBe(before);
+  });
+
+  test('while the vault is locked page and form say so, and no code is issued', async () => {
+    const { text } = await open();
+    const before = await codes();
+    await service.admin('POST', '/api/vault/lock');
+    try {
+      for (const answer of [await open(), await post(formOf(text, { agentId }))])
+        expect([answer.status, headingOf(answer)]).toEqual([423, 'The vault is locked']);
+    } finally {
+      await service.admin('POST', '/api/vault/unlock');
+    }
+    expect(await codes()).toBe(before);
+    expect(locationOf(await post(formOf(text, { agentId }))).searchParams.has('code')).toBe(true);
+  });
+
+  test('a form of a client that was evicted gets an error page', async () => {
+    const forgotten = await registerClient(service, [REDIRECT]);
+    const { text } = await open({ client_id: forgotten });
+    await service.place.state.run(`DELETE FROM oauth_clients WHERE id = '${forgotten}'`);
+    expectErrorPage(await post(formOf(text, { agentId })), 'client_id');
+  });
+});

@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomToken } from '@svault/shared';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  type ManagementService,
+  type Place,
+  makePlace,
+  serveOn,
+  startService,
+} from '../support/management-service.ts';
+import { registerClient } from '../support/consent-page.ts';
+import {
+  type OauthFixture,
+  REDIRECT,
+  approve,
+  connect,
+  exchange,
+  isActive,
+  newAgent,
+  refresh,
+  errorIn,
+} from '../support/oauth-client.ts';
+import { command, program } from '../support/run-program.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function started(place?: Place): Promise<ManagementService> {
+  const service = place === undefined ? await startService() : await serveOn(place);
+  cleanups.push(() => service.stop());
+  return service;
+}
+
+describe('backups', () => {
+  test('backup writes a copy that restore-backup takes in an empty place, without its sessions', async () => {
+    // The very first start makes the file, whose mode is looked at.
+    const service = await started(await makePlace({}, { empty: true }));
+    const { agent, apiKey } = (await service.admin('POST', '/api/agents', { body: { name: 'kept' } })).json;
+    const token = new URL(service.running.ownerLink ?? '').searchParams.get('token');
+    const signIn = await service.anyone('POST', '/api/login/link', { body: { token } });
+    const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const world: OauthFixture = { service, cookie, clientId: await registerClient(service, [REDIRECT]) };
+    const [client, code] = [await connect(world), await approve(world, await newAgent(world))];
+    expect(await isActive(world, client)).toBe(true);
+    const file = join(service.place.folder, 'backup.db');
+    const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+    const { proxy, key } = (await service.admin('POST', '/api/proxies', { body })).json;
+    await service.place.state.run(`UPDATE proxies SET delivered_as = 'whk_1 1'`);
+
+    expect((await command(service.place.env, 'backup', file)).code).toBe(0);
+    const again = await command(service.place.env, 'backup', file);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already')]);
+
+    const other = await makePlace({}, { empty: true });
+    const place: Place = { ...other, adminKey: service.place.adminKey, env: movedTo(service.place, other) };
+    expect((await command(place.env, 'restore-backup', file)).code).toBe(0);
+    const occupied = await command(place.env, 'restore-backup', file);
+    expect([occupied.code, occupied.stderr]).toEqual([1, expect.stringContaining('already')]);
+
+    for (const { databasePath } of [service.place, place])
+      expect((await stat(databasePath)).mode & 0o777).toBe(0o600);
+    const restored = await started(place);
+    const revealed = await restored.admin('POST', `/api/agents/${agent.id}/reveal-key`);
+    expect(revealed.json).toEqual({ apiKey });
+    expect((await restored.admin('POST', `/api/proxies/${proxy.id}/reveal-key`)).json).toEqual({ key });
+    // What the webhook has of it by now may be later, and is not what this says.
+    expect(await place.state.value('SELECT delivered_as FROM proxies')).toBeNull();
+    expect((await restored.anyone('GET', '/api/me', { headers: { cookie } })).status).toBe(401);
+    const there: OauthFixture = { ...world, service: restored };
+    const refused = [await exchange(there, code), await refresh(there, client)].map(errorIn);
+    expect([await isActive(there, client), ...refused]).toEqual([
+      false,
+      '400 invalid_grant',
+      '400 invalid_grant',
+    ]);
+  });
+
+  test('restore-backup refuses a file that was changed, cut or extended, another key, and leaves the place empty', async () => {
+    const service = await started();
+    const file = join(service.place.folder, 'backup.db');
+    await command(service.place.env, 'backup', file);
+    const whole = await readFile(file);
+    const other = await makePlace({}, { empty: true });
+    cleanups.push(() => other.remove());
+    const env = movedTo(service.place, other);
+    const flipped = Buffer.from(whole);
+    flipped[whole.length >> 1]! ^= 1;
+    const wrongKey = { ...env, SV_MASTER_KEY: randomToken(32) };
+    const cases: readonly (readonly [Buffer, Record<string, string>, string])[] = [
+      [whole.subarray(0, whole.length - 8_192), env, 'is no whole backup'],
+      [Buffer.concat([whole, Buffer.of(0)]), env, 'is no whole backup'],
+      [whole.subarray(0, whole.lastIndexOf('{"program":')), env, 'is no whole backup'],
+      [flipped, env, 'was changed since the backup was made'],
+      [whole, wrongKey, 'the master key does not open this backup'],
+    ];
+    for (const [bytes, settings, problem] of cases) {
+      await writeFile(file, bytes);
+      const { code, stderr } = await command(settings, 'restore-backup', file);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(problem)]);
+      expect(existsSync(other.databasePath)).toBe(false);
+    }
+  });
+
+  test('a backup from before a rotation of the master key is restored with the key of its time alone', async () => {
+    const service = await started();
+    const file = join(service.place.folder, 'backup.db');
+    await command(service.place.env, 'backup', file);
+    const next = randomToken(32);
+    const rotation = await command({ ...service.place.env, SV_MASTER_KEY_NEXT: next }, 'rotate-master-key');
+    expect(rotation.code).toBe(0);
+    const other = await makePlace({}, { empty: true });
+    cleanups.push(() => other.remove());
+    const env = movedTo(service.place, other);
+    const withNext = await command({ ...env, SV_MASTER_KEY: next }, 'restore-backup', file);
+    expect([withNext.code, existsSync(other.databasePath)]).toEqual([1, false]);
+    expect(await command(env, 'restore-backup', file)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Restored the backup of \d{4}-/),
+    });
+  });
+});
+
+describe('one serve and one master key per file', () => {
+  test('R20: a backup under a wrong master key changes no byte', async () => {
+    const service = await started();
+    await service.running.close();
+    const before = await service.place.state.digest();
+    const env = { ...service.place.env, SV_MASTER_KEY: randomToken(32) };
+    for (const words of [['backup', join(service.place.folder, 'b.db')]]) {
+      const { code, stderr } = await command(env, ...words);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('SV_MASTER_KEY does not open this database'),
+      ]);
+    }
+    expect(await service.place.state.digest()).toBe(before);
+  });
+
+  test('R22: a second serve on one file', async () => {
+    const service = await started();
+    const { code, stderr } = await program(service.place.env);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('another process already serves')]);
+    expect((await service.admin('GET', '/api/me')).status).toBe(200);
+  });
+});
+
+/** The settings of one place, for the database of another. */
+const movedTo = (from: Place, to: Place): Record<string, string> => ({
+  ...from.env,
+  SV_DATABASE_URL: `sqlite:${to.databasePath}`,
+});

@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { generate } from 'selfsigned';
+import { createServer as createTlsServer } from 'node:https';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BASE_URL, type ManagementService, startService } from '../support/management-service.ts';
+import { MCP } from '../support/mcp-steps.ts';
+import { PROXY, type TestProxy, codeOf, proxyOn, sessionSettings } from '../support/proxy-steps.ts';
+import { stepsOn } from '../support/service-steps.ts';
+
+// Proxies whose upstream accepts sessions of the control plane (specification, "POST /api/proxy/mcp", item 5). No webhook is bound.
+
+interface Seen {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+let service: ManagementService;
+let proxy: TestProxy;
+let agent: { id: string; apiKey: string };
+let seen: Seen[];
+let answering: (seen: Seen, res: ServerResponse) => void;
+
+const upstream = createServer((req, res) => void serve(req, res));
+async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  const { method, url, headers } = req;
+  const request = { method, url, headers, body: Buffer.concat(chunks).toString() };
+  seen.push(request);
+  answering(request, res);
+}
+const urlOf = (server: { address(): unknown }): string =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp?tenant=7`;
+
+beforeAll(async () => {
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  service = await startService({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  agent = await stepsOn(service.running.url, service.admin).agent();
+  await service.admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled: true } });
+  proxy = await proxyOn(service, sessionSettings(agent.id, urlOf(upstream)));
+});
+afterAll(async () => {
+  upstream.closeAllConnections();
+  upstream.close();
+  await service.stop();
+});
+beforeEach(() => {
+  service.clock.advance(60_000);
+  seen = [];
+  answering = (_seen, res) => void res.writeHead(200, { 'mcp-session-id': 's' }).end('{"ok":true}');
+});
+
+const tokenSeen = (): string =>
+  /^Bearer (svsess_.{43})$/.exec(seen.at(-1)?.headers.authorization ?? '')?.[1] ?? '';
+
+it('the upstream gets the request and its method, with a session token and without the caller’s credentials', async () => {
+  const session = (await proxy.call('GET')).headers.get('mcp-session-id') ?? '';
+  seen = [];
+  for (const method of ['POST', 'DELETE', 'OPTIONS'])
+    await proxy.call(method, {
+      rawBody: '[1,{"a":1}]',
+      headers: { 'mcp-session-id': session, cookie: 'a=b', 'x-api-key': 'k', 'sv-ticket': 'x' },
+    });
+  const answer = await proxy.call('GET');
+  expect([answer.status, answer.text, answer.headers.get('mcp-session-id')]).toEqual([
+    200,
+    '{"ok":true}',
+    session,
+  ]);
+  expect(answer.headers.get('content-security-policy')).toBe('sandbox');
+  expect(seen.map(({ method, body }) => [method, body])).toEqual([
+    ['POST', '[1,{"a":1}]'],
+    ['DELETE', '[1,{"a":1}]'],
+    ['OPTIONS', '[1,{"a":1}]'],
+    ['GET', ''],
+  ]);
+  const token = tokenSeen();
+  for (const { url, headers } of seen) {
+    expect(url).toBe('/mcp?tenant=7');
+    expect(headers.authorization).toBe(`Bearer ${token}`);
+    expect(headers['accept-encoding']).toBe('identity');
+    for (const name of ['cookie', 'x-api-key', 'sv-ticket', 'x-mcp-key'])
+      expect(headers).not.toHaveProperty(name);
+    expect(JSON.stringify(headers)).not.toContain(proxy.key);
+  }
+  expect(seen[0]?.headers).toMatchObject({
+    'mcp-session-id': 's',
+    'content-type': 'text/plain;charset=UTF-8',
+  });
+});
+
+it('the token is for the agent and this upstream only', async () => {
+  await proxy.send('tools/call');
+  const token = tokenSeen();
+  const replayed = await service.anyone('POST', MCP, {
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    headers: { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' },
+  });
+  expect(replayed.status).toBe(401);
+  expect((await proxy.call('GET', { headers: { authorization: `Bearer ${token}` } })).status).toBe(403);
+});
+
+it('the proxy’s templates replace the caller’s headers', async () => {
+  const headerTemplates = { 'X-Tenant': 'one', 'User-Agent': 'ours' };
+  const tenants = await proxyOn(service, {
+    ...sessionSettings(agent.id, urlOf(upstream)),
+    headerTemplates,
+  });
+  await tenants.call('POST', { body: {}, headers: { 'user-agent': 'theirs', 'x-tenant': 'two' } });
+  expect(seen.at(-1)?.headers).toMatchObject({ 'x-tenant': 'one', 'user-agent': 'ours' });
+  expect(tokenSeen()).not.toBe('');
+});
+
+it('a header that echoes the token is withheld, and so are those that are never forwarded', async () => {
+  answering = ({ headers }, res) => {
+    const { authorization = '' } = headers;
+    res.writeHead(403, {
+      'x-echo': authorization,
+      'x-echo-2': `a ${authorization.slice(7)} b`,
+      'x-echo-3': Buffer.from(authorization).toString('base64'),
+      'x-other': 'stays',
+      'www-authenticate': 'Bearer',
+      'sv-proxy-origin': 'webhook',
+      'set-cookie': 'a=b',
+    });
+    res.end('no');
+  };
+  const { status, headers } = await proxy.send('tools/call');
+  expect([status, headers.get('x-other')]).toEqual([403, 'stays']);
+  for (const name of ['x-echo', 'x-echo-2', 'x-echo-3', 'www-authenticate', 'sv-proxy-origin', 'set-cookie'])
+    expect(headers.has(name)).toBe(false);
+});
+
+it('a redirect to the upstream’s own URL becomes one to the proxy, and is not followed', async () => {
+  answering = (_seen, res) => void res.writeHead(307, { location: urlOf(upstream) }).end();
+  const { status, headers } = await proxy.send('tools/call');
+  expect([status, headers.get('location'), seen.length]).toEqual([307, BASE_URL + PROXY, 1]);
+});
+
+describe('a failed call to the upstream is answered once and never retried', () => {
+  it('after a broken connection, or an answer that is not HTTP', async () => {
+    for (const spoil of [
+      (res: ServerResponse) => res.socket?.destroy(),
+      (res: ServerResponse) => res.socket?.end('nonsense\r\n\r\n'),
+    ]) {
+      answering = (_seen, res) => void spoil(res);
+      expect(codeOf(await proxy.send('tools/call'))).toEqual([502, 'UPSTREAM_ERROR']);
+    }
+    expect(seen).toHaveLength(2);
+    expect(codeOf(await proxy.send('tools/list'))).toEqual([502, 'UPSTREAM_ERROR']);
+  });
+
+  it('without sending the token to an untrusted certificate', async () => {
+    const { cert, private: key } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
+    const requests: unknown[] = [];
+    const tls = createTlsServer({ cert, key }, (req) => requests.push(req));
+    tls.listen(0, '127.0.0.1');
+    await once(tls, 'listening');
+    const wrong = await proxyOn(
+      service,
+      sessionSettings(agent.id, urlOf(tls).replace('http:', 'https:').replace('?tenant=7', '')),
+    );
+    expect(codeOf(await wrong.send('tools/call'))).toEqual([502, 'UPSTREAM_ERROR']);
+    expect(requests).toEqual([]);
+    tls.closeAllConnections();
+    tls.close();
+  });
+
+  it('at a denied address', async () => {
+    for (const address of ['https://169.254.169.254/latest', 'https://[::1]/mcp', 'https://0xa9fea9fe/']) {
+      const made = await proxyOn(service, sessionSettings(agent.id, address));
+      expect(codeOf(await made.send('tools/call'))).toEqual([502, 'DESTINATION_NOT_ALLOWED']);
+    }
+    expect(seen).toEqual([]);
+  });
+});
+
+it('an sv_session proxy is denied while the agent is not active, the vault is locked, or the proxy is revoked', async () => {
+  const own = await stepsOn(service.running.url, service.admin).agent();
+  const its = await proxyOn(service, sessionSettings(own.id, urlOf(upstream)));
+  expect((await its.send('tools/call')).status).toBe(200);
+  await service.admin('POST', `/api/agents/${own.id}/suspend`);
+  expect(codeOf(await its.send('tools/call'))).toEqual([403, 'AGENT_INACTIVE']);
+  await service.admin('POST', `/api/agents/${own.id}/resume`);
+  await service.admin('POST', '/api/vault/lock');
+  expect(codeOf(await its.send('tools/call'))).toEqual([423, 'VAULT_LOCKED']);
+  await service.admin('POST', '/api/vault/unlock');
+  expect((await its.send('tools/call')).status).toBe(200);
+  await service.admin('POST', `/api/proxies/${its.id}/revoke`);
+  expect(codeOf(await its.send('tools/call'))).toEqual([403, 'INVALID_KEY']);
+  expect(seen).toHaveLength(2);
+});

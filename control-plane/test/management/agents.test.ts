@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { isWellFormedKey } from '@svault/shared';
+import { startService } from '../support/management-service.ts';
+import { useService } from '../support/use-service.ts';
+
+const service = useService();
+
+const create = async (body: object = { name: 'builder' }) => {
+  const answer = await service.admin('POST', '/api/agents', { body });
+  expect(answer.status).toBe(201);
+  return answer.json as { agent: { id: string; status: string; keyPrefix: string }; apiKey: string };
+};
+
+describe('specification, states: Agent', () => {
+  test('(new) → create agent with a name → active; a key is generated and shown once', async () => {
+    const { agent, apiKey } = await create({ name: 'builder', description: 'Builds things' });
+    expect(agent).toMatchObject({
+      name: 'builder',
+      description: 'Builds things',
+      status: 'active',
+      mcpEnabled: false,
+      createdAt: '2026-11-20T12:00:00.000Z',
+      lastUsedAt: null,
+    });
+    expect(agent).not.toHaveProperty('vaultId');
+    expect(isWellFormedKey('svagent', apiKey)).toBe(true);
+    expect(apiKey.startsWith(agent.keyPrefix.slice(0, -1))).toBe(true);
+    const read = await service.admin('GET', `/api/agents/${agent.id}`);
+    expect(read.json).toEqual(agent);
+    expect(read.text).not.toContain(apiKey);
+  });
+
+  test('(new) → create agent without a name → refused', async () => {
+    const answer = await service.admin('POST', '/api/agents', { body: {} });
+    expect(answer.status).toBe(422);
+    expect(answer.json).toMatchObject({ code: 'INVALID_ARGUMENT', issues: [{ path: 'name' }] });
+  });
+
+  test('active → suspend → suspended; a repeat changes nothing', async () => {
+    const { agent } = await create();
+    for (const _ of [1, 2]) {
+      const answer = await service.admin('POST', `/api/agents/${agent.id}/suspend`);
+      expect([answer.status, answer.json.status]).toEqual([200, 'suspended']);
+    }
+  });
+
+  test('suspended → resume → active; a repeat changes nothing', async () => {
+    const { agent } = await create();
+    await service.admin('POST', `/api/agents/${agent.id}/suspend`);
+    for (const _ of [1, 2]) {
+      const answer = await service.admin('POST', `/api/agents/${agent.id}/resume`);
+      expect([answer.status, answer.json.status]).toEqual([200, 'active']);
+    }
+  });
+
+  test.each(['active', 'suspended'])('%s → delete → deleted, for good', async (before) => {
+    const { agent } = await create();
+    const path = `/api/agents/${agent.id}`;
+    if (before === 'suspended') await service.admin('POST', `${path}/suspend`);
+    expect((await service.admin('DELETE', path)).status).toBe(204);
+    expect((await service.admin('DELETE', path)).status).toBe(204);
+    expect((await service.admin('GET', path)).json.status).toBe('deleted');
+    for (const action of ['suspend', 'resume', 'reveal-key', 'rotate-key']) {
+      const answer = await service.admin('POST', `${path}/${action}`);
+      expect([answer.status, answer.json.code]).toEqual([409, 'CONFLICT']);
+    }
+    const patch = await service.admin('PATCH', path, { body: { name: 'again' } });
+    expect(patch.status).toBe(409);
+  });
+});
+
+describe('agent keys', () => {
+  test('POST /api/agents/{id}/reveal-key returns the key from creation', async () => {
+    const { agent, apiKey } = await create();
+    const answer = await service.admin('POST', `/api/agents/${agent.id}/reveal-key`);
+    expect([answer.status, answer.json]).toEqual([200, { apiKey }]);
+  });
+
+  test('rotating a key returns another one, which is revealed from then on', async () => {
+    const { agent, apiKey } = await create();
+    const rotated = await service.admin('POST', `/api/agents/${agent.id}/rotate-key`);
+    expect(rotated.status).toBe(200);
+    expect(rotated.json.apiKey).not.toBe(apiKey);
+    expect(apiKey.startsWith(rotated.json.agent.keyPrefix.slice(0, -1))).toBe(false);
+    const revealed = await service.admin('POST', `/api/agents/${agent.id}/reveal-key`);
+    expect(revealed.json.apiKey).toBe(rotated.json.apiKey);
+  });
+});
+
+describe('changing and listing', () => {
+  test('PATCH /api/agents/{id} changes the named members only', async () => {
+    const thumbprint = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs';
+    const { agent } = await create({ name: 'before', description: 'kept', sealingKeyThumbprint: thumbprint });
+    const path = `/api/agents/${agent.id}`;
+    const changed = await service.admin('PATCH', path, { body: { name: 'after', mcpEnabled: true } });
+    expect(changed.json).toMatchObject({
+      name: 'after',
+      description: 'kept',
+      mcpEnabled: true,
+      sealingKeyThumbprint: thumbprint,
+    });
+    const taken = await service.admin('PATCH', path, { body: { sealingKeyThumbprint: null } });
+    expect(taken.json).not.toHaveProperty('sealingKeyThumbprint');
+  });
+
+  test('GET /api/agents lists in pages, with deleted agents only by status=deleted', async () => {
+    const own = await startService();
+    try {
+      const ids: string[] = [];
+      for (const name of ['a', 'b', 'c', 'd', 'e']) {
+        own.clock.advance(1_000);
+        ids.push((await own.admin('POST', '/api/agents', { body: { name } })).json.agent.id);
+      }
+      await own.admin('DELETE', `/api/agents/${ids[1]}`);
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const query = cursor === undefined ? '' : `&cursor=${cursor}`;
+        const page = await own.admin('GET', `/api/agents?limit=2${query}`);
+        expect(page.json.items.length).toBeLessThanOrEqual(2);
+        seen.push(...page.json.items.map(({ id }: { id: string }) => id));
+        cursor = page.json.nextCursor;
+      } while (cursor !== undefined);
+      expect(seen).toEqual([ids[0], ids[2], ids[3], ids[4]]);
+      const deleted = await own.admin('GET', '/api/agents?status=deleted');
+      expect(deleted.json.items.map(({ id }: { id: string }) => id)).toEqual([ids[1]]);
+    } finally {
+      await own.stop();
+    }
+  });
+});

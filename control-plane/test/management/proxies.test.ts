@@ -1,0 +1,358 @@
+import { tracesOf } from '@svault/test-kit/secret-forms';
+import { hashKey } from '@svault/shared';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Answer } from '../support/management-service.ts';
+import { useService } from '../support/use-service.ts';
+import { addMember } from '../support/members.ts';
+import { type LoggedEvent, stepsOn } from '../support/service-steps.ts';
+
+const service = useService();
+let agentId: string;
+beforeAll(async () => {
+  agentId = await newAgent();
+});
+
+const UPSTREAM = 'https://mcp.example.com/mcp';
+const TOKEN_PROXY = { name: 'github', upstreamUrl: UPSTREAM, serviceName: 'github' };
+const sessionProxy = () => ({
+  name: 'ours',
+  upstreamUrl: UPSTREAM,
+  upstreamAuthType: 'sv_session',
+  agentId,
+});
+
+const newAgent = async (): Promise<string> =>
+  (await service.admin('POST', '/api/agents', { body: { name: 'a' } })).json.agent.id;
+const create = (body: object): Promise<Answer> => service.admin('POST', '/api/proxies', { body });
+const made = async (body: object = TOKEN_PROXY): Promise<{ id: string; key: string }> => {
+  const { proxy, key } = (await create(body)).json;
+  return { id: proxy.id, key };
+};
+const change = (id: string, body: object): Promise<Answer> =>
+  service.admin('PATCH', `/api/proxies/${id}`, { body });
+const post = (id: string, verb: string): Promise<Answer> =>
+  service.admin('POST', `/api/proxies/${id}/${verb}`);
+const read = (id: string): Promise<Answer> => service.admin('GET', `/api/proxies/${id}`);
+const eventsOf = async (id: string): Promise<(LoggedEvent & { userId?: string })[]> =>
+  (await stepsOn(service.running.url, service.admin).log()).filter(
+    (event) => (event as { proxyId?: string }).proxyId === id,
+  );
+const typesOf = async (id: string): Promise<string[]> =>
+  (await eventsOf(id)).map(({ eventType }) => eventType).toReversed();
+
+/** The issues of an error: path → message. */
+const issuesOf = ({ status, json }: Answer): Record<string, string> => {
+  expect([status, json.code]).toEqual([422, 'INVALID_ARGUMENT']);
+  return Object.fromEntries(
+    (json.issues as { path: string; message: string }[]).map(({ path, message }) => [path, message]),
+  );
+};
+
+const messagesOf = ({ json }: Answer): string[] =>
+  (json.issues as { message: string }[]).map(({ message }) => message);
+
+describe('a proxy', () => {
+  test('a proxy with a credential has the default template, and its key in the answer', async () => {
+    const { status, json } = await create(TOKEN_PROXY);
+    expect([status, json]).toEqual([
+      201,
+      {
+        proxy: {
+          id: expect.stringMatching(/^prx_[\w-]{22}$/),
+          ...TOKEN_PROXY,
+          upstreamAuthType: 'Token',
+          headerTemplates: { authorization: 'Bearer ${TOKEN}' },
+          status: 'active',
+          keyPrefix: `${json.key.slice(0, 8)}…`,
+          createdAt: '2026-11-20T12:00:00.000Z',
+        },
+        key: expect.stringMatching(/^mcp_[\w-]{43}$/),
+      },
+    ]);
+    expect((await read(json.proxy.id)).json).toEqual(json.proxy);
+    const { items } = (await service.admin('GET', '/api/proxies?limit=100')).json;
+    expect(items).toContainEqual(json.proxy);
+    const { userId, detail, ...event } = (await eventsOf(json.proxy.id))[0]!;
+    expect(event).toMatchObject({ eventType: 'PROXY_CREATED', outcome: 'success', serviceName: 'github' });
+    expect([userId, detail]).toEqual([
+      (await service.admin('GET', '/api/me')).json.id,
+      { name: 'github', upstreamAuthType: 'Token', upstream: 'https://mcp.example.com' },
+    ]);
+  });
+
+  test('a proxy with a session has an agent and no credential', async () => {
+    const { proxy } = (await create({ ...sessionProxy(), headerTemplates: { 'x-tenant': 'one' } })).json;
+    expect(proxy).toMatchObject({
+      ...sessionProxy(),
+      headerTemplates: { 'x-tenant': 'one' },
+    });
+    expect(proxy.serviceName).toBeUndefined();
+  });
+
+  test('a member can create, change, reveal and revoke a proxy', async () => {
+    const { session } = await addMember(service, 'member');
+    const { proxy, key } = (await session('POST', '/api/proxies', { body: TOKEN_PROXY })).json;
+    const path = `/api/proxies/${proxy.id}`;
+    expect((await session('PATCH', path, { body: { name: 'n' } })).json.name).toBe('n');
+    expect((await session('POST', `${path}/reveal-key`)).json).toEqual({ key });
+    expect((await session('POST', `${path}/revoke`)).status).toBe(200);
+    expect((await session('DELETE', path)).status).toBe(204);
+  });
+
+  test('GET /api/proxies lists oldest first, in pages', async () => {
+    service.clock.advance(1);
+    const first = await made();
+    service.clock.advance(1);
+    const second = await made();
+    const all: string[] = [];
+    for (let cursor = ''; ;) {
+      const { items, nextCursor } = (await service.admin('GET', `/api/proxies?limit=2${cursor}`)).json;
+      all.push(...(items as { id: string }[]).map(({ id }) => id));
+      if (nextCursor === undefined) break;
+      cursor = `&cursor=${nextCursor}`;
+    }
+    expect(all.slice(-2)).toEqual([first.id, second.id]);
+    expect(new Set(all).size).toBe(all.length);
+  });
+});
+
+describe('invalid settings of a proxy', () => {
+  test('settings without what the upstreamAuthType needs are rejected', async () => {
+    const { serviceName: _none, ...noService } = TOKEN_PROXY;
+    expect(issuesOf(await create(noService))).toEqual({ serviceName: expect.stringContaining('missing') });
+    const { agentId: _nobody, ...noAgent } = sessionProxy();
+    expect(issuesOf(await create(noAgent))).toEqual({ agentId: expect.stringContaining('missing') });
+    expect(issuesOf(await create({ ...sessionProxy(), serviceName: 'github' }))).toHaveProperty(
+      'serviceName',
+    );
+    expect(issuesOf(await create({ ...TOKEN_PROXY, serviceName: 'a/b' }))).toHaveProperty('serviceName');
+    expect(issuesOf(await create({ ...TOKEN_PROXY, upstreamAuthType: 'token' }))).toHaveProperty(
+      'upstreamAuthType',
+    );
+    expect(issuesOf(await create({ ...TOKEN_PROXY, upstream: 'x' }))).toHaveProperty('upstream');
+  });
+
+  test('an agent that is unknown, deleted or of another account is rejected', async () => {
+    const gone = await newAgent();
+    await service.admin('DELETE', `/api/agents/${gone}`);
+    for (const unknown of [gone, 'agt_AAAAAAAAAAAAAAAAAAAAAA', 'x', ''])
+      for (const body of [
+        { ...TOKEN_PROXY, agentId: unknown },
+        { ...sessionProxy(), agentId: unknown },
+      ])
+        expect(issuesOf(await create(body))).toEqual({ agentId: expect.stringContaining('no agent') });
+  });
+
+  test.each([
+    ['a user name', 'https://me@mcp.example.com/', 'store it as a credential'],
+    ['a password', 'https://:pw@mcp.example.com/', 'store it as a credential'],
+    ['a key in the query', 'https://mcp.example.com/?Api_KEY=1', 'store it as a credential'],
+    ['an encoded one', 'https://mcp.example.com/?a=1&%74oken=x', 'store it as a credential'],
+    ['a secret', 'https://mcp.example.com/?client_secret', 'store it as a credential'],
+    ['a password in the query', 'https://mcp.example.com/?password=', 'store it as a credential'],
+    ['a signature', 'https://mcp.example.com/?X-Amz-Signature=1', 'store it as a credential'],
+    ['plain HTTP', 'http://mcp.example.com/', 'https://'],
+    ['a fragment', 'https://mcp.example.com/#x', 'fragment'],
+    ['a backslash', 'https://mcp.example.com\\@evil.example/', 'backslash'],
+    ['white space', 'https://mcp.example.com/a b', 'white space'],
+    ['another scheme', 'file:///etc/passwd', 'web address'],
+    ['no scheme', '//mcp.example.com', 'web address'],
+    ['no host', 'https://', 'web address'],
+  ])('an upstreamUrl with %s is rejected', async (_what, upstreamUrl, message) => {
+    expect(issuesOf(await create({ ...TOKEN_PROXY, upstreamUrl }))).toEqual({
+      upstreamUrl: expect.stringContaining(message),
+    });
+    const { id } = await made();
+    expect(issuesOf(await change(id, { upstreamUrl }))).toEqual({
+      upstreamUrl: expect.stringContaining(message),
+    });
+  });
+
+  test('this service is rejected as the upstream of a session, since it would accept the tokens', async () => {
+    for (const upstreamUrl of ['http://127.0.0.1:8080/api/agents/mcp', 'HTTP://127.1:8080'])
+      expect(messagesOf(await create({ ...sessionProxy(), upstreamUrl }))).toContain(
+        'is this service itself',
+      );
+  });
+
+  test.each(['authorization', 'Cookie', 'X-API-Key', 'api-key', 'PRIVATE-TOKEN'])(
+    'a literal value of the header %s is rejected',
+    async (name) => {
+      const literal = { headerTemplates: { [name]: 'ghp_secret' } };
+      expect(issuesOf(await create({ ...TOKEN_PROXY, ...literal }))).toEqual({
+        [`headerTemplates.${name}`]: expect.stringContaining('${TOKEN}'),
+      });
+      expect(issuesOf(await create({ ...sessionProxy(), ...literal }))).toHaveProperty([
+        `headerTemplates.${name}`,
+      ]);
+      for (const marker of ['${TOKEN}', '$<TOKEN>'])
+        expect((await create({ ...TOKEN_PROXY, headerTemplates: { [name]: `x ${marker}` } })).status).toBe(
+          201,
+        );
+    },
+  );
+
+  test('a marker in a template is rejected where no credential is injected', async () => {
+    for (const template of ['${TOKEN}', 'a $<TOKEN>'])
+      expect(issuesOf(await create({ ...sessionProxy(), headerTemplates: { 'x-a': template } }))).toEqual({
+        'headerTemplates.x-a': expect.stringContaining('marker'),
+      });
+  });
+
+  test.each(
+    [
+      'host',
+      'Content-Length',
+      'transfer-encoding',
+      'connection',
+      'te',
+      'X-Forwarded-For',
+      'proxy-x',
+      'sv-ticket',
+    ].concat(['a b', 'é', '']),
+  )('a template for the header %j is rejected', async (name) => {
+    const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates: { [name]: '${TOKEN}' } });
+    expect([status, json.issues[0].path]).toEqual([422, expect.stringMatching(/^headerTemplates/)]);
+  });
+
+  test.each(['a\r\nb', 'a\nb', '\0', 'é', '\u007f'])(
+    'the template %j is rejected, since no header can hold it',
+    async (text) => {
+      const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates: { 'x-a': text } });
+      expect([status, json.issues[0].path]).toEqual([422, 'headerTemplates.x-a']);
+      expect(JSON.stringify(json)).not.toContain(JSON.stringify(text));
+    },
+  );
+
+  test('rejected settings store nothing', async () => {
+    const count = async () => (await service.admin('GET', '/api/proxies?limit=100')).json.items.length;
+    const before = await count();
+    await create({ ...TOKEN_PROXY, upstreamUrl: 'https://a:b@c.example' });
+    expect(await count()).toBe(before);
+  });
+});
+
+describe('a change of a proxy', () => {
+  test('PATCH /api/proxies/{id} changes the named members only', async () => {
+    const { id } = await made();
+    const changes = {
+      name: 'other',
+      upstreamUrl: 'https://other.example.com/',
+      serviceName: 'npm',
+      agentId,
+      headerTemplates: { 'x-api-key': '${TOKEN}' },
+    };
+    for (const [member, value] of Object.entries(changes)) {
+      const { json } = await change(id, { [member]: value });
+      expect(json).toMatchObject({ [member]: value });
+    }
+    expect((await read(id)).json).toMatchObject(changes);
+    expect((await change(id, { agentId: null, headerTemplates: null })).json).toMatchObject({
+      headerTemplates: { authorization: 'Bearer ${TOKEN}' },
+    });
+    expect((await read(id)).json).not.toHaveProperty('agentId');
+    const [last] = await eventsOf(id);
+    expect(last).toMatchObject({
+      eventType: 'PROXY_UPDATED',
+      detail: { members: ['agentId', 'headerTemplates'] },
+    });
+  });
+
+  test('a PATCH without a difference writes no event', async () => {
+    const { id } = await made();
+    for (const body of [{}, TOKEN_PROXY_AGAIN]) expect((await change(id, body)).status).toBe(200);
+    expect(await typesOf(id)).toEqual(['PROXY_CREATED']);
+  });
+  const TOKEN_PROXY_AGAIN = { ...TOKEN_PROXY, headerTemplates: { authorization: 'Bearer ${TOKEN}' } };
+
+  test('a PATCH cannot change the type, and is validated like a new proxy', async () => {
+    const { id } = await made(sessionProxy());
+    for (const body of [
+      { upstreamAuthType: 'Token' },
+      { agentId: null },
+      { serviceName: 'github' },
+      { headerTemplates: { authorization: '${TOKEN}' } },
+      { status: 'revoked' },
+      { key: 'mcp_x' },
+    ])
+      expect([body, (await change(id, body)).status]).toEqual([body, 422]);
+    expect(await typesOf(id)).toEqual(['PROXY_CREATED']);
+  });
+});
+
+describe("a proxy's key", () => {
+  test('is revealed, and each time audited', async () => {
+    const { id, key } = await made();
+    for (let n = 0; n < 2; n++) expect((await post(id, 'reveal-key')).json).toEqual({ key });
+    expect((await typesOf(id)).filter((type) => type === 'KEY_REVEALED')).toHaveLength(2);
+  });
+
+  test('the key is stored wrapped and hashed, and shown nowhere else', async () => {
+    const { id, key } = await made();
+    await post(id, 'reveal-key');
+    const shown = [await read(id), await service.admin('GET', '/api/audit?limit=100')];
+    shown.push(await service.admin('GET', '/api/account/export'));
+    const bytes = Buffer.concat([
+      await service.place.state.bytes(),
+      ...shown.map(({ text }) => Buffer.from(text)),
+    ]);
+    expect(tracesOf(key, bytes)).toEqual([]);
+    expect(tracesOf(hashKey(key), Buffer.from(shown.map(({ text }) => text).join('')))).toEqual([]);
+  });
+
+  test('a revoked proxy cannot be revealed or changed, and revoking it again writes nothing', async () => {
+    const { id } = await made();
+    service.clock.advance(1_000);
+    const revoked = await post(id, 'revoke');
+    expect([revoked.status, revoked.json]).toEqual([
+      200,
+      expect.objectContaining({ status: 'revoked', revokedAt: expect.stringMatching(/^2026/) }),
+    ]);
+    expect((await post(id, 'revoke')).json).toEqual(revoked.json);
+    for (const answer of [await post(id, 'reveal-key'), await change(id, { name: 'n' })])
+      expect([answer.status, answer.json.code]).toEqual([409, 'CONFLICT']);
+    expect((await read(id)).json).toEqual(revoked.json);
+    expect(await typesOf(id)).toEqual(['PROXY_CREATED', 'KEY_REVOKED']);
+  });
+
+  test.each([
+    ['revoked', 'POST', '/revoke'],
+    ['deleted', 'DELETE', ''],
+  ])('the key of a %s proxy is invalid for the next request', async (_how, method, path) => {
+    const { id, key } = await made();
+    const use = async () => {
+      const { status, json } = await service.anyone('POST', '/api/proxy/mcp', {
+        headers: { 'x-mcp-key': key },
+      });
+      return `${status} ${json.code}`;
+    };
+    expect(await use()).toBe('502 WEBHOOK_NOT_CONFIGURED');
+    await service.admin(method, `/api/proxies/${id}${path}`);
+    expect(await use()).toBe('403 INVALID_KEY');
+  });
+
+  test('deleting a proxy deletes its key and detaches its policies', async () => {
+    const { id } = await made();
+    const policy = { name: 'p', rules: [{ type: 'manual_approval' }] };
+    const policyId = (await service.admin('POST', '/api/policies', { body: policy })).json.id;
+    const target = { targetType: 'proxy', targetId: id };
+    await service.admin('POST', `/api/policies/${policyId}/attachments`, { body: target });
+    expect((await service.admin('DELETE', `/api/proxies/${id}`)).status).toBe(204);
+    for (const answer of [
+      await read(id),
+      await post(id, 'reveal-key'),
+      await post(id, 'revoke'),
+      await change(id, {}),
+      await service.admin('DELETE', `/api/proxies/${id}`),
+    ])
+      expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
+    const { items } = (await service.admin('GET', `/api/policies/${policyId}/attachments`)).json;
+    expect(items).toEqual([]);
+    expect(await typesOf(id)).toEqual([
+      'PROXY_CREATED',
+      'POLICY_ATTACHED',
+      'POLICY_DETACHED',
+      'PROXY_DELETED',
+    ]);
+  });
+});

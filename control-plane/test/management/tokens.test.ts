@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestPair, startPair } from '@svault/test-kit/pair';
+import { startLinkedService } from '../support/linked-service.ts';
+import { type Answer, type Call, clientOf, startService } from '../support/management-service.ts';
+
+let pair: TestPair;
+let admin: Call;
+beforeAll(async () => {
+  pair = await startPair({ logLevel: 'silent' });
+  admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+});
+afterAll(() => pair.close());
+
+const create = (serviceName: string, more: object = {}): Promise<Answer> =>
+  admin('POST', '/api/tokens', { body: { serviceName, tokenType: 'PlainText', ...more } });
+
+/** Stores a credential at the webhook with a store ticket. */
+async function storeSecret({ url, ticket }: { url: string; ticket: string }, value: string): Promise<number> {
+  const response = await fetch(pair.bypassingRecorder(url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ticket}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ tokenType: 'PlainText', value }),
+  });
+  return response.status;
+}
+
+describe('POST /api/tokens', () => {
+  test('a new token comes with a ticket that stores its credential at the webhook once', async () => {
+    const made = await create('github', { notes: 'two\nlines', tags: ['ci', 'prod'] });
+    expect(made.status).toBe(201);
+    const { token, store } = made.json;
+    expect(token).toEqual({
+      serviceName: 'github',
+      tokenType: 'PlainText',
+      displayName: 'github',
+      description: '',
+      notes: 'two\nlines',
+      tags: ['ci', 'prod'],
+      folderIds: [],
+      createdAt: '2026-11-20T12:00:00.000Z',
+      updatedAt: '2026-11-20T12:00:00.000Z',
+    });
+    expect(store.url).toBe(`${pair.webhookUrl}/v1/store`);
+    expect(store.expiresAt).toBe('2026-11-20T12:05:00.000Z');
+    expect(await storeSecret(store, 'canary')).toBe(200);
+    expect(await storeSecret(store, 'canary')).toBe(401);
+
+    const read = await admin('GET', '/api/tokens/github');
+    expect(read.json).toMatchObject({
+      ...token,
+      webhook: { serviceName: 'github', version: 1, empty: false },
+    });
+    expect(read.text).not.toContain('canary');
+    const list = await admin('GET', '/api/tokens?limit=100');
+    expect(list.json.items).toContainEqual(read.json);
+  });
+
+  test('a second token of the same name gets CONFLICT', async () => {
+    await create('twice');
+    const again = await create('twice');
+    expect([again.status, again.json.code]).toEqual([409, 'CONFLICT']);
+  });
+
+  test('without a webhook the request fails and stores nothing', async () => {
+    const alone = await startService();
+    try {
+      const body = { serviceName: 'github', tokenType: 'PlainText' };
+      const answer = await alone.admin('POST', '/api/tokens', { body });
+      expect([answer.status, answer.json.code]).toEqual([502, 'WEBHOOK_NOT_CONFIGURED']);
+      expect((await alone.admin('GET', '/api/tokens')).json.items).toEqual([]);
+    } finally {
+      await alone.stop();
+    }
+  });
+});
+
+test('PATCH /api/tokens/{serviceName} changes the named members, and never the type', async () => {
+  await create('patched', { description: 'kept', tags: ['a'] });
+  const body = { displayName: 'Shown', tags: [] };
+  const changed = await admin('PATCH', '/api/tokens/patched', { body });
+  expect(changed.json).toMatchObject({ displayName: 'Shown', description: 'kept', tags: [] });
+  const type = await admin('PATCH', '/api/tokens/patched', { body: { tokenType: 'JWT' } });
+  expect([type.status, type.json.issues[0].path]).toEqual([422, 'tokenType']);
+});
+
+describe('DELETE /api/tokens/{serviceName}', () => {
+  test('deleting a token deletes its grants and its credential at the webhook', async () => {
+    const made = await create('gone');
+    await storeSecret(made.json.store, 'canary');
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'gone' } });
+
+    const deleted = await admin('DELETE', '/api/tokens/gone');
+    expect([deleted.status, deleted.json]).toEqual([200, { serviceName: 'gone', webhook: 'deleted' }]);
+    expect((await admin('GET', '/api/tokens/gone')).status).toBe(404);
+    expect((await admin('GET', `/api/agents/${agent.id}/grants`)).json.items).toEqual([]);
+    expect((await admin('DELETE', '/api/tokens/gone')).status).toBe(404);
+
+    const anew = await create('gone');
+    expect(await storeSecret(anew.json.store, 'another')).toBe(200);
+  });
+
+  test('deleting a token with the webhook offline ends access, and a retry deletes the credential', async () => {
+    const linked = await startLinkedService();
+    try {
+      await linked.bind();
+      const { id } = await linked.agent('orphan');
+      const body = { serviceName: 'orphan', tokenType: 'PlainText' };
+      await linked.admin('POST', '/api/tokens', { body });
+      linked.webhook.fault = (path) => (path === '/v1/storage' ? 'break' : undefined);
+      const away = await linked.admin('DELETE', '/api/tokens/orphan');
+      expect([away.status, away.json]).toEqual([200, { serviceName: 'orphan', webhook: 'unreachable' }]);
+      expect((await linked.admin('GET', `/api/agents/${id}/grants`)).json.items).toEqual([]);
+
+      linked.webhook.fault = () => ({ status: 200, body: '{"deleted":true}' });
+      const repeat = await linked.admin('DELETE', '/api/tokens/orphan');
+      expect([repeat.status, repeat.json.webhook]).toEqual([200, 'deleted']);
+      const [last] = await linked.log('&eventType=TOKEN_DELETED');
+      expect(last).toMatchObject({ serviceName: 'orphan', outcome: 'success' });
+    } finally {
+      await linked.stop();
+    }
+  });
+
+  test('tokens are listed without webhook data while the webhook disconnects, lies or hangs', async () => {
+    const linked = await startLinkedService({}, { timeouts: {} });
+    try {
+      await linked.bind();
+      await linked.admin('POST', '/api/tokens', { body: { serviceName: 'a', tokenType: 'PlainText' } });
+      for (const fault of [
+        'hang',
+        'break',
+        { status: 200, body: '{"results":[{"serviceName":"a"}]}' },
+      ] as const) {
+        linked.webhook.fault = () => fault;
+        for (const path of ['/api/tokens', '/api/tokens/a']) {
+          const answer = await linked.admin('GET', path);
+          expect([path, answer.status]).toEqual([path, 200]);
+          expect(answer.text).not.toContain('"webhook"');
+        }
+      }
+    } finally {
+      await linked.stop();
+    }
+  });
+});
+
+describe('GET /api/tokens/{serviceName}/history', () => {
+  const historyOf = async (name: string, query = '') => {
+    const { json } = await admin('GET', `/api/tokens/${name}/history${query}`);
+    return json as {
+      items: { eventType: string; serviceName: string; userId: string }[];
+      nextCursor?: string;
+    };
+  };
+
+  test('the history lists the events of one token, newest first', async () => {
+    await create('remembered');
+    await create('other');
+    await admin('PATCH', '/api/tokens/remembered', { body: { notes: 'n' } });
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'remembered' } });
+    await admin('POST', '/api/tokens/remembered/store-ticket');
+    const { items } = await historyOf('remembered');
+    const types = [
+      'TOKEN_STORE_TICKET',
+      'GRANT_CREATED',
+      'TOKEN_UPDATED',
+      'TOKEN_STORE_TICKET',
+      'TOKEN_CREATED',
+    ];
+    expect(items.map(({ eventType }) => eventType)).toEqual(types);
+    expect(new Set(items.map(({ serviceName }) => serviceName))).toEqual(new Set(['remembered']));
+
+    const paged: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await historyOf(
+        'remembered',
+        `?limit=2${cursor === undefined ? '' : `&cursor=${cursor}`}`,
+      );
+      paged.push(...page.items.map(({ eventType }) => eventType));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(paged).toEqual(types);
+  });
+
+  test('the history of a deleted token is NOT_FOUND, and the log still has its events', async () => {
+    await create('deleted');
+    await admin('DELETE', '/api/tokens/deleted');
+    expect((await admin('GET', '/api/tokens/deleted/history')).status).toBe(404);
+    const { items } = (await admin('GET', '/api/audit?serviceName=deleted')).json;
+    expect(items[0]).toMatchObject({ eventType: 'TOKEN_DELETED' });
+  });
+
+  test.each(['limit=0', 'limit=101', 'cursor=x', 'cursor=WyJhIl0', 'eventType=LOGIN'])(
+    'a history with %s is rejected',
+    async (query) => {
+      await create('queried');
+      expect((await admin('GET', `/api/tokens/queried/history?${query}`)).status).toBe(422);
+    },
+  );
+});
+
+describe('a service name of no token', () => {
+  const ROUTES = [
+    ['GET', '', undefined],
+    ['PATCH', '', { notes: 'n' }],
+    ['DELETE', '', undefined],
+    ['GET', '/history', undefined],
+    ['POST', '/store-ticket', {}],
+    ['POST', '/credential-ticket', {}],
+  ] as const;
+  const NAMES = ['unknown', 'a%2Fb', '..%2Fx', '%20a', 'a%0Ab', 'x'.repeat(129), 'A%CC%88', 'e%CC%81', '%00'];
+
+  test.each(ROUTES)(
+    '%s /api/tokens/{serviceName}%s answers the same for an unknown and an invalid name',
+    async (method, action, body) => {
+      const answers = new Set<string>();
+      for (const name of NAMES) {
+        const { status, text } = await admin(method, `/api/tokens/${name}${action}`, { body });
+        answers.add(`${status} ${text}`);
+      }
+      expect([...answers]).toEqual([expect.stringMatching(/^404 .*NOT_FOUND/)]);
+    },
+  );
+
+  test('a grant of an unknown service name is NOT_FOUND', async () => {
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    for (const name of NAMES)
+      expect((await admin('DELETE', `/api/agents/${agent.id}/grants/${name}`)).status).toBe(404);
+  });
+
+  test('an invalid service name causes no call to the webhook', async () => {
+    const before = pair.recorded().length;
+    for (const name of NAMES.slice(1)) await admin('DELETE', `/api/tokens/${name}`);
+    expect(pair.recorded().subarray(before).toString()).not.toContain('tokens.delete');
+  });
+});
+
+describe('specification, token types: a display name, notes and tags', () => {
+  test('a token without them shows its service name and empty texts', async () => {
+    expect((await create('bare')).json.token).toMatchObject({
+      displayName: 'bare',
+      description: '',
+      notes: '',
+      tags: [],
+    });
+  });
+
+  test.each(['JWT', 'PlainText', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'])(
+    'a token of type %s is created',
+    async (tokenType) => {
+      const body = { serviceName: `type-${tokenType}`, tokenType };
+      expect((await admin('POST', '/api/tokens', { body })).json.token).toMatchObject(body);
+    },
+  );
+
+  test.each([
+    ['an unknown type', { tokenType: 'Password' }, 'tokenType'],
+    ['a display name of two lines', { displayName: 'a\nb' }, 'displayName'],
+    ['an empty display name', { displayName: '' }, 'displayName'],
+    ['a display name of 201 characters', { displayName: 'x'.repeat(201) }, 'displayName'],
+    ['a description of 1,001 characters', { description: 'x'.repeat(1_001) }, 'description'],
+    ['notes of 10,001 characters', { notes: 'x'.repeat(10_001) }, 'notes'],
+    ['21 tags', { tags: Array.from({ length: 21 }, (_, index) => `t${index}`) }, 'tags'],
+    ['a tag of 51 characters', { tags: ['x'.repeat(51)] }, 'tags.0'],
+    ['an empty tag', { tags: ['a', ''] }, 'tags.1'],
+    ['a tag twice', { tags: ['a', 'b', 'a'] }, 'tags.2'],
+  ])('a token with %s is rejected', async (_what, more, path) => {
+    const made = await create('refused', more);
+    expect([made.status, made.json.issues[0].path]).toEqual([422, path]);
+    if ('tokenType' in more) return;
+    await create('changed');
+    const changed = await admin('PATCH', '/api/tokens/changed', { body: more });
+    expect([changed.status, changed.json.issues[0].path]).toEqual([422, path]);
+  });
+
+  test('a display name, notes and tags of the maximum length are stored', async () => {
+    const most = {
+      displayName: 'x'.repeat(200),
+      description: 'x'.repeat(1_000),
+      notes: 'é'.repeat(10_000),
+      tags: Array.from({ length: 20 }, (_, index) => String(index).padStart(50, 'x')),
+    };
+    expect((await create('largest', most)).json.token).toMatchObject(most);
+  });
+});
+
+test('a store ticket of an admin names the version that it may replace', async () => {
+  await create('versioned');
+  const ticketFor = async (body: object) =>
+    (await admin('POST', '/api/tokens/versioned/store-ticket', { body })).json as {
+      url: string;
+      ticket: string;
+    };
+  expect(await storeSecret(await ticketFor({ ifv: 0 }), 'first')).toBe(200);
+  expect(await storeSecret(await ticketFor({ ifv: 0 }), 'second')).toBe(409);
+  expect(await storeSecret(await ticketFor({ ifv: 1 }), 'second')).toBe(200);
+  expect(await storeSecret(await ticketFor({}), 'third')).toBe(200);
+  const refused = await admin('POST', '/api/tokens/versioned/store-ticket', { body: { ifv: -1 } });
+  expect([refused.status, refused.json.issues[0].path]).toEqual([422, 'ifv']);
+});

@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
+import { addEvents } from '../support/beside-the-service.ts';
+import { serveOn } from '../support/management-service.ts';
+
+describe('shipping the log', () => {
+  let service: LinkedService;
+
+  beforeEach(async () => {
+    service = await startLinkedService({}, { timers: true });
+  });
+  afterEach(() => service.stop());
+
+  const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
+
+  /** Ids in the order in which they were written and must arrive. */
+  const written = async (): Promise<string[]> => (await service.log()).toReversed().map(({ id }) => id);
+
+  const arrived = (): string[] => service.webhook.events.map(({ id }) => id);
+
+  it('sends every event in order, from the first one on', async () => {
+    const agent = await service.agent('github');
+    await service.bind();
+    await agent.get('github');
+    await agent.get('unknown');
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    expect(service.webhook.events.at(-1)).toMatchObject({
+      eventType: 'AGENT_CREDENTIAL_ACCESS',
+      outcome: 'denied',
+      agentId: agent.id,
+      serviceName: 'unknown',
+      detail: { code: 'NO_GRANT' },
+    });
+  });
+
+  it('continues in order after an outage, and after a restart during the outage', async () => {
+    await service.bind();
+    const agent = await service.agent('github');
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    await service.webhook.shut();
+    await agent.get('github');
+    await service.running.close();
+
+    const again = await serveOn(service.place, service.clock);
+    const answer = await again.admin('GET', '/api/audit?limit=100');
+    const ids = (answer.json.items as { id: string }[]).toReversed().map(({ id }) => id);
+    await service.webhook.open();
+    await eventually(() => {
+      service.clock.advance(5_000);
+      expect(arrived()).toEqual(ids);
+    });
+    await again.running.close();
+  });
+
+  it('loses and reorders nothing in two outages with a restart between them, while events are written', async () => {
+    await service.bind();
+    let { admin, running } = service;
+    const write = async (count: number): Promise<void> => {
+      const body = { name: 'builder' };
+      for (let left = count; left > 0; left -= 20)
+        await Promise.all(Array.from({ length: 20 }, () => admin('POST', '/api/agents', { body })));
+    };
+    /** In the second half of each outage the webhook accepts events and its responses are lost. */
+    const outage = async (events: number): Promise<void> => {
+      await write(20);
+      await service.webhook.shut();
+      await write(events);
+      // More than one batch.
+      await addEvents({ ...service, admin }, 250);
+      let lost = 0;
+      service.webhook.fault = (path) => (path === '/v1/storage' && lost++ < 2 ? 'lose' : undefined);
+      await service.webhook.open();
+      await eventually(() => {
+        service.clock.advance(1_000);
+        expect(lost).toBeGreaterThanOrEqual(2);
+      });
+    };
+    await outage(20);
+    await running.close();
+    ({ admin, running } = await serveOn(service.place, service.clock));
+    await outage(20);
+    await write(20);
+
+    const ids: string[] = [];
+    let cursor = '';
+    do {
+      const { json } = await admin('GET', `/api/audit?limit=100${cursor && `&cursor=${cursor}`}`);
+      ids.unshift(...(json.items as { id: string }[]).map(({ id }) => id).toReversed());
+      cursor = json.nextCursor ?? '';
+    } while (cursor !== '');
+    expect(ids.length).toBeGreaterThan(600);
+    await eventually(() => {
+      service.clock.advance(1_000);
+      expect(arrived()).toEqual(ids);
+    });
+    await running.close();
+  });
+
+  it('repeats events without an acknowledgement, which the webhook writes once', async () => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    let lost = 0;
+    service.webhook.fault = (path) => (path === '/v1/storage' && lost++ < 1 ? 'lose' : undefined);
+    await service.agent('github');
+    await eventually(() => {
+      service.clock.advance(1_000);
+      expect(lost).toBeGreaterThan(1);
+    });
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    expect(new Set(arrived()).size).toBe(arrived().length);
+  });
+
+  it('keeps every event while the webhook answers with garbage', async () => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    let garbage = 0;
+    service.webhook.fault = () => (garbage++ < 3 ? { status: 200, body: '<html>' } : undefined);
+    await service.agent('github');
+    await eventually(async () => {
+      service.clock.advance(5_000);
+      expect(garbage).toBeGreaterThan(3);
+      expect(arrived()).toEqual(await written());
+    });
+  });
+
+  it.each([
+    ['EPOCH_CHANGED', { epoch: 'second' }],
+    ['LOG_SHORTENED', { epoch: 'first', seq: 1 }],
+  ])('reports a webhook log that contradicts what was seen: %s, once', async (contradiction, head) => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    service.webhook.head = head;
+    await service.agent();
+    const reports = () => service.log('&eventType=WEBHOOK_LOG_CONTRADICTION');
+    await eventually(async () =>
+      expect(await reports()).toMatchObject([
+        { outcome: 'error', detail: { contradiction, webhookId: service.webhook.webhookId } },
+      ]),
+    );
+    await service.agent();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    expect(await reports()).toHaveLength(1);
+  });
+
+  it('keeps events while no webhook is bound', async () => {
+    await service.bind();
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    await service.admin('DELETE', '/api/webhook');
+    await service.agent('github');
+    const before = arrived().length;
+    expect(await service.bind()).toMatchObject({ status: 201 });
+    await eventually(async () => expect(arrived()).toEqual(await written()));
+    expect(arrived().length).toBeGreaterThan(before + 2);
+  });
+});
+
+describe('a webhook that limits what it writes', () => {
+  it('is called again after its Retry-After, and every event arrives in order (STO-38)', async () => {
+    const service = await startLinkedService();
+    try {
+      await service.bind();
+      await service.agent('github');
+      const refused = { error: 'too much was written', code: 'RATE_LIMITED', retryAfter: 120 };
+      const asked: number[] = [];
+      const beganMs = service.clock.now();
+      service.webhook.fault = (path) => {
+        if (path !== '/v1/storage') return undefined;
+        asked.push(service.clock.now() - beganMs);
+        if (asked.length > 1) return undefined;
+        const body = JSON.stringify({ results: [refused, { head: {}, items: [] }] });
+        return { status: 200, body };
+      };
+      const ship = () => service.runJob('audit shipping');
+      await ship();
+      await vi.waitFor(() => expect(asked).toEqual([0]), { timeout: 30_000 });
+      const ids = (await service.log()).toReversed().map(({ id }) => id);
+      await vi.waitFor(
+        async () => {
+          service.clock.advance(10_000);
+          await ship();
+          expect(service.webhook.events.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+        },
+        { timeout: 30_000, interval: 20 },
+      );
+      expect(asked[1]).toBeGreaterThanOrEqual(120_000);
+      expect(service.webhook.events.map(({ id }) => id).slice(0, ids.length)).toEqual(ids);
+    } finally {
+      await service.stop();
+    }
+  });
+});

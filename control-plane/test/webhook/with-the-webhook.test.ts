@@ -1,0 +1,84 @@
+import { type TestPair, startPair } from '@svault/test-kit/pair';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Call, clientOf } from '../support/management-service.ts';
+import { agentOn, storeOn } from '../support/pair-agents.ts';
+import { storedState } from '../support/stored-state.ts';
+
+// The link to the reference webhook; faulty-webhook.ts replaces it where a test needs a fault.
+describe('the link to the reference webhook', () => {
+  let pair: TestPair;
+  let admin: Call;
+
+  beforeAll(async () => {
+    pair = await startPair();
+    admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+    await storeOn(pair, 'github', { tokenType: 'PlainText', value: 'a value' });
+  });
+  afterAll(() => pair.close());
+
+  const read = async <Row extends object>(sql: string): Promise<Row> =>
+    (await storedState(pair.databaseUrl).rows<Row>(sql))[0]!;
+  const logHead = () => read('SELECT epoch, seq, hash FROM webhook_log_heads');
+
+  const everythingShipped = () =>
+    vi.waitFor(
+      async () => {
+        pair.clock.advance(1_000);
+        const { head, shipped } = await read<{ head: number; shipped: number }>(
+          'SELECT head_seq AS head, shipped_seq AS shipped FROM audit_chains',
+        );
+        expect(shipped).toBe(head);
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+
+  it('answers a probe with its capabilities', async () => {
+    const { json } = await admin('GET', '/api/webhook');
+    expect(json).toMatchObject({ bound: true, reachable: true, url: pair.webhookUrl });
+    expect(json.capabilities).toEqual(expect.arrayContaining(['storage', 'credential', 'store']));
+  });
+
+  it('accepts the whole log, and reports the head of its own', async () => {
+    const agent = await agentOn(pair, 'github');
+    expect((await agent.fetch('github')).json.token.accessToken).toBe('a value');
+    await everythingShipped();
+    expect(await logHead()).toMatchObject({ epoch: expect.any(String), seq: expect.any(Number) });
+    const { json } = await admin('GET', '/api/audit?eventType=WEBHOOK_LOG_CONTRADICTION');
+    expect(json.items).toEqual([]);
+  });
+
+  it('accepts the log after an outage', async () => {
+    const agent = await agentOn(pair, 'github');
+    await pair.stop('webhook');
+    await agent.ask('github');
+    await pair.start('webhook');
+    await everythingShipped();
+    expect((await agent.fetch('github')).status).toBe(200);
+  });
+
+  it('rotates the key without a failed request', async () => {
+    const agent = await agentOn(pair, 'github');
+    const former = (await admin('GET', '/api/webhook')).json.keyId as string;
+    const early = await agent.ask('github');
+    const { status, json } = await admin('POST', '/api/webhook/rotate-secret');
+    expect(status).toBe(200);
+    expect(json.keyId).not.toBe(former);
+    // The former key stays valid for ten minutes, so earlier tickets still work.
+    expect((await fetch(pair.bypassingRecorder(early.headers.get('location') ?? ''))).status).toBe(200);
+    expect((await agent.fetch('github')).status).toBe(200);
+    await everythingShipped();
+  });
+
+  it('gives tickets to an owner', async () => {
+    const { json } = await admin('POST', '/api/tokens/github/credential-ticket', { body: {} });
+    const answer = await fetch(pair.bypassingRecorder(json.url as string));
+    expect(await answer.json()).toMatchObject({ token: { accessToken: 'a value' } });
+    expect((await fetch(pair.bypassingRecorder(json.url as string))).status).toBe(401);
+  });
+
+  it('sends no agent to an unbound webhook', async () => {
+    const agent = await agentOn(pair, 'github');
+    expect((await admin('DELETE', '/api/webhook')).status).toBe(204);
+    expect((await agent.ask('github')).status).toBe(502);
+  });
+});
