@@ -57,7 +57,10 @@ export const AUDIT_EVENT_TYPES = [
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
-/** Events of uses, sign-ins and reads: they report no change to what a decision about an access reads. */
+/**
+ * Events of uses, sign-ins, reads and of what no decision about an access reads: folders, providers, admin keys, members who
+ * come, browser sessions and metadata of tokens.
+ */
 const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventType>([
   'AGENT_CREDENTIAL_ACCESS',
   'PROXY_CREDENTIAL_USE',
@@ -69,6 +72,20 @@ const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventTyp
   'LOGIN',
   'OAUTH_SESSION_CREATED',
   'ACCOUNT_EXPORTED',
+  'FOLDER_CREATED',
+  'FOLDER_UPDATED',
+  'FOLDER_DELETED',
+  'PROVIDER_CREATED',
+  'PROVIDER_UPDATED',
+  'PROVIDER_DELETED',
+  'ADMIN_KEY_CREATED',
+  'ADMIN_KEY_UPDATED',
+  'ADMIN_KEY_DELETED',
+  'MEMBER_CREATED',
+  'MEMBER_UPDATED',
+  'SESSION_REVOKED',
+  'TOKEN_CREATED',
+  'TOKEN_UPDATED',
 ]);
 
 /**

@@ -14,7 +14,7 @@ export const accounts: SchemaMigration = {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('locked_at', 'text')
-      .addColumn('revision', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('revision', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute();
 
     await db.schema
