@@ -99,6 +99,19 @@ it('find reads whether MCP is off, and the folder of a grant', async () => {
   expect((await list(stored.credential, clock.now() + HOUR_MS))?.grants).toHaveLength(1);
 });
 
+it('find and list read nothing of a transaction that is undone', async () => {
+  const { vaultId, agentId } = stored;
+  const reads: unknown[] = [];
+  const undone = database.unitOfWork.run(vaultId, async ({ agents }) => {
+    await agents.setStatus(vaultId, agentId, 'suspended');
+    reads.push(find(stored.credential), list(stored.credential), find(session.credential));
+    throw new Error('undone');
+  });
+  await expect(undone).rejects.toThrow('undone');
+  expect(reads).toHaveLength(3);
+  for (const read of reads) expect(await read).toMatchObject({ status: 'active' });
+});
+
 it.each(['suspended', 'deleted'] as const)('find reads an agent that is %s', async (status) => {
   const { vaultId, agentId } = stored;
   await database.unitOfWork.run(vaultId, ({ agents }) =>

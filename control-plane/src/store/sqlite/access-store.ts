@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { formatTime } from '@svault/shared';
 import type {
@@ -87,12 +88,18 @@ export function createAccessStore(db: SqliteDatabase): AccessStore {
       ? byKey.get(serviceName, credential.hash)
       : bySession.get(serviceName, credential.hash, credential.audience, formatTime(nowMs));
   return {
-    find,
-    findWithGrants: (credential, nowMs) => {
-      const subject = find(credential, '', nowMs);
-      return subject && { ...subject, grants: list.all(subject.agentId, formatTime(nowMs)) };
-    },
+    find: (...wanted) => committed(db, () => find(...wanted)),
+    findWithGrants: (credential, nowMs) =>
+      committed(db, () => {
+        const subject = find(credential, '', nowMs);
+        return subject && { ...subject, grants: list.all(subject.agentId, formatTime(nowMs)) };
+      }),
   };
+}
+
+/** Reads what is committed: a transaction that is open on this connection, and may yet be undone, is waited for. */
+function committed<T>(db: SqliteDatabase, read: () => T): T | Promise<T> {
+  return db.inTransaction ? setImmediate().then(() => committed(db, read)) : read();
 }
 
 export function createProxyAccessStore(db: SqliteDatabase): ProxyAccessStore {
@@ -108,5 +115,5 @@ export function createProxyAccessStore(db: SqliteDatabase): ProxyAccessStore {
      LEFT JOIN tokens t ON t.vault_id = caller.vault_id AND t.service_name = caller.service_name
      WHERE caller.key_hash = (SELECT ?) AND caller.status = 'active'`,
   );
-  return { find: (keyHash) => byKey.get(keyHash) };
+  return { find: (keyHash) => committed(db, () => byKey.get(keyHash)) };
 }
