@@ -94,6 +94,13 @@ describe('credentials', () => {
     expect(await fixture.answer(GITHUB, { channel: 'mcp', credential: SESSION })).toBe('ticket');
     expect(fixture.preconditions).toEqual([{ accountRevision: 7, expiresAt, uses: [] }]);
   });
+
+  it('make a ticket require that the grant has not expired, where it expires first', async () => {
+    const expiresAt = '2026-11-20T12:05:00.000Z';
+    fixture.change({ grantExpiresAt: expiresAt, credentialExpiresAt: '2026-11-20T12:10:00.000Z' });
+    expect(await fixture.answer(GITHUB, { credential: SESSION })).toBe('ticket');
+    expect(fixture.preconditions).toEqual([{ accountRevision: 7, expiresAt, uses: [] }]);
+  });
 });
 
 it.each([

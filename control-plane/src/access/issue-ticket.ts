@@ -30,7 +30,7 @@ export async function issueTicket(
   channel: AccessRequest['channel'],
   { serviceName, uses }: AllowedAccess,
 ): Promise<Decision | undefined> {
-  const { vaultId, agentId, accountRevision, credentialExpiresAt: expiresAt } = subject;
+  const { vaultId, agentId, accountRevision } = subject;
   const webhook = webhookOf(subject);
   if (webhook === undefined) return deny(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
   // The specification's list of MCP errors is closed and does not have this one.
@@ -42,8 +42,12 @@ export async function issueTicket(
     { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
     {
       touchCaller: isStale(subject, clock.now()),
-      onlyIf: { accountRevision, expiresAt, uses },
+      onlyIf: { accountRevision, expiresAt: earliestExpiry(subject), uses },
     },
   );
   return isRecorded ? { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName) } : undefined;
 }
+
+/** ISO 8601 of the access token or the grant, whichever expires first; null where neither does. */
+const earliestExpiry = ({ credentialExpiresAt, grantExpiresAt }: AgentSubject): string | null =>
+  [credentialExpiresAt, grantExpiresAt].filter((time) => time !== null).toSorted()[0] ?? null;

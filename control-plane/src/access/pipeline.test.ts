@@ -72,6 +72,17 @@ describe('an access whose account changes before it is recorded', () => {
     expect(fixture.calls.filter((call) => call.startsWith('take'))).toEqual(['take rul_9 agent agt_1']);
   });
 
+  it('counts against a rate whose limit was lowered meanwhile', async () => {
+    const { counter } = RATE;
+    fixture.policy = { allowed: true, rates: [RATE], uses: [] };
+    fixture.meanwhile = () => {
+      const lowered = { ...RATE, counter: { ...counter, limit: counter.limit - 1 } };
+      fixture.policy = { allowed: true, rates: [lowered], uses: [] };
+    };
+    fixture.take = { allowed: false, scope: 'rate_limit', retryAfterSeconds: 4 };
+    expect(await fixture.answer(GITHUB)).toMatchObject({ code: 'POLICY_DENIED', retryAfterSeconds: 4 });
+  });
+
   it('is denied by a full rate that was attached meanwhile', async () => {
     fixture.meanwhile = () => (fixture.policy = { allowed: true, rates: [ATTACHED], uses: [] });
     fixture.take = { allowed: false, scope: 'rate_limit', retryAfterSeconds: 4 };

@@ -101,7 +101,7 @@ async function retryOnConflict<Decision>(attempt: () => Promise<Decision | undef
 
 /**
  * Asks the limiter about one request, which may be decided more than once: each counter is counted once, and a further
- * decision counts only those that are new.
+ * decision counts only those that are new or whose limit or window changed.
  */
 function countOnce(limiter: Limiter): (admission: Admission) => Promise<LimiterVerdict> {
   let counted: Set<string> | undefined;
@@ -110,10 +110,10 @@ function countOnce(limiter: Limiter): (admission: Admission) => Promise<LimiterV
     { vaultId, extraCounters }: Admission,
     known: Set<string>,
   ): Promise<LimiterVerdict> => {
-    for (const counter of extraCounters.filter(({ key }: Counter) => !known.has(key))) {
+    for (const counter of extraCounters.filter((each) => !known.has(identityOf(each)))) {
       const verdict = await limiter.take(counter, vaultId);
       if (!verdict.allowed) return { ...verdict, key: counter.key };
-      known.add(counter.key);
+      known.add(identityOf(counter));
     }
     return { allowed: true };
   };
@@ -121,7 +121,10 @@ function countOnce(limiter: Limiter): (admission: Admission) => Promise<LimiterV
   return async (admission) => {
     if (counted !== undefined) return takeNew(admission, counted);
     const verdict = await limiter.admit(admission);
-    if (verdict.allowed) counted = new Set(admission.extraCounters.map(({ key }) => key));
+    if (verdict.allowed) counted = new Set(admission.extraCounters.map(identityOf));
     return verdict;
   };
 }
+
+/** An updated rule keeps its key. */
+const identityOf = ({ key, limit, windowMs }: Counter): string => `${key} ${limit} ${windowMs}`;
