@@ -7,7 +7,7 @@ export interface StartPorts {
   readonly webhook: number;
 }
 
-/** contract.md, "Commands"; another port comes as SVAULT_PORT or SVAULT_WEBHOOK_PORT. */
+/** Unless `SVAULT_PORT` or `SVAULT_WEBHOOK_PORT` names another. */
 const DEFAULT_PORTS: StartPorts = { controlPlane: 8080, webhook: 8090 };
 
 /** What keeps the pair from starting, in one line for the terminal. */

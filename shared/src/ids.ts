@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { randomToken, timeOrderedToken } from './bytes.ts';
 
-/** Kinds of things that have an id (contract, "Management routes"). */
+/** Prefixes of ids, one for each kind of resource. */
 export type IdPrefix =
   | 'agt'
   | 'prx'

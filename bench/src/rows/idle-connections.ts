@@ -24,7 +24,7 @@ export const manyDescriptors = (command: readonly string[]): readonly [string, .
   ...command,
 ];
 
-/** What 5,000 connections that ask nothing any more cost those who do (reliability R6): p99 with them over p99 without. */
+/** What 5,000 idle connections cost the requests of others: p99 with them over p99 without. */
 export async function idleConnectionRows(
   pair: Pair,
   options: Omit<RoundOptions, 'pids'>,

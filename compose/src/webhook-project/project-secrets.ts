@@ -3,7 +3,7 @@ import type { SecretFile } from './project-file.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
-/** Contract, "Settings": 32 bytes in base64url; twice the set-up token's least. */
+/** 32 bytes in base64url: a root key, and twice the minimum of a set-up token. */
 const SECRET_BYTES = 32;
 
 /** Paths of those that a project makes for itself. */

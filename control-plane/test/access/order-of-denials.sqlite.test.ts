@@ -6,8 +6,8 @@ import { type RestRefusal, expectRefusal } from '../specification/answers.ts';
 import { type Fixture, startFixture, times } from '../specification/fixture.ts';
 
 /*
- * contract.md, "Order of answers on a credential request": a request that meets several conditions at once gets the
- * first. Each row of the specification's "Errors" by itself: specification/errors.test.ts.
+ * A request that meets several conditions at once gets the first. Each row of the specification's "Errors" by itself:
+ * specification/errors.test.ts.
  */
 
 const KEYS = ['none', 'malformed', 'unknown', 'mine'] as const;

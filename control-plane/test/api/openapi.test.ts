@@ -56,7 +56,7 @@ test('no response schema has a member that could hold a credential', async () =>
   const { components, paths } = (await service.anyone('GET', '/api/openapi.json')).json;
   // What the command-line client is given are keys to this service, which it makes itself.
   for (const name of ['CliGrant', 'CliRefresh']) delete components.schemas[name];
-  // No answers: the one secret that the service is given beside its own keys (protocol.md section 7).
+  // No answers: the one secret that the service is given beside its own keys (PROTOCOL.md section 7).
   for (const name of ['NewProvider', 'ProviderChanges']) delete components.schemas[name];
   const text = JSON.stringify({ components, paths });
   for (const member of ['accessToken', 'refreshToken', 'hmacSecret', 'keyHash', 'keyWrapped', 'privateKey'])

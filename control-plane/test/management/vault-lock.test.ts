@@ -7,7 +7,7 @@ beforeAll(async () => {
   agentId = (await service.admin('POST', '/api/agents', { body: { name: 'builder' } })).json.agent.id;
 });
 
-/** Contract, "Lock": everything but these is refused while the vault is locked. */
+/** Everything but these is denied while the vault is locked. */
 const ANSWER_WHEN_LOCKED = [
   'POST /api/vault/lock',
   'POST /api/vault/unlock',

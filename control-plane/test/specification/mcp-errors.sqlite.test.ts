@@ -34,7 +34,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       for (const id of ['a text', '', 0, 7, -1, 2 ** 40])
         expectLimited(await agent.mcp.call('get_credential', { service: 'github' }, id), 60, id);
       expectLimited(await agent.mcp.send({ method: 'tools/list', id: 'listing' }), 60, 'listing');
-      // Contract, "MCP": what has no id is answered with none.
+      // A message without an id is answered with null.
       const notification = { method: 'notifications/cancelled', params: { requestId: 1 }, id: null };
       expectLimited(await agent.mcp.send(notification), 60, null);
       expectLimited(await agent.mcp.sendRaw([]), 60, null);

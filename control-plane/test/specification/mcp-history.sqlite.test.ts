@@ -66,7 +66,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       });
       expect(entriesOf(await history(other!, 'github'))).toHaveLength(2);
       expect((await history(agent!, 'unheard-of')).structured).toEqual({ history: [] });
-      // Contract, "MCP": no live grant is needed.
+      // No live grant is needed.
       await fixture.admin('DELETE', `/api/agents/${agent!.id}/grants/github`);
       expect(entriesOf(await history(agent!, 'github'))[0]).toMatchObject({ eventType: 'GRANT_REVOKED' });
     },

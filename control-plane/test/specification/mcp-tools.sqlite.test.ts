@@ -151,7 +151,7 @@ describe.each(ERAS)('in revision %s', (era) => {
       const { mcp } = await fixture.agent(serviceName);
       const given = async () => {
         const { structured } = expectResult(await mcp.call('get_credential', { service: serviceName }));
-        // Contract, "MCP": these members, since the specification names none.
+        // The specification names no members.
         expect(structured).toEqual({
           serviceName,
           credentialUrl: expect.stringMatching(/^http:/) as string,

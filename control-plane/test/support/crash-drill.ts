@@ -20,8 +20,8 @@ interface Caller {
 type Books = ReadonlyMap<string, CallerReport[]>;
 
 /**
- * Kills the control plane under load again and again, starts it anew each time, then accounts for every access
- * (reliability R1): none that was answered without its audit row, none twice, chain and outbox without holes, and
+ * Kills the control plane under load again and again, starts it anew each time, then accounts for every access:
+ * none that was answered without its audit row, none twice, chain and outbox without holes, and
  * the webhook has every event once. Every agent has a policy with a rate and a lifetime cap. Every second one reaches
  * its cap: after each kill its count is what the log says was given, and never more than the cap. Every fourth one
  * reaches its rate.

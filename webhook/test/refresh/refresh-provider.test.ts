@@ -1,4 +1,4 @@
-/** Providers that misbehave, and addresses that are none (PROTOCOL.md sections 6 and 7, reliability R9). */
+/** Providers that misbehave, and addresses that are none (PROTOCOL.md sections 6 and 7). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Secret } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';

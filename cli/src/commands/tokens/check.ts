@@ -8,7 +8,7 @@ import { isSealed, openDelivery } from '../../webhook-direct/open-delivery.ts';
 import { readToken } from './token.ts';
 
 /**
- * `get --check` ("CLI exit codes"; contract, "CLI"): says whether there is a value, and never the value. An admin
+ * `get --check` (specification, "CLI exit codes"): says whether there is a value, and never the value. An admin
  * reads what the webhook says of it; an agent has no other way than to fetch it.
  *
  * @throws Failure empty where there is none
