@@ -10,7 +10,7 @@ import { createDeliver } from './delivery/deliver.ts';
 import { countAnswers, createStrayCredentialCounter } from './http/metrics.ts';
 import { createRequestAuthentication } from './http/authenticate-request.ts';
 import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
-import { refusal } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { stripPrefix } from './http/signed-message.ts';
 import { createForward } from './proxy/forward.ts';
 import { createCallThroughProxy } from './proxy/proxied-call.ts';
@@ -84,7 +84,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(createBindRoutes({ flow: context.bindFlow, serviceUrl, webhookUrl }));
   app.use(createExchangeRoute({ ...context, receiveRequest, webhookUrl }));
   app.use(() => {
-    throw refusal('NOT_FOUND', 'there is nothing here');
+    throw new ApiError('NOT_FOUND', 'there is nothing here');
   });
   app.use(errorHandler({ ...REFUSAL_CODES, logger }));
   return app;

@@ -92,7 +92,7 @@ export type Decision =
 
 /** Decides for REST and MCP, so that both have the same grants, policies and limits. */
 export interface Access {
-  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing was issued */
+  /** @throws ApiError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing was issued */
   decide(request: AccessRequest): Promise<Decision>;
 }
 
@@ -154,7 +154,7 @@ export type Admittance =
   Denied | { readonly outcome: 'admitted'; readonly stream: OpenStream; readonly room: BodyReservation };
 
 export interface ProxyAccess {
-  /** @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing may be forwarded */
+  /** @throws ApiError AUDIT_UNAVAILABLE when the decision cannot be recorded: then nothing may be forwarded */
   decide(request: ProxyRequest): Promise<ProxyDecision>;
   /**
    * Authenticates before a large body is read, and counts nothing. It takes one of the proxy's streams, which the caller

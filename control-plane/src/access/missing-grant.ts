@@ -31,7 +31,7 @@ export interface ExpiredGrants {
    * nothing and writes the denial alone.
    *
    * @returns false, with nothing written, where another request was first
-   * @throws AppError AUDIT_UNAVAILABLE when it cannot be written
+   * @throws ApiError AUDIT_UNAVAILABLE when it cannot be written
    */
   remove(
     subject: AgentSubject,

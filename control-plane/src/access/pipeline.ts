@@ -1,5 +1,5 @@
 import type { Clock } from '@svault/shared';
-import { refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { Admission, Counter, Limiter, LimiterVerdict } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import { type Denial, type Denied, denied, plainDenial } from './decision.ts';
@@ -38,7 +38,7 @@ interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> 
  * The state is read at the request, and the transaction that records an access checks it again: an access that follows
  * a suspend, revoke, lock or unbind is never recorded. Each decision about a known caller is durable before it is answered.
  *
- * @throws AppError AUDIT_UNAVAILABLE when the decision cannot be recorded
+ * @throws ApiError AUDIT_UNAVAILABLE when the decision cannot be recorded
  */
 export function runPipeline<Subject extends CallerSubject, Result, Decision>(
   { limiter, limits, clock }: PipelineDependencies,
@@ -87,16 +87,20 @@ const MAX_ATTEMPTS = 10;
  * rule.
  *
  * @param attempt reads, decides and records; undefined, with nothing written, where its precondition failed
- * @throws AppError AUDIT_UNAVAILABLE where every attempt failed
+ * @throws ApiError AUDIT_UNAVAILABLE where every attempt failed
  */
 async function retryOnConflict<Decision>(attempt: () => Promise<Decision | undefined>): Promise<Decision> {
   for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
     const decision = await attempt();
     if (decision !== undefined) return decision;
   }
-  throw refusal('AUDIT_UNAVAILABLE', 'The access kept changing while it was being recorded; ask again.', {
-    details: { retryAfter: 1 },
-  });
+  throw new ApiError(
+    'AUDIT_UNAVAILABLE',
+    'The access kept changing while it was being recorded; ask again.',
+    {
+      details: { retryAfter: 1 },
+    },
+  );
 }
 
 /**

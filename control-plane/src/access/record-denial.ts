@@ -28,7 +28,7 @@ export interface DenialRecorder<Subject extends CallerSubject> {
 
 /**
  * @param eventOf the event that records a denial
- * @throws AppError AUDIT_UNAVAILABLE, each of the methods, when the denial cannot be recorded
+ * @throws ApiError AUDIT_UNAVAILABLE, each of the methods, when the denial cannot be recorded
  */
 export function createDenialRecorder<Subject extends CallerSubject>(
   eventOf: (subject: Subject, serviceName: string | undefined, denial: Denial) => NewAuditEvent,

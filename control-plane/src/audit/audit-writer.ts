@@ -1,6 +1,5 @@
 import type { Logger } from '@svault/server-kit/logger';
-import type { AppError } from '@svault/shared';
-import { type ErrorCode, refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 
@@ -45,7 +44,7 @@ export interface AuditWriter {
    * @param options.onlyIf for an allowed access: a suspend, revoke, lock or unbind that was answered between the decision
    *   and this write makes it fail
    * @returns whether it was written; false only where its precondition failed
-   * @throws AppError `AUDIT_UNAVAILABLE` when it could not be written: no audit row, no ticket
+   * @throws ApiError `AUDIT_UNAVAILABLE` when it could not be written: no audit row, no ticket
    */
   record(
     event: NewAuditEvent,
@@ -56,8 +55,8 @@ export interface AuditWriter {
 /** Seconds after which a caller may try again when the log could not be written. */
 const RETRY_AFTER_SECONDS = 5;
 
-export const auditUnavailable = (cause: unknown): AppError<ErrorCode> =>
-  refusal('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused. Try again later.', {
+export const auditUnavailable = (cause: unknown): ApiError =>
+  new ApiError('AUDIT_UNAVAILABLE', 'The access cannot be recorded now, so it is refused. Try again later.', {
     cause,
     details: { retryAfter: RETRY_AFTER_SECONDS },
   });

@@ -10,30 +10,22 @@ export interface ArgumentIssue {
   readonly message: string;
 }
 
-/** @param message for the caller. @param options.reason for the log */
-export function refusal(
-  code: ErrorCode,
-  message: string,
-  options?: {
-    readonly cause?: unknown;
-    readonly details?: Record<string, unknown>;
-    readonly reason?: string;
-  },
-): AppError<ErrorCode> {
-  return new AppError<ErrorCode>(code, message, options);
-}
+/** `message` and `details` are for the caller, `reason` is for the log. */
+export class ApiError extends AppError<ErrorCode> {}
 
 /** 422 with every issue at once. */
-export function invalidArgument(issues: readonly ArgumentIssue[]): AppError<ErrorCode> {
-  return refusal('INVALID_ARGUMENT', 'The request has members that do not fit.', { details: { issues } });
+export function invalidArgument(issues: readonly ArgumentIssue[]): ApiError {
+  return new ApiError('INVALID_ARGUMENT', 'The request has members that do not fit.', {
+    details: { issues },
+  });
 }
 
 /** The same bytes for an id or name that is unknown, malformed, or another account's. */
-export function notFound(): AppError<ErrorCode> {
-  return refusal('NOT_FOUND', 'There is nothing here by that name.');
+export function notFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is nothing here by that name.');
 }
 
-/** @returns `found` @throws AppError NOT_FOUND where it is undefined */
+/** @returns `found` @throws ApiError NOT_FOUND where it is undefined */
 export function orNotFound<T>(found: T | undefined): T {
   if (found === undefined) throw notFound();
   return found;

@@ -1,6 +1,6 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { type Actor, eventBy } from './actor.ts';
-import { notFound, refusal } from './errors.ts';
+import { notFound, ApiError } from './errors.ts';
 import type { AuditStore } from './audit-store.ts';
 
 export interface Vault {
@@ -25,11 +25,11 @@ interface VaultStores {
   readonly vaults: VaultStore;
 }
 
-/** @throws AppError VAULT_LOCKED while the vault is locked (specification, "Vault states") */
+/** @throws ApiError VAULT_LOCKED while the vault is locked (specification, "Vault states") */
 export async function requireUnlocked(stores: VaultStores, vaultId: Id<'vlt'>): Promise<void> {
   const vault = await stores.vaults.get(vaultId);
   if (vault?.lockedAt !== undefined)
-    throw refusal('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
+    throw new ApiError('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
 }
 
 /** unlocked → locked. Idempotent: locking a locked vault changes nothing and writes no event. */

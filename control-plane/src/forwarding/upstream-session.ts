@@ -3,7 +3,7 @@ import { type Clock, type Id, Secret, formatTime, parseTime } from '@svault/shar
 import type { SessionProxy } from '../access/decision.ts';
 import { oauthTokens, storedAccessToken } from '../authorization-server/oauth-session.ts';
 import type { Actor } from '../core/actor.ts';
-import { refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { AccessToken } from '../core/oauth-session.ts';
 import type { Session } from '../core/session.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
@@ -20,7 +20,7 @@ import { activeProxy } from './recheck.ts';
 export interface UpstreamSessions {
   /**
    * @returns a valid access token, issued anew when two thirds of its life are over
-   * @throws AppError INVALID_KEY, AGENT_INACTIVE, VAULT_LOCKED, UNAVAILABLE where something changed since the decision
+   * @throws ApiError INVALID_KEY, AGENT_INACTIVE, VAULT_LOCKED, UNAVAILABLE where something changed since the decision
    */
   tokenFor(proxy: SessionProxy): Promise<Secret<string>>;
 }
@@ -97,7 +97,7 @@ async function issueToken(stores: IssuingStores, proxy: SessionProxy, clock: Clo
   // Specification, "OAuth session token": every refresh checks the agent's status again.
   const { agentId, upstreamUrl, name } = await activeProxy(stores, proxy);
   if (agentId !== proxy.agentId || upstreamUrl !== proxy.upstreamUrl)
-    throw refusal('UNAVAILABLE', 'The proxy was changed a moment ago; try again.');
+    throw new ApiError('UNAVAILABLE', 'The proxy was changed a moment ago; try again.');
   const pair = oauthTokens.issue();
   const token = new Secret(pair.accessToken);
   const now = formatTime(clock.now());

@@ -11,7 +11,7 @@ import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
 interface Dependencies {
   readonly call: ProxyCall;
   readonly links: Pick<WebhookLinkStore, 'find'>;
-  /** @throws AppError where the use is no longer allowed (`recheck.ts`) */
+  /** @throws ApiError where the use is no longer allowed (`recheck.ts`) */
   readonly recheck: (use: WebhookUse) => Promise<void>;
   readonly configs: ProxyConfigDelivery;
   readonly refresh: TokenRefresh;
@@ -24,7 +24,7 @@ interface Dependencies {
  * and the call made once more (PRX-11); nothing else is retried. After either wait the use is checked again before it is
  * signed.
  *
- * @throws AppError the forward, as `recheck`
+ * @throws ApiError the forward, as `recheck`
  */
 export function createWebhookForward(dependencies: Dependencies): Forward<WebhookUse> {
   const { call, links, recheck, configs, refresh, logger } = dependencies;

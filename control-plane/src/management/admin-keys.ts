@@ -43,7 +43,7 @@ export async function createAdminKey(
   return { adminKey, key };
 }
 
-/** Revokes an admin key at once. @throws AppError NOT_FOUND */
+/** Revokes an admin key at once. @throws ApiError NOT_FOUND */
 export async function deleteAdminKey(
   stores: Pick<Stores, 'adminKeys' | 'audit'>,
   actor: Actor,

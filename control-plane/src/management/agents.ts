@@ -2,7 +2,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, newId } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
 import type { Agent, AgentChanges } from '../core/agent.ts';
-import { orNotFound, refusal } from '../core/errors.ts';
+import { orNotFound, ApiError } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { makeStoredKey, revealStoredKey } from './stored-keys.ts';
 import { detachAll } from './policy-attachments.ts';
@@ -121,17 +121,17 @@ export async function rotateAgentKey(
   return { agent: { ...agent, keyPrefix: stored.keyPrefix }, apiKey };
 }
 
-/** @throws AppError NOT_FOUND */
+/** @throws ApiError NOT_FOUND */
 export const agentOf = async (stores: Pick<Stores, 'agents'>, actor: Actor, id: string): Promise<Agent> =>
   orNotFound(await stores.agents.get(actor.vaultId, id));
 
-/** @throws AppError NOT_FOUND; CONFLICT for a deleted agent, which nothing restores */
+/** @throws ApiError NOT_FOUND; CONFLICT for a deleted agent, which nothing restores */
 export async function existingAgentOf(
   stores: Pick<Stores, 'agents'>,
   actor: Actor,
   id: string,
 ): Promise<Agent> {
   const agent = await agentOf(stores, actor, id);
-  if (agent.status === 'deleted') throw refusal('CONFLICT', 'This agent is deleted.');
+  if (agent.status === 'deleted') throw new ApiError('CONFLICT', 'This agent is deleted.');
   return agent;
 }

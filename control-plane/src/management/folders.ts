@@ -1,6 +1,6 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { invalidArgument, orNotFound, refusal } from '../core/errors.ts';
+import { invalidArgument, orNotFound, ApiError } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Folder, type FolderChanges, MAX_FOLDERS } from '../core/folder.ts';
 
@@ -11,7 +11,7 @@ interface NewFolder {
   readonly serviceNames?: readonly string[] | undefined;
 }
 
-/** @throws AppError INVALID_ARGUMENT for names that are no tokens of the account; CONFLICT where it has as many folders as it may */
+/** @throws ApiError INVALID_ARGUMENT for names that are no tokens of the account; CONFLICT where it has as many folders as it may */
 export async function createFolder(
   stores: FolderStores,
   actor: Actor,
@@ -20,7 +20,10 @@ export async function createFolder(
 ): Promise<Folder> {
   const { vaultId } = actor;
   if ((await stores.folders.count(vaultId, MAX_FOLDERS)) >= MAX_FOLDERS)
-    throw refusal('CONFLICT', `An account has at most ${MAX_FOLDERS} folders. Delete one to make another.`);
+    throw new ApiError(
+      'CONFLICT',
+      `An account has at most ${MAX_FOLDERS} folders. Delete one to make another.`,
+    );
   await rejectUnknownTokens(stores, actor, serviceNames);
   const now = formatTime(clock.now());
   const id = newId('fld');
@@ -30,7 +33,7 @@ export async function createFolder(
   return folderOf(stores, actor, id);
 }
 
-/** Changes a folder; grants that were created from it stay. @throws AppError NOT_FOUND, INVALID_ARGUMENT */
+/** Changes a folder; grants that were created from it stay. @throws ApiError NOT_FOUND, INVALID_ARGUMENT */
 export async function updateFolder(
   stores: FolderStores,
   actor: Actor,
@@ -60,7 +63,7 @@ export async function deleteFolder(
   await stores.audit.append(eventBy(actor, 'FOLDER_DELETED', { detail: { folderId, name } }));
 }
 
-/** @throws AppError NOT_FOUND */
+/** @throws ApiError NOT_FOUND */
 export const folderOf = async (stores: Pick<Stores, 'folders'>, actor: Actor, id: string): Promise<Folder> =>
   orNotFound(await stores.folders.get(actor.vaultId, id));
 

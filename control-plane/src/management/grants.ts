@@ -1,7 +1,7 @@
 import { type Clock, type Id, formatTime, newId, parseTime } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
-import { invalidArgument, orNotFound, refusal } from '../core/errors.ts';
+import { invalidArgument, orNotFound, ApiError } from '../core/errors.ts';
 import { type Grant, type RefreshPolicy, isExpired } from '../core/grant.ts';
 import type { Stores } from '../core/stores.ts';
 import { agentOf, existingAgentOf } from './agents.ts';
@@ -24,7 +24,7 @@ interface NewFolderGrants extends GrantTerms {
 /**
  * (none) → active. The webhook need not have the credential yet. An expired grant for the service is replaced.
  *
- * @throws AppError INVALID_ARGUMENT; NOT_FOUND for an unknown agent; CONFLICT for a deleted one, and for a live grant
+ * @throws ApiError INVALID_ARGUMENT; NOT_FOUND for an unknown agent; CONFLICT for a deleted one, and for a live grant
  */
 export async function createGrant(
   stores: GrantStores,
@@ -39,7 +39,10 @@ export async function createGrant(
   const grant = grantOf(serviceName);
   const previous = await stores.grants.get(actor.vaultId, agentId, serviceName);
   if (previous !== undefined && !isExpired(previous, grant.createdAt))
-    throw refusal('CONFLICT', 'This agent has a grant for this service already. Revoke it to make another.');
+    throw new ApiError(
+      'CONFLICT',
+      'This agent has a grant for this service already. Revoke it to make another.',
+    );
   await replace(stores, actor, previous === undefined ? [] : [previous], [grant]);
   return grant;
 }
@@ -48,7 +51,7 @@ export async function createGrant(
  * Creates a grant for each token that is in the folder now, and for none that is added later. Tokens with a live grant are
  * skipped; expired grants are replaced.
  *
- * @throws AppError NOT_FOUND for an unknown agent or folder; CONFLICT for a deleted agent
+ * @throws ApiError NOT_FOUND for an unknown agent or folder; CONFLICT for a deleted agent
  */
 export async function createGrantsFromFolder(
   stores: GrantStores & Pick<Stores, 'folders'>,
@@ -85,7 +88,7 @@ export async function revokeGrant(
   );
 }
 
-/** @returns makes grants of the same terms @throws AppError INVALID_ARGUMENT for a bad expiry */
+/** @returns makes grants of the same terms @throws ApiError INVALID_ARGUMENT for a bad expiry */
 function grantMaker(
   target: {
     readonly actor: Actor;
@@ -153,7 +156,7 @@ interface ExpiryInput {
  *
  * @param nowMs epoch milliseconds
  * @returns an ISO 8601 instant; undefined for "until revoked"
- * @throws AppError INVALID_ARGUMENT for both forms at once, and for an end outside 1 hour to 30 days from now
+ * @throws ApiError INVALID_ARGUMENT for both forms at once, and for an end outside 1 hour to 30 days from now
  */
 export function grantExpiry(input: ExpiryInput, nowMs: number): string | undefined {
   const { expiresInSeconds, grantExpiresAt } = input;

@@ -1,5 +1,5 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
-import { orNotFound, refusal } from '../core/errors.ts';
+import { orNotFound, ApiError } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import { type Actor, type Role, eventBy } from '../core/actor.ts';
 import { PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../core/user.ts';
@@ -9,7 +9,7 @@ import { SIGN_IN_KINDS, endApprovedSessions } from '../sign-in/sessions.ts';
 /**
  * Adds a member to the actor's account.
  *
- * @throws AppError CONFLICT for an address that is in use, with the same message whichever account uses it
+ * @throws ApiError CONFLICT for an address that is in use, with the same message whichever account uses it
  */
 export async function addMember(
   stores: Pick<Stores, 'audit' | 'users'>,
@@ -19,7 +19,7 @@ export async function addMember(
 ): Promise<User> {
   const address = normalizeEmail(email);
   if (address === PLACEHOLDER_EMAIL || (await stores.users.findByEmail(address)) !== undefined)
-    throw refusal('CONFLICT', 'This e-mail address cannot be added: it is in use.');
+    throw new ApiError('CONFLICT', 'This e-mail address cannot be added: it is in use.');
   const createdAt = formatTime(clock.now());
   const member: User = {
     id: newId('usr'),
@@ -38,7 +38,7 @@ export async function addMember(
  * Makes a link that signs a member in once, and voids the previous ones. Only the operator can make one for the owner, since
  * its holder becomes the owner.
  *
- * @throws AppError NOT_FOUND; CONFLICT for the owner
+ * @throws ApiError NOT_FOUND; CONFLICT for the owner
  */
 export async function inviteMember(
   stores: Pick<Stores, 'audit' | 'loginLinks' | 'users'>,
@@ -59,7 +59,7 @@ export async function inviteMember(
  * Changes a member's role, from the next request of their sessions on. An admin who becomes a member loses their admin keys in
  * the same transaction.
  *
- * @throws AppError NOT_FOUND; CONFLICT for the owner, so that an account always has an admin
+ * @throws ApiError NOT_FOUND; CONFLICT for the owner, so that an account always has an admin
  */
 export async function changeRole(
   stores: Pick<Stores, 'adminKeys' | 'audit' | 'users'>,
@@ -81,7 +81,7 @@ export async function changeRole(
  * Removes a member, with everything that authenticates them: sessions of every kind, those of MCP clients included, admin keys,
  * unused links, password and identity. What they created stays.
  *
- * @throws AppError NOT_FOUND; CONFLICT for the owner
+ * @throws ApiError NOT_FOUND; CONFLICT for the owner
  */
 export async function removeMember(
   stores: Pick<
@@ -115,7 +115,7 @@ export async function removeMember(
 const memberOf = async (stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> =>
   orNotFound(await stores.users.get(actor.vaultId, id as Id<'usr'>));
 
-/** @throws AppError NOT_FOUND; CONFLICT for the owner */
+/** @throws ApiError NOT_FOUND; CONFLICT for the owner */
 async function changeableMemberOf(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
   const member = await memberOf(stores, actor, id);
   rejectOwner(member);
@@ -123,7 +123,7 @@ async function changeableMemberOf(stores: Pick<Stores, 'users'>, actor: Actor, i
 }
 
 function rejectOwner({ isOwner }: User): void {
-  if (isOwner) throw refusal('CONFLICT', 'The owner of an account stays, and stays an admin.');
+  if (isOwner) throw new ApiError('CONFLICT', 'The owner of an account stays, and stays an admin.');
 }
 
 async function revokeAdminKeys(

@@ -1,6 +1,6 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { notFound, orNotFound, refusal } from '../core/errors.ts';
+import { notFound, orNotFound, ApiError } from '../core/errors.ts';
 import {
   MAX_POLICIES_OF_TARGET,
   type Policy,
@@ -91,7 +91,7 @@ export async function deletePolicy(stores: PolicyStores, actor: Actor, id: strin
 /**
  * Attaches a policy, from the target's next request on. Attaching it again changes nothing and writes no event.
  *
- * @throws AppError NOT_FOUND for an unknown policy or target; CONFLICT where the target has as many as it may
+ * @throws ApiError NOT_FOUND for an unknown policy or target; CONFLICT where the target has as many as it may
  */
 export async function attachPolicy(
   stores: PolicyStores & TargetStores,
@@ -104,14 +104,14 @@ export async function attachPolicy(
   const others = await stores.policies.countOf(actor.vaultId, target);
   if (!(await stores.policies.attach(policy, target))) return;
   if (others >= MAX_POLICIES_OF_TARGET)
-    throw refusal(
+    throw new ApiError(
       'CONFLICT',
       `At most ${MAX_POLICIES_OF_TARGET} policies can be attached to one target. Detach one first.`,
     );
   await stores.audit.append(attachmentEvent(actor, 'POLICY_ATTACHED', policy.id, target));
 }
 
-/** Detaches a policy and deletes its counts at the target. @throws AppError NOT_FOUND, also where it is not attached there */
+/** Detaches a policy and deletes its counts at the target. @throws ApiError NOT_FOUND, also where it is not attached there */
 export async function detachPolicy(
   stores: PolicyStores,
   actor: Actor,
@@ -123,13 +123,13 @@ export async function detachPolicy(
   await stores.audit.append(attachmentEvent(actor, 'POLICY_DETACHED', policy.id, target));
 }
 
-/** @throws AppError NOT_FOUND */
+/** @throws ApiError NOT_FOUND */
 export const policyOf = async (stores: Pick<Stores, 'policies'>, actor: Actor, id: string): Promise<Policy> =>
   orNotFound(await stores.policies.get(actor.vaultId, id));
 
 type TargetStores = Pick<Stores, 'agents' | 'proxies' | 'tokens'>;
 
-/** @throws AppError NOT_FOUND for an unknown target; CONFLICT for a deleted agent or a revoked proxy */
+/** @throws ApiError NOT_FOUND for an unknown target; CONFLICT for a deleted agent or a revoked proxy */
 async function requireTarget(stores: TargetStores, actor: Actor, { type, id }: PolicyTarget): Promise<void> {
   if (type === 'agent') await existingAgentOf(stores, actor, id);
   else if (type === 'token') await tokenOf(stores, actor, id);
@@ -152,7 +152,7 @@ export interface Simulation extends Explanation {
 /**
  * Evaluates the policies alone, without grants, vault lock and limits, and counts nothing.
  *
- * @throws AppError NOT_FOUND for an unknown agent or proxy; CONFLICT for a deleted agent or a revoked proxy
+ * @throws ApiError NOT_FOUND for an unknown agent or proxy; CONFLICT for a deleted agent or a revoked proxy
  */
 export async function simulate(
   stores: Pick<Stores, 'policies'> & TargetStores,

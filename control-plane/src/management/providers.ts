@@ -3,7 +3,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, Secret, formatTime, newId } from '@svault/shared';
 import { parseAllowList } from '@svault/shared/egress';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { invalidArgument, orNotFound, refusal } from '../core/errors.ts';
+import { invalidArgument, orNotFound, ApiError } from '../core/errors.ts';
 import {
   type AssertionAlgorithm,
   type ClientAuthMethod,
@@ -22,7 +22,7 @@ interface ProviderOptions {
   readonly clock: Clock;
 }
 
-/** @throws AppError CONFLICT where the account has one of this token URL and client id, or as many as it may */
+/** @throws ApiError CONFLICT where the account has one of this token URL and client id, or as many as it may */
 export async function createProvider(
   stores: ProviderStores,
   actor: Actor,
@@ -31,7 +31,7 @@ export async function createProvider(
 ): Promise<Provider> {
   const { vaultId } = actor;
   if ((await stores.providers.count(vaultId, MAX_PROVIDERS)) >= MAX_PROVIDERS)
-    throw refusal(
+    throw new ApiError(
       'CONFLICT',
       `An account has at most ${MAX_PROVIDERS} providers. Delete one to make another.`,
     );
@@ -50,7 +50,7 @@ export async function createProvider(
  * who does not know it could otherwise have it sent where they can read it.
  *
  * @param members what the request named, for the log
- * @throws AppError NOT_FOUND, CONFLICT; INVALID_ARGUMENT for another token URL or client id without the secret
+ * @throws ApiError NOT_FOUND, CONFLICT; INVALID_ARGUMENT for another token URL or client id without the secret
  */
 export async function updateProvider(
   stores: ProviderStores,
@@ -104,7 +104,7 @@ const providerOf = async (
 ): Promise<StoredProvider> => orNotFound(await stores.providers.get(actor.vaultId, id));
 
 const alreadyExists = () =>
-  refusal(
+  new ApiError(
     'CONFLICT',
     'There is a provider of this token URL and client id already. Change that one, or delete it first.',
   );
@@ -130,7 +130,7 @@ export function createTokenUrlRule(allow: readonly string[]): TokenUrlRule {
   };
 }
 
-/** @throws AppError INVALID_ARGUMENT */
+/** @throws ApiError INVALID_ARGUMENT */
 export function checkTokenUrl(tokenUrl: string | undefined, problemOf: TokenUrlRule): void {
   const problem = tokenUrl === undefined ? undefined : problemOf(tokenUrl);
   if (problem !== undefined) rejectAll(['tokenUrl'], problem);
@@ -158,7 +158,7 @@ const KEY_MEMBERS = ['privateKey', 'algorithm', 'keyId'] as const;
  * Checks a secret, which comes with its method, or a private key with its algorithm (`RS256` by default) and key id. The key
  * signs once, so that its owner learns at once that it does not fit.
  *
- * @throws AppError INVALID_ARGUMENT
+ * @throws ApiError INVALID_ARGUMENT
  */
 export async function checkSecret(
   given: GivenSecret & { readonly authMethod: ClientAuthMethod },
@@ -187,7 +187,7 @@ export async function checkNewSecret(given: GivenSecret): Promise<CheckedSecret 
   return undefined;
 }
 
-/** @throws AppError INVALID_ARGUMENT where there is a path */
+/** @throws ApiError INVALID_ARGUMENT where there is a path */
 function rejectAll(paths: readonly string[], message: string): void {
   if (paths.length > 0) throw invalidArgument(paths.map((path) => ({ path, message })));
 }

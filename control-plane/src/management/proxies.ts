@@ -3,7 +3,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, newId } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { orNotFound, refusal } from '../core/errors.ts';
+import { orNotFound, ApiError } from '../core/errors.ts';
 import { type Proxy, templatesOf } from '../core/proxy.ts';
 import type { Stores } from '../core/stores.ts';
 import { type ProxyConfigDelivery, webhookIdOf } from '../forwarding/proxy-config-sync.ts';
@@ -26,7 +26,7 @@ type EndingStores = Pick<
   'audit' | 'oauthSessions' | 'proxies' | 'proxyRemovals' | 'sessions' | 'webhookLinks'
 >;
 
-/** (new) → active. The key is in the answer. @throws AppError INVALID_ARGUMENT */
+/** (new) → active. The key is in the answer. @throws ApiError INVALID_ARGUMENT */
 export async function createProxy(
   stores: ProxyStores,
   actor: Actor,
@@ -56,7 +56,7 @@ export async function createProxy(
   return { proxy, key };
 }
 
-/** @throws AppError INVALID_ARGUMENT; CONFLICT for a revoked one */
+/** @throws ApiError INVALID_ARGUMENT; CONFLICT for a revoked one */
 export async function updateProxy(
   stores: ProxyStores & EndingStores,
   actor: Actor,
@@ -131,7 +131,7 @@ async function endUse(stores: EndingStores, actor: Actor, proxy: Proxy, now: str
     if (webhookId !== undefined) await stores.proxyRemovals.owe({ vaultId, webhookId, proxyId }, now);
 }
 
-/** Reveals the key again, with an event. @throws AppError CONFLICT for a revoked proxy */
+/** Reveals the key again, with an event. @throws ApiError CONFLICT for a revoked proxy */
 export async function revealProxyKey(
   stores: ProxyStores,
   actor: Actor,
@@ -145,18 +145,18 @@ export async function revealProxyKey(
   return key;
 }
 
-/** @throws AppError NOT_FOUND */
+/** @throws ApiError NOT_FOUND */
 export const proxyOf = async (stores: Pick<Stores, 'proxies'>, actor: Actor, id: string): Promise<Proxy> =>
   orNotFound(await stores.proxies.get(actor.vaultId, id));
 
-/** @throws AppError NOT_FOUND; CONFLICT for a revoked proxy, which nothing reactivates */
+/** @throws ApiError NOT_FOUND; CONFLICT for a revoked proxy, which nothing reactivates */
 export async function activeProxyOf(
   stores: Pick<Stores, 'proxies'>,
   actor: Actor,
   id: string,
 ): Promise<Proxy> {
   const proxy = await proxyOf(stores, actor, id);
-  if (proxy.status === 'revoked') throw refusal('CONFLICT', 'This proxy is revoked.');
+  if (proxy.status === 'revoked') throw new ApiError('CONFLICT', 'This proxy is revoked.');
   return proxy;
 }
 

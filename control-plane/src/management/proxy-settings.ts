@@ -53,7 +53,7 @@ export interface UpstreamRules {
 
 const NO_SUCH_AGENT = { path: 'agentId', message: 'is no agent of this account, or a deleted one' };
 
-/** @throws AppError INVALID_ARGUMENT with every issue */
+/** @throws ApiError INVALID_ARGUMENT with every issue */
 export async function checkedSettings(
   stores: Pick<Stores, 'agents'>,
   { vaultId }: Actor,

@@ -56,7 +56,7 @@ async function hasAccessed(audit: GuideStores['audit'], vaultId: Id<'vlt'>): Pro
   return oldest.some((event) => event.eventType === access.eventType && event.outcome === access.outcome);
 }
 
-/** @throws AppError NOT_FOUND for an unknown step */
+/** @throws ApiError NOT_FOUND for an unknown step */
 export async function markStep(
   stores: GuideStores,
   actor: Actor,

@@ -1,7 +1,7 @@
 import { type Clock, formatTime } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { orNotFound, refusal } from '../core/errors.ts';
+import { orNotFound, ApiError } from '../core/errors.ts';
 import { detachAll } from './policy-attachments.ts';
 import type { Stores } from '../core/stores.ts';
 import type { TokenChanges, TokenMetadata } from '../core/token.ts';
@@ -13,7 +13,7 @@ interface NewToken extends TokenChanges {
   readonly tokenType: TokenType;
 }
 
-/** @throws AppError CONFLICT where the account has a token of this name */
+/** @throws ApiError CONFLICT where the account has a token of this name */
 export async function createToken(
   stores: TokenStores,
   actor: Actor,
@@ -34,7 +34,7 @@ export async function createToken(
     updatedAt: now,
   };
   if (!(await stores.tokens.add(token)))
-    throw refusal(
+    throw new ApiError(
       'CONFLICT',
       'There is a token of this name already. Choose another name, or replace its secret with a store ticket.',
     );
@@ -81,7 +81,7 @@ export async function removeToken(
   return true;
 }
 
-/** @throws AppError NOT_FOUND */
+/** @throws ApiError NOT_FOUND */
 export const tokenOf = async (
   stores: Pick<Stores, 'tokens'>,
   actor: Actor,

@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import { refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { Stores, Transaction, UnitOfWork } from '../core/stores.ts';
 import { requireUnlocked } from '../core/vault.ts';
 import { type Actor, ROLES, type Role } from '../core/actor.ts';
@@ -10,7 +10,7 @@ import { type Actor, ROLES, type Role } from '../core/actor.ts';
  *
  * @param options.whenLocked `refused`: each transaction also checks that the vault is not locked
  * @param options.gone throws the denial for a sender whose session or key has ended
- * @throws from the returned function, what `gone` throws; AppError FORBIDDEN, VAULT_LOCKED
+ * @throws from the returned function, what `gone` throws; ApiError FORBIDDEN, VAULT_LOCKED
  */
 export function transactionAs(
   actor: Actor,
@@ -39,8 +39,8 @@ function currentRole(
     : stores.adminKeys.roleOf(vaultId, credentialId as Id<'adk'>);
 }
 
-/** @throws AppError FORBIDDEN for a known caller whose role is too weak */
+/** @throws ApiError FORBIDDEN for a known caller whose role is too weak */
 export function requireRole(has: Role, needed: Role): void {
   if (ROLES.indexOf(has) < ROLES.indexOf(needed))
-    throw refusal('FORBIDDEN', 'This needs an admin of the account.');
+    throw new ApiError('FORBIDDEN', 'This needs an admin of the account.');
 }

@@ -1,7 +1,7 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
-import { refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { IdentityProvider, ProviderOptions, ProviderSettings } from './oidc/provider.ts';
 import { statedIssuer } from './oidc/issuer.ts';
 import { type ProviderSignIn, createProviderSignIn } from './oidc/provider-sign-in.ts';
@@ -31,7 +31,7 @@ export type SignInMethods =
 
 /** The error of password operations where users sign in at an identity provider. */
 export const noPasswordsHere = (): Error =>
-  refusal('NOT_FOUND', 'People sign in at the identity provider here: GET /api/login/oidc.');
+  new ApiError('NOT_FOUND', 'People sign in at the identity provider here: GET /api/login/oidc.');
 
 interface Dependencies {
   readonly stores: Pick<Stores, 'passwords' | 'sessions' | 'users'>;

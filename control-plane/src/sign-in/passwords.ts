@@ -1,7 +1,7 @@
 import type * as Argon2 from '@node-rs/argon2';
 import { randomToken } from '@svault/shared';
 import { normalizeEmail } from '../core/user.ts';
-import { refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 
 /** OWASP ASVS 5, V6.2.1 and V6.2.9: length counts, composition does not. In characters, not bytes. */
 export const PASSWORD_CHARACTERS = { min: 12, max: 128 } as const;
@@ -45,7 +45,7 @@ const RETRY_AFTER_SECONDS = 2;
 /** Loaded with the first password, since it takes 8 MiB. */
 const argon2 = (): Promise<Pick<typeof Argon2, 'hash' | 'verify'>> => import('@node-rs/argon2');
 
-/** @throws from both functions, AppError UNAVAILABLE when too many wait */
+/** @throws from both functions, ApiError UNAVAILABLE when too many wait */
 export function createPasswords(): Passwords {
   const queue = createWorkQueue({ running: MAX_RUNNING, waiting: MAX_WAITING });
   const hashPassword = (password: string): Promise<string> =>
@@ -71,7 +71,7 @@ export function createPasswords(): Passwords {
 /**
  * Runs a few pieces of work at a time, in their order, and lets a few more wait.
  *
- * @throws from the returned function, AppError UNAVAILABLE where `waiting` pieces wait already
+ * @throws from the returned function, ApiError UNAVAILABLE where `waiting` pieces wait already
  */
 export function createWorkQueue({
   running,
@@ -85,7 +85,7 @@ export function createWorkQueue({
   const acquire = async (): Promise<void> => {
     if (free > 0) return void free--;
     if (queue.length >= waiting)
-      throw refusal('UNAVAILABLE', 'Too many people sign in at this moment; try again.', {
+      throw new ApiError('UNAVAILABLE', 'Too many people sign in at this moment; try again.', {
         details: { retryAfter: RETRY_AFTER_SECONDS },
       });
     await new Promise<void>((resolve) => queue.push(resolve));

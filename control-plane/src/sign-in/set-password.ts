@@ -1,6 +1,6 @@
 import { type Clock, type Id, formatTime, parseTime } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
-import { invalidArgument, refusal } from '../core/errors.ts';
+import { invalidArgument, ApiError } from '../core/errors.ts';
 import type { Stores, Transaction } from '../core/stores.ts';
 import { type Actor, eventBy } from '../core/actor.ts';
 import { type Passwords, normalizePassword, problemOfPassword } from './passwords.ts';
@@ -20,13 +20,13 @@ interface NewPassword {
 type Proof = 'nothing' | 'currentPassword' | 'link';
 
 export interface PasswordSetting {
-  /** @throws AppError FORBIDDEN for an admin key */
+  /** @throws ApiError FORBIDDEN for an admin key */
   proofNeeded(actor: Actor): Promise<Proof>;
   /**
    * Sets the actor's password, and ends their other sessions, unused links and approved CLI logins. Admin keys stay.
    *
    * @param transaction one transaction over the actor's account
-   * @throws AppError FORBIDDEN without a current password or a fresh link, and for an admin key; INVALID_ARGUMENT for a
+   * @throws ApiError FORBIDDEN without a current password or a fresh link, and for an admin key; INVALID_ARGUMENT for a
    *   current password that is wrong or missing, and for a bad new one; CONFLICT; UNAVAILABLE
    */
   set(actor: Actor, input: NewPassword, transaction: Transaction): Promise<void>;
@@ -53,7 +53,7 @@ export function createPasswordSetting(options: {
     current: string | undefined,
   ): Promise<void> => {
     if (proof === 'link')
-      throw refusal('FORBIDDEN', 'You have no password yet: sign in by a one-time link, then set one.');
+      throw new ApiError('FORBIDDEN', 'You have no password yet: sign in by a one-time link, then set one.');
     if (current === undefined && proof === 'nothing') return;
     const right = current !== undefined && (await passwords.verify(kept, current));
     // A stolen session may be used to guess the password.
@@ -78,7 +78,7 @@ export function createPasswordSetting(options: {
         // Hashing takes time: the proof must still hold.
         await sessionOf(inside, actor);
         if ((await inside.passwords.find(actor.userId)) !== kept)
-          throw refusal('CONFLICT', 'Your password was changed in between. Sign in with the new one.');
+          throw new ApiError('CONFLICT', 'Your password was changed in between. Sign in with the new one.');
         await inside.passwords.set(actor.userId, passwordHash, formatTime(clock.now()));
         await inside.sessions.removeOfUser(actor.userId, { kinds: SIGN_IN_KINDS, but: session.id });
         await inside.loginLinks.removeOfUser(actor.userId);
@@ -95,6 +95,7 @@ async function sessionOf(stores: Pick<Stores, 'sessions'>, actor: Actor): Promis
     actor.via === 'session'
       ? await stores.sessions.get(actor.vaultId, actor.credentialId as Id<'ses'>)
       : undefined;
-  if (session === undefined) throw refusal('FORBIDDEN', 'Only a signed-in person can set their password.');
+  if (session === undefined)
+    throw new ApiError('FORBIDDEN', 'Only a signed-in person can set their password.');
   return session;
 }

@@ -13,7 +13,7 @@ export type SignInByPassword = (input: {
   readonly client: string;
 }) => Promise<SignedIn | undefined>;
 
-/** @throws from the returned function, AppError UNAVAILABLE when too many sign in at once */
+/** @throws from the returned function, ApiError UNAVAILABLE when too many sign in at once */
 export function createSignInByPassword(options: {
   readonly stores: Pick<Stores, 'passwords'>;
   readonly unitOfWork: UnitOfWork;

@@ -9,7 +9,7 @@ import {
 } from '@svault/shared';
 import { exchangeAnswerSchema, signedHealthSchema } from '@svault/shared/schemas';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { invalidArgument, refusal } from '../core/errors.ts';
+import { invalidArgument, ApiError } from '../core/errors.ts';
 import type { Transaction } from '../core/stores.ts';
 import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from './call-failed.ts';
@@ -29,7 +29,7 @@ export interface WebhookBinder {
    *
    * @param transaction checks the vault's lock
    * @returns the link, and whether the webhook has answered under its key
-   * @throws AppError CONFLICT where a webhook is bound, INVALID_ARGUMENT for an address that egress denies,
+   * @throws ApiError CONFLICT where a webhook is bound, INVALID_ARGUMENT for an address that egress denies,
    *   WEBHOOK_REFUSED or WEBHOOK_UNAVAILABLE with the next step; nothing is stored then
    */
   bind(
@@ -120,11 +120,11 @@ export function createWebhookBinder(options: {
 
 const detailOf = ({ webhookId, url, key }: WebhookLink) => ({ webhookId, url, keyId: key.id });
 
-/** @returns the secret @throws AppError WEBHOOK_REFUSED where it does not have the fingerprint that the owner confirmed */
+/** @returns the secret @throws ApiError WEBHOOK_REFUSED where it does not have the fingerprint that the owner confirmed */
 function checkedSecret(hmacSecret: string, hmacHash: string): Uint8Array {
   const secret = fromBase64url(hmacSecret);
   if (secret !== undefined && constantTimeEqual(sha256(secret), Buffer.from(hmacHash, 'hex'))) return secret;
-  throw refusal(
+  throw new ApiError(
     'WEBHOOK_REFUSED',
     'The webhook sent a secret with another fingerprint than the link, so another server may be intercepting the call. ' +
       'Nothing is stored. Check the address, then make a new link.',
@@ -133,13 +133,13 @@ function checkedSecret(hmacSecret: string, hmacHash: string): Uint8Array {
 }
 
 const notTheProtocol = () =>
-  refusal(
+  new ApiError(
     'WEBHOOK_REFUSED',
     'The answer from this address does not follow the webhook protocol. Nothing is stored. Check the address, then make a new link.',
   );
 
 const conflict = (message = 'A webhook is bound to this vault. Unbind it first.') =>
-  refusal('CONFLICT', message);
+  new ApiError('CONFLICT', message);
 
 const NEW_LINK = "Make a new link: press connect on the webhook's /bind page, or run its bind-link.";
 
@@ -150,7 +150,7 @@ function explainBindFailure(error: unknown, baseUrl: string): unknown {
   switch (error.failure) {
     case 'held_back':
     case 'unreachable':
-      return refusal(
+      return new ApiError(
         'WEBHOOK_UNAVAILABLE',
         `The webhook cannot be reached from here. Nothing is stored. Check that it runs and that its address is right. ${NEW_LINK}`,
         about,
@@ -164,13 +164,13 @@ function explainBindFailure(error: unknown, baseUrl: string): unknown {
         },
       ]);
     case 'garbage':
-      return refusal(
+      return new ApiError(
         'WEBHOOK_REFUSED',
         `The answer from this address does not follow the webhook protocol. Nothing is stored. Check the address and any proxy in front of it. ${NEW_LINK}`,
         about,
       );
     case 'refused':
-      return refusal('WEBHOOK_REFUSED', `${explainCode(error.code, baseUrl)} Nothing is stored.`, {
+      return new ApiError('WEBHOOK_REFUSED', `${explainCode(error.code, baseUrl)} Nothing is stored.`, {
         ...about,
         details: { webhookCode: error.code },
       });

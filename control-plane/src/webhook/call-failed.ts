@@ -1,5 +1,4 @@
-import type { AppError } from '@svault/shared';
-import { type ErrorCode, refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import { RETRY_AFTER_SECONDS } from './outages.ts';
 
 /**
@@ -58,37 +57,37 @@ export const isTooLarge = (error: unknown): boolean => error instanceof WebhookC
 
 /** The denial of a management request whose call to the webhook failed. Other errors pass unchanged. */
 export function asRefusal(error: unknown): unknown {
-  return error instanceof WebhookCallFailed ? toRefusal(error) : error;
+  return error instanceof WebhookCallFailed ? toApiError(error) : error;
 }
 
-function toRefusal(failed: WebhookCallFailed): AppError<ErrorCode> {
+function toApiError(failed: WebhookCallFailed): ApiError {
   const { failure, code, message } = failed;
   const about = { cause: failed, reason: message };
   switch (failure) {
     case 'unreachable':
-      return refusal(
+      return new ApiError(
         'WEBHOOK_UNAVAILABLE',
         'The webhook cannot be reached. Check that it runs, then try again.',
         { ...about, details: { retryAfter: RETRY_AFTER_SECONDS } },
       );
     case 'address':
-      return refusal(
+      return new ApiError(
         'WEBHOOK_REFUSED',
         'The webhook has an address that this service must not call. The operator can allow it by SV_EGRESS_ALLOW.',
         about,
       );
     case 'refused':
-      return refusal('WEBHOOK_REFUSED', `The webhook refused the call (${code}).`, {
+      return new ApiError('WEBHOOK_REFUSED', `The webhook refused the call (${code}).`, {
         ...about,
         details: { webhookCode: code },
       });
     case 'held_back':
-      return refusal('WEBHOOK_UNAVAILABLE', `The webhook was not called: ${message}. Try again later.`, {
+      return new ApiError('WEBHOOK_UNAVAILABLE', `The webhook was not called: ${message}. Try again later.`, {
         ...about,
         details: { retryAfter: failed.retryAfterSeconds ?? RETRY_AFTER_SECONDS },
       });
     case 'garbage':
-      return refusal(
+      return new ApiError(
         'WEBHOOK_REFUSED',
         failed.isTooLarge
           ? `The webhook's answer is too large: ${message}. Update the webhook.`

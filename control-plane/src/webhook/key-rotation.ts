@@ -2,7 +2,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { type Clock, type Id, fromBase64url } from '@svault/shared';
 import { rotateAnswerSchema } from '@svault/shared/schemas';
 import type { NewAuditEvent } from '../core/audit-event.ts';
-import { refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { Transaction, UnitOfWork } from '../core/stores.ts';
 import type { WebhookLink, WebhookLinkStore, WrappedHmacKey } from '../core/webhook-link.ts';
 import { createAccountTasks } from './account-tasks.ts';
@@ -22,7 +22,7 @@ export interface KeyRotation {
    * @param transaction checks the vault's lock: a key that arrives after the vault was locked is not stored. A stored one
    *   is activated all the same, since the webhook may use it already
    * @returns the id of the key in use now
-   * @throws WebhookCallFailed; a received key stays pending and is activated later. AppError CONFLICT where the link
+   * @throws WebhookCallFailed; a received key stays pending and is activated later. ApiError CONFLICT where the link
    *   changed meanwhile
    */
   rotate(link: WebhookLink, by: Id<'usr'>, transaction: Transaction): Promise<string>;
@@ -82,7 +82,7 @@ export function createKeyRotation(options: {
     const { data } = rotateAnswerSchema.safeParse(body);
     const secret = fromBase64url(data?.hmacSecret ?? '');
     if (data === undefined || secret === undefined)
-      throw refusal('WEBHOOK_REFUSED', 'The webhook did not send a usable key. The one in use stays.');
+      throw new ApiError('WEBHOOK_REFUSED', 'The webhook did not send a usable key. The one in use stays.');
     const key = keys.wrap(link.vaultId, { id: data.keyId, secret });
     if (!(await transaction(({ webhookLinks }) => webhookLinks.setPendingKey(link, key))))
       throw changedMeanwhile();
@@ -103,7 +103,7 @@ export function createKeyRotation(options: {
 }
 
 const changedMeanwhile = () =>
-  refusal(
+  new ApiError(
     'CONFLICT',
     'Another rotation or an unbinding came in between. Look at the webhook, then try again.',
   );

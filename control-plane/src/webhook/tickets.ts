@@ -9,7 +9,7 @@ import {
 } from '@svault/shared';
 import type { AgentSubject, BoundWebhook } from '../access/subject.ts';
 import { type Actor, eventBy } from '../core/actor.ts';
-import { refusal } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
@@ -125,7 +125,7 @@ const credentialUrl = (webhookUrl: string, ticket: string): string =>
 /**
  * The webhook that tickets may be signed for: one that has answered under its key (PROTOCOL.md section 5.1).
  *
- * @throws AppError WEBHOOK_NOT_CONFIGURED where the vault has none
+ * @throws ApiError WEBHOOK_NOT_CONFIGURED where the vault has none
  */
 export async function boundWebhookOf(
   stores: Pick<Stores, 'webhookLinks'>,
@@ -133,9 +133,12 @@ export async function boundWebhookOf(
 ): Promise<WebhookLink> {
   const link = await stores.webhookLinks.find(vaultId);
   if (link === undefined)
-    throw refusal('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault. Bind one first.');
+    throw new ApiError('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault. Bind one first.');
   if (link.lastSeenAt === undefined)
-    throw refusal('WEBHOOK_NOT_CONFIGURED', 'The webhook of this vault has not answered since it was bound.');
+    throw new ApiError(
+      'WEBHOOK_NOT_CONFIGURED',
+      'The webhook of this vault has not answered since it was bound.',
+    );
   return link;
 }
 
@@ -144,7 +147,7 @@ export interface StoreTickets {
    * Signs a ticket to store a token's secret at the webhook, and writes its event in the same transaction.
    *
    * @param replaces the version that may be replaced, 0 for none; undefined for any
-   * @throws AppError WEBHOOK_NOT_CONFIGURED
+   * @throws ApiError WEBHOOK_NOT_CONFIGURED
    */
   issue(
     stores: Pick<Stores, 'audit' | 'webhookLinks'>,

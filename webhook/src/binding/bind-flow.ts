@@ -1,6 +1,6 @@
 import { type Clock, randomToken } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { createSlidingWindow } from '../sliding-window.ts';
 import { type BindingCodes, alreadyBound, needsUnseal } from './binding-codes.ts';
 import { type BindingStore, newHmacSecret } from './binding-store.ts';
@@ -51,18 +51,18 @@ export function createBindOffers(deps: { readonly clock: Pick<Clock, 'monotonic'
 
 /** The steps of the bind page (PROTOCOL.md section 5.1), without its HTML. */
 export interface BindFlow {
-  /** @throws AppError SETUP_REQUIRED once a binding is complete, and after a restore until `unseal-bind` */
+  /** @throws ApiError SETUP_REQUIRED once a binding is complete, and after a restore until `unseal-bind` */
   mustBeOpen(): void;
   /**
    * The offer for the next page; undefined for a wrong set-up token.
    *
-   * @throws AppError RATE_LIMITED for a wrong one beyond 10 a minute; SETUP_REQUIRED
+   * @throws ApiError RATE_LIMITED for a wrong one beyond 10 a minute; SETUP_REQUIRED
    */
   enter(setupToken: string): (BindOffer & { readonly token: string }) | undefined;
   /**
    * Makes a code for a page's offer and returns the registration link; undefined for an expired or consumed page.
    *
-   * @throws AppError SETUP_REQUIRED
+   * @throws ApiError SETUP_REQUIRED
    */
   connect(offerToken: string): Promise<string | undefined>;
 }
@@ -93,7 +93,7 @@ export function createBindFlow(deps: {
       if (deps.isSetupToken(setupToken)) return offers.make();
       const retryAfter = wrongTokens.take('');
       if (retryAfter !== undefined) {
-        throw refusal('RATE_LIMITED', 'too many wrong set-up tokens; the right one is still accepted', {
+        throw new ApiError('RATE_LIMITED', 'too many wrong set-up tokens; the right one is still accepted', {
           details: { retryAfter },
         });
       }

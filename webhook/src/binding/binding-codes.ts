@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, constantTimeEqual, sha256, utf8 } from '@svault/shared';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { type BindingStore, type SecretWrapper, type StoredCode, codePurpose } from './binding-store.ts';
 
 /** PROTOCOL.md section 5.1: how long a code is valid. */
@@ -17,7 +17,7 @@ export interface BindingCodes {
    *
    * @param secret 32 random bytes
    * @returns the code, a UUID in lower case that is shown once, and its expiry in milliseconds since 1970
-   * @throws AppError SETUP_REQUIRED if a binding is complete, or a restore was not followed by `unseal-bind`
+   * @throws ApiError SETUP_REQUIRED if a binding is complete, or a restore was not followed by `unseal-bind`
    */
   make(secret: Uint8Array): Promise<{ readonly code: string; readonly expiresAtMs: number }>;
   isExpired(code: CodeTimes): boolean;
@@ -77,7 +77,7 @@ export function createBindingCodes(deps: {
 
 /** PROTOCOL.md section 5.1: the answer of the bind page after the binding is complete. */
 export function alreadyBound(): Error {
-  return refusal(
+  return new ApiError(
     'SETUP_REQUIRED',
     'this webhook is bound; to bind it again run unseal-bind on its machine, which erases its keys',
   );
@@ -85,7 +85,7 @@ export function alreadyBound(): Error {
 
 /** A backup may be older than the owner's last decision, so only the owner, on the machine, may allow a new binding. */
 export function needsUnseal(): Error {
-  return refusal(
+  return new ApiError(
     'SETUP_REQUIRED',
     'this webhook was restored from a backup; to bind it run unseal-bind on its machine',
   );

@@ -1,6 +1,6 @@
-import { type AppError, type WebhookErrorCode, randomToken, toHex } from '@svault/shared';
+import { randomToken, toHex } from '@svault/shared';
 import { randomBytes } from 'node:crypto';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 /**
  * A key signs requests and tickets once it is `current`. A `pending` key becomes that by the first valid request
@@ -84,8 +84,8 @@ export interface BindingStore {
 }
 
 /** The answer, and the failed start, of a webhook whose binding was changed in its database by something else. */
-export function bindingChanged(): AppError<WebhookErrorCode> {
-  return refusal(
+export function bindingChanged(): ApiError {
+  return new ApiError(
     'UNAVAILABLE',
     "the binding in this webhook's database was changed outside this program, or put back to an earlier state; " +
       'run unseal-bind on its machine and bind again, or restore a backup',

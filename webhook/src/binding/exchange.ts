@@ -12,7 +12,7 @@ import {
 import { type ExchangeAnswer, exchangeRequestSchema } from '@svault/shared/schemas';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
-import { refusal, signatureInvalid } from '../errors.ts';
+import { ApiError, signatureInvalid } from '../errors.ts';
 import { createSlidingWindow } from '../sliding-window.ts';
 import { type BindingCodes, codeHashOf } from './binding-codes.ts';
 import {
@@ -35,7 +35,7 @@ export interface Exchange {
   /**
    * Call it before reading the body: most of the time no code is open.
    *
-   * @throws AppError SIGNATURE_INVALID if there is none, RATE_LIMITED beyond 30 of these and of wrong codes a minute
+   * @throws ApiError SIGNATURE_INVALID if there is none, RATE_LIMITED beyond 30 of these and of wrong codes a minute
    */
   mustHaveCode(): void;
   /**
@@ -43,7 +43,7 @@ export interface Exchange {
    *
    * @param message size capped, its signature parsed with `keyid="bind"`
    * @param body the JSON of that message
-   * @throws AppError SIGNATURE_INVALID for any code but the latest (RATE_LIMITED beyond 30 a minute: such requests
+   * @throws ApiError SIGNATURE_INVALID for any code but the latest (RATE_LIMITED beyond 30 a minute: such requests
    *   neither consume the open code nor block the right one); CODE_USED, CODE_EXPIRED for the latest;
    *   INVALID_REQUEST for another control plane's address, which leaves the code open
    */
@@ -71,7 +71,7 @@ export function createExchange(deps: {
   const refuseWrongCode = (reason: string, cause?: unknown): never => {
     const retryAfter = wrongCodes.take('');
     if (retryAfter !== undefined)
-      throw refusal('RATE_LIMITED', 'too many wrong codes', { details: { retryAfter }, reason });
+      throw new ApiError('RATE_LIMITED', 'too many wrong codes', { details: { retryAfter }, reason });
     logger.warn({ reason }, 'an exchange was refused');
     throw signatureInvalid(reason, cause);
   };
@@ -84,7 +84,7 @@ export function createExchange(deps: {
   /** The latest code, if this request proves that its sender has it. */
   const authenticate = (...[message, parsed, body]: Parameters<Exchange['redeem']>): StoredCode => {
     const sent = body['code'];
-    if (typeof sent !== 'string') throw refusal('INVALID_REQUEST', 'code is missing');
+    if (typeof sent !== 'string') throw new ApiError('INVALID_REQUEST', 'code is missing');
     const latest = latestCode();
     if (!constantTimeEqual(codeHashOf(sent), latest.codeHash)) return refuseWrongCode('code_wrong');
     try {
@@ -103,13 +103,13 @@ export function createExchange(deps: {
     if (code.state === 'expired' || codes.isExpired(code)) {
       // Stored, so that the code stays expired when the clock is set back.
       await commit.run(() => isSame(bindings.code(), code) && bindings.endCode('expired'));
-      throw refusal('CODE_EXPIRED', 'this code has expired; make a new one');
+      throw new ApiError('CODE_EXPIRED', 'this code has expired; make a new one');
     }
     const request = exchangeRequestSchema.safeParse(body);
-    if (!request.success) throw refusal('INVALID_REQUEST', 'service needs baseUrl and vaultId');
+    if (!request.success) throw new ApiError('INVALID_REQUEST', 'service needs baseUrl and vaultId');
     const { baseUrl: serviceBaseUrl, vaultId } = request.data.service;
     if (serviceBaseUrl !== deps.serviceUrl)
-      throw refusal('INVALID_REQUEST', 'this webhook is configured for another service address');
+      throw new ApiError('INVALID_REQUEST', 'this webhook is configured for another service address');
 
     const keyId = newKeyId();
     const webhookId = newId('whk');
@@ -133,4 +133,4 @@ export function createExchange(deps: {
 
 const isSame = (latest: StoredCode | undefined, code: StoredCode): boolean =>
   latest !== undefined && constantTimeEqual(latest.codeHash, code.codeHash);
-const codeUsed = (): Error => refusal('CODE_USED', 'this code was used already');
+const codeUsed = (): Error => new ApiError('CODE_USED', 'this code was used already');

@@ -32,7 +32,7 @@ export function registrationLink(parts: {
  * Makes a code for a secret and the link that carries it.
  *
  * @returns link, fingerprint and the code's expiry (milliseconds since 1970)
- * @throws AppError SETUP_REQUIRED if a binding is complete, or a restore was not followed by `unseal-bind`
+ * @throws ApiError SETUP_REQUIRED if a binding is complete, or a restore was not followed by `unseal-bind`
  */
 export async function makeRegistration(
   deps: {

@@ -15,7 +15,7 @@ import {
  * does no harm: the control plane asks again.
  *
  * @param signedBy the key that signed the request
- * @throws AppError SIGNATURE_INVALID if that key is no longer the current one
+ * @throws ApiError SIGNATURE_INVALID if that key is no longer the current one
  */
 export type RotateKey = (signedBy: string) => Promise<RotateAnswer>;
 

@@ -35,7 +35,7 @@ class BoundElsewhere extends Error {
  * text is to be printed once.
  *
  * @returns undefined if a set-up token is configured or was generated before, and after a restore
- * @throws AppError UNAVAILABLE if something else changed the stored binding
+ * @throws ApiError UNAVAILABLE if something else changed the stored binding
  * @throws BoundElsewhere if the stored binding is to another control plane than the configured one
  */
 export async function firstSetupToken(deps: {

@@ -1,6 +1,6 @@
 import { canonicalJson } from '@svault/server-kit/hash-chain';
 import { type Clock, Secret, parseTime } from '@svault/shared';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { Mint } from '../mint/mint.ts';
 import type { Minted } from '../mint/minter.ts';
 import { type Refresh, isRefreshable, mustBeRefreshedHere, refreshRefusal } from '../refresh/refresh.ts';
@@ -19,7 +19,7 @@ export interface CurrentCredentials {
   /**
    * Without a call: undefined if a provider or minter must be called.
    *
-   * @throws AppError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED
+   * @throws ApiError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED
    */
   atHand(record: OpenRecord, caller: string): CurrentCredential | undefined;
   /**
@@ -28,7 +28,7 @@ export interface CurrentCredentials {
    * @param caller the ticket's `sub`: minted credentials are cached for each
    * @returns for the record that is live by then; of its sealed settings only the expiry may differ from the given
    *   one's
-   * @throws AppError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED, PROVIDER_ERROR, PROVIDER_TIMEOUT,
+   * @throws ApiError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED, PROVIDER_ERROR, PROVIDER_TIMEOUT,
    *   MINT_FAILED, RATE_LIMITED (with `retryAfter`), VERSION_CONFLICT if the record was replaced or deleted meanwhile
    */
   obtain(record: OpenRecord, caller: string): Promise<CurrentCredential>;
@@ -105,11 +105,11 @@ function asStored(record: OpenRecord): CurrentCredential {
 }
 
 function mustNotBeEmpty({ settings }: OpenRecord): void {
-  if (settings.empty) throw refusal('EMPTY_TOKEN', 'the credential is empty');
+  if (settings.empty) throw new ApiError('EMPTY_TOKEN', 'the credential is empty');
 }
 
 const changedMeanwhile = (): Error =>
-  refusal('VERSION_CONFLICT', 'the credential was replaced at this moment; ask again');
+  new ApiError('VERSION_CONFLICT', 'the credential was replaced at this moment; ask again');
 
 /** Whether two versions may go to the same places: compares all that is sealed, except what a refresh changes. */
 function hasSameRestrictions(one: SealedSettings, other: SealedSettings): boolean {

@@ -11,7 +11,7 @@ import type { CredentialEnvelope, Recipient } from '@svault/shared/schemas';
 import { jwkThumbprint, keyMembers } from '@svault/shared/sealed';
 import { CompactEncrypt, importJWK } from 'jose';
 import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { SealedSettings } from '../vault/record.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { CurrentCredential, CurrentCredentials } from './current-credential.ts';
@@ -24,7 +24,7 @@ type DeliveryMode =
 /**
  * How a credential is delivered, by the settings that were sealed with it; the ticket only names the recipient.
  *
- * @throws AppError DELIVERY_NOT_ALLOWED
+ * @throws ApiError DELIVERY_NOT_ALLOWED
  */
 export function deliveryModeOf(
   settings: SealedSettings,
@@ -34,11 +34,11 @@ export function deliveryModeOf(
     case 'any':
       return { how: 'plain' };
     case 'proxy-only':
-      throw refusal('DELIVERY_NOT_ALLOWED', 'this credential is used through a proxy only');
+      throw new ApiError('DELIVERY_NOT_ALLOWED', 'this credential is used through a proxy only');
     case 'sealed': {
       const recipient = settings.recipients?.find((candidate) => jwkThumbprint(candidate) === cnf?.jkt);
       if (recipient === undefined || cnf === undefined)
-        throw refusal('DELIVERY_NOT_ALLOWED', 'this credential is delivered only to its own recipients');
+        throw new ApiError('DELIVERY_NOT_ALLOWED', 'this credential is delivered only to its own recipients');
       return { how: 'sealed', recipient, thumbprint: cnf.jkt };
     }
   }
@@ -60,7 +60,7 @@ interface Delivered {
  * Delivers a credential against a ticket.
  *
  * @returns the body and its type, or why the ticket could not be claimed
- * @throws AppError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of {@link CurrentCredentials}
+ * @throws ApiError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of {@link CurrentCredentials}
  */
 export type Deliver = <Rejection extends string>(
   unclaimed: UnclaimedTicket<Rejection>,
@@ -91,7 +91,7 @@ export function createDeliver(deps: {
     let version: number | undefined;
     try {
       const record = vault.open(ticket.svc);
-      if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
+      if (record === undefined) throw new ApiError('NOT_FOUND', 'there is no credential of that name');
       ({ version } = record);
       const mode = deliveryModeOf(record.settings, ticket);
       const current = credentials.atHand(record, ticket.sub);

@@ -32,7 +32,7 @@ interface VerifiedRequestBody {
    * Anything but `claimed` must be answered by {@link RequestAuthentication.refuse}.
    */
   claimNow(): ClaimOutcome;
-  /** Claims it in the next group commit. @throws AppError SIGNATURE_INVALID */
+  /** Claims it in the next group commit. @throws ApiError SIGNATURE_INVALID */
   claim(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ interface VerifiedRequestBody {
  * claim is durable when this resolves. Parse the body only after that.
  *
  * @returns the key that signed it (current by now, if it was pending), and the body
- * @throws AppError SIGNATURE_INVALID, the same bytes for every reason, which only the log has; as `readBody`
+ * @throws ApiError SIGNATURE_INVALID, the same bytes for every reason, which only the log has; as `readBody`
  */
 export type RequestReceiver = (
   req: IncomingMessage,

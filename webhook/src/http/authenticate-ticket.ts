@@ -11,7 +11,7 @@ import {
 import type { CountedLog } from '@svault/server-kit/counted-log';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { BindingReader } from '../binding/binding.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { ClaimOnce, ClaimOutcome } from '../replay/claim-once.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
 
@@ -61,7 +61,7 @@ export interface TicketAuthenticator {
    * not consumed. (A `proxy` ticket is never claimed: the nonce of the request around it stops replays.)
    *
    * @param token as sent; undefined if there was none, or more than one
-   * @throws AppError TICKET_INVALID
+   * @throws ApiError TICKET_INVALID
    */
   authenticate<Op extends Exclude<TicketOp, 'proxy'>>(
     op: Op,
@@ -111,7 +111,7 @@ export function createTicketAuthenticator(deps: {
 
   const refuse = (op: TicketOp, reason: string, cause?: unknown): Error => {
     logger.warn({ op, reason }, 'a ticket was refused');
-    return refusal('TICKET_INVALID', 'the ticket is not valid; ask the service for a new one', {
+    return new ApiError('TICKET_INVALID', 'the ticket is not valid; ask the service for a new one', {
       reason,
       cause,
     });

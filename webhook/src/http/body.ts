@@ -2,7 +2,7 @@ import { createFormReader } from '@svault/server-kit/form-body';
 import { JsonRefused, parseWireObject } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
@@ -26,16 +26,16 @@ const JSON_TYPE = /^application\/json[\t ]*(;|$)/i;
 /**
  * A body of one byte or more as PROTOCOL.md section 2 asks: `application/json` with any parameters, one object.
  *
- * @throws AppError INVALID_REQUEST
+ * @throws ApiError INVALID_REQUEST
  */
 export function parseJsonBody(req: IncomingMessage, raw: Uint8Array): Record<string, unknown> {
   if (!JSON_TYPE.test(req.headers['content-type'] ?? ''))
-    throw refusal('INVALID_REQUEST', 'the content-type must be application/json');
+    throw new ApiError('INVALID_REQUEST', 'the content-type must be application/json');
   try {
     return parseWireObject(raw);
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
-    throw refusal('INVALID_REQUEST', 'the body is not the JSON that the protocol asks for', {
+    throw new ApiError('INVALID_REQUEST', 'the body is not the JSON that the protocol asks for', {
       cause: error,
       reason: error.reason,
     });
@@ -46,7 +46,7 @@ export function parseJsonBody(req: IncomingMessage, raw: Uint8Array): Record<str
  * Reads a parsed body by its schema. The refusal names the first member that does not fit and what is wrong with it,
  * never its value.
  *
- * @throws AppError INVALID_REQUEST
+ * @throws ApiError INVALID_REQUEST
  */
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body, {
@@ -56,7 +56,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const [issue] = parsed.error.issues;
   const where =
     issue === undefined || issue.path.length === 0 ? 'the body' : issue.path.map(String).join('.');
-  throw refusal('INVALID_REQUEST', `${where}: ${issue?.message ?? 'does not fit'}`);
+  throw new ApiError('INVALID_REQUEST', `${where}: ${issue?.message ?? 'does not fit'}`);
 }
 
 /** A form of the bind page. */

@@ -77,7 +77,7 @@ const credentialsSchema = z.object({
  *
  * @param options.endpoint of the operator's settings, instead of the region's public one
  * @param options.caller the ticket's `sub`, by which AWS's log distinguishes callers
- * @throws AppError MINT_FAILED, PROVIDER_TIMEOUT
+ * @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT
  */
 export async function mintAwsCredentials(
   tools: MinterTools,

@@ -35,7 +35,7 @@ const REASONS = [
  * An access token of a service account, against an assertion signed with its key (RFC 7523, section 2.1).
  *
  * @param key PEM
- * @throws AppError MINT_FAILED, PROVIDER_TIMEOUT
+ * @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT
  */
 export async function mintGcpToken(
   tools: MinterTools,

@@ -16,7 +16,7 @@ const answerSchema = z.object({ token: mintedTextSchema, expires_at: z.string().
  * A token of an app's installation, with no more permissions and repositories than were sealed with the key.
  *
  * @param key PEM
- * @throws AppError MINT_FAILED, PROVIDER_TIMEOUT
+ * @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT
  */
 export async function mintGithubToken(
   tools: MinterTools,

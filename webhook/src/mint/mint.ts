@@ -17,7 +17,7 @@ export interface Mint {
   makes(record: OpenRecord): boolean;
   /** A TOTP code, or what was minted for this caller and has more than a third of its lifetime left. */
   atHand(record: OpenRecord, caller: string): Minted | undefined;
-  /** @throws AppError MINT_FAILED, PROVIDER_TIMEOUT */
+  /** @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT */
   obtain(record: OpenRecord, caller: string): Promise<Minted>;
   /** Evicts expired entries and those of replaced records; call it regularly. */
   tidy(liveVersion: (serviceName: string) => number | undefined): void;

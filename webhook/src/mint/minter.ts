@@ -1,7 +1,7 @@
 import { type Clock, type Secret, parseWireObject } from '@svault/shared';
 import { type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
 import { z } from 'zod';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { PROVIDER_ANSWER_BYTES, TOKEN_TEXT } from '../refresh/provider-call.ts';
 
 /** What every minter needs. */
@@ -36,7 +36,7 @@ export const mintedTextSchema = z.string().regex(TOKEN_TEXT);
  * since a provider's answer could repeat what it was sent.
  */
 export function mintFailed(reason: string): Error {
-  return refusal('MINT_FAILED', 'the credential could not be made', { reason });
+  return new ApiError('MINT_FAILED', 'the credential could not be made', { reason });
 }
 
 /**
@@ -47,7 +47,7 @@ export function failedCall(error: unknown): Error {
   if (error instanceof EgressRefused) return mintFailed(`refused by the address rules: ${error.reason}`);
   if (!(error instanceof EgressFailed)) return mintFailed('unreadable answer');
   if (error.kind === 'timeout')
-    return refusal('PROVIDER_TIMEOUT', 'the provider did not answer in time', { reason: error.kind });
+    return new ApiError('PROVIDER_TIMEOUT', 'the provider did not answer in time', { reason: error.kind });
   return mintFailed(`no answer: ${error.kind}`);
 }
 
@@ -60,7 +60,7 @@ export function listedReason(text: unknown, list: readonly string[]): string {
  * Requests a token from a provider that speaks JSON.
  *
  * @param options.reasonOf names a rejection for the log, from its body
- * @throws AppError MINT_FAILED, PROVIDER_TIMEOUT
+ * @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT
  */
 export async function askProvider<T>(
   { egress, timeoutMs }: Pick<MinterTools, 'egress' | 'timeoutMs'>,

@@ -7,7 +7,7 @@ import {
   type EgressStream,
   type TakeAnswer,
 } from '@svault/shared/egress';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** The head of an upstream's answer. */
 export type UpstreamAnswer = AnswerHead;
@@ -37,7 +37,7 @@ const MIN_HEAD_MS = 1_000;
  * Resolves when the whole answer was passed on, when it broke after its head (its stream to the caller is destroyed
  * then, so that a part is not taken for the whole), and when the caller disconnected.
  *
- * @throws AppError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take`
+ * @throws ApiError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take`
  *   was called
  */
 export type Forward = (call: UpstreamCall, scrub: Scrub, take: TakeAnswer) => Promise<void>;
@@ -72,12 +72,12 @@ export const headTimeLeft = ({ headMs }: Pick<Timeouts, 'headMs'>, waitedMs: num
 /** Has no `cause`: the error of a broken answer quotes it, and so the credential that the upstream may echo. */
 function refusalOf(error: unknown): unknown {
   if (error instanceof EgressRefused)
-    return refusal('DESTINATION_NOT_ALLOWED', 'this destination may not be called', {
+    return new ApiError('DESTINATION_NOT_ALLOWED', 'this destination may not be called', {
       reason: error.message,
     });
   if (!(error instanceof EgressFailed)) return error;
   const { kind } = error;
   if (kind === 'timeout')
-    return refusal('UPSTREAM_TIMEOUT', 'the upstream did not answer in time', { reason: kind });
-  return refusal('UPSTREAM_ERROR', 'the upstream gave no answer', { reason: kind });
+    return new ApiError('UPSTREAM_TIMEOUT', 'the upstream did not answer in time', { reason: kind });
+  return new ApiError('UPSTREAM_ERROR', 'the upstream gave no answer', { reason: kind });
 }

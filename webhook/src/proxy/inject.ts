@@ -10,7 +10,7 @@ import {
 } from '@svault/shared';
 import { type ProxyConfig, allowedHostFor } from '@svault/shared/schemas';
 import type { CurrentCredential } from '../delivery/current-credential.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { OpenRecord } from '../vault/vault.ts';
 import { destinationMessage, destinationProblem } from './destination.ts';
 import type { UpstreamCall } from './forward.ts';
@@ -54,7 +54,7 @@ export interface PreparedCall {
  * Checks the destination once more and fills the templates: while a provider or minter was called, the owner may have
  * stored the credential again, for other hosts.
  *
- * @throws AppError DESTINATION_NOT_ALLOWED, NOT_INJECTABLE
+ * @throws ApiError DESTINATION_NOT_ALLOWED, NOT_INJECTABLE
  */
 export function prepareInjection(
   config: ProxyConfig,
@@ -63,24 +63,24 @@ export function prepareInjection(
   mustAllowDestination(config, record);
   const token = accessToken.reveal();
   if (record.settings.allowShortSecret !== true && isShortSecret(token))
-    throw refusal(
+    throw new ApiError(
       'NOT_INJECTABLE',
       'The credential has less than 80 bits, so that those who use the proxy could find it out. Store it again with `allowShortSecret: true` to accept that.',
       { reason: 'short_secret' },
     );
   const headers = injectToken(config.headerTemplates, token);
   if (headers === undefined)
-    throw refusal('NOT_INJECTABLE', 'the credential cannot stand in a header as the proxy asks for it');
+    throw new ApiError('NOT_INJECTABLE', 'the credential cannot stand in a header as the proxy asks for it');
   return { config, version: record.version, token, headers };
 }
 
-/** @throws AppError DESTINATION_NOT_ALLOWED */
+/** @throws ApiError DESTINATION_NOT_ALLOWED */
 export function mustAllowDestination(config: ProxyConfig, { settings }: OpenRecord): void {
   const problem = destinationProblem(config, settings);
   if (problem === undefined) return;
   // The log names the missing entry; the control plane decides what the agent is told.
   const reason = problem === 'host' ? `host: ${allowedHostFor(new URL(config.upstreamUrl))}` : problem;
-  throw refusal('DESTINATION_NOT_ALLOWED', destinationMessage(problem, config), { reason });
+  throw new ApiError('DESTINATION_NOT_ALLOWED', destinationMessage(problem, config), { reason });
 }
 
 /** The agent's request as the upstream gets it: its own fields, without those that end here, and the injected ones. */

@@ -12,7 +12,7 @@ import type { TakeAnswer } from '@svault/shared/egress';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
 import type { CurrentCredentials } from '../delivery/current-credential.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { Forward } from './forward.ts';
 import { type PreparedCall, mustAllowDestination, prepareInjection, upstreamCall } from './inject.ts';
@@ -39,7 +39,7 @@ interface ProxiedRequest<Rejection extends string> {
  *
  * @param take gets the head of the upstream's answer, without the fields that end here
  * @returns undefined once the answer was streamed or broken off; otherwise why the nonce could not be claimed
- * @throws AppError NOT_FOUND, DESTINATION_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT
+ * @throws ApiError NOT_FOUND, DESTINATION_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT
  *   and those of {@link CurrentCredentials}, all before `take` was called
  */
 export type CallThroughProxy = <Rejection extends string>(
@@ -64,16 +64,20 @@ export function createCallThroughProxy(deps: {
 
   const configOf = ({ prx, svc }: ProxyTicket): ProxyConfig => {
     const config = proxyConfigs.get(prx);
-    if (config === undefined) throw refusal('NOT_FOUND', 'there is no proxy of that id');
+    if (config === undefined) throw new ApiError('NOT_FOUND', 'there is no proxy of that id');
     if (config.serviceName !== svc)
-      throw refusal('DESTINATION_NOT_ALLOWED', 'The ticket is for another credential than the proxy’s.', {
-        reason: 'service',
-      });
+      throw new ApiError(
+        'DESTINATION_NOT_ALLOWED',
+        'The ticket is for another credential than the proxy’s.',
+        {
+          reason: 'service',
+        },
+      );
     return config;
   };
   const recordOf = (config: ProxyConfig): OpenRecord => {
     const record = vault.open(config.serviceName);
-    if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
+    if (record === undefined) throw new ApiError('NOT_FOUND', 'there is no credential of that name');
     mustAllowDestination(config, record);
     return record;
   };
@@ -155,6 +159,6 @@ function useOf({ svc, sub, prx }: ProxyTicket): Omit<OwnEvent, 'outcome'> {
 const isAppError = (error: unknown): error is AppError => error instanceof AppError;
 
 const tooManyCalls = (): Error =>
-  refusal('RATE_LIMITED', 'too many calls of this proxy are under way', {
+  new ApiError('RATE_LIMITED', 'too many calls of this proxy are under way', {
     details: { retryAfter: RETRY_SECONDS },
   });

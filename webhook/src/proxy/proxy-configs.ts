@@ -2,7 +2,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { canonicalJson } from '@svault/server-kit/hash-chain';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import type { AuditLog } from '../audit/audit-log.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** Proxies' configurations. Calls are synchronous; writing ones take part in the open transaction. */
 export interface ProxyConfigStore {
@@ -26,10 +26,10 @@ export interface ProxyConfigs {
    * A config equal to the stored one succeeds unchanged with any `ifVersion`, so that a put may be repeated.
    *
    * @param ifVersion 0: there must be none yet
-   * @throws AppError VERSION_CONFLICT
+   * @throws ApiError VERSION_CONFLICT
    */
   put(config: NewProxyConfig, ifVersion: number | undefined): Promise<ProxyConfig>;
-  /** @returns false if there is none @throws AppError VERSION_CONFLICT */
+  /** @returns false if there is none @throws ApiError VERSION_CONFLICT */
   delete(proxyId: string, ifVersion: number | undefined): Promise<boolean>;
 }
 
@@ -43,7 +43,7 @@ export function createProxyConfigs(deps: {
 
   const checkVersion = (stored: ProxyConfig | undefined, ifVersion: number | undefined): void => {
     if (ifVersion === undefined || ifVersion === (stored?.version ?? 0)) return;
-    throw refusal('VERSION_CONFLICT', 'the proxy has another version');
+    throw new ApiError('VERSION_CONFLICT', 'the proxy has another version');
   };
 
   return {

@@ -1,6 +1,6 @@
 import { type Clock, Secret, randomToken } from '@svault/shared';
 import type { RefreshLease, RefreshOutcome } from '@svault/shared/schemas';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { SlidingWindow } from '../sliding-window.ts';
 import type { SealedProvider } from '../vault/record.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -13,14 +13,14 @@ import type { TokenLock, TokenLocks } from './token-locks.ts';
 /** The two phases of `POST /v1/refresh` (PROTOCOL.md section 7): the control plane authenticates, the webhook calls. */
 export interface Leases {
   /**
-   * @throws AppError NOT_FOUND, NOT_REFRESHABLE, REAUTH_NEEDED, RATE_LIMITED, REFRESH_BUSY, the last two with
+   * @throws ApiError NOT_FOUND, NOT_REFRESHABLE, REAUTH_NEEDED, RATE_LIMITED, REFRESH_BUSY, the last two with
    * `retryAfter`
    */
   get(serviceName: string): RefreshLease;
   /**
    * Refreshes under a lease, once: a repeated call gets the answer of the first.
    *
-   * @throws AppError LEASE_EXPIRED; INVALID_REQUEST if the client authentication is missing, which leaves the lease
+   * @throws ApiError LEASE_EXPIRED; INVALID_REQUEST if the client authentication is missing, which leaves the lease
    */
   update(leaseId: string, authentication: ClientAuthentication): Promise<RefreshOutcome>;
 }
@@ -82,11 +82,11 @@ export function createLeases(deps: {
     get: (serviceName) => {
       evictExpired();
       const record = vault.open(serviceName);
-      if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
+      if (record === undefined) throw new ApiError('NOT_FOUND', 'there is no credential of that name');
       const { version, settings, secret } = record;
       const { provider, expiryTime } = settings;
       if (provider === undefined || !isRefreshable(record))
-        throw refusal('NOT_REFRESHABLE', 'the credential has no provider or no refresh token');
+        throw new ApiError('NOT_REFRESHABLE', 'the credential has no provider or no refresh token');
       if (marks.get(serviceName, version) === 'reauth_needed')
         throw refreshRefusal({ outcome: 'reauth_needed' });
       const retryAfterSeconds = limit.retryAfterSeconds(serviceName);
@@ -94,7 +94,7 @@ export function createLeases(deps: {
       const lock = locks.tryLock(serviceName, LEASE_SECONDS * 1000);
       if ('busySeconds' in lock) {
         const details = { retryAfter: lock.busySeconds };
-        throw refusal('REFRESH_BUSY', 'the credential is being refreshed', { details });
+        throw new ApiError('REFRESH_BUSY', 'the credential is being refreshed', { details });
       }
       const leaseId = randomToken();
       const hasSecret = secret.reveal().clientSecret !== undefined;
@@ -116,7 +116,7 @@ export function createLeases(deps: {
       if (lease === undefined || isForgotten(lease)) throw leaseExpired();
       if (lease.outcome !== undefined) return lease.outcome;
       const missing = missingOf(lease, authentication);
-      if (missing !== undefined) throw refusal('INVALID_REQUEST', `${missing} is missing`);
+      if (missing !== undefined) throw new ApiError('INVALID_REQUEST', `${missing} is missing`);
       lease.lock.keep();
       lease.outcome = refreshUnder(lease, authentication);
       // Without an outcome there is nothing to repeat: the control plane gets a new lease.
@@ -158,4 +158,5 @@ function outcomeOf(result: RefreshResult): RefreshOutcome {
   }
 }
 
-const leaseExpired = (): Error => refusal('LEASE_EXPIRED', 'there is no such lease any more; get a new one');
+const leaseExpired = (): Error =>
+  new ApiError('LEASE_EXPIRED', 'there is no such lease any more; get a new one');

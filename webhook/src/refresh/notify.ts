@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import type { RefreshAccepted, RefreshDone, RefreshNotify } from '@svault/shared/schemas';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { SlidingWindow } from '../sliding-window.ts';
 import type { RefreshMarks } from '../vault/record-store.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
@@ -16,7 +16,7 @@ const WAIT_MS = PROVIDER_CALL_MS + 1_000;
  * Answers the control plane's notice that a token needs a refresh (PROTOCOL.md section 7). It accepts `expiring` at
  * once; for `expired` and `manual` it waits for the refresh.
  *
- * @throws AppError NOT_FOUND, REAUTH_NEEDED, REFRESH_NEEDED for a mediated provider, RATE_LIMITED with `retryAfter`
+ * @throws ApiError NOT_FOUND, REAUTH_NEEDED, REFRESH_NEEDED for a mediated provider, RATE_LIMITED with `retryAfter`
  */
 export type NotifyRefresh = (
   notice: Pick<RefreshNotify, 'serviceName' | 'reason'>,
@@ -49,7 +49,7 @@ export function createNotifyRefresh(deps: {
 
   return async ({ serviceName, reason }) => {
     const record = vault.open(serviceName);
-    if (record === undefined) throw refusal('NOT_FOUND', 'there is no credential of that name');
+    if (record === undefined) throw new ApiError('NOT_FOUND', 'there is no credential of that name');
     if (!isRefreshable(record)) return { outcome: 'not_refreshable' };
     mustBeRefreshedHere(record, marks);
     const retryAfterSeconds = limit.retryAfterSeconds(serviceName);

@@ -30,7 +30,7 @@ export interface RefreshOnce {
    * section 7). Each step is on the disk before the next.
    *
    * @param record the live one, refreshable
-   * @throws AppError UNAVAILABLE after `leave`; errors of the database
+   * @throws ApiError UNAVAILABLE after `leave`; errors of the database
    */
   run(
     record: OpenRecord,

@@ -1,6 +1,5 @@
 import type { FailurePause } from '@svault/server-kit/failure-pause';
-import type { AppError, WebhookErrorCode } from '@svault/shared';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { RefreshMarks } from '../vault/record-store.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
@@ -14,7 +13,7 @@ export interface Refresh {
    * cause `use`, while a pause lasts, the result is the last failure.
    *
    * @param seenVersion the version that the caller found expired
-   * @throws AppError UNAVAILABLE when the program stops; errors of the database
+   * @throws ApiError UNAVAILABLE when the program stops; errors of the database
    */
   own(serviceName: string, seenVersion: number, cause: RefreshCause): Promise<RefreshResult>;
   /** Stores what a failing disk did not take; call it repeatedly. */
@@ -96,13 +95,13 @@ export function isRefreshable({ settings }: Pick<OpenRecord, 'settings'>): boole
 /**
  * Rejects a refresh that the webhook cannot make itself.
  *
- * @throws AppError REAUTH_NEEDED, REFRESH_NEEDED with `retryAfter`
+ * @throws ApiError REAUTH_NEEDED, REFRESH_NEEDED with `retryAfter`
  */
 export function mustBeRefreshedHere(record: OpenRecord, marks: Pick<RefreshMarks, 'get'>): void {
   const { serviceName, version, settings } = record;
   if (marks.get(serviceName, version) === 'reauth_needed') throw refreshRefusal({ outcome: 'reauth_needed' });
   if (settings.provider?.mediated === true)
-    throw refusal('REFRESH_NEEDED', 'the token has expired and the service has to refresh it', {
+    throw new ApiError('REFRESH_NEEDED', 'the token has expired and the service has to refresh it', {
       details: { retryAfter: 5 },
     });
 }
@@ -110,17 +109,17 @@ export function mustBeRefreshedHere(record: OpenRecord, marks: Pick<RefreshMarks
 /** The error for a refresh that gave no token (PROTOCOL.md section 5.4). */
 export function refreshRefusal(
   result: Exclude<RefreshResult, { outcome: 'refreshed' | 'changed' }>,
-): AppError<WebhookErrorCode> {
+): ApiError {
   switch (result.outcome) {
     case 'reauth_needed':
-      return refusal(
+      return new ApiError(
         'REAUTH_NEEDED',
         'the refresh token is not good any more: the owner has to authorise anew',
       );
     case 'failed':
-      return refusal(result.code, 'the token has expired and could not be refreshed');
+      return new ApiError(result.code, 'the token has expired and could not be refreshed');
     case 'limited':
-      return refusal('RATE_LIMITED', 'this token was refreshed too often', {
+      return new ApiError('RATE_LIMITED', 'this token was refreshed too often', {
         details: { retryAfter: result.retryAfterSeconds },
       });
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@svault/shared';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** The right to call the provider for one token. */
 export interface TokenLock {
@@ -23,7 +23,7 @@ export interface TokenLocks {
    * @throws as {@link TokenLocks.lock}
    */
   tryLock(serviceName: string, forMs: number): TokenLock | { readonly busySeconds: number };
-  /** Waits for the lock, one caller at a time for each token. @throws AppError UNAVAILABLE when the program stops */
+  /** Waits for the lock, one caller at a time for each token. @throws ApiError UNAVAILABLE when the program stops */
   lock(serviceName: string): Promise<TokenLock>;
   /** Rejects everyone who waits, and every later call. */
   close(): void;
@@ -97,4 +97,4 @@ export function createTokenLocks(clock: Pick<Clock, 'monotonic'>): TokenLocks {
 }
 
 /** The answer to a refresh that begins after the stop. */
-export const stopping = (): Error => refusal('UNAVAILABLE', 'the webhook stops');
+export const stopping = (): Error => new ApiError('UNAVAILABLE', 'the webhook stops');

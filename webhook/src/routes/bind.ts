@@ -6,7 +6,7 @@ import { HTML_CONTENT, respond } from '@svault/server-kit/respond';
 import type { BindFlow } from '../binding/bind-flow.ts';
 import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
 import { readForm } from '../http/body.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 const WRONG_TOKEN = 'That is not the set-up token of this webhook.';
 const OLD_PAGE = 'That page is too old or was used already. Enter the set-up token again.';
@@ -43,7 +43,7 @@ export function createBindRoutes(deps: {
   return router;
 
   function enter(setupToken: string | undefined, headers: RequestHandler, res: Response): void {
-    if (setupToken === undefined) throw refusal('INVALID_REQUEST', 'the set-up token is missing');
+    if (setupToken === undefined) throw new ApiError('INVALID_REQUEST', 'the set-up token is missing');
     const offer = flow.enter(setupToken);
     if (offer === undefined) return sendPage(res, 403, setupTokenPage({ problem: WRONG_TOKEN }));
     void headers(res.req, res, () => sendPage(res, 200, connectPage({ ...offer, serviceUrl })));

@@ -7,7 +7,7 @@ import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import type { Exchange } from '../binding/exchange.ts';
 import type { RotateKey } from '../binding/rotation.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
 import { createSignedMessageReader } from '../http/signed-message.ts';
@@ -51,7 +51,7 @@ export function createExchangeRoute(deps: {
   async function rotate(req: IncomingMessage): Promise<object> {
     const { keyId, body } = await deps.receiveRequest(req, { ...BOUNDS, refuseFormerKey: true });
     if (!rotateRequestSchema.safeParse(parseJsonBody(req, body)).success)
-      throw refusal('INVALID_REQUEST', 'op must be rotate');
+      throw new ApiError('INVALID_REQUEST', 'op must be rotate');
     return deps.rotate(keyId);
   }
 }

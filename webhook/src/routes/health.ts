@@ -5,7 +5,7 @@ import { type Clock, formatTime } from '@svault/shared';
 import type { SignedHealth } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
 import { CLAIMED_CAPABILITIES, PROGRAM_VERSION } from '../config/program.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
 
@@ -20,7 +20,7 @@ export function createProbeRoutes(deps: {
   router.all('/readyz', only(['GET']), (_req, res) => {
     if (deps.isLeaving())
       return respondJson(res, { error: 'this process is about to stop', code: 'UNAVAILABLE' }, 503);
-    if (!deps.isReady()) throw refusal('UNAVAILABLE', 'not ready');
+    if (!deps.isReady()) throw new ApiError('UNAVAILABLE', 'not ready');
     respondJson(res, { status: 'ok' });
   });
   return router;
@@ -47,7 +47,7 @@ export function createHealthRoute(deps: {
 
   function health(): SignedHealth {
     const binding = deps.binding();
-    if (binding === undefined) throw refusal('UNAVAILABLE', 'the binding was just erased');
+    if (binding === undefined) throw new ApiError('UNAVAILABLE', 'the binding was just erased');
     return {
       status: 'ok',
       protocol: 'v1',

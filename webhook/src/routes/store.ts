@@ -4,7 +4,7 @@ import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import { storeBodySchema } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { type TicketAuthenticator, bearerTicketOf } from '../http/authenticate-ticket.ts';
 import { MAX_BODY_BYTES, parseBody, parseJsonBody } from '../http/body.ts';
 import type { StoreByTicket } from '../vault/store-by-ticket.ts';
@@ -49,7 +49,7 @@ function cors(binding: BindingReader): RequestHandler {
     if (origin === undefined) return next();
     const bound = binding();
     if (bound?.complete !== true || origin !== new URL(bound.serviceBaseUrl).origin)
-      throw refusal('ORIGIN_NOT_ALLOWED', 'this origin may not store here');
+      throw new ApiError('ORIGIN_NOT_ALLOWED', 'this origin may not store here');
     res.setHeader('Access-Control-Allow-Origin', origin);
     res.setHeader('Vary', 'Origin');
     if (req.method !== 'OPTIONS') return next();

@@ -10,7 +10,7 @@ import {
 } from '@svault/shared/schemas';
 import { isUsableRecipient } from '@svault/shared/sealed';
 import { type AuditLog, subjectOf } from '../audit/audit-log.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { RecordDraft, RecordSecret, SealedMinter, SealedProvider, SealedSettings } from './record.ts';
 import { isSigningKey } from './signing-key.ts';
 import { publicKeyOf, readPublicKeyLine } from './ssh-public-key.ts';
@@ -19,13 +19,16 @@ import type { Vault } from './vault.ts';
 /**
  * The record that a body of `POST /v1/store` describes.
  *
- * @throws AppError INVALID_REQUEST for a recipient that is no point of its curve, and for a minter's key that cannot
+ * @throws ApiError INVALID_REQUEST for a recipient that is no point of its curve, and for a minter's key that cannot
  *   sign
  */
 export function draftFrom(body: StoreBody): RecordDraft {
   const { secret, settings } = byTokenType(body);
   if (body.recipients?.every(isUsableRecipient) === false)
-    throw refusal('INVALID_REQUEST', 'a recipient is no point of its curve, or one that gives no secret');
+    throw new ApiError(
+      'INVALID_REQUEST',
+      'a recipient is no point of its curve, or one that gives no secret',
+    );
   return {
     secret,
     settings: {
@@ -90,13 +93,13 @@ function minterDraft(minter: Minter): TypeDraft {
   }
   const { privateKey, ...sealed } = minter;
   if (privateKey !== '' && !isSigningKey(privateKey))
-    throw refusal('INVALID_REQUEST', 'privateKey: not an RSA key of 2048 to 8192 bits in PEM');
+    throw new ApiError('INVALID_REQUEST', 'privateKey: not an RSA key of 2048 to 8192 bits in PEM');
   return draft(privateKey, sealed);
 }
 
 /** Unreachable: the schema has parsed the seed. */
 function unreadableSeed(): never {
-  throw refusal('INVALID_REQUEST', 'secret: not a seed');
+  throw new ApiError('INVALID_REQUEST', 'secret: not a seed');
 }
 
 /** The fingerprint of the given public key, otherwise of the private key's. */
@@ -124,7 +127,7 @@ function normalTime(text: string | undefined): string | undefined {
  * is logged.
  *
  * @param readBody parses the body; its refusal is logged too
- * @throws AppError INVALID_REQUEST, VERSION_CONFLICT
+ * @throws ApiError INVALID_REQUEST, VERSION_CONFLICT
  */
 export type StoreByTicket = (ticket: StoreTicket, readBody: () => StoreBody) => Promise<StoreAnswer>;
 

@@ -2,7 +2,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { type Clock, type Secret, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import type { AuditLog, OwnEvent, Subject } from '../audit/audit-log.ts';
-import { refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { type KeyWrapper, openSecret, retiredDataKey, sealRecord, settingsOf } from './record-envelope.ts';
 import type { RecordHead, RecordStore, RefreshMarks, StoredRecord } from './record-store.ts';
 import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
@@ -61,9 +61,9 @@ interface PutOptions {
 
 /** The records of this webhook. When a promise resolves, the change and its log entry are on the disk. */
 export interface Vault {
-  /** @throws AppError VERSION_CONFLICT */
+  /** @throws ApiError VERSION_CONFLICT */
   put(serviceName: string, draft: RecordDraft, options: PutOptions): Promise<{ readonly version: number }>;
-  /** @throws AppError VERSION_CONFLICT */
+  /** @throws ApiError VERSION_CONFLICT */
   delete(serviceName: string, ifVersion: number | undefined): Promise<boolean>;
   describe(serviceName: string): TokenMetadata | undefined;
   /** In the order of names' bytes. */
@@ -242,4 +242,4 @@ export function createVault(deps: {
   };
 }
 
-const versionConflict = (): Error => refusal('VERSION_CONFLICT', 'the record has another version');
+const versionConflict = (): Error => new ApiError('VERSION_CONFLICT', 'the record has another version');

@@ -1,5 +1,4 @@
-import { type ErrorCode, refusal } from '../../core/errors.ts';
-import type { AppError } from '@svault/shared';
+import { ApiError } from '../../core/errors.ts';
 
 /** Reads a request header by its lower-case name. */
 type HeaderReader = (name: string) => string | undefined;
@@ -30,8 +29,8 @@ export function isCrossSite(header: HeaderReader): boolean {
 }
 
 /** Also what an operator reads whose proxy serves the pages under another address than the settings say. */
-export const crossOriginError = (): AppError<ErrorCode> =>
-  refusal(
+export const crossOriginError = (): ApiError =>
+  new ApiError(
     'FORBIDDEN',
     'This request does not come from a page of this service. Open the service at the address that SV_BASE_URL names.',
   );

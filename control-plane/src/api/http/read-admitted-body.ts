@@ -20,7 +20,7 @@ class BodyRejectedEarly extends Error {
  * them would fill the memory. After a denial, the rest of the body is dropped as it arrives.
  *
  * @param admit resolves to the denial of a sender that may not send more
- * @throws AppError as `readBody`; what `admit` rejects with
+ * @throws ApiError as `readBody`; what `admit` rejects with
  */
 export async function readAdmittedBody(
   req: IncomingMessage,

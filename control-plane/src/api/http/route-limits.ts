@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Id } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import { addressKey } from '../../core/address.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Limits } from '../../limits/limits.ts';
@@ -18,7 +18,7 @@ export interface RouteLimits {
    * Asked in the transaction that made something, once it has written its event: those of an account wait for one another
    * there, so that each counts what the others made.
    *
-   * @throws AppError QUOTA_EXCEEDED where the account now has more of a kind than it may
+   * @throws ApiError QUOTA_EXCEEDED where the account now has more of a kind than it may
    */
   requireWithin(noun: QuotaNoun, vaultId: Id<'vlt'>, stores: Pick<Stores, 'quotas'>): Promise<void>;
   countAccount(scope: AccountScope, vaultId: Id<'vlt'>): Promise<void>;
@@ -47,7 +47,7 @@ export function createRouteLimits({
   const count = async (scope: CountedScope, key: string, vaultId?: Id<'vlt'>): Promise<void> => {
     const verdict = await limiter.take(limits.counter(scope, key), vaultId);
     if (verdict.allowed) return;
-    throw refusal('RATE_LIMITED', 'Too many requests; try again later.', {
+    throw new ApiError('RATE_LIMITED', 'Too many requests; try again later.', {
       details: { retryAfter: verdict.retryAfterSeconds },
       reason: scope,
     });
@@ -61,7 +61,7 @@ export function createRouteLimits({
       if ((await stores.quotas.count(vaultId, noun, limit + 1)) <= limit) return;
       const what = noun.replaceAll('_', ' ');
       const setting = `SV_LIMIT_${quotaScope(noun).toUpperCase()}`;
-      throw refusal(
+      throw new ApiError(
         'QUOTA_EXCEEDED',
         `An account has at most ${limit} ${what}. Delete some, or have the operator of the service raise ${setting}.`,
         { details: { limit } },

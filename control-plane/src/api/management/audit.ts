@@ -65,7 +65,7 @@ function toAuditFilter(query: z.output<typeof auditQuery>): AuditFilter {
 /**
  * The page of the log that a query asks for.
  *
- * @throws AppError INVALID_ARGUMENT for a cursor that no page of the log gave
+ * @throws ApiError INVALID_ARGUMENT for a cursor that no page of the log gave
  */
 export function logPageRequest(query: Parameters<typeof pageRequest>[0]): {
   readonly limit: number;

@@ -5,7 +5,7 @@ import { resolveAdminKey } from '../../management/admin-keys.ts';
 import { cliTokens, resolveCliSession } from '../../sign-in/cli/sessions.ts';
 import { resolveSession } from '../../sign-in/sessions.ts';
 import { readCookie } from '../http/cookies.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import { isCrossSite, isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange } from './route-definition.ts';
 
@@ -13,7 +13,7 @@ import type { Exchange } from './route-definition.ts';
  * Who is behind a management request: an admin key or a command-line client's access token in `Authorization`, or the console's
  * session cookie.
  *
- * @throws AppError UNAUTHENTICATED, the same for every reason; FORBIDDEN under a cookie for a state-changing request
+ * @throws ApiError UNAUTHENTICATED, the same for every reason; FORBIDDEN under a cookie for a state-changing request
  *   that does not come from our own pages, and for any that another site's page made
  */
 export type ManagementAuthenticator = (exchange: Exchange, method: string) => Promise<Actor>;
@@ -50,10 +50,10 @@ export function createManagementAuthenticator(options: {
 
 const bearerToken = (authorization: string): string => /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 
-/** @throws AppError UNAUTHENTICATED */
+/** @throws ApiError UNAUTHENTICATED */
 export function unauthenticated(exchange: Exchange): never {
   exchange.setHeader('WWW-Authenticate', 'Bearer realm="svault"');
-  throw refusal(
+  throw new ApiError(
     'UNAUTHENTICATED',
     'Sign in at /login, or send an admin key as Authorization: Bearer svadmin_….',
   );

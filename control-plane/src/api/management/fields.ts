@@ -74,7 +74,7 @@ export const pageQuery = {
  * The page that a list's query asks for.
  *
  * @param parts how many parts the list's sort key has
- * @throws AppError INVALID_ARGUMENT for a cursor that no page of such a list gave
+ * @throws ApiError INVALID_ARGUMENT for a cursor that no page of such a list gave
  */
 export function pageRequest(
   query: { readonly limit?: string | undefined; readonly cursor?: string | undefined },

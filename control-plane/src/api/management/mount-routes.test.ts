@@ -6,7 +6,7 @@ import { errorHandler } from '@svault/server-kit/error-handler';
 import { silentLogger } from '@svault/server-kit/logger';
 import { newId } from '@svault/shared';
 import type { Actor, Role } from '../../core/actor.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { Stores } from '../../core/stores.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { createLimits } from '../../limits/limits.ts';
@@ -85,7 +85,9 @@ const routes = [
     limit: {
       scope: 'key_reveal',
       target: ({ params }) =>
-        params.id === 'there' ? Promise.resolve('agt_there') : Promise.reject(refusal('NOT_FOUND', 'no')),
+        params.id === 'there'
+          ? Promise.resolve('agt_there')
+          : Promise.reject(new ApiError('NOT_FOUND', 'no')),
     },
     response: { status: 204 },
     handle: () => Promise.resolve(),
@@ -159,7 +161,7 @@ const app = express()
         },
       }),
       authenticate: () =>
-        role === undefined ? Promise.reject(refusal('UNAUTHENTICATED', 'who?')) : Promise.resolve(actor),
+        role === undefined ? Promise.reject(new ApiError('UNAUTHENTICATED', 'who?')) : Promise.resolve(actor),
     })(req, res, next);
   })
   .use(

@@ -2,7 +2,7 @@ import { type BodyBounds, readBody } from '@svault/server-kit/raw-body';
 import { JsonRefused, parseJsonObject } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { type ArgumentIssue, invalidArgument, notFound, refusal } from '../../core/errors.ts';
+import { type ArgumentIssue, invalidArgument, notFound, ApiError } from '../../core/errors.ts';
 
 /** How much of a body is read, by whether its sender is authenticated. */
 export const BODY_LIMITS = {
@@ -16,21 +16,23 @@ export const BODY_LIMITS = {
  * Reads a request's body: content type, size cap, JSON, in this order. Of another type nothing is read.
  *
  * @returns undefined when there is no body
- * @throws AppError UNSUPPORTED_MEDIA_TYPE, TOO_LARGE, INVALID_REQUEST
+ * @throws ApiError UNSUPPORTED_MEDIA_TYPE, TOO_LARGE, INVALID_REQUEST
  */
 export async function readJsonBody(
   req: IncomingMessage,
   bounds: BodyBounds,
 ): Promise<Record<string, unknown> | undefined> {
   if (!hasBody(req)) return undefined;
-  if (!isJson(req)) throw refusal('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.');
+  if (!isJson(req)) throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.');
   const bytes = await readBody(req, bounds);
   if (bytes.length === 0) return undefined;
   try {
     return parseJsonObject(bytes);
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
-    throw refusal('INVALID_REQUEST', 'The body must be one JSON object in UTF-8.', { reason: error.reason });
+    throw new ApiError('INVALID_REQUEST', 'The body must be one JSON object in UTF-8.', {
+      reason: error.reason,
+    });
   }
 }
 
@@ -48,7 +50,7 @@ const MAX_ISSUES = 100;
 /**
  * Parses one part of a request.
  *
- * @throws AppError INVALID_ARGUMENT with the first 100 issues; a member that the schema does not name is one of them
+ * @throws ApiError INVALID_ARGUMENT with the first 100 issues; a member that the schema does not name is one of them
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input, { error: plainWords });
@@ -60,7 +62,7 @@ export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
 /**
  * Parses what the path names.
  *
- * @throws AppError NOT_FOUND for a text with a NUL, which names nothing; INVALID_ARGUMENT
+ * @throws ApiError NOT_FOUND for a text with a NUL, which names nothing; INVALID_ARGUMENT
  */
 export function parsePath<T>(schema: z.ZodType<T>, params: Readonly<Record<string, unknown>>): T {
   if (!withNul(params, []).next().done) throw notFound();

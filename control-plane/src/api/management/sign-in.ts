@@ -2,7 +2,7 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import { z } from 'zod';
 import { ROLES } from '../../core/actor.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import { EMAIL_CHARACTERS } from '../../core/user.ts';
 import { beginCliLogin, exchangeCliCode } from '../../sign-in/cli/login.ts';
@@ -136,7 +136,7 @@ export function createLoginRoutes(options: {
         const input = { token: body.token, client: clientOf(exchange) };
         const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
         if (signedIn !== undefined) return welcome(signedIn, exchange);
-        throw refusal('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
+        throw new ApiError('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
       },
     }),
     definePublicRoute({
@@ -152,7 +152,7 @@ export function createLoginRoutes(options: {
         if (signInByPassword === undefined) throw noPasswordsHere();
         const signedIn = await signInByPassword({ ...body, client: clientOf(exchange) });
         if (signedIn !== undefined) return welcome(signedIn, exchange);
-        throw refusal('UNAUTHENTICATED', 'E-mail or password is wrong.');
+        throw new ApiError('UNAUTHENTICATED', 'E-mail or password is wrong.');
       },
     }),
     defineRoute({
@@ -222,7 +222,7 @@ export function createCliLoginRoutes({
         const input = { code, codeVerifier, requestId };
         const grant = await unitOfWork.runAcross((inside) => exchangeCliCode(inside, input, clock));
         if (grant !== undefined) return grant;
-        throw refusal('UNAUTHENTICATED', 'This code is not valid any more. Sign in again.');
+        throw new ApiError('UNAUTHENTICATED', 'This code is not valid any more. Sign in again.');
       },
     }),
     definePublicRoute({
@@ -240,7 +240,7 @@ export function createCliLoginRoutes({
           refreshCliSession(inside, refreshToken, { clock, masterKeys }),
         );
         if (grant !== undefined) return grant;
-        throw refusal('UNAUTHENTICATED', 'This session has ended. Sign in again.');
+        throw new ApiError('UNAUTHENTICATED', 'This session has ended. Sign in again.');
       },
     }),
   ];

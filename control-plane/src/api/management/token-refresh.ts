@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import { tokenOf } from '../../management/tokens.ts';
 import type { RefreshResult, TokenRefresh } from '../../refresh/refresh-result.ts';
 import { asRefusal } from '../../webhook/call-failed.ts';
@@ -60,18 +60,22 @@ export function createTokenRefreshRoutes({
   ];
 }
 
-/** @throws AppError RATE_LIMITED, WEBHOOK_REFUSED, WEBHOOK_UNAVAILABLE */
+/** @throws ApiError RATE_LIMITED, WEBHOOK_REFUSED, WEBHOOK_UNAVAILABLE */
 function toResponse(result: RefreshResult): z.output<typeof tokenRefreshSchema> {
   switch (result.outcome) {
     case 'limited':
     case 'busy':
-      throw refusal('RATE_LIMITED', 'This token was refreshed too often, or is being refreshed. Try later.', {
-        details: { retryAfter: result.retryAfterSeconds },
-        reason: result.outcome,
-      });
+      throw new ApiError(
+        'RATE_LIMITED',
+        'This token was refreshed too often, or is being refreshed. Try later.',
+        {
+          details: { retryAfter: result.retryAfterSeconds },
+          reason: result.outcome,
+        },
+      );
     case 'webhook_unavailable':
       throw result.cause === undefined
-        ? refusal(
+        ? new ApiError(
             'WEBHOOK_REFUSED',
             'The webhook does not offer to refresh tokens. Update it, then try again.',
           )

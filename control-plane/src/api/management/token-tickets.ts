@@ -1,7 +1,7 @@
 import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { type Actor, eventBy } from '../../core/actor.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { tokenOf } from '../../management/tokens.ts';
 import { type StoreTickets, type Tickets, boundWebhookOf } from '../../webhook/tickets.ts';
@@ -78,11 +78,11 @@ export function createTokenTicketRoutes({
  * Only an admin's ticket may replace a secret.
  *
  * @param asked undefined: any version
- * @throws AppError FORBIDDEN
+ * @throws ApiError FORBIDDEN
  */
 function versionToReplace({ role }: Actor, asked: number | undefined): number | undefined {
   if (role === 'admin') return asked;
   if (asked !== undefined && asked !== 0)
-    throw refusal('FORBIDDEN', 'Only an admin of the account can replace a secret.');
+    throw new ApiError('FORBIDDEN', 'Only an admin of the account can replace a secret.');
   return 0;
 }

@@ -5,7 +5,7 @@ import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
@@ -55,8 +55,8 @@ export function createProxyHandler(options: {
   const handle: RequestHandler = async (req, res, next) => {
     const method = methodOf(req.method);
     if (method === undefined) return rejectMethod(req, res, next);
-    if (!isOwnHost(req)) throw refusal('FORBIDDEN', FOREIGN_HOST);
-    if (!checkOrigin(req.headers.origin).allowed) throw refusal('FORBIDDEN', FOREIGN_ORIGIN);
+    if (!isOwnHost(req)) throw new ApiError('FORBIDDEN', FOREIGN_HOST);
+    if (!checkOrigin(req.headers.origin).allowed) throw new ApiError('FORBIDDEN', FOREIGN_ORIGIN);
     const isPost = method === 'POST';
     const key = credentialFromHeaders(req, 'x-mcp-key');
     const keyHash = key === undefined ? undefined : proxyKeyHash(key);

@@ -11,7 +11,7 @@ interface ReceivedBody {
   release(): void;
 }
 
-/** @throws AppError as `readBody` */
+/** @throws ApiError as `readBody` */
 export type ReceiveBody = (req: IncomingMessage, keyHash: string) => Promise<ReceivedBody | Denied>;
 
 /**

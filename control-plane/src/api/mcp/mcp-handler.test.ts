@@ -5,7 +5,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { newKey } from '@svault/shared';
 import { afterEach, expect, it } from 'vitest';
 import type { Access, AccessRequest } from '../../access/decision.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { MCP_PATH, createMcpHandler } from './mcp-handler.ts';
 import { createTools } from './routes.ts';
@@ -73,7 +73,7 @@ it('a request is authorised once, for the MCP channel and the audience of this e
 
 it('a decision that cannot be recorded is 503 with Retry-After', async () => {
   const url = await serve({
-    decide: () => Promise.reject(refusal('AUDIT_UNAVAILABLE', 'later', { details: { retryAfter: 1 } })),
+    decide: () => Promise.reject(new ApiError('AUDIT_UNAVAILABLE', 'later', { details: { retryAfter: 1 } })),
   });
   const answer = await call(url, { jsonrpc: '2.0', id: 1, method: 'ping' });
   expect(answer.status).toBe(503);

@@ -28,7 +28,7 @@ export type Read =
  * other people's programs write them.
  *
  * @param admit looks up the sender of a large message ({@link readAdmittedBody})
- * @throws AppError INVALID_REQUEST where the body ends early: the client is gone
+ * @throws ApiError INVALID_REQUEST where the body ends early: the client is gone
  */
 export async function readMessage(
   req: IncomingMessage,

@@ -39,7 +39,7 @@ export function createRegisterEndpoint(options: {
   return oauthEndpoint(OAUTH_PATHS.register, { anyOrigin: true, handle });
 }
 
-/** @throws OauthRefused; AppError TOO_LARGE, INVALID_REQUEST for a body that ends early or is compressed */
+/** @throws OauthRefused; ApiError TOO_LARGE, INVALID_REQUEST for a body that ends early or is compressed */
 async function readMetadata(req: Request): Promise<Record<string, unknown>> {
   if (isJson(req)) {
     const bytes = await readBody(req, { maxBytes: MAX_BYTES });

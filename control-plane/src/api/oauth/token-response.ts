@@ -95,7 +95,7 @@ export type OauthForm = Readonly<Partial<Record<string, string>>>;
  * Reads a request's parameters, at most 16 KiB of them. One without a value counts as omitted (RFC 6749 section 3.2).
  *
  * @throws OauthRefused invalid_client for an Authorization header, before anything is read; invalid_request for another
- *   content type and for a parameter that occurs twice; AppError TOO_LARGE
+ *   content type and for a parameter that occurs twice; ApiError TOO_LARGE
  */
 export async function readOauthForm(req: Request): Promise<OauthForm> {
   rejectClientAuthentication(req);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
-import { refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
 import { transactionAs } from '../../sign-in/current-actor.ts';
 import { SESSION_TIMES, type SignedIn, endSession, resolveSession } from '../../sign-in/sessions.ts';
@@ -12,7 +12,7 @@ import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 export interface PageSession {
   /** The signed-in user; keys of any kind are ignored. */
   actor(req: IncomingMessage): Promise<Actor | undefined>;
-  /** @throws AppError FORBIDDEN for a form that another site's page sent */
+  /** @throws ApiError FORBIDDEN for a form that another site's page sent */
   requireSameOrigin(req: IncomingMessage): void;
   /** A transaction for a form's change, if the actor may still make it ({@link transactionAs}). */
   transactionAs(actor: Actor, whenLocked: 'allowed' | 'denied'): Transaction;
@@ -43,7 +43,7 @@ export function createPageSession(options: {
 }
 
 function signedOut(): never {
-  throw refusal('UNAUTHENTICATED', 'You are not signed in any more.');
+  throw new ApiError('UNAUTHENTICATED', 'You are not signed in any more.');
 }
 
 /**

@@ -1,7 +1,6 @@
-import type { AppError } from '@svault/shared';
 import { EgressFailed, EgressRefused } from '@svault/shared/egress';
 import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
-import { type ErrorCode, refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -15,8 +14,8 @@ const UNREADABLE = [
 ];
 
 /** The provider cannot be reached, or rejects this service rather than the user. */
-export function providerUnavailable(cause: unknown): AppError<ErrorCode> {
-  return refusal(
+export function providerUnavailable(cause: unknown): ApiError {
+  return new ApiError(
     'PROVIDER_UNAVAILABLE',
     'The identity provider does not answer as it should; try again later. Until then the owner gets in by `owner-link`.',
     { cause, details: { retryAfter: RETRY_AFTER_SECONDS } },
@@ -24,14 +23,14 @@ export function providerUnavailable(cause: unknown): AppError<ErrorCode> {
 }
 
 /** The operator has to correct it, so the message says how. @param problem from `issuerProblem` */
-export const wrongIssuer = (problem: string): AppError<ErrorCode> =>
-  refusal('PROVIDER_UNAVAILABLE', `Nobody can sign in: ${problem}.`, {
+export const wrongIssuer = (problem: string): ApiError =>
+  new ApiError('PROVIDER_UNAVAILABLE', `Nobody can sign in: ${problem}.`, {
     reason: problem,
     details: { retryAfter: RETRY_AFTER_SECONDS },
   });
 
-function signInFailed(cause: unknown): AppError<ErrorCode> {
-  return refusal('SIGN_IN_FAILED', "The identity provider's answer does not hold. Begin again.", {
+function signInFailed(cause: unknown): ApiError {
+  return new ApiError('SIGN_IN_FAILED', "The identity provider's answer does not hold. Begin again.", {
     cause,
     reason: cause instanceof Error ? cause.message : 'no error',
   });
@@ -41,10 +40,10 @@ function signInFailed(cause: unknown): AppError<ErrorCode> {
  * Translates an error of the library while it checks a callback. `error_description` is left out: anybody can write a
  * callback's query.
  */
-export function callbackError(error: unknown): AppError<ErrorCode> {
+export function callbackError(error: unknown): ApiError {
   if (error instanceof AuthorizationResponseError) {
     if (error.error === 'access_denied')
-      return refusal(
+      return new ApiError(
         'SIGN_IN_DENIED',
         'You did not sign in at the identity provider, or it did not let you.',
       );

@@ -1,14 +1,14 @@
 import type { IdentityProvider, SignInTransaction } from './provider.ts';
 import { AeadFailed } from '@svault/server-kit/aead';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import { type AppError, type Clock, fromBase64url, toBase64url, utf8 } from '@svault/shared';
-import { type ErrorCode, refusal } from '../../core/errors.ts';
+import { type Clock, fromBase64url, toBase64url, utf8 } from '@svault/shared';
+import { ApiError } from '../../core/errors.ts';
 import type { SignedIn } from '../sessions.ts';
 import type { SignInByIdentity } from './sign-in-by-identity.ts';
 
 /** A sign-in at the identity provider, from the redirect there to the callback. */
 export interface ProviderSignIn {
-  /** @throws AppError PROVIDER_UNAVAILABLE */
+  /** @throws ApiError PROVIDER_UNAVAILABLE */
   begin(
     returnTo: string | undefined,
   ): Promise<{ readonly url: string; /** For the browser's cookie. */ readonly sealed: string }>;
@@ -16,7 +16,7 @@ export interface ProviderSignIn {
    * @param input.query of the callback, as it came
    * @param input.sealed from the browser's cookie
    * @param input.admit runs once the sign-in is known to be this browser's, before the provider is called
-   * @throws AppError SIGN_IN_EXPIRED, SIGN_IN_DENIED, SIGN_IN_FAILED, NO_ACCOUNT, PROVIDER_UNAVAILABLE
+   * @throws ApiError SIGN_IN_EXPIRED, SIGN_IN_DENIED, SIGN_IN_FAILED, NO_ACCOUNT, PROVIDER_UNAVAILABLE
    */
   finish(input: {
     readonly query: URLSearchParams;
@@ -79,7 +79,11 @@ function openTransaction(
 }
 
 /** This browser began no sign-in, or began it too long ago, or finished it already. */
-const signInExpired = (reason: string): AppError<ErrorCode> =>
-  refusal('SIGN_IN_EXPIRED', 'This sign-in was not begun in this browser, or too long ago. Begin again.', {
-    reason,
-  });
+const signInExpired = (reason: string): ApiError =>
+  new ApiError(
+    'SIGN_IN_EXPIRED',
+    'This sign-in was not begun in this browser, or too long ago. Begin again.',
+    {
+      reason,
+    },
+  );

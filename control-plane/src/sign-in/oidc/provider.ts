@@ -33,17 +33,17 @@ export interface SignedInPerson {
   readonly identity: Identity;
   /**
    * Undefined unless the provider says that it has verified the address.
-   * @throws AppError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
+   * @throws ApiError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
    */
   verifiedEmail(): Promise<string | undefined>;
 }
 
 export interface IdentityProvider {
-  /** @throws AppError PROVIDER_UNAVAILABLE */
+  /** @throws ApiError PROVIDER_UNAVAILABLE */
   begin(): Promise<{ readonly url: string; readonly transaction: Omit<SignInTransaction, 'returnTo'> }>;
   /**
    * @param query of the callback, as it came
-   * @throws AppError SIGN_IN_DENIED, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
+   * @throws ApiError SIGN_IN_DENIED, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
    */
   finish(query: URLSearchParams, transaction: SignInTransaction): Promise<SignedInPerson>;
 }

@@ -1,8 +1,8 @@
-import { type AppError, type Clock, formatTime } from '@svault/shared';
+import { type Clock, formatTime } from '@svault/shared';
 import { type Identity, PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../../core/user.ts';
 import { createAccount } from '../bootstrap.ts';
 import { type SignedIn, signInBrowser } from '../sessions.ts';
-import { type ErrorCode, refusal } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import type { SignedInPerson } from './provider.ts';
 
@@ -10,7 +10,7 @@ import type { SignedInPerson } from './provider.ts';
  * Opens a session for a person whom the provider authenticated. The first sign-in binds the identity to the user with the
  * verified e-mail address; from then on only the identity counts.
  *
- * @throws AppError NO_ACCOUNT, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
+ * @throws ApiError NO_ACCOUNT, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
  */
 export type SignInByIdentity = (person: SignedInPerson, client: string) => Promise<SignedIn>;
 
@@ -86,5 +86,5 @@ const UNVERIFIED =
 const UNKNOWN =
   'Nobody here has the e-mail address that your identity provider gives for you. Ask an admin of your account to add it.';
 
-const noAccount = (message: string, reason: string): AppError<ErrorCode> =>
-  refusal('NO_ACCOUNT', message, { reason });
+const noAccount = (message: string, reason: string): ApiError =>
+  new ApiError('NO_ACCOUNT', message, { reason });

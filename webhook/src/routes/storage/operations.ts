@@ -8,7 +8,7 @@ import {
 } from '@svault/shared/schemas';
 import type { AuditLog } from '../../audit/audit-log.ts';
 import type { AuditStore, ChainedEntry } from '../../audit/audit-store.ts';
-import { refusal } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import type { ProxyConfigs } from '../../proxy/proxy-configs.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { ROW_OVERHEAD_BYTES, type WriteQuota } from './write-quota.ts';
@@ -22,7 +22,7 @@ type Handlers = {
   ) => Promise<StorageAnswers[Op]> | StorageAnswers[Op];
 };
 
-/** @throws from the returned function, AppError INVALID_REQUEST, NOT_FOUND, RATE_LIMITED, VERSION_CONFLICT */
+/** @throws from the returned function, ApiError INVALID_REQUEST, NOT_FOUND, RATE_LIMITED, VERSION_CONFLICT */
 export function createRunOperation(deps: {
   readonly vault: Vault;
   readonly proxyConfigs: ProxyConfigs;
@@ -104,7 +104,7 @@ function page<T>(
 }
 
 function found<T>(value: T | undefined): T {
-  if (value === undefined) throw refusal('NOT_FOUND', 'there is none of that name');
+  if (value === undefined) throw new ApiError('NOT_FOUND', 'there is none of that name');
   return value;
 }
 
@@ -117,14 +117,14 @@ function toItem({ epoch: _epoch, hash: _hash, detail, ...entry }: ChainedEntry):
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const badCursor = (cause?: unknown): Error =>
-  refusal('INVALID_REQUEST', 'the cursor is not one of ours', { cause });
+  new ApiError('INVALID_REQUEST', 'the cursor is not one of ours', { cause });
 
 /** A place in a list, opaque to the client: a list is ordered by a key, and a page begins after the last one's. */
 const toCursor = (last: string): string => toBase64url(utf8(last));
 
 /**
  * @returns the key after which the page begins, `''` for the first page
- * @throws AppError INVALID_REQUEST for a text that {@link toCursor} has not made
+ * @throws ApiError INVALID_REQUEST for a text that {@link toCursor} has not made
  */
 function fromCursor(cursor: string | undefined): string {
   if (cursor === undefined) return '';

@@ -3,7 +3,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { type Refusal, refusalBody } from '@svault/server-kit/error-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
-import { refusal } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import type { RequestReceiver } from '../../http/authenticate-request.ts';
 import { parseBody } from '../../http/body.ts';
 import { signedPost } from '../../http/signed-route.ts';
@@ -45,5 +45,5 @@ export function createStorageRoute(deps: {
 function refuseSecrets(operation: unknown): void {
   const name = secretFieldIn(operation);
   if (name === undefined) return;
-  throw refusal('SECRET_FIELD', 'a storage operation carries no secret', { reason: name });
+  throw new ApiError('SECRET_FIELD', 'a storage operation carries no secret', { reason: name });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@svault/shared';
-import { refusal } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 
 /**
  * How much the control plane may have this webhook write: a compromised control plane has a valid key, and must not
@@ -9,7 +9,7 @@ export interface WriteQuota {
   /**
    * Counts bytes before they are written.
    *
-   * @throws AppError RATE_LIMITED with `retryAfter` if the bucket has no room; it counts nothing then
+   * @throws ApiError RATE_LIMITED with `retryAfter` if the bucket has no room; it counts nothing then
    */
   take(kind: QuotaKind, bytes: number): void;
 }
@@ -45,7 +45,7 @@ export function createWriteQuota(clock: Pick<Clock, 'monotonic'>): WriteQuota {
       const after = left + bytes;
       if (after > burstBytes) {
         const retryAfter = Math.max(1, Math.ceil((after - burstBytes) / bytesPerSecond));
-        throw refusal('RATE_LIMITED', `too much was written; wait ${retryAfter} seconds`, {
+        throw new ApiError('RATE_LIMITED', `too much was written; wait ${retryAfter} seconds`, {
           details: { retryAfter },
           reason: `write_quota_${kind}`,
         });
