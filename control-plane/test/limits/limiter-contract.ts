@@ -2,7 +2,7 @@ import { type Id, ManualClock, newId } from '@svault/shared';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Admission, Counter, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
 import { type Limits, createLimits } from '../../src/limits/limits.ts';
-import { spec } from '../specification/spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

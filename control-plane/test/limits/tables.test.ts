@@ -9,7 +9,7 @@ import {
   SCOPES,
   aggregateLimit,
 } from '../../src/limits/scopes.ts';
-import { spec } from '../specification/spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const limits = createLimits({});
 const WINDOWS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { PairAgent } from '../support/pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import { type Fixture, test } from './fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 import { expectWindowAt, perDay, perHour } from './windows.ts';
 
 const FLOOR = 60;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Answer } from '../support/management-service.ts';
 import { type Fixture, startFixture } from './fixture.ts';
 import { pipeline } from './pipeline.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 import { type Rate, expectWindow, expectWindowAt, perHour, perMinute } from './windows.ts';
 
 let fixture: Fixture;

@@ -5,7 +5,7 @@ import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const SVAULT = fileURLToPath(new URL('../../../cli/src/bin.ts', import.meta.url));
 

@@ -7,7 +7,7 @@ import { MCP } from '../support/mcp-steps.ts';
 import { postOauth } from '../support/oauth-client.ts';
 import { PAIR_BASE_URL, sessionOn } from '../support/pair-sessions.ts';
 import { type Fixture, startFixture, test } from './fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const CODE_LIFETIME_MS = 5 * 60_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { type PairAgent, pathFor } from '../support/pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import { BLOCKING_RULES, type Fixture, startFixture, times, useFloor, test } from './fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const HOUR_MS = 3_600_000;
 

@@ -8,7 +8,7 @@ import { toolsCall } from './eras.ts';
 import { expectResult } from './mcp-answers.ts';
 import { mcpFixture } from './mcp-fixture.ts';
 import { type ProxyFixture, expectRpcDenial, sentTo, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const MINUTE_MS = 60_000;
 const ERA = '2025-11-25';

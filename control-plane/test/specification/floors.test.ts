@@ -3,7 +3,7 @@ import type { Answer } from '../support/management-service.ts';
 import type { PairAgent } from '../support/pair-agents.ts';
 import { expectRefusal, gist } from './answers.ts';
 import { type Fixture, times, useFloor, test } from './fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 import { expectWindowAt, perHour, perMinute } from './windows.ts';
 
 const FLOOR = 60;

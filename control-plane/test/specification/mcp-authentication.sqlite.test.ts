@@ -9,7 +9,7 @@ import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, posted, toolsCall } from './eras.ts';
 import { expectHttpRefusal, expectLimited, expectResult, expectToolError } from './mcp-answers.ts';
 import { type McpFixture, mcpTest } from './mcp-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const HOUR_MS = 3_600_000;
 // The path form of what the specification names: DIVERGENCES.md.

@@ -5,7 +5,7 @@ import { HANDSHAKES, toolsCall } from './eras.ts';
 import { BLOCKING_RULES, startFixture } from './fixture.ts';
 import { expectLimited, expectResult, expectToolError } from './mcp-answers.ts';
 import { type McpCaller, mcpFixture, useFloorByCalls, mcpTest } from './mcp-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const HOUR_MS = 3_600_000;
 

@@ -4,7 +4,7 @@ import { pathFor } from '../support/pair-agents.ts';
 import { type ToolResult, expectResult, expectToolError } from './mcp-answers.ts';
 import { type McpAgent, type McpFixture, mcpTest } from './mcp-fixture.ts';
 import { pipeline } from './pipeline.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const MINUTE_MS = 60_000;
 

@@ -15,7 +15,7 @@ import {
   mcpTest,
 } from './mcp-fixture.ts';
 import { pipeline } from './pipeline.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 import { expectWindow, perMinute } from './windows.ts';
 
 const MINUTE_MS = 60_000;

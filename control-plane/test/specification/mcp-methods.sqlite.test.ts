@@ -5,7 +5,7 @@ import { ERAS, MCP } from '../support/mcp-steps.ts';
 import { HANDSHAKES, type Message, inFull, posted, toolsCall } from './eras.ts';
 import { expectHttpRefusal, expectResult, expectToolError } from './mcp-answers.ts';
 import { mcpTest } from './mcp-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 /** Every method that the endpoint answers, and some that it does not know. */
 const METHODS: readonly Message[] = [

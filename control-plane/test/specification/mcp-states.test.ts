@@ -5,7 +5,7 @@ import { expectRefusal } from './answers.ts';
 import { HANDSHAKES, toolsCall } from './eras.ts';
 import { expectHttpRefusal, expectResult } from './mcp-answers.ts';
 import { mcpTest } from './mcp-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 describe.each(ERAS)('in revision %s', (era) => {
   const test = mcpTest(era);

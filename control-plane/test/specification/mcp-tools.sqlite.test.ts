@@ -4,7 +4,7 @@ import { ERAS } from '../support/mcp-steps.ts';
 import { putBypassingRecorder, take } from '../support/pair-agents.ts';
 import { expectResult, expectToolError } from './mcp-answers.ts';
 import { type McpAgent, type McpFixture, mcpTest } from './mcp-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const HOUR_MS = 3_600_000;
 

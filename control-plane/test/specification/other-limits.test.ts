@@ -3,7 +3,7 @@ import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { expect } from 'vitest';
 import { expectRefusal } from './answers.ts';
 import { startFixture, times, test } from './fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;

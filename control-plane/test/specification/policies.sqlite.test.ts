@@ -3,7 +3,7 @@ import type { Answer } from '../support/management-service.ts';
 import { codeOf } from '../support/proxy-steps.ts';
 import { gist } from './answers.ts';
 import { type ProxyFixture, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const RULES = [
   { type: 'time_window', timezone: 'UTC', windows: [{ days: [1], start: '08:00', end: '18:00' }] },

@@ -3,7 +3,7 @@ import type { Answer } from '../support/management-service.ts';
 import type { TestProxy } from '../support/proxy-steps.ts';
 import { expectRefusal } from './answers.ts';
 import { expectRpcDenial, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const FLOOR = 300;
 const SLOW = { type: 'rate_limit', limit: 1, windowSeconds: 9 } as const;

@@ -3,7 +3,7 @@ import type { Answer } from '../support/management-service.ts';
 import { type TestProxy, message } from '../support/proxy-steps.ts';
 import { expectRefusal } from './answers.ts';
 import { type ProxyFixture, expectRpcDenial, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 import { expectWindow, perMinute } from './windows.ts';
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,7 @@ import { postOauth } from '../support/oauth-client.ts';
 import { sessionSettings } from '../support/proxy-steps.ts';
 import { expectHttpRefusal } from './mcp-answers.ts';
 import { SECRET, shown, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const HOUR_MS = 3_600_000;
 const SESSION = /^Bearer svsess_[\w-]{43}$/;

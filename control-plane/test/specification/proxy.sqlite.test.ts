@@ -7,7 +7,7 @@ import { byHand } from '../support/http-by-hand.ts';
 import { PROXY, codeOf } from '../support/proxy-steps.ts';
 import { expectHttpRefusal } from './mcp-answers.ts';
 import { SECRET, shown, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS'] as const;
 

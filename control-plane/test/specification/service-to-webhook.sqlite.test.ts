@@ -6,7 +6,7 @@ import { type Answer, startService } from '../support/management-service.ts';
 import { mcpClientOf } from '../support/mcp-steps.ts';
 import { stepsOn } from '../support/service-steps.ts';
 import { type ProxyFixture, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 /** `/v1/exchange` reads its code first: that is its key (protocol section 5.1). */
 const SIGNED = ['/v1/storage', '/v1/proxy', '/v1/refresh-notify', '/v1/refresh', '/v1/health'];

@@ -3,7 +3,7 @@ import { type Call, clientOf } from '../support/management-service.ts';
 import { storeOn } from '../support/pair-agents.ts';
 import { expectRefusal } from './answers.ts';
 import { type Fixture, times, useFloor, test } from './fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

@@ -9,7 +9,7 @@ import { PAIR_BASE_URL } from '../support/pair-sessions.ts';
 import { refreshableRecord } from '../support/refreshable-record.ts';
 import { startFixture } from './fixture.ts';
 import { type ProxyFixture, SECRET, shown, sentTo, proxyTest as test } from './proxy-fixture.ts';
-import { spec } from './spec.ts';
+import { spec } from '@svault/test-kit/spec';
 
 /** What the webhook says to somebody who has no key. */
 const unsigned = async ({ pair }: ProxyFixture, path: string): Promise<unknown> => {
