@@ -22,7 +22,6 @@ import { createProxyAccess } from './access/authorize-proxy.ts';
 import { createSessionIds } from './access/session-ids.ts';
 import { createCredentialRejections } from './forwarding/credential-rejections.ts';
 import { createForward } from './forwarding/forward.ts';
-import { recheckUse } from './forwarding/recheck.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { RootKeys } from './store/data-encryption-key.ts';
 import { createTokenRefresh } from './refresh/refresh-token.ts';
@@ -153,7 +152,6 @@ export async function createContext(
     keys,
     tickets,
     links,
-    recheck: (use) => recheckUse(stores, use),
     configs: proxyConfigs,
     refresh: tokenRefresh,
     sessions: upstreamSessions,

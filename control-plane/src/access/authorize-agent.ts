@@ -11,7 +11,7 @@ import {
 import { evaluateAgentRequest } from './evaluate-request.ts';
 import { type TicketDependencies, issueTicket } from './issue-ticket.ts';
 import { type ExpiredGrants, denyMissingGrant } from './missing-grant.ts';
-import { type PipelineDependencies, runPipeline } from './pipeline.ts';
+import { type PipelineDependencies, countOnce, runPipeline } from './pipeline.ts';
 import { agentDenialEvent, createDenialRecorder } from './record-denial.ts';
 import type { AccessStore, AgentSubject } from './subject.ts';
 
@@ -34,6 +34,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
       return runPipeline(dependencies, denials, {
         serviceName,
         traffic: trafficOf(operation),
+        count: countOnce(dependencies.limiter),
         find: () =>
           operation.kind === 'grants'
             ? store.findWithGrants(credential, clock.now())

@@ -84,6 +84,33 @@ describe('a use whose account changes before it is recorded', () => {
   });
 });
 
+describe('a use that has waited', () => {
+  const waited = async (meanwhile: () => void): Promise<unknown> => {
+    fixture.policy = { allowed: true, rates: [RATE], uses: [] };
+    const decision = await fixture.decide();
+    meanwhile();
+    return decision.outcome === 'use' ? decision.recheck() : decision;
+  };
+
+  it('is not counted or recorded again where nothing changed that it depends on', async () => {
+    expect(await waited(() => fixture.change({ accountRevision: 8 }))).toBeUndefined();
+    expect([fixture.admissions, fixture.preconditions, fixture.events]).toMatchObject([[{}], [{}], [{}]]);
+    expect(fixture.calls).not.toContain(`take ${RATE.counter.key}`);
+  });
+
+  it('is denied by a rate that was lowered below its count, with an event', async () => {
+    const lowered = { ...RATE, counter: { ...RATE.counter, limit: 1 } };
+    fixture.take = { allowed: false, scope: 'rate_limit', retryAfterSeconds: 9 };
+    const denial = await waited(() => (fixture.policy = { allowed: true, rates: [lowered], uses: [] }));
+    expect(denial).toEqual({ code: 'POLICY_DENIED', ...RATE.denial, retryAfterSeconds: 9 });
+    expect(fixture.events).toMatchObject([{ outcome: 'success' }, { outcome: 'rate_limited' }]);
+  });
+
+  it.each([{ revision: 4 }, { webhookId: 'whk_2' }])('is rejected where it changed to %j', async (change) => {
+    await expect(waited(() => fixture.change(change))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
+
 it('a full rate denies by its policy, and every other limit by RATE_LIMITED', async () => {
   fixture.policy = { allowed: true, rates: [RATE], uses: [] };
   const verdict = { allowed: false, retryAfterSeconds: 9 } as const;

@@ -1,19 +1,13 @@
 import type { Id } from '@svault/shared';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { DenialCounter } from '../audit/denial-counter.ts';
+import { ApiError } from '../core/errors.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 import type { PolicyEvaluator } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
-import {
-  type Denial,
-  type ProxyAccess,
-  type ProxyDecision,
-  type ProxyUse,
-  denied,
-  plainDenial,
-} from './decision.ts';
+import { type Denial, type ProxyAccess, type ProxyUse, denied, plainDenial } from './decision.ts';
 import { evaluateProxyRequest } from './evaluate-request.ts';
-import { type CallerSteps, type PipelineDependencies, identify, runPipeline } from './pipeline.ts';
+import { type CallerSteps, type PipelineDependencies, countOnce, identify, runPipeline } from './pipeline.ts';
 import { createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
 import type { SessionIds } from './session-ids.ts';
 import { type ProxyAccessStore, type ProxySubject, isStale, mayAct, webhookOf } from './subject.ts';
@@ -36,7 +30,7 @@ const NO_MEMORY = { ...NO_STREAM, scope: 'large_bodies' } as const;
 
 /** Decides whether a proxy's request is forwarded, and with what. */
 export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
-  const { store, audit, offlineForSeconds, streams, bodies, clock } = dependencies;
+  const { store, audit, limiter, offlineForSeconds, streams, bodies, clock } = dependencies;
   const denials = createDenialRecorder(proxyDenialEvent, dependencies);
 
   const callerSteps = (keyHash: string): CallerSteps<ProxySubject> => ({
@@ -50,10 +44,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
    *
    * @returns undefined, with nothing written and no stream taken, where the precondition failed
    */
-  async function authorizeUse(
-    subject: ProxySubject,
-    uses: readonly LifetimeUse[],
-  ): Promise<ProxyDecision | undefined> {
+  async function authorizeUse(subject: ProxySubject, uses: readonly LifetimeUse[]) {
     const { vaultId, accountRevision } = subject;
     const deny = (denial: Denial) => denials.deny(subject, undefined, denial);
     const use = useOf(subject);
@@ -71,20 +62,45 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     } finally {
       if (!isRecorded) stream.close();
     }
-    return isRecorded ? { outcome: 'use', use, stream } : undefined;
+    return isRecorded ? ({ outcome: 'use', use, stream, uses } as const) : undefined;
+  }
+
+  /** @throws ApiError UNAVAILABLE where the proxy's settings or the webhook are others than the use was decided with */
+  async function requireUnchanged(subject: ProxySubject, use: ProxyUse) {
+    const current = useOf(subject);
+    if (current === undefined) return denials.deny(subject, undefined, plainDenial('WEBHOOK_NOT_CONFIGURED'));
+    if (settingsOf(current) !== settingsOf(use))
+      throw new ApiError('UNAVAILABLE', 'The proxy or its webhook was changed a moment ago; try again.');
+    return { outcome: 'unchanged' } as const;
   }
 
   return {
-    decide: ({ keyHash, traffic, fields, sourceAddress }) => {
-      if (keyHash === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
-      return runPipeline(dependencies, denials, {
-        ...callerSteps(keyHash),
+    decide: async ({ keyHash, traffic, fields, sourceAddress }) => {
+      if (keyHash === undefined) return denied(plainDenial('INVALID_KEY'));
+      const caller = callerSteps(keyHash);
+      const steps = {
+        ...caller,
         traffic,
-        callerId: ({ proxyId }) => proxyId,
-        evaluate: (subject, nowMs) =>
+        count: countOnce(limiter),
+        callerId: ({ proxyId }: ProxySubject) => proxyId,
+        evaluate: (subject: ProxySubject, nowMs: number) =>
           evaluateProxyRequest(dependencies, subject, { fields, sourceAddress }, nowMs),
+      };
+      const decision = await runPipeline(dependencies, denials, {
+        ...steps,
         conclude: (subject, { uses }) => authorizeUse(subject, uses),
       });
+      if (decision.outcome === 'denied') return decision;
+      const { outcome, use, stream, uses } = decision;
+      const recheck = async (): Promise<Denial | undefined> => {
+        const again = await runPipeline(dependencies, denials, {
+          ...steps,
+          find: async () => withoutUses(await caller.find(), uses),
+          conclude: (subject) => requireUnchanged(subject, use),
+        });
+        return again.outcome === 'denied' ? again.denial : undefined;
+      };
+      return { outcome, use, stream, recheck };
     },
     admit: async (keyHash, bytes) => {
       const identified = await identify(denials, callerSteps(keyHash));
@@ -99,6 +115,24 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     },
   };
 }
+
+/** Without the uses that a decision has counted, so that a second look at it does not deny by them. */
+function withoutUses(
+  subject: ProxySubject | undefined,
+  uses: readonly LifetimeUse[],
+): ProxySubject | undefined {
+  if (subject === undefined || uses.length === 0) return subject;
+  const counts = JSON.parse(subject.policyUsage ?? '{}') as Record<string, number>;
+  for (const { targetType, ruleId } of uses) {
+    const name = `${targetType} ${ruleId}`;
+    counts[name] = (counts[name] ?? 0) - 1;
+  }
+  return { ...subject, policyUsage: JSON.stringify(counts) };
+}
+
+/** What the webhook must have for a use. */
+const settingsOf = (use: ProxyUse): string =>
+  use.kind === 'webhook' ? `${use.webhook.webhookId} ${use.config.revision}` : use.proxy.upstreamUrl;
 
 /** @returns undefined where the proxy needs a webhook and none is bound */
 function useOf(subject: ProxySubject): ProxyUse | undefined {

@@ -147,7 +147,18 @@ export interface SessionProxy {
 export type ProxyDecision =
   | Denied
   /** Recorded; the caller closes `stream` at the end of the exchange. */
-  | { readonly outcome: 'use'; readonly use: ProxyUse; readonly stream: OpenStream };
+  | {
+      readonly outcome: 'use';
+      readonly use: ProxyUse;
+      readonly stream: OpenStream;
+      /**
+       * Decides again about a use that has waited for the webhook. What was counted is not counted again.
+       *
+       * @returns undefined where the use is allowed as it was decided
+       * @throws ApiError UNAVAILABLE where it would be allowed with other settings or another webhook
+       */
+      readonly recheck: () => Promise<Denial | undefined>;
+    };
 
 /** Whether a large body may be read. */
 export type Admittance =

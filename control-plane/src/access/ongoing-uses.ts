@@ -7,6 +7,8 @@ interface OngoingUse {
   readonly withdrawn: AbortSignal;
   /** The reason; undefined before that. */
   denial(): Denial | undefined;
+  /** Aborts `withdrawn` where there is a denial. */
+  withdraw(denial: Denial | undefined): void;
   end(): void;
 }
 
@@ -29,6 +31,11 @@ interface Entry {
 
 export function createOngoingUses({ store }: { readonly store: ProxyAccessStore }): OngoingUses {
   const entries = new Map<string, Set<Entry>>();
+  const withdraw = (entry: Entry, denial: Denial | undefined): void => {
+    if (denial === undefined) return;
+    entry.denial = denial;
+    entry.ending.abort();
+  };
 
   return {
     begin: (keyHash, use) => {
@@ -38,6 +45,7 @@ export function createOngoingUses({ store }: { readonly store: ProxyAccessStore 
       return {
         withdrawn: entry.ending.signal,
         denial: () => entry.denial,
+        withdraw: (denial) => withdraw(entry, denial),
         end: () => {
           ofKey.delete(entry);
           if (ofKey.size === 0 && entries.get(keyHash) === ofKey) entries.delete(keyHash);
@@ -47,16 +55,13 @@ export function createOngoingUses({ store }: { readonly store: ProxyAccessStore 
     endWithdrawn: async () => {
       for (const [keyHash, ofKey] of entries) {
         const subject = await store.find(keyHash);
-        for (const entry of ofKey) {
-          entry.denial = denialOf(subject, entry.use);
-          if (entry.denial !== undefined) entry.ending.abort();
-        }
+        for (const entry of ofKey) withdraw(entry, denialOf(subject, entry.use));
       }
     },
   };
 }
 
-/** Policies are evaluated once, at the request. */
+/** Policies are evaluated at the request, and after a wait for the webhook (`recheck`). */
 function denialOf(subject: ProxySubject | undefined, use: ProxyUse): Denial | undefined {
   if (subject === undefined) return plainDenial('INVALID_KEY');
   if (!mayAct(subject)) return plainDenial('AGENT_INACTIVE');

@@ -25,6 +25,8 @@ export interface CallerSteps<Subject> {
 /** What the pipelines of agents and proxies differ in. */
 interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> {
   readonly traffic: Admission['traffic'];
+  /** Asks the limiter (`countOnce`). */
+  readonly count: (admission: Admission) => Promise<LimiterVerdict>;
   readonly callerId: (subject: Subject) => Admission['callerId'];
   readonly evaluate: (subject: Subject, nowMs: number) => Evaluation<Result>;
   /** @returns undefined, with nothing written, where the precondition failed */
@@ -41,12 +43,11 @@ interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> 
  * @throws ApiError AUDIT_UNAVAILABLE when the decision cannot be recorded
  */
 export function runPipeline<Subject extends CallerSubject, Result, Decision>(
-  { limiter, limits, clock }: PipelineDependencies,
+  { limits, clock }: Omit<PipelineDependencies, 'limiter'>,
   denials: DenialRecorder<Subject>,
   steps: PipelineSteps<Subject, Result, Decision>,
 ): Promise<Decision | Denied> {
-  const { serviceName, traffic } = steps;
-  const count = countOnce(limiter);
+  const { serviceName, traffic, count } = steps;
   return retryOnConflict(async () => {
     const identified = await identify(denials, steps);
     if (identified.outcome === 'denied') return identified;
@@ -107,7 +108,7 @@ async function retryOnConflict<Decision>(attempt: () => Promise<Decision | undef
  * Asks the limiter about one request, which may be decided more than once: each counter is counted once, and a further
  * decision counts only those that are new or whose limit or window changed.
  */
-function countOnce(limiter: Limiter): (admission: Admission) => Promise<LimiterVerdict> {
+export function countOnce(limiter: Limiter): (admission: Admission) => Promise<LimiterVerdict> {
   let counted: Set<string> | undefined;
 
   const takeNew = async (

@@ -8,8 +8,10 @@ export interface ProxyExchange {
   /** As received; forwarding selects those to send. */
   readonly fields: HeaderPairs;
   readonly body: Uint8Array;
-  /** Aborted when the caller disconnects. */
+  /** Aborted when the caller disconnects, and when the use is no longer allowed. */
   readonly signal: AbortSignal;
+  /** Decides again about a use that has waited; aborts `signal` where it is denied. */
+  readonly recheck: () => Promise<void>;
 }
 
 /** Why an upstream's answer is not forwarded (PROTOCOL.md PRX-41 to PRX-44). */

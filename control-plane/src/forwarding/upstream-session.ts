@@ -4,12 +4,13 @@ import type { SessionProxy } from '../access/decision.ts';
 import { oauthTokens, storedAccessToken } from '../authorization-server/oauth-session.ts';
 import type { Actor } from '../core/actor.ts';
 import { ApiError } from '../core/errors.ts';
+import type { Proxy } from '../core/proxy.ts';
 import type { AccessToken } from '../core/oauth-session.ts';
 import type { Session } from '../core/session.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
+import { requireUnlocked } from '../core/vault.ts';
 import { addSession, endSession, removeIfExpired } from '../sign-in/sessions.ts';
 import type { TokenPair } from '../sign-in/tokens/token-family.ts';
-import { activeProxy } from './recheck.ts';
 
 /**
  * The tokens of `sv_session` proxies: `svsess_` tokens of the proxy's agent, each for one upstream.
@@ -108,6 +109,24 @@ async function issueToken(stores: IssuingStores, proxy: SessionProxy, clock: Clo
   await stores.oauthSessions.addAccess(session.id, access);
   await stores.sessions.touch(session.id, now);
   return { token, access };
+}
+
+/**
+ * Reads a proxy again, whose request has waited since it was decided.
+ *
+ * @throws ApiError VAULT_LOCKED, INVALID_KEY, AGENT_INACTIVE where that changed
+ */
+async function activeProxy(
+  stores: Pick<Stores, 'agents' | 'proxies' | 'vaults'>,
+  { vaultId, proxyId }: { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> },
+): Promise<Proxy> {
+  await requireUnlocked(stores, vaultId);
+  const proxy = await stores.proxies.get(vaultId, proxyId);
+  if (proxy?.status !== 'active') throw new ApiError('INVALID_KEY', 'This key is not valid.');
+  const { agentId } = proxy;
+  if (agentId !== undefined && (await stores.agents.get(vaultId, agentId))?.status !== 'active')
+    throw new ApiError('AGENT_INACTIVE', 'The agent is not active.');
+  return proxy;
 }
 
 async function currentSession(

@@ -5,14 +5,12 @@ import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import { RETRY_AFTER_SECONDS } from '../webhook/outages.ts';
 import { type ProxyConfigDelivery, deliveryMark } from './proxy-config-sync.ts';
-import type { Forward, ForwardRefusal, WebhookUse } from './exchange.ts';
+import type { Forward, ForwardRefusal, ProxyExchange, WebhookUse } from './exchange.ts';
 import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
 
 interface Dependencies {
   readonly call: ProxyCall;
   readonly links: Pick<WebhookLinkStore, 'find'>;
-  /** @throws ApiError where the use is no longer allowed (`recheck.ts`) */
-  readonly recheck: (use: WebhookUse) => Promise<void>;
   readonly configs: ProxyConfigDelivery;
   readonly refresh: TokenRefresh;
   readonly logger: Logger;
@@ -23,11 +21,9 @@ interface Dependencies {
  * proxy's settings first where the webhook does not have them. A token that only the control plane can refresh is refreshed
  * and the call made once more (PRX-11); nothing else is retried. After either wait the use is checked again before it is
  * signed.
- *
- * @throws ApiError the forward, as `recheck`
  */
 export function createWebhookForward(dependencies: Dependencies): Forward<WebhookUse> {
-  const { call, links, recheck, configs, refresh, logger } = dependencies;
+  const { call, links, configs, refresh, logger } = dependencies;
 
   const unavailable = (): ForwardRefusal => ({
     status: 502,
@@ -37,7 +33,10 @@ export function createWebhookForward(dependencies: Dependencies): Forward<Webhoo
   });
 
   /** @returns undefined where the webhook has the settings that were decided about */
-  const deliver = async (use: WebhookUse): Promise<ForwardRefusal | undefined> => {
+  const deliver = async (
+    use: WebhookUse,
+    { recheck }: ProxyExchange,
+  ): Promise<ForwardRefusal | undefined> => {
     const { vaultId, webhook, config } = use;
     if (config.deliveredAs === deliveryMark(webhook.webhookId, config.revision)) return undefined;
     const link = await links.find(vaultId);
@@ -54,7 +53,7 @@ export function createWebhookForward(dependencies: Dependencies): Forward<Webhoo
       const { code } = error;
       return isWebhookErrorCode(code) && WEBHOOK_ERROR_STATUS[code] !== 401 ? refusedAs(code) : unavailable();
     }
-    await recheck(use);
+    await recheck();
     return undefined;
   };
 
@@ -79,14 +78,14 @@ export function createWebhookForward(dependencies: Dependencies): Forward<Webhoo
   };
 
   return async (use, exchange, take) => {
-    const undelivered = await deliver(use);
-    if (undelivered !== undefined) return undelivered;
+    const undelivered = await deliver(use, exchange);
+    if (undelivered !== undefined || exchange.signal.aborted) return undelivered;
     const first = await call(use, exchange, take);
     if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return refusalFor(use, first);
     const result = await refreshed(use);
     if (result.outcome !== 'refreshed') return refusedBy(result) ?? unavailable();
+    await exchange.recheck();
     if (exchange.signal.aborted) return undefined;
-    await recheck(use);
     return refusalFor(use, await call(use, exchange, take));
   };
 }

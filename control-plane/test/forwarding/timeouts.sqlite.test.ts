@@ -70,7 +70,6 @@ async function exchange(use: ProxyUse, timeouts = LONG_TIMEOUTS) {
     keys,
     tickets: createTickets({ baseUrl: 'https://service.example', keys, clock }),
     links: { find: () => Promise.resolve(undefined) },
-    recheck: () => Promise.resolve(),
     configs: { ensure: () => Promise.resolve(), forgetDelivery: () => Promise.resolve() },
     refresh: { refresh: () => Promise.resolve(refreshing()) },
     sessions: { tokenFor: () => Promise.resolve(new Secret('svsess_token')) },
@@ -84,7 +83,13 @@ async function exchange(use: ProxyUse, timeouts = LONG_TIMEOUTS) {
   let head: AnswerHead | undefined;
   const refused = await forward(
     use,
-    { method: 'POST', fields: [], body: Buffer.from('{}'), signal: new AbortController().signal },
+    {
+      method: 'POST',
+      fields: [],
+      body: Buffer.from('{}'),
+      signal: new AbortController().signal,
+      recheck: async () => undefined,
+    },
     (answer) => ((head = answer), taker),
   );
   return { refused, head, broken: taker.destroyed && !taker.writableFinished };

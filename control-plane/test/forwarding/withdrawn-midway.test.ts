@@ -124,7 +124,17 @@ test.each(Object.entries(WITHDRAWALS))(
 );
 
 describe('a right that is withdrawn while the webhook is called first: the upstream is not called', () => {
-  const cases = Object.entries(WITHDRAWALS).filter(([what]) => what !== 'policy attached');
+  const cases: readonly (readonly [string, Pick<Withdrawal, 'code' | 'withdraw' | 'restore'>])[] = [
+    ...Object.entries(WITHDRAWALS),
+    [
+      'settings changed',
+      {
+        code: '503 UNAVAILABLE',
+        withdraw: ({ id }) =>
+          admin('PATCH', `/api/proxies/${id}`, { upstreamUrl: 'https://other.example.com/mcp' }),
+      },
+    ],
+  ];
 
   test.each(cases)(
     '%s, while the webhook gets the proxy’s settings',
@@ -165,6 +175,24 @@ describe('a right that is withdrawn while the webhook is called first: the upstr
       expect([codeOf(said).join(' '), asked]).toEqual([code, 1]);
     },
   );
+});
+
+test('a use that was the last of a max_usage rule is forwarded after a refresh', async () => {
+  const proxy = await proxyOn(service, { agentId });
+  const id = await admin('POST', '/api/policies', { name: 'once', rules: [{ type: 'max_usage', limit: 1 }] });
+  await admin('POST', `/api/policies/${id}/attachments`, { targetType: 'proxy', targetId: proxy.id });
+  service.webhook.tokens.set(
+    'github',
+    refreshableRecord('github', { expiryTime: '2026-11-20T00:00:00.000Z' }),
+  );
+  service.webhook.onProxy = refusesBy(409, 'REFRESH_NEEDED');
+  service.webhook.refresh = async () => {
+    service.webhook.onProxy = forwards;
+    return { status: 200, answer: { outcome: 'refreshed' } };
+  };
+  expect(codeOf(await proxy.send('tools/call'))).toEqual([200, undefined]);
+  expect(codeOf(await proxy.send('tools/call'))).toEqual([403, 'POLICY_DENIED']);
+  expect(forwarded).toBe(1);
 });
 
 describe('a withdrawal applies to the next request over REST, MCP and proxies, and so does its reversal', () => {

@@ -87,14 +87,16 @@ export function createProxyHandler(options: {
       keyHash,
       use,
       stream,
+      recheck,
     }: { readonly keyHash: string } & Extract<ProxyDecision, { readonly outcome: 'use' }>,
-    { exchange, id }: { readonly exchange: ProxyExchange; readonly id: JsonRpcId },
+    { exchange, id }: { readonly exchange: Omit<ProxyExchange, 'recheck'>; readonly id: JsonRpcId },
   ): Promise<void> {
     const ongoingUse = ongoing.begin(keyHash, use);
     const ref = { isPost: exchange.method === 'POST', id };
     try {
       const signal = AbortSignal.any([exchange.signal, ongoingUse.withdrawn]);
-      const failure = await forward(use, { ...exchange, signal }, streamTo(res));
+      const received = { ...exchange, signal, recheck: async () => ongoingUse.withdraw(await recheck()) };
+      const failure = await forward(use, received, streamTo(res));
       const withdrawn = ongoingUse.denial();
       if (withdrawn !== undefined && !res.headersSent) responses.deny(res, ref, withdrawn);
       else if (failure !== undefined) responses.fail(res, ref, failure);
