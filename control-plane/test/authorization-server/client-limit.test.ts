@@ -1,26 +1,22 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import {
   type ClientSession,
-  type OauthFixture,
   REDIRECT,
   WIDE_LIMITS,
   approveDirectly,
   connectDirectly,
   exchange,
+  postOauth,
   refresh,
   errorIn,
-  startOauthFixture,
+  useOauth,
 } from '../support/oauth-client.ts';
 
 /* Whose count a request at the token endpoint is, for clients that describe themselves: they have no row of their own. */
 
 const LIMIT = 3;
 
-let world: OauthFixture;
-beforeAll(async () => {
-  world = await startOauthFixture({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: String(LIMIT) });
-});
-afterAll(() => world.service.stop());
+const world = useOauth({ ...WIDE_LIMITS, SV_LIMIT_OAUTH_TOKEN: String(LIMIT) });
 beforeEach(() => world.service.clock.advance(3_600_000));
 
 let documents = 0;
@@ -73,4 +69,11 @@ test('the 429 of the token endpoint has Retry-After, the body of every limit, an
     answer.headers.get('access-control-allow-origin'),
     answer.headers.get('access-control-expose-headers'),
   ]).toEqual(['3600', '*', 'Retry-After, WWW-Authenticate']);
+});
+
+test('a request with an Authorization header counts towards the limit of its address', async () => {
+  const statuses: number[] = [];
+  for (let n = 0; n <= LIMIT; n += 1)
+    statuses.push((await postOauth(world.service, 'token', 'x=y', { authorization: 'Basic eDp5' })).status);
+  expect(statuses).toEqual([401, 401, 401, 429]);
 });

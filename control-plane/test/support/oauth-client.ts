@@ -1,4 +1,5 @@
 import type { Id } from '@svault/shared';
+import { afterAll, beforeAll } from 'vitest';
 import { openOauthSession } from '../../src/authorization-server/oauth-session.ts';
 import type { Actor } from '../../src/core/actor.ts';
 import type { Stores } from '../../src/core/stores.ts';
@@ -38,6 +39,14 @@ export async function startOauthFixture(
   const service = await serveOn(await makePlace(more));
   const cookie = await cookieBy(service, await makeOwnerLink(service));
   return { service, cookie, clientId: await registerClient(service, [REDIRECT]) };
+}
+
+/** A fixture for the tests of a file; its members are there once the first `beforeAll` has run. */
+export function useOauth(more?: Readonly<Record<string, string>>): OauthFixture {
+  const world = {} as OauthFixture;
+  beforeAll(async () => void Object.assign(world, await startOauthFixture(more)));
+  afterAll(() => world.service.stop());
+  return world;
 }
 
 /** Another member of the account, with a browser session. */
@@ -188,6 +197,12 @@ export const eventTypesOf = async (
   world: Pick<OauthFixture, 'service'>,
   agentId: string,
 ): Promise<readonly string[]> => (await eventsOf(world, agentId)).map(({ eventType }) => eventType);
+
+/** A session with the pair that its refresh token gives. */
+export const refreshed = async (
+  world: Pick<OauthFixture, 'service'>,
+  session: ClientSession,
+): Promise<ClientSession> => sessionIn(await refresh(world, session), session);
 
 /** The error of an OAuth endpoint, as `status error`. */
 export const errorIn = ({ status, json }: Answer): string => `${status} ${json?.error}`;

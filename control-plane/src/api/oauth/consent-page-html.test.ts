@@ -59,10 +59,10 @@ describe('what a person is warned of', () => {
       'one on this computer, though it is described',
       described,
       'http://localhost:3000/cb',
-      [ANYBODY, STARTED],
+      [ANYBODY, STARTED, 'a program on this computer'],
     ],
     ['one on this computer', registered, 'http://[::1]:3000/cb', [ANYBODY, '[::1]:3000']],
-    ['an app', registered, 'com.example.app:/cb', [ANYBODY, 'com.example.app:</span>']],
+    ['an app', registered, 'com.example.app:/cb', [ANYBODY, 'com.example.app:</span>', 'opens such links']],
   ])('of %s', (_what, client, redirectUri, said) => {
     const body = bodyOf({ client, redirectUri });
     for (const words of said) expect(body).toContain(words);
@@ -104,8 +104,11 @@ describe('the agents', () => {
     expect(checked(bodyOf({ agents: [one, two], chosen: two.id }))).toEqual([two.id]);
   });
 
-  test('each has a label, and the box that switches MCP on one of its own', () => {
+  test('each has a label, and the box that switches MCP on one of its own, required of the only agent', () => {
     const off = agent('off', false);
+    expect(bodyOf({ agents: [off] })).toMatch(
+      /name="mcp_agt_[^>]* required[^]*value="deny"[^>]* formnovalidate/,
+    );
     const body = bodyOf({ agents: [agent('on'), off] });
     const labelled = [...body.matchAll(/<label for="([^"]*)"/g)].map(([, id]) => id);
     const inputs = [...body.matchAll(/<input type="(?:radio|checkbox)"[^>]* id="([^"]*)"/g)].map(
@@ -113,6 +116,6 @@ describe('the agents', () => {
     );
     expect(inputs).toHaveLength(3);
     expect(labelled).toEqual(inputs);
-    expect(body.match(/type="checkbox"/g)).toHaveLength(1);
+    expect(body.match(/<input type="checkbox"(?![^>]* required)/g)).toHaveLength(1);
   });
 });

@@ -1,39 +1,35 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Call, clientOf } from '../support/management-service.ts';
+import { describe, expect, test } from 'vitest';
+import { BASE_URL, type Call, clientOf } from '../support/management-service.ts';
 import {
+  AUDIENCE,
   type ClientSession,
-  type OauthFixture,
   approve,
   callTool,
   connect,
+  connectDirectly,
   eventsOf,
   exchange,
+  introspect,
   isActive,
   newAgent,
   postOauth,
   refresh,
+  refreshed,
   errorIn,
-  sessionIn,
   signInAgain,
   signedInMember,
-  startOauthFixture,
+  useOauth,
 } from '../support/oauth-client.ts';
 
-const REVOKE = '/api/mcp-oauth/revoke';
-
-let world: OauthFixture;
-beforeAll(async () => {
-  world = await startOauthFixture();
-});
-afterAll(() => world.service.stop());
+const world = useOauth();
 
 const admin: Call = (method, path, options) => world.service.admin(method, path, options);
+const MINUTE_MS = 60_000;
+const INACTIVE = '{"active":false}';
 const revoke = (token: string, more: Record<string, string> = {}) =>
   postOauth(world.service, 'revoke', { token, ...more });
 const isOver = async (session: ClientSession): Promise<boolean> =>
   !(await isActive(world, session)) && errorIn(await refresh(world, session)) === '400 invalid_grant';
-const refreshed = async (session: ClientSession): Promise<ClientSession> =>
-  sessionIn(await refresh(world, session), session);
 
 interface ListedSession {
   readonly id: string;
@@ -51,7 +47,7 @@ describe('revoking', () => {
     'revoking the %s ends the session with all its tokens at once, with its event',
     async (kind) => {
       const first = await connect(world);
-      const second = await refreshed(first);
+      const second = await refreshed(world, first);
       const before = await listedOf(first);
       const answer = await revoke(second[kind]);
       expect([answer.status, answer.text, answer.headers.get('cache-control')]).toEqual([
@@ -74,24 +70,16 @@ describe('revoking', () => {
     },
   );
 
-  test('revoking a rotated or expired token ends the session', async () => {
+  test('revoking a rotated or expired token ends the session, whatever its hint says', async () => {
     const first = await connect(world);
-    const third = await refreshed(await refreshed(first));
+    const third = await refreshed(world, await refreshed(world, first));
     world.service.clock.advance(2 * 3_600_000);
-    await revoke(first.accessToken);
+    await revoke(first.accessToken, { token_type_hint: 'x', client_id: 'ocl_x' });
     expect(await isOver(third)).toBe(true);
     const another = await connect(world);
-    const latest = await refreshed(await refreshed(another));
+    const latest = await refreshed(world, await refreshed(world, another));
     await revoke(another.refreshToken);
     expect(await isOver(latest)).toBe(true);
-  });
-
-  test('revocation ignores token_type_hint and client_id', async () => {
-    for (const more of [{ token_type_hint: 'refresh_token' }, { token_type_hint: 'x', client_id: 'ocl_x' }]) {
-      const session = await connect(world);
-      expect((await revoke(session.accessToken, more)).status).toBe(200);
-      expect(await isOver(session)).toBe(true);
-    }
   });
 
   test('revoking twice gets the same answer, with one event', async () => {
@@ -142,18 +130,6 @@ describe('revoking', () => {
     await admin('POST', `/api/agents/${session.agentId}/resume`);
     expect(await isOver(session)).toBe(true);
   });
-
-  test('revocation during refreshes leaves no live token', async () => {
-    const session = await connect(world);
-    const answers = await Promise.all([
-      ...Array.from({ length: 5 }, () => refresh(world, session)),
-      revoke(session.accessToken),
-      ...Array.from({ length: 5 }, () => refresh(world, session)),
-    ]);
-    for (const answer of answers.filter(({ json }) => json.access_token !== undefined))
-      expect(await isOver(sessionIn(answer, session))).toBe(true);
-    expect(await isOver(session)).toBe(true);
-  });
 });
 
 describe('the MCP endpoint after the end of a session', () => {
@@ -166,7 +142,7 @@ describe('the MCP endpoint after the end of a session', () => {
     [
       'ended by a used refresh token',
       async (session) => {
-        await refreshed(session);
+        await refreshed(world, session);
         world.service.clock.advance(11_000);
         await refresh(world, session);
       },
@@ -178,41 +154,6 @@ describe('the MCP endpoint after the end of a session', () => {
     await end(session);
     const refused = await callTool(world, session);
     expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_KEY']);
-  });
-
-  test('no request after the answer to a revocation passes, while others are in flight', async () => {
-    const session = await connect(world);
-    const call = async () => (await callTool(world, session)).status;
-    const before = Array.from({ length: 8 }, call);
-    await revoke(session.accessToken);
-    expect(await Promise.all(Array.from({ length: 8 }, call))).toEqual(Array.from({ length: 8 }, () => 401));
-    for (const status of await Promise.all(before)) expect([200, 401]).toContain(status);
-  });
-});
-
-describe('a request to the revocation endpoint', () => {
-  test('a revocation without a token, with two, or in another form is rejected', async () => {
-    const { accessToken: token, ...session } = await connect(world);
-    const { anyone } = world.service;
-    for (const answer of [
-      await postOauth(world.service, 'revoke', {}),
-      await postOauth(world.service, 'revoke', { token: '' }),
-      await postOauth(world.service, 'revoke', `token=${token}&token=${token}`),
-      await anyone('POST', `${REVOKE}?token=${token}`),
-      await anyone('POST', REVOKE, { body: { token } }),
-    ])
-      expect(errorIn(answer)).toBe('400 invalid_request');
-    expect(await isActive(world, { ...session, accessToken: token })).toBe(true);
-  });
-
-  test('revocation is a POST and allows no other origin', async () => {
-    for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
-      const answer = await world.service.anyone(method, REVOKE, { headers: { origin: 'https://a.example' } });
-      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST']);
-      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-    }
-    const answer = await postOauth(world.service, 'revoke', { token: 'x' }, { origin: 'https://a.example' });
-    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, null]);
   });
 });
 
@@ -295,5 +236,109 @@ describe('the approver of a session', () => {
     expect((await browser('POST', '/api/logout')).status).toBe(204);
     expect(await isOver(session)).toBe(false);
     await signInAgain(world);
+  });
+});
+
+describe('a live access token', () => {
+  test('a live access token is described by the claims of RFC 7662, with nothing of the account', async () => {
+    const session = await connect(world);
+    const now = world.service.clock.now() / 1_000;
+    world.service.clock.advance(10 * MINUTE_MS);
+    const answer = await introspect(world, session.accessToken);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(answer.json).toEqual({
+      active: true,
+      iss: BASE_URL,
+      aud: AUDIENCE,
+      sub: session.agentId,
+      client_id: world.clientId,
+      scope: 'mcp',
+      token_type: 'Bearer',
+      iat: now,
+      exp: now + 3_600,
+    });
+    expect(Object.keys(answer.json)).toHaveLength(9);
+  });
+
+  test('after a refresh both access tokens are described with their own times', async () => {
+    const first = await connect(world);
+    world.service.clock.advance(30 * MINUTE_MS);
+    const second = await refreshed(world, first);
+    const [one, two] = [
+      (await introspect(world, first.accessToken)).json,
+      (await introspect(world, second.accessToken)).json,
+    ];
+    expect([two.iat - one.iat, two.exp - one.exp, one.exp - one.iat]).toEqual([1_800, 1_800, 3_600]);
+  });
+});
+
+describe('anything else is {"active":false}', () => {
+  const textOf = async (token: string): Promise<string> => (await introspect(world, token)).text;
+
+  test('a malformed token and a refresh token are not active', async () => {
+    const { accessToken, refreshToken } = await connect(world);
+    for (const token of [
+      'x',
+      refreshToken,
+      `svsess_${'A'.repeat(43)}`,
+      `${accessToken.slice(0, -4)}AAAA`,
+      accessToken.slice(0, -1),
+      `${accessToken} `,
+      `Bearer ${accessToken}`,
+      accessToken.toUpperCase(),
+      world.service.place.adminKey,
+    ])
+      expect([token, await textOf(token)]).toEqual([token, INACTIVE]);
+    const { apiKey } = (await admin('POST', '/api/agents', { body: { name: 'a', mcpEnabled: true } })).json;
+    expect(await textOf(apiKey)).toBe(INACTIVE);
+    expect(await textOf(accessToken)).not.toBe(INACTIVE);
+  });
+
+  test('an expired token is not active', async () => {
+    const { accessToken } = await connect(world);
+    world.service.clock.advance(60 * MINUTE_MS - 1);
+    expect(await textOf(accessToken)).not.toBe(INACTIVE);
+    world.service.clock.advance(1);
+    expect(await textOf(accessToken)).toBe(INACTIVE);
+  });
+
+  test('a token of a suspended or deleted agent is not active', async () => {
+    const { accessToken, agentId } = await connect(world);
+    await admin('POST', `/api/agents/${agentId}/suspend`);
+    expect(await textOf(accessToken)).toBe(INACTIVE);
+    await admin('POST', `/api/agents/${agentId}/resume`);
+    expect(await textOf(accessToken)).not.toBe(INACTIVE);
+    await admin('DELETE', `/api/agents/${agentId}`);
+    expect(await textOf(accessToken)).toBe(INACTIVE);
+  });
+});
+
+describe('a token of another audience', () => {
+  const UPSTREAM = 'https://upstream.example/mcp';
+  const ofUpstream = (): Promise<ClientSession> =>
+    connectDirectly(world, { clientId: world.clientId, audience: UPSTREAM });
+
+  test('a token of another audience is described with that audience', async () => {
+    const session = await ofUpstream();
+    expect((await introspect(world, session.accessToken)).json).toMatchObject({
+      active: true,
+      aud: UPSTREAM,
+    });
+  });
+
+  test('a token of another audience is refreshed for that audience only', async () => {
+    const session = await ofUpstream();
+    expect(errorIn(await refresh(world, session, { resource: AUDIENCE }))).toBe('400 invalid_target');
+    const next = await refreshed(world, session);
+    expect((await introspect(world, next.accessToken)).json.aud).toBe(UPSTREAM);
+  });
+
+  test('the MCP endpoint rejects a token of another audience', async () => {
+    const [foreign, own] = [await ofUpstream(), await connect(world)];
+    const refused = await callTool(world, foreign);
+    expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_KEY']);
+    expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect((await callTool(world, own)).status).toBe(200);
+    expect(await isActive(world, foreign)).toBe(true);
   });
 });
