@@ -1,35 +1,68 @@
-import type { DenialCounter } from '../audit/denial-counter.ts';
-import type { PolicyEvaluator } from '../policies/evaluate.ts';
 import {
   type Access,
   type AccessRequest,
+  type Decision,
   type Denial,
   type Operation,
   denied,
   plainDenial,
 } from './decision.ts';
-import { evaluateAgentRequest } from './evaluate-request.ts';
-import { type TicketDependencies, issueTicket } from './issue-ticket.ts';
+import { type AllowedAccess, evaluateAgentRequest } from './evaluate-request.ts';
 import { type ExpiredGrants, denyMissingGrant } from './missing-grant.ts';
 import { type PipelineDependencies, countOnce, runPipeline } from './pipeline.ts';
 import { agentDenialEvent, createDenialRecorder } from './record-denial.ts';
-import type { AccessStore, AgentSubject } from './subject.ts';
+import { type AccessStore, type AgentSubject, type BoundWebhook, isStale, webhookOf } from './subject.ts';
 
-interface AccessDependencies extends PipelineDependencies, TicketDependencies {
+interface AccessDependencies extends PipelineDependencies {
   readonly store: AccessStore;
-  readonly policies: PolicyEvaluator;
-  readonly denials: DenialCounter;
   readonly expiredGrants: ExpiredGrants;
+  /** Signs a ticket for one use and puts it into the webhook's URL. */
+  readonly issueCredentialUrl: (
+    subject: AgentSubject,
+    webhook: BoundWebhook,
+    serviceName: string,
+  ) => { readonly url: string; readonly expiresAt: number };
 }
 
 /** Decides what an agent gets, on either of its channels. */
 export function createAccess(dependencies: AccessDependencies): Access {
-  const { store, expiredGrants, clock } = dependencies;
+  const { store, audit, expiredGrants, issueCredentialUrl, offlineForSeconds, clock } = dependencies;
   const denials = createDenialRecorder(agentDenialEvent, dependencies);
 
+  /**
+   * The last steps of an allowed access: a webhook, the audit event, and only then the ticket.
+   *
+   * @returns undefined, with nothing written and no ticket, where the precondition failed
+   */
+  async function authorizeAccess(
+    subject: AgentSubject,
+    channel: AccessRequest['channel'],
+    { serviceName, uses }: AllowedAccess,
+  ): Promise<Decision | undefined> {
+    const { vaultId, agentId, accountRevision } = subject;
+    const webhook = webhookOf(subject);
+    if (webhook === undefined)
+      return denials.deny(subject, serviceName, plainDenial('WEBHOOK_NOT_CONFIGURED'));
+    // The specification's list of MCP errors is closed and does not have this one.
+    const retryAfterSeconds = channel === 'mcp' ? 0 : offlineForSeconds(vaultId);
+    if (retryAfterSeconds > 0)
+      return denials.deny(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
+
+    const isRecorded = await audit.record(
+      { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
+      {
+        touchCaller: isStale(subject, clock.now()),
+        onlyIf: { accountRevision, expiresAt: earliestExpiry(subject), uses },
+      },
+    );
+    return isRecorded
+      ? { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName) }
+      : undefined;
+  }
+
   return {
-    decide: ({ credential, channel, operation, sourceAddress }) => {
-      if (credential === undefined) return Promise.resolve(denied(plainDenial('INVALID_KEY')));
+    decide: async ({ credential, channel, operation, sourceAddress }) => {
+      if (credential === undefined) return denied(plainDenial('INVALID_KEY'));
       const serviceName = 'serviceName' in operation ? operation.serviceName : undefined;
       return runPipeline(dependencies, denials, {
         serviceName,
@@ -50,7 +83,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
             case 'missing-grant':
               return denyMissingGrant(expiredGrants, denials, subject, result.serviceName);
             case 'access':
-              return issueTicket(dependencies, denials, subject, channel, result);
+              return authorizeAccess(subject, channel, result);
           }
         },
       });
@@ -68,3 +101,7 @@ function checkAgent(
 
 const trafficOf = (operation: Operation): 'agent_credentials' | 'mcp_handshake' =>
   operation.kind === 'admission' ? operation.traffic : 'agent_credentials';
+
+/** ISO 8601 of the access token or the grant, whichever expires first; null where neither does. */
+const earliestExpiry = ({ credentialExpiresAt, grantExpiresAt }: AgentSubject): string | null =>
+  [credentialExpiresAt, grantExpiresAt].filter((time) => time !== null).toSorted()[0] ?? null;

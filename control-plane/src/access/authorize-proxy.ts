@@ -1,9 +1,5 @@
-import type { Id } from '@svault/shared';
-import type { AuditWriter } from '../audit/audit-writer.ts';
-import type { DenialCounter } from '../audit/denial-counter.ts';
 import { ApiError } from '../core/errors.ts';
 import type { LifetimeUse } from '../core/policy.ts';
-import type { PolicyEvaluator } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
 import { type Denial, type ProxyAccess, type ProxyUse, denied, plainDenial } from './decision.ts';
 import { evaluateProxyRequest } from './evaluate-request.ts';
@@ -14,11 +10,6 @@ import { type ProxyAccessStore, type ProxySubject, isStale, mayAct, webhookOf } 
 
 interface ProxyAccessDependencies extends PipelineDependencies {
   readonly store: ProxyAccessStore;
-  readonly policies: PolicyEvaluator;
-  readonly audit: AuditWriter;
-  readonly denials: DenialCounter;
-  /** Seconds until the next call of a vault's webhook that is known to be offline; 0 where it is not. */
-  readonly offlineForSeconds: (vaultId: Id<'vlt'>) => number;
   readonly streams: OpenStreams;
   readonly bodies: BodyMemory;
   readonly sessionIds: SessionIds;

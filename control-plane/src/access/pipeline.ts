@@ -1,15 +1,24 @@
-import type { Clock } from '@svault/shared';
+import type { Clock, Id } from '@svault/shared';
+import type { AuditWriter } from '../audit/audit-writer.ts';
+import type { DenialCounter } from '../audit/denial-counter.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Admission, Counter, Limiter, LimiterVerdict } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
+import type { PolicyEvaluator } from '../policies/evaluate.ts';
 import { type Denial, type Denied, denied, plainDenial } from './decision.ts';
 import type { Evaluation } from './evaluate-request.ts';
 import type { DenialRecorder } from './record-denial.ts';
 import type { CallerSubject } from './subject.ts';
 
+/** What the pipelines of agents and of proxies need. */
 export interface PipelineDependencies {
   readonly limiter: Limiter;
   readonly limits: Limits;
+  readonly policies: PolicyEvaluator;
+  readonly audit: AuditWriter;
+  readonly denials: DenialCounter;
+  /** Seconds until the next call of a vault's webhook that is known to be offline; 0 where it is not. */
+  readonly offlineForSeconds: (vaultId: Id<'vlt'>) => number;
   readonly clock: Clock;
 }
 

@@ -9,51 +9,47 @@ import type { RateUse } from '../policies/evaluate.ts';
 import { type Denial, type Denied, denied } from './decision.ts';
 import { type AgentSubject, type CallerSubject, type ProxySubject, isStale } from './subject.ts';
 
-/** Denies requests of a known caller: each denial is in the log, or counted into it, before it is answered. */
-export interface DenialRecorder<Subject extends CallerSubject> {
-  /** @param serviceName logged; undefined where the request names no valid one */
-  deny(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied>;
-  /** Denies a request that no limit has counted: the first of a minute is written, further ones are coalesced. */
-  denyUncounted(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied>;
-  /** @param rates of policies: where the limiter denied one of them, the policy denies */
-  denyByLimiter(
-    subject: Subject,
-    serviceName: string | undefined,
-    verdict: LimiterDenial,
-    rates: readonly RateUse[],
-  ): Promise<Denied>;
-  /** Denies what a caller can cause without limit: one event per caller, code and minute. */
-  denyCoalesced(subject: Subject, denial: Denial): Denied;
-}
+export type DenialRecorder<Subject extends CallerSubject> = ReturnType<typeof createDenialRecorder<Subject>>;
 
 /**
- * @param eventOf the event that records a denial
+ * Denies requests of a known caller: each denial is in the log, or counted into it, before it is answered.
+ *
+ * @param eventOf the event that records a denial; its service name is undefined where the request names no valid one
  * @throws ApiError AUDIT_UNAVAILABLE, each of the methods, when the denial cannot be recorded
  */
 export function createDenialRecorder<Subject extends CallerSubject>(
   eventOf: (subject: Subject, serviceName: string | undefined, denial: Denial) => NewAuditEvent,
   options: { readonly audit: AuditWriter; readonly denials: DenialCounter; readonly clock: Clock },
-): DenialRecorder<Subject> {
+) {
   const { audit, denials, clock } = options;
 
-  const deny: DenialRecorder<Subject>['deny'] = async (subject, serviceName, denial) => {
+  async function deny(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied> {
     const touchCaller = isStale(subject, clock.now());
     await audit.record(eventOf(subject, serviceName, denial), { touchCaller });
     return denied(denial);
-  };
-  const denyCoalesced: DenialRecorder<Subject>['denyCoalesced'] = (subject, denial) => {
+  }
+
+  /** Denies what a caller can cause without limit: one event per caller, code and minute. */
+  function denyCoalesced(subject: Subject, denial: Denial): Denied {
     denials.count(eventOf(subject, undefined, denial));
     return denied(denial);
-  };
+  }
 
   return {
     deny,
     denyCoalesced,
-    denyUncounted: async (subject, serviceName, denial) =>
+    /** Denies a request that no limit has counted: the first of a minute is written, further ones are coalesced. */
+    denyUncounted: async (subject: Subject, serviceName: string | undefined, denial: Denial) =>
       denials.countRepeat(eventOf(subject, undefined, denial))
         ? denied(denial)
         : deny(subject, serviceName, denial),
-    denyByLimiter: async (subject, serviceName, { scope, key, retryAfterSeconds }, rates) => {
+    /** @param rates of policies: where the limiter denied one of them, the policy denies */
+    denyByLimiter: async (
+      subject: Subject,
+      serviceName: string | undefined,
+      { scope, key, retryAfterSeconds }: LimiterDenial,
+      rates: readonly RateUse[],
+    ) => {
       const rate = rates.find(({ counter }) => counter.key === key);
       return rate === undefined
         ? denyCoalesced(subject, { code: 'RATE_LIMITED', scope, retryAfterSeconds })
@@ -72,8 +68,7 @@ export const agentDenialEvent = (
   agentId,
   ...(serviceName !== undefined && { serviceName: scrub(serviceName) }),
   eventType: 'AGENT_CREDENTIAL_ACCESS',
-  outcome: outcomeOf(denial),
-  detail: detailOf(denial),
+  ...recorded(denial),
 });
 
 /** The event of a proxy's use, whatever its outcome. */
@@ -92,12 +87,13 @@ export const proxyDenialEvent = (
   subject: ProxySubject,
   _serviceName: string | undefined,
   denial: Denial,
-): NewAuditEvent => proxyEvent(subject, { outcome: outcomeOf(denial), detail: detailOf(denial) });
+): NewAuditEvent => proxyEvent(subject, recorded(denial));
 
-const detailOf = (denial: Denial): AuditDetail =>
-  denial.code === 'POLICY_DENIED'
-    ? { code: denial.code, policy: denial.policy, rule: denial.rule }
-    : { code: denial.code };
+function recorded(denial: Denial): { readonly outcome: Outcome; readonly detail: AuditDetail } {
+  const { code } = denial;
+  const detail = code === 'POLICY_DENIED' ? { code, policy: denial.policy, rule: denial.rule } : { code };
+  return { outcome: outcomeOf(denial), detail };
+}
 
 /** `error` means that neither the agent nor the owner's rules are the cause. */
 function outcomeOf(denial: Denial): Outcome {
